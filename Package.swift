@@ -1,0 +1,72 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The levels of ARCHITECTURE.md, lowest first. A target imports only from a lower level, never sideways;
+// `scripts/check` builds with the explicit import check, so that a missing line here is an error and not an accident.
+let package = Package(
+  name: "Martlet",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Martlet", targets: ["Martlet"]),
+    .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
+    .library(name: "MartletImages", targets: ["MartletImages"]),
+    .library(name: "MartletTesting", targets: ["MartletTesting"]),
+  ],
+  targets: [
+    // Level 0: pure values, and the system's libraries.
+    .target(name: "MartletSemantics"),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
+    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
+    .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+
+    // Level 1: the engine.
+    .target(name: "MartletEngine", dependencies: ["MartletSemantics"]),
+
+    // Level 2: what plugs into the engine's protocols.
+    .target(
+      name: "MartletCurl",
+      dependencies: [
+        "MartletEngine", "MartletSemantics", .target(name: "CCurl", condition: .when(platforms: [.linux])),
+      ]),
+    .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
+
+    // Level 3: the core product.
+    .target(
+      name: "Martlet",
+      dependencies: [
+        "MartletEngine", "MartletSemantics",
+        .target(name: "MartletCurl", condition: .when(platforms: [.linux])),
+        .target(
+          name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+      ]),
+
+    // Level 4: surfaces.
+    .target(name: "MartletImages", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
+
+    // Level 5: equipment for tests.
+    .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
+
+    .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
+    .testTarget(name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting"]),
+    .testTarget(
+      name: "MartletCurlTests", dependencies: ["MartletCurl", "MartletEngine", "MartletSemantics", "MartletTesting"]),
+    .testTarget(
+      name: "MartletTransportTests",
+      dependencies: [
+        "MartletCurl", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting",
+      ]),
+    .testTarget(
+      name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
+    .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+  target.swiftSettings = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

@@ -1,0 +1,57 @@
+import MartletSemantics
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Bytes being collected, in memory that grows in place and becomes a `Data` without a copy.
+///
+/// `Data.append` copies everything whenever it grows, which for a moment takes twice the body; `realloc` moves large
+/// blocks by remapping their pages.
+struct CollectBuffer: ~Copyable {
+  private var start: UnsafeMutableRawPointer?
+  private var capacity: Int
+  private(set) var count = 0
+
+  /// - Parameter capacity: what the sender announced. It is believed only up to 64 MiB at once: memory follows bytes
+  ///   that came, not bytes that were promised.
+  init(capacity: Int) {
+    self.capacity = max(0, min(capacity, 64 << 20))
+    start = self.capacity > 0 ? malloc(self.capacity) : nil
+    if start == nil { self.capacity = 0 }
+    announced = capacity
+  }
+
+  private let announced: Int
+
+  mutating func append(_ chunk: Data) {
+    guard !chunk.isEmpty else { return }
+    reserve(count + chunk.count)
+    guard let start else { return }
+    chunk.copyBytes(to: UnsafeMutableRawBufferPointer(start: start + count, count: chunk.count))
+    count += chunk.count
+  }
+
+  private mutating func reserve(_ needed: Int) {
+    guard needed > capacity else { return }
+    let doubled = max(needed, capacity * 2, 64 << 10)
+    let target = needed <= announced ? min(doubled, announced) : doubled
+    guard let grown = realloc(start, target) else { fatalError("out of memory: \(target) bytes for a body") }
+    start = grown
+    capacity = target
+  }
+
+  /// The bytes, which this buffer then no longer owns.
+  mutating func take() -> Data {
+    guard let start, count > 0 else { return Data() }
+    self.start = nil
+    let fitted = count < capacity ? realloc(start, count) ?? start : start
+    return Data(bytesNoCopy: fitted, count: count, deallocator: .free)
+  }
+
+  deinit { free(start) }
+}

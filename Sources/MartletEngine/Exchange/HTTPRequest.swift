@@ -1,0 +1,44 @@
+public import MartletSemantics
+
+/// A request: head, body and the options of this one call.
+///
+/// ```swift
+/// var request = HTTPRequest(.post, url, fields: [.contentType: "application/json"], body: .data(json))
+/// request.options.deadline = .seconds(10)
+/// ```
+public struct HTTPRequest: Sendable {
+  /// Method, URL and fields.
+  public var head: RequestHead
+  /// The body; empty by default.
+  public var body: RequestBody
+  /// Timeouts, policies, limits and listeners of this request.
+  public var options: RequestOptions
+
+  /// Makes a request. Nothing is checked here: what is wrong with it is thrown when it is executed.
+  public init(
+    _ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: RequestBody = .empty,
+    options: RequestOptions = .init()
+  ) {
+    head = RequestHead(method: method, url: url, fields: fields)
+    self.body = body
+    self.options = options
+  }
+
+  /// The method.
+  public var method: HTTPMethod {
+    get { head.method }
+    set { head.method = newValue }
+  }
+
+  /// The URL.
+  public var url: URL {
+    get { head.url }
+    set { head.url = newValue }
+  }
+
+  /// The fields.
+  public var fields: HTTPFields {
+    get { head.fields }
+    _modify { yield &head.fields }
+  }
+}

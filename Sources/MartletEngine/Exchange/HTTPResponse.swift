@@ -1,0 +1,56 @@
+public import MartletSemantics
+
+/// A response: head, and a body that is pulled.
+public struct HTTPResponse: Sendable {
+  /// The URL of the request that was answered: after redirects, the last one.
+  public var url: URL
+  /// Status and fields. Where the transport decompressed the body, `Content-Encoding` and `Content-Length` are gone
+  /// from here, because they describe something else than ``body``.
+  public var head: ResponseHead
+  /// The body. Where a verb has already returned the bytes, it has been read.
+  public var body: ResponseBody
+  /// The head as it came over the network in this exchange, untouched; nil where the answer came from elsewhere.
+  public var wire: ResponseHead?
+  /// The attempts before this answer: redirects, retries, challenges. Empty in the usual case.
+  public var history: [AttemptRecord] = []
+
+  /// Makes a response that did not come over a network: from a mock, a cache, an interceptor.
+  public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], body: ResponseBody = .empty, url: URL) {
+    self.url = url
+    self.body = body
+    head = ResponseHead(status: status, fields: fields)
+  }
+
+  /// Makes a response from a transport that received it over a network.
+  public init(url: URL, wire: ResponseHead, body: ResponseBody) {
+    self.url = url
+    self.body = body
+    self.wire = wire
+    head = wire
+  }
+
+  /// The status.
+  public var status: HTTPStatus {
+    get { head.status }
+    set { head.status = newValue }
+  }
+
+  /// The fields.
+  public var fields: HTTPFields {
+    get { head.fields }
+    _modify { yield &head.fields }
+  }
+
+  /// The trailer fields (RFC 9110 §6.5). They are there once the body has been read to its end.
+  public var trailers: HTTPFields { body.trailers }
+}
+
+/// One attempt of an exchange, in short: what remains of it in responses and errors.
+public struct AttemptRecord: Sendable {
+  /// What was sent.
+  public var request: RequestHead
+  /// What came back, nil if nothing did.
+  public var response: ResponseHead?
+  /// Why it was not the last one, or what failed.
+  public var reason: String
+}

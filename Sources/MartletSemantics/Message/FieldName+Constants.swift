@@ -1,0 +1,80 @@
+extension FieldName {
+  /// `Accept` (RFC 9110 §12.5.1).
+  public static let accept = FieldName(unchecked: "Accept")
+  /// `Accept-Encoding` (RFC 9110 §12.5.3).
+  public static let acceptEncoding = FieldName(unchecked: "Accept-Encoding")
+  /// `Accept-Language` (RFC 9110 §12.5.4).
+  public static let acceptLanguage = FieldName(unchecked: "Accept-Language")
+  /// `Accept-Ranges` (RFC 9110 §14.3).
+  public static let acceptRanges = FieldName(unchecked: "Accept-Ranges")
+  /// `Age` (RFC 9111 §5.1).
+  public static let age = FieldName(unchecked: "Age")
+  /// `Allow` (RFC 9110 §10.2.1).
+  public static let allow = FieldName(unchecked: "Allow")
+  /// `Authorization` (RFC 9110 §11.6.2).
+  public static let authorization = FieldName(unchecked: "Authorization")
+  /// `Cache-Control` (RFC 9111 §5.2).
+  public static let cacheControl = FieldName(unchecked: "Cache-Control")
+  /// `Connection` (RFC 9110 §7.6.1).
+  public static let connection = FieldName(unchecked: "Connection")
+  /// `Content-Disposition` (RFC 6266).
+  public static let contentDisposition = FieldName(unchecked: "Content-Disposition")
+  /// `Content-Encoding` (RFC 9110 §8.4).
+  public static let contentEncoding = FieldName(unchecked: "Content-Encoding")
+  /// `Content-Language` (RFC 9110 §8.5).
+  public static let contentLanguage = FieldName(unchecked: "Content-Language")
+  /// `Content-Length` (RFC 9110 §8.6).
+  public static let contentLength = FieldName(unchecked: "Content-Length")
+  /// `Content-Location` (RFC 9110 §8.7).
+  public static let contentLocation = FieldName(unchecked: "Content-Location")
+  /// `Content-Range` (RFC 9110 §14.4).
+  public static let contentRange = FieldName(unchecked: "Content-Range")
+  /// `Content-Type` (RFC 9110 §8.3).
+  public static let contentType = FieldName(unchecked: "Content-Type")
+  /// `Cookie` (RFC 6265 §5.4).
+  public static let cookie = FieldName(unchecked: "Cookie")
+  /// `Date` (RFC 9110 §6.6.1).
+  public static let date = FieldName(unchecked: "Date")
+  /// `ETag` (RFC 9110 §8.8.3).
+  public static let eTag = FieldName(unchecked: "ETag")
+  /// `Expect` (RFC 9110 §10.1.1).
+  public static let expect = FieldName(unchecked: "Expect")
+  /// `Expires` (RFC 9111 §5.3).
+  public static let expires = FieldName(unchecked: "Expires")
+  /// `Host` (RFC 9110 §7.2).
+  public static let host = FieldName(unchecked: "Host")
+  /// `If-Match` (RFC 9110 §13.1.1).
+  public static let ifMatch = FieldName(unchecked: "If-Match")
+  /// `If-Modified-Since` (RFC 9110 §13.1.3).
+  public static let ifModifiedSince = FieldName(unchecked: "If-Modified-Since")
+  /// `If-None-Match` (RFC 9110 §13.1.2).
+  public static let ifNoneMatch = FieldName(unchecked: "If-None-Match")
+  /// `If-Range` (RFC 9110 §13.1.5).
+  public static let ifRange = FieldName(unchecked: "If-Range")
+  /// `Last-Modified` (RFC 9110 §8.8.2).
+  public static let lastModified = FieldName(unchecked: "Last-Modified")
+  /// `Location` (RFC 9110 §10.2.2).
+  public static let location = FieldName(unchecked: "Location")
+  /// `Origin` (RFC 6454 §7).
+  public static let origin = FieldName(unchecked: "Origin")
+  /// `Proxy-Authorization` (RFC 9110 §11.7.2).
+  public static let proxyAuthorization = FieldName(unchecked: "Proxy-Authorization")
+  /// `Range` (RFC 9110 §14.2).
+  public static let range = FieldName(unchecked: "Range")
+  /// `Referer` (RFC 9110 §10.1.3).
+  public static let referer = FieldName(unchecked: "Referer")
+  /// `Retry-After` (RFC 9110 §10.2.3).
+  public static let retryAfter = FieldName(unchecked: "Retry-After")
+  /// `Set-Cookie` (RFC 6265 §4.1).
+  public static let setCookie = FieldName(unchecked: "Set-Cookie")
+  /// `Trailer` (RFC 9110 §6.6.2).
+  public static let trailer = FieldName(unchecked: "Trailer")
+  /// `Transfer-Encoding` (RFC 9112 §6.1).
+  public static let transferEncoding = FieldName(unchecked: "Transfer-Encoding")
+  /// `User-Agent` (RFC 9110 §10.1.5).
+  public static let userAgent = FieldName(unchecked: "User-Agent")
+  /// `Vary` (RFC 9110 §12.5.5).
+  public static let vary = FieldName(unchecked: "Vary")
+  /// `WWW-Authenticate` (RFC 9110 §11.6.1).
+  public static let wwwAuthenticate = FieldName(unchecked: "WWW-Authenticate")
+}

@@ -1,0 +1,126 @@
+/// Header or trailer fields: an ordered multimap (RFC 9110 §5).
+///
+/// The order of fields and every repeated line are kept, because cookies, caches and signatures depend on them.
+///
+/// ```swift
+/// var fields: HTTPFields = [.accept: "application/json"]
+/// fields.append("a=1", for: .setCookie)
+/// fields.append("b=2", for: .setCookie)
+/// fields[values: .setCookie]   // ["a=1", "b=2"]
+/// fields[.accept]              // "application/json"
+/// ```
+///
+/// A value with CR, LF, NUL or another control character is refused: it is not stored, the first such refusal is
+/// kept in ``refusal``, and a request that carries one fails before anything is sent. Nothing can be smuggled into
+/// a message through a value, and nothing is dropped in silence.
+public struct HTTPFields: Sendable, Hashable {
+  private var lines: [Line] = []
+  /// The first field that was refused, or nil if all were accepted.
+  public private(set) var refusal: FieldError?
+
+  private struct Line: Sendable, Hashable {
+    var name: FieldName
+    var value: String
+  }
+
+  /// Makes an empty collection of fields.
+  public init() {}
+
+  /// The value of a field: its lines joined with a comma and a space (RFC 9110 §5.3), nil if there is none.
+  ///
+  /// `Cookie` lines are joined with a semicolon (RFC 9113 §8.2.3). Lines of `Set-Cookie` cannot be joined without
+  /// loss: read them through ``subscript(values:)``. Setting replaces all lines of that name, at the place of the
+  /// first; setting nil removes them.
+  public subscript(name: FieldName) -> String? {
+    get {
+      var joined: String?
+      for line in lines where line.name == name {
+        joined = joined.map { $0 + (name == .cookie ? "; " : ", ") + line.value } ?? line.value
+      }
+      return joined
+    }
+    set {
+      guard let newValue else { return remove(name) }
+      guard let value = accepted(newValue, for: name.rawName) else { return }
+      guard let first = lines.firstIndex(where: { $0.name == name }) else {
+        return lines.append(Line(name: name, value: value))
+      }
+      lines[first].value = value
+      let rest = lines[(first + 1)...].filter { $0.name != name }
+      lines.replaceSubrange((first + 1)..., with: rest)
+    }
+  }
+
+  /// The values of the lines of that name, one by one, in order.
+  public subscript(values name: FieldName) -> [String] {
+    lines.filter { $0.name == name }.map(\.value)
+  }
+
+  /// Adds one line at the end, beside those of the same name.
+  public mutating func append(_ value: String, for name: FieldName) {
+    guard let value = accepted(value, for: name.rawName) else { return }
+    lines.append(Line(name: name, value: value))
+  }
+
+  /// Adds one line whose name comes from outside. A name that is no token is refused like a bad value.
+  public mutating func append(_ value: String, forName name: String) {
+    do throws(FieldError) { append(value, for: try FieldName(name)) } catch { refusal = refusal ?? error }
+  }
+
+  /// Removes all lines of that name.
+  public mutating func remove(_ name: FieldName) {
+    lines.removeAll { $0.name == name }
+  }
+
+  /// Whether there is a line of that name, be its value empty.
+  public func contains(_ name: FieldName) -> Bool {
+    lines.contains { $0.name == name }
+  }
+
+  /// Throws the first refusal, for whoever wants to know before sending.
+  public func validate() throws(FieldError) {
+    if let refusal { throw refusal }
+  }
+
+  /// Takes a line as it came over the wire, where the message was already framed: control characters become
+  /// spaces, as RFC 9110 §5.5 allows a recipient.
+  package mutating func appendReceived(_ name: FieldName, _ value: String) {
+    let clean = Self.isValidValue(value) ? value : String(decoding: value.utf8.map { $0 < 32 ? 32 : $0 }, as: UTF8.self)
+    lines.append(Line(name: name, value: clean))
+  }
+
+  package mutating func reserveCapacity(_ count: Int) { lines.reserveCapacity(count) }
+
+  private mutating func accepted(_ value: String, for name: String) -> String? {
+    guard Self.isValidValue(value) else {
+      refusal = refusal ?? .invalidValue(name: name)
+      return nil
+    }
+    return String(ASCII.trimmed(value))
+  }
+
+  /// field-value of RFC 9110 §5.5: visible characters, obs-text, space and tab.
+  private static func isValidValue(_ value: String) -> Bool {
+    value.utf8.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) }
+  }
+}
+
+extension HTTPFields: Sequence {
+  /// The lines in order, each a name and a value.
+  public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
+    lines.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
+  }
+
+  /// The number of lines.
+  public var count: Int { lines.count }
+
+  /// Whether there is no line.
+  public var isEmpty: Bool { lines.isEmpty }
+}
+
+extension HTTPFields: ExpressibleByDictionaryLiteral {
+  /// Makes fields from a literal: `[.accept: "text/html", "X-Tag": "a", "X-Tag": "b"]`; order and repeats are kept.
+  public init(dictionaryLiteral elements: (FieldName, String)...) {
+    for (name, value) in elements { append(value, for: name) }
+  }
+}

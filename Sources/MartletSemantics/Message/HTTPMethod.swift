@@ -1,0 +1,42 @@
+/// The method of a request (RFC 9110 §9): a token, compared with regard to case.
+public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConvertible, ExpressibleByStringLiteral {
+  /// The token as it is sent.
+  public let rawValue: String
+
+  /// Makes a method from text that comes from outside; nil if the text is no token.
+  public init?(rawValue: String) {
+    guard Token.isValid(rawValue) else { return nil }
+    self.rawValue = rawValue
+  }
+
+  /// Makes a method from a literal of the program. A literal that is no token stops the program.
+  public init(stringLiteral value: String) {
+    precondition(Token.isValid(value), "'\(value)' is not an HTTP method: use a token such as GET (RFC 9110 §9.1)")
+    rawValue = value
+  }
+
+  /// `GET` (RFC 9110 §9.3.1).
+  public static let get: HTTPMethod = "GET"
+  /// `HEAD` (RFC 9110 §9.3.2).
+  public static let head: HTTPMethod = "HEAD"
+  /// `POST` (RFC 9110 §9.3.3).
+  public static let post: HTTPMethod = "POST"
+  /// `PUT` (RFC 9110 §9.3.4).
+  public static let put: HTTPMethod = "PUT"
+  /// `DELETE` (RFC 9110 §9.3.5).
+  public static let delete: HTTPMethod = "DELETE"
+  /// `OPTIONS` (RFC 9110 §9.3.7).
+  public static let options: HTTPMethod = "OPTIONS"
+  /// `TRACE` (RFC 9110 §9.3.8).
+  public static let trace: HTTPMethod = "TRACE"
+  /// `PATCH` (RFC 5789).
+  public static let patch: HTTPMethod = "PATCH"
+
+  /// Whether the method asks for no change of state (RFC 9110 §9.2.1).
+  public var isSafe: Bool { [.get, .head, .options, .trace, "PROPFIND", "REPORT", "SEARCH"].contains(self) }
+
+  /// Whether sending the request twice has the intended effect of sending it once (RFC 9110 §9.2.2).
+  public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+
+  public var description: String { rawValue }
+}

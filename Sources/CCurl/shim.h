@@ -1,1 +1,100 @@
+#pragma once
 #include <curl/curl.h>
+#include <stdint.h>
+
+// libcurl's variadic calls, which Swift cannot make: one typed function for each kind of argument. Nothing else lives here.
+
+typedef size_t (*martlet_transfer_callback)(char *, size_t, size_t, void *);
+typedef int (*martlet_seek_callback)(void *, curl_off_t, int);
+typedef int (*martlet_socket_callback)(CURL *, curl_socket_t, int, void *, void *);
+typedef int (*martlet_timer_callback)(CURLM *, long, void *);
+typedef int (*martlet_close_callback)(void *, curl_socket_t);
+
+static inline CURLcode martlet_set_long(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+static inline CURLcode martlet_set_offset(CURL *handle, CURLoption option, int64_t value) {
+  return curl_easy_setopt(handle, option, (curl_off_t)value);
+}
+static inline CURLcode martlet_set_string(CURL *handle, CURLoption option, const char *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+static inline CURLcode martlet_set_pointer(CURL *handle, CURLoption option, void *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+static inline CURLcode martlet_set_callback(CURL *handle, CURLoption option, martlet_transfer_callback value) {
+  return curl_easy_setopt(handle, option, value);
+}
+static inline CURLcode martlet_set_seek(CURL *handle, martlet_seek_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, value);
+}
+static inline CURLcode martlet_set_close(CURL *handle, martlet_close_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
+static inline CURLcode martlet_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(handle, option, &blob);
+}
+
+static inline CURLMcode martlet_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+static inline CURLMcode martlet_multi_set_socket(CURLM *multi, martlet_socket_callback value, void *user) {
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, user);
+  return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
+}
+static inline CURLMcode martlet_multi_set_timer(CURLM *multi, martlet_timer_callback value, void *user) {
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, user);
+  return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
+}
+
+// A finished transfer, or a null handle when there is none (a union in CURLMsg keeps Swift from reading it).
+typedef struct {
+  CURL *handle;
+  CURLcode code;
+} martlet_finished;
+static inline martlet_finished martlet_next_finished(CURLM *multi) {
+  int left;
+  CURLMsg *message;
+  while ((message = curl_multi_info_read(multi, &left))) {
+    if (message->msg == CURLMSG_DONE) {
+      martlet_finished done = {message->easy_handle, message->data.result};
+      return done;
+    }
+  }
+  martlet_finished none = {0, CURLE_OK};
+  return none;
+}
+
+static inline int64_t martlet_get_offset(CURL *handle, CURLINFO info) {
+  curl_off_t value = 0;
+  curl_easy_getinfo(handle, info, &value);
+  return value;
+}
+static inline long martlet_get_long(CURL *handle, CURLINFO info) {
+  long value = 0;
+  curl_easy_getinfo(handle, info, &value);
+  return value;
+}
+static inline const char *martlet_get_string(CURL *handle, CURLINFO info) {
+  char *value = 0;
+  curl_easy_getinfo(handle, info, &value);
+  return value;
+}
+
+// Macros that Swift cannot read.
+static const long martlet_auth_basic_or_digest = CURLAUTH_BASIC | CURLAUTH_DIGEST;
+
+#ifdef __linux__
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+static inline int martlet_make_wake_up(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+static inline void martlet_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+// epoll_event holds its data in a union.
+static inline int martlet_event_descriptor(const struct epoll_event *event) { return event->data.fd; }
+static inline int martlet_epoll_control(int epoll, int operation, int descriptor, uint32_t events) {
+  struct epoll_event event = {.events = events, .data = {.fd = descriptor}};
+  return epoll_ctl(epoll, operation, descriptor, &event);
+}
+#endif

@@ -51,6 +51,6 @@ public struct AttemptRecord: Sendable {
   public var request: RequestHead
   /// What came back, nil if nothing did.
   public var response: ResponseHead?
-  /// Why it was not the last one, or what failed.
+  /// Why it was not the last one.
   public var reason: String
 }

@@ -1,44 +1,71 @@
-/// The options of one request. A session's own defaults are in ``SessionConfiguration``; what is set here is obeyed for
-/// this request alone.
+/// The options of one request.
+///
+/// What is not set on a request is taken from the session's ``SessionConfiguration/options``; what is set on neither has
+/// the default that is stated here.
 public struct RequestOptions: Sendable {
   /// The longest wait for the head of a response, connecting included; sending a body restarts it with every byte that
   /// moves. nil waits for ever. 60 seconds by default.
-  public var responseTimeout: Duration? = .seconds(60)
+  @Setting public var responseTimeout: Duration? = .seconds(60)
   /// The longest silence within a response's body while the reader waits for more; a reader that pauses does not count.
   /// nil waits for ever. 60 seconds by default.
-  public var idleTimeout: Duration? = .seconds(60)
+  @Setting public var idleTimeout: Duration? = .seconds(60)
   /// The time for everything: interceptors, redirects, retries and the body's last byte. None by default.
-  public var deadline: Duration?
+  @Setting public var deadline: Duration? = nil
   /// What a cache may do for this request. By default, what the protocol says.
-  public var cachePolicy: CachePolicy = .useProtocolCachePolicy
+  @Setting public var cachePolicy: CachePolicy = .useProtocolCachePolicy
   /// What happens on a redirect. By default up to 20 are followed.
-  public var redirectPolicy: RedirectPolicy = .follow
+  @Setting public var redirectPolicy: RedirectPolicy = .follow
   /// The most bytes of a response's body, counted after decompression; more is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. No limit by default, except for verbs that collect: see ``collectLimit``.
-  public var bodyLimit: Int64?
+  @Setting public var bodyLimit: Int64? = nil
   /// The most bytes that `data` and `upload` collect in memory, 1 GiB by default. Larger things are for `bytes` and
   /// `download`.
-  public var collectLimit: Int = 1 << 30
+  @Setting public var collectLimit: Int = 1 << 30
   /// The most bytes of a response's heads and trailers together, 256 KiB by default.
-  public var headerLimit: Int = 256 << 10
+  @Setting public var headerLimit: Int = 256 << 10
+  /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
+  package var isCollected = false
   /// Watchers of this request, told after those of the session.
   public var listeners: [any EventListener] = []
 
-  /// Makes the default options.
+  /// Makes options of which none is set.
   public init() {}
+
+  /// Fills what is not set here with what is set there.
+  func inheriting(from defaults: RequestOptions) -> RequestOptions {
+    var options = self
+    options._responseTimeout.inherit(defaults._responseTimeout)
+    options._idleTimeout.inherit(defaults._idleTimeout)
+    options._deadline.inherit(defaults._deadline)
+    options._cachePolicy.inherit(defaults._cachePolicy)
+    options._redirectPolicy.inherit(defaults._redirectPolicy)
+    options._bodyLimit.inherit(defaults._bodyLimit)
+    options._collectLimit.inherit(defaults._collectLimit)
+    options._headerLimit.inherit(defaults._headerLimit)
+    options.listeners = defaults.listeners + listeners
+    return options
+  }
 }
 
-/// What a cache may do for a request. The names are Foundation's.
-public enum CachePolicy: Sendable, Hashable {
-  /// As RFC 9111 says.
-  case useProtocolCachePolicy
-  /// Ask the origin, whatever is stored.
-  case reloadIgnoringCacheData
-  /// Use what is stored, fresh or not; ask the origin only if there is nothing.
-  case returnCacheDataElseLoad
-  /// Use what is stored, fresh or not; never ask the origin. Without a stored answer, or without a cache, this is an
-  /// error of kind ``HTTPError/Kind/notCached``.
-  case returnCacheDataDontLoad
-  /// Use what is stored only after the origin has confirmed it.
-  case reloadRevalidatingCacheData
+/// An option that knows whether it was set or only has its default.
+@propertyWrapper
+public struct Setting<Value: Sendable>: Sendable {
+  private var value: Value
+  private var isSet = false
+
+  /// Makes an option that is not set.
+  public init(wrappedValue: Value) { value = wrappedValue }
+
+  /// The value; writing it sets the option.
+  public var wrappedValue: Value {
+    get { value }
+    set {
+      value = newValue
+      isSet = true
+    }
+  }
+
+  mutating func inherit(_ other: Setting) {
+    if !isSet { self = other }
+  }
 }

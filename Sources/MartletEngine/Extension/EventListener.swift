@@ -38,8 +38,8 @@ public enum Event: Sendable {
   case informational(ResponseHead)
   /// Bytes of a body moved.
   case progress(TransferProgress)
-  /// The head of an attempt's response arrived.
-  case response(HTTPResponse)
+  /// The head of an attempt's response arrived, for the request with this URL.
+  case response(ResponseHead, from: URL)
   /// The transport finished an attempt; how long each phase took.
   case metrics(TransferMetrics)
   /// The request goes again: what comes next, after how long, and why.

@@ -10,8 +10,8 @@
 /// }
 /// ```
 ///
-/// ``prepare(_:in:)-55eod`` runs before every attempt, in the order of registration, each seeing what those before it
-/// made. ``review(_:of:in:)-7jbtr`` runs after every attempt, in reverse. Both start from the request as it was asked
+/// `prepare` runs before every attempt, in the order of registration, each seeing what those before it
+/// made. `review` runs after every attempt, in reverse. Both start from the request as it was asked
 /// for: a redirect or a resend never carries what an interceptor put on an earlier attempt, so that a header meant
 /// for one origin cannot leak to the next.
 public protocol Interceptor: Sendable {
@@ -43,6 +43,15 @@ public struct Attempt: Sendable {
   public let request: HTTPRequest
   /// The request as it went out, with all that the interceptors added.
   public let sent: HTTPRequest
+  /// The attempts of this exchange before this one.
+  public let history: [AttemptRecord]
+
+  package init(number: Int, request: HTTPRequest, sent: HTTPRequest, history: [AttemptRecord]) {
+    self.number = number
+    self.request = request
+    self.sent = sent
+    self.history = history
+  }
 }
 
 /// What an interceptor says of an outcome.

@@ -1,0 +1,2 @@
+/// Placeholder until the rule lands.
+struct RedirectInterceptor: Interceptor {}

@@ -1,0 +1,107 @@
+public import MartletSemantics
+
+/// The front door: four verbs, one pipeline.
+///
+/// ```swift
+/// let session = HTTPSession(transport: transport)
+/// let (data, response) = try await session.data(for: HTTPRequest(.get, url))
+/// ```
+///
+/// A session is a value that is cheap to copy and safe to share; all copies use the same transport, and with it the same
+/// connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A status
+/// such as 404 is no error.
+public struct HTTPSession: Sendable {
+  private let pipeline: Pipeline
+  private let configuration: SessionConfiguration
+
+  /// Makes a session on a transport.
+  public init(transport: any Transport, configuration: SessionConfiguration = .init()) {
+    self.configuration = configuration
+    pipeline = Pipeline(transport: transport, configuration: configuration)
+  }
+
+  /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
+  public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
+    var request = request
+    request.options.isCollected = true
+    let response = try await respond(to: request) { options in
+      min(options.bodyLimit ?? .max, Int64(options.collectLimit))
+    }
+    return (try await response.body.collect(upTo: .max), response)
+  }
+
+  /// Sends the request and returns as soon as the response's head is there; the body is pulled by the caller.
+  ///
+  /// ```swift
+  /// let (body, response) = try await session.bytes(for: request)
+  /// for try await chunk in body { … }
+  /// ```
+  public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    let response = try await respond(to: request, limit: \.bodyLimit)
+    return (response.body, response)
+  }
+
+  /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
+  ///
+  /// The bytes go to a hidden file beside the destination, which replaces the destination at the end and is removed when
+  /// something fails. A response that is not a 2xx is returned with its body unread, and the destination is left as it is:
+  /// check ``HTTPResponse/status``.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.file` where the destination cannot be written.
+  public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
+    let response = try await respond(to: request, limit: \.bodyLimit)
+    guard response.status.isSuccessful else { return response }
+    do {
+      let file = try PartialFile(for: destination)
+      for try await chunk in response.body { try file.append(chunk) }
+      try file.complete()
+    } catch {
+      response.body.cancel()
+      throw HTTPError(wrapping: error).placed(
+        request: request.head, response: response.head, attempts: response.history)
+    }
+    return response
+  }
+
+  /// Sends the request with this body in place of its own, and collects the response's.
+  public func upload(
+    for request: HTTPRequest, from body: RequestBody
+  ) async throws(HTTPError) -> (Data, HTTPResponse) {
+    var request = request
+    request.body = body
+    return try await data(for: request)
+  }
+
+  /// One exchange up to the head of its response. Errors are wrapped here, and nowhere else.
+  private func respond(
+    to request: HTTPRequest, limit: (RequestOptions) -> Int64?
+  ) async throws(HTTPError) -> HTTPResponse {
+    var request = request
+    request.options = request.options.inheriting(from: configuration.options)
+    let exchange = Exchange(listeners: configuration.listeners + request.options.listeners)
+    let deadline = request.options.deadline.map { Deadline($0, on: configuration.clock) }
+    if exchange.isObserved { exchange.emit(.started(request)) }
+    do {
+      var response = try await run(request, in: exchange, until: deadline)
+      let body = SessionBody(
+        of: response, limit: limit(request.options), deadline: deadline, in: exchange,
+        place: { [head = response.head, history = response.history, asked = request.head, url = response.url] error in
+          error.placed(
+            request: RequestHead(method: asked.method, url: url), response: head, attempts: history)
+        })
+      response.body = ResponseBody(length: response.body.length, from: body)
+      return response
+    } catch {
+      let error = HTTPError(wrapping: error).placed(request: request.head, response: nil, attempts: [])
+      if exchange.isObserved { exchange.emit(.finished(error)) }
+      throw error
+    }
+  }
+
+  private func run(
+    _ request: HTTPRequest, in exchange: Exchange, until deadline: Deadline?
+  ) async throws -> HTTPResponse {
+    guard let deadline else { return try await pipeline.loop.run(request, in: exchange) }
+    return try await deadline.holding { [pipeline] in try await pipeline.loop.run(request, in: exchange) }
+  }
+}

@@ -1,0 +1,31 @@
+/// The order of everything, written once. See "How a request flows" in ARCHITECTURE.md.
+///
+/// Interceptors prepare from top to bottom and review from bottom to top; transports nest, the wire at the bottom.
+struct Pipeline: Sendable {
+  let loop: AttemptLoop
+
+  init(transport: any Transport, configuration: SessionConfiguration) {
+    var interceptors: [any Interceptor] = []
+    interceptors += configuration.interceptors
+    interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
+
+    var stack = transport
+    stack = UncachedTransport(base: stack)
+
+    loop = AttemptLoop(
+      interceptors: interceptors, transport: stack, limit: max(1, configuration.attemptLimit),
+      clock: configuration.clock)
+  }
+}
+
+/// Stands where a cache would: without one, a request that must not reach the network has no answer.
+struct UncachedTransport: Transport {
+  let base: any Transport
+
+  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    guard request.options.cachePolicy != .returnCacheDataDontLoad else {
+      throw HTTPError(.notCached, "the request may only be answered from a cache, and the session has none")
+    }
+    return try await base.send(request, in: exchange)
+  }
+}

@@ -51,11 +51,12 @@ struct AreaAverage {
         for (y, row) in average.rows.enumerated() {
           for index in sums.indices { sums[index] = .zero }
           for source in row.first...row.last {
-            let line = UnsafeBufferPointer(rebasing: input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow))
-            average.add(line, weight: row.weight(of: source), to: &sums)
+            let line = input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow)
+            average.add(UnsafeBufferPointer(rebasing: line), weight: row.weight(of: source), to: &sums)
           }
           let bytesPerRow = target.width * Bitmap.bytesPerPixel
-          average.write(sums, to: UnsafeMutableBufferPointer(rebasing: output[(y * bytesPerRow)...].prefix(bytesPerRow)))
+          let line = output[(y * bytesPerRow)...].prefix(bytesPerRow)
+          average.write(sums, to: UnsafeMutableBufferPointer(rebasing: line))
         }
       }
     }

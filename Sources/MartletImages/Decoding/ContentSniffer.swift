@@ -26,7 +26,7 @@ enum ContentSniffer {
     if bytes.has("GIF87a") || bytes.has("GIF89a") { return "a GIF" }
     if bytes.has("ftyp", at: 4) { return imageInBoxes(bytes) }
     if bytes.has([0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20]) || bytes.has([0xFF, 0x0A]) { return "a JPEG XL" }
-    if bytes.has([0, 0, 0, 12, 0x6A, 0x50, 0x20, 0x20]) || bytes.has([0xFF, 0x4F, 0xFF, 0x51]) { return "a JPEG 2000" }
+    if bytes.has([0, 0, 0, 12, 0x6A, 0x50]) || bytes.has([0xFF, 0x4F, 0xFF, 0x51]) { return "a JPEG 2000" }
     if bytes.has("II*\0") || bytes.has([0x4D, 0x4D, 0, 42]) { return "a TIFF" }
     if bytes.has("BM"), bytes.has([0, 0, 0, 0], at: 6) { return "a BMP" }
     if bytes.has([0, 0, 1, 0]) { return "an icon (ICO)" }

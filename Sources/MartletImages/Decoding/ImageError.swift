@@ -28,6 +28,7 @@ extension ImageError {
     /// The name, as it is written here.
     public let name: String
 
+    /// The name.
     public var description: String { name }
 
     /// There is not a single byte.

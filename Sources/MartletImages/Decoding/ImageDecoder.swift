@@ -7,7 +7,7 @@
 /// ```
 ///
 /// The format is recognised by content. EXIF orientation is applied; colour profiles are not: colours are taken for
-/// sRGB. Decoding is synchronous work for the processor (some 10 ms a megapixel): do not call it on the main actor.
+/// sRGB. Decoding is synchronous work for the processor (4 to 20 ms a megapixel): do not call it on the main actor.
 ///
 /// Bytes may be hostile: sizes are checked before memory is taken, and a file that ends too early, or that contradicts
 /// its format, is an error; half a picture is never returned.

@@ -58,7 +58,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
-    .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"]),
+    .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]
 )

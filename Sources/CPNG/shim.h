@@ -1,1 +1,91 @@
 #include <png.h>
+#include <setjmp.h>
+#include <string.h>
+
+// libpng reports errors with longjmp, which must not cross a Swift frame: it would skip releases. So the whole reading
+// happens here, in C, and what comes back is a result. The "simplified" API of libpng would do without, but applies
+// the gAMA chunk and takes 16-bit pictures without one for linear light; what people see elsewhere is neither.
+
+/// One reading of one PNG from memory into RGBA, 8 bits a channel, straight alpha.
+typedef struct martlet_png_reading {
+  /// The file.
+  const unsigned char *bytes;
+  size_t count;
+  /// Room for width * height * 4 bytes; width and height must be those of the file.
+  unsigned char *pixels;
+  png_uint_32 width;
+  png_uint_32 height;
+  /// Where libpng's message goes if the reading fails; ends with a zero.
+  char *message;
+  size_t message_capacity;
+  /// How many bytes were read.
+  size_t position;
+} martlet_png_reading;
+
+static inline void martlet_png_failed(png_structp png, png_const_charp message) {
+  martlet_png_reading *reading = (martlet_png_reading *)png_get_error_ptr(png);
+  if (reading->message_capacity > 0) {
+    strncpy(reading->message, message, reading->message_capacity - 1);
+    reading->message[reading->message_capacity - 1] = 0;
+  }
+  png_longjmp(png, 1);
+}
+
+static inline void martlet_png_warned(png_structp png, png_const_charp message) {
+  (void)png;
+  (void)message;
+}
+
+static inline void martlet_png_pull(png_structp png, png_bytep into, size_t count) {
+  martlet_png_reading *reading = (martlet_png_reading *)png_get_io_ptr(png);
+  if (count > reading->count - reading->position) { png_error(png, "the bytes end too early"); }
+  memcpy(into, reading->bytes + reading->position, count);
+  reading->position += count;
+}
+
+/// Everything that may longjmp, between the setjmp of martlet_png_read and its end.
+static inline void martlet_png_read_all(png_structp png, png_infop info, martlet_png_reading *reading) {
+  png_set_read_fn(png, reading, martlet_png_pull);
+  png_set_user_limits(png, reading->width, reading->height);
+  // Neither colour profiles nor texts are read (a compressed one could be a bomb); gAMA is ignored on purpose.
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+  png_read_info(png, info);
+  if (png_get_image_width(png, info) != reading->width || png_get_image_height(png, info) != reading->height) {
+    png_error(png, "the header names another size");
+  }
+  png_set_expand(png);
+  png_set_scale_16(png);
+  png_set_gray_to_rgb(png);
+  int has_alpha = (png_get_color_type(png, info) & PNG_COLOR_MASK_ALPHA) || png_get_valid(png, info, PNG_INFO_tRNS);
+  if (!has_alpha) { png_set_add_alpha(png, 0xff, PNG_FILLER_AFTER); }
+  int passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  size_t stride = (size_t)reading->width * 4;
+  if (png_get_rowbytes(png, info) != stride) { png_error(png, "the rows are not RGBA"); }
+  for (int pass = 0; pass < passes; pass++) {
+    for (png_uint_32 row = 0; row < reading->height; row++) {
+      png_read_row(png, reading->pixels + row * stride, NULL);
+    }
+  }
+  png_read_end(png, NULL);
+}
+
+/// Reads the whole file; 1 if all of it was there and sound, 0 otherwise.
+static inline int martlet_png_read(martlet_png_reading *reading) {
+  reading->position = 0;
+  if (reading->message_capacity > 0) { reading->message[0] = 0; }
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reading, martlet_png_failed, martlet_png_warned);
+  if (!png) { return 0; }
+  png_infop info = png_create_info_struct(png);
+  if (!info) {
+    png_destroy_read_struct(&png, NULL, NULL);
+    return 0;
+  }
+  if (setjmp(png_jmpbuf(png))) {
+    png_destroy_read_struct(&png, &info, NULL);
+    return 0;
+  }
+  martlet_png_read_all(png, info, reading);
+  png_destroy_read_struct(&png, &info, NULL);
+  return 1;
+}

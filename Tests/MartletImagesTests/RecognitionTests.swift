@@ -1,0 +1,86 @@
+import MartletImages
+import Testing
+
+@Suite("Recognition by content", .timeLimit(.minutes(1)))
+struct RecognitionTests {
+  struct Row: Sendable {
+    let bytes: [UInt8]
+    let kind: ImageError.Kind
+    let says: String
+
+    init(_ text: String, _ kind: ImageError.Kind, _ says: String) {
+      self.init(Array(text.utf8), kind, says)
+    }
+
+    init(_ bytes: [UInt8], _ kind: ImageError.Kind, _ says: String) {
+      (self.bytes, self.kind, self.says) = (bytes, kind, says)
+    }
+  }
+
+  @Test(arguments: [
+    Row("", .empty, "no bytes"),
+    Row("<!DOCTYPE html><html><body>Log in</body></html>", .notAnImage, "HTML"),
+    Row("\u{FEFF}\r\n  <HTML lang=en>", .notAnImage, "HTML"),
+    Row("<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'>", .notAnImage, "HTML"),
+    Row("<!doctype html><svg></svg>", .notAnImage, "HTML"),
+    Row(#"{"error": "expired"}"#, .notAnImage, "JSON"),
+    Row("[1]", .notAnImage, "JSON"),
+    Row("<?xml version='1.0'?><error/>", .notAnImage, "XML"),
+    Row("Not found", .notAnImage, "plain text"),
+    Row("  \n", .notAnImage, "white space"),
+    Row("%PDF-1.7\n%\u{1}", .notAnImage, "PDF"),
+    Row([0x1F, 0x8B, 8, 0], .notAnImage, "gzip"),
+    Row("PK\u{3}\u{4}", .notAnImage, "ZIP"),
+    Row("\0\0\0\u{18}ftypisom\0\0\0\0", .notAnImage, "video"),
+    Row("RIFF\u{8}\0\0\0WAVEfmt ", .notAnImage, "RIFF"),
+    Row([0, 1, 2, 3, 0xFE], .notAnImage, "00 01 02 03 fe"),
+    Row("GIF89a\u{1}\0\u{1}\0", .unsupportedFormat, "GIF"),
+    Row("\0\0\0\u{1C}ftypavif\0\0\0\0", .unsupportedFormat, "AVIF"),
+    Row("\0\0\0\u{18}ftypheic\0\0\0\0", .unsupportedFormat, "HEIC"),
+    Row("<svg xmlns='http://www.w3.org/2000/svg'/>", .unsupportedFormat, "SVG"),
+    Row("<?xml version='1.0'?>\n<!-- drawn -->\n<svg/>", .unsupportedFormat, "SVG"),
+    Row("BM\u{46}\0\0\0\0\0\0\0\u{36}\0", .unsupportedFormat, "BMP"),
+    Row("II*\0\u{8}\0\0\0", .unsupportedFormat, "TIFF"),
+    Row([0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20], .unsupportedFormat, "JPEG XL"),
+    Row([0xFF, 0xD8], .truncated, "2 bytes"),
+    Row([0x89, 0x50, 0x4E], .truncated, "3 bytes"),
+    Row("RIFF\u{8}\0\0\0WE", .truncated, "10 bytes"),
+  ])
+  func whatIsNoPictureIsNamed(_ row: Row) throws {
+    let data = Data(row.bytes)
+
+    let decoding = #expect(throws: ImageError.self) { try ImageDecoder.decode(data) }
+    let asking = #expect(throws: ImageError.self) { try ImageDecoder.info(data) }
+
+    #expect(decoding?.kind == row.kind)
+    #expect(decoding?.message.contains(row.says) == true, "\(decoding?.message ?? "")")
+    #expect(asking == decoding)
+  }
+
+  @Test
+  func messageDoesNotRepeatTheContent() {
+    let error = #expect(throws: ImageError.self) { try ImageDecoder.decode(Data(#"{"token": "secret"}"#.utf8)) }
+
+    #expect(error?.description.contains("secret") == false)
+  }
+
+  @Test
+  func sliceOfDataIsReadFromItsOwnBeginning() throws {
+    let padded = Data([1, 2, 3]) + (try Fixture.data("rgba.png"))
+
+    #expect(try ImageDecoder.decode(padded.dropFirst(3)).size == PixelSize(width: 40, height: 30))
+  }
+
+  @Test(
+    arguments: [
+      (0xC3, 8, 3), (0xC5, 8, 3), (0xCB, 8, 3), (0xC1, 12, 3), (0xC0, 8, 2),
+    ] as [(UInt8, UInt8, UInt8)])
+  func rareKindOfJPEGIsUnsupportedRatherThanDamaged(_ process: UInt8, _ precision: UInt8, _ components: UInt8) {
+    let frame = [0xFF, process, 0, 17, precision, 0, 8, 0, 8, components] + [UInt8](repeating: 1, count: 9)
+    let data = Data([0xFF, 0xD8] + frame + [0xFF, 0xD9])
+
+    #expect(throws: ImageError.self) { try ImageDecoder.decode(data) }
+    let error = #expect(throws: ImageError.self) { try ImageDecoder.info(data) }
+    #expect(error?.kind == .unsupportedFormat)
+  }
+}

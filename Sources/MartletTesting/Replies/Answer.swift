@@ -1,0 +1,58 @@
+public import MartletSemantics
+
+/// What a server's ``Reply`` and a ``MockResponse`` have in common: how a short answer is written.
+///
+/// ```swift
+/// .text("hello")    .json(#"{"id": 1}"#)    .status(404)    .redirect(to: "/there").with(.setCookie, "a=1")
+/// ```
+public protocol Answer: Sendable {
+  /// The status.
+  var status: HTTPStatus { get set }
+  /// The fields, sent in this order.
+  var fields: HTTPFields { get set }
+  /// Makes an answer from its parts.
+  init(status: HTTPStatus, fields: HTTPFields, content: Data)
+}
+
+extension Answer {
+  /// Text, as `text/plain; charset=utf-8`.
+  public static func text(_ text: String, status: HTTPStatus = .ok) -> Self {
+    data(Data(text.utf8), type: "text/plain; charset=utf-8", status: status)
+  }
+
+  /// A text that is JSON already, as `application/json`.
+  public static func json(_ text: String, status: HTTPStatus = .ok) -> Self {
+    data(Data(text.utf8), type: "application/json", status: status)
+  }
+
+  /// A value as JSON.
+  ///
+  /// - Throws: what the encoder throws.
+  public static func json(encoding value: some Encodable, status: HTTPStatus = .ok) throws -> Self {
+    data(try JSONEncoder().encode(value), type: "application/json", status: status)
+  }
+
+  /// Bytes of a media type; `application/octet-stream` by default.
+  public static func data(
+    _ data: Data, type: String = "application/octet-stream", status: HTTPStatus = .ok
+  ) -> Self {
+    Self(status: status, fields: [.contentType: type], content: data)
+  }
+
+  /// A status and nothing else.
+  public static func status(_ status: HTTPStatus, fields: HTTPFields = [:]) -> Self {
+    Self(status: status, fields: fields, content: Data())
+  }
+
+  /// A redirect; 302 by default.
+  public static func redirect(to location: String, status: HTTPStatus = .found) -> Self {
+    Self(status: status, fields: [.location: location], content: Data())
+  }
+
+  /// The answer with one more field line, beside those of the same name: written twice, a field is repeated.
+  public func with(_ name: FieldName, _ value: String) -> Self {
+    var copy = self
+    copy.fields.append(value, for: name)
+    return copy
+  }
+}

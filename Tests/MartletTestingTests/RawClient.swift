@@ -1,0 +1,92 @@
+import Glibc
+import MartletSemantics
+
+/// A client that knows nothing: bytes out, bytes in. It fails after 20 seconds instead of hanging.
+final class RawClient {
+  private let descriptor: Int32
+
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  init(port: Int) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else { throw Failure(description: "cannot connect: \(String(cString: strerror(errno)))") }
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  /// Half-closes would look like a client that went: this closes for good.
+  func hangUp() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  func send(_ text: String) throws {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard count > 0 else { throw Failure(description: "cannot send: \(String(cString: strerror(errno)))") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Sends a GET and whatever else the lines say.
+  func get(_ target: String, _ fields: String...) throws { try request("GET", target, fields) }
+
+  func request(_ method: String, _ target: String, _ fields: [String] = []) throws {
+    try send("\(method) \(target) HTTP/1.1\r\nHost: test\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n")
+  }
+
+  /// So many bytes as text; fewer if the connection ends before.
+  func receive(_ count: Int) throws -> String {
+    var bytes: [UInt8] = []
+    while bytes.count < count, let more = try next(upTo: count - bytes.count) { bytes += more }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Everything up to the end of the connection.
+  func rest() throws -> String { try receive(.max) }
+
+  /// How many bytes come up to the end of the connection.
+  func countRest() throws -> Int {
+    var count = 0
+    while let more = try next(upTo: 1 << 20) { count += more.count }
+    return count
+  }
+
+  /// Up to and with the empty line that ends a head.
+  func head() throws -> String {
+    var text = ""
+    while !text.hasSuffix("\r\n\r\n"), let byte = try next(upTo: 1) { text += String(decoding: byte, as: UTF8.self) }
+    return text
+  }
+
+  /// A head, and the body that its Content-Length tells.
+  func response() throws -> (head: String, body: String) {
+    let head = try head()
+    let line = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }
+    let length = line.flatMap { Int($0.dropFirst("Content-Length: ".count)) } ?? 0
+    return (head, try receive(length))
+  }
+
+  private func next(upTo count: Int) throws -> [UInt8]? {
+    let piece = min(count, 1 << 20)
+    var failure: Int32 = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: piece) { buffer, used in
+      let count = recv(descriptor, buffer.baseAddress, piece, 0)
+      failure = count < 0 ? errno : 0
+      used = max(count, 0)
+    }
+    guard failure == 0 else { throw Failure(description: failure == ECONNRESET ? "reset" : "\(failure)") }
+    return bytes.isEmpty ? nil : bytes
+  }
+}

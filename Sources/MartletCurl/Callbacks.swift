@@ -1,50 +1,50 @@
 #if os(Linux)
-  import CCurl
-  import Glibc
+import CCurl
+import Glibc
 
-  /// The functions that libcurl calls, on the loop thread. Each finds its object behind the pointer it was given and does
-  /// nothing itself. The loop keeps the objects alive for as long as libcurl can call.
-  enum Callbacks {
-    static let header: martlet_transfer_callback = { bytes, size, count, user in
-      Callbacks.transfer(user) { $0.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) }
-    }
-
-    static let write: martlet_transfer_callback = { bytes, size, count, user in
-      Callbacks.transfer(user) { $0.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) }
-    }
-
-    static let read: martlet_transfer_callback = { buffer, size, count, user in
-      Callbacks.transfer(user) { $0.sendBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) }
-    }
-
-    static let seek: martlet_seek_callback = { user, offset, origin in
-      let isDone = origin == SEEK_SET && Callbacks.transfer(user) { $0.rewindBody(to: Int64(offset)) ? 1 : 0 } == 1
-      return isDone ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
-    }
-
-    static let socket: martlet_socket_callback = { _, descriptor, interest, user, _ in
-      Callbacks.loop(user) { $0.sockets.want(interest, of: descriptor) }
-      return 0
-    }
-
-    static let timer: martlet_timer_callback = { _, milliseconds, user in
-      Callbacks.loop(user) { $0.setTimer(milliseconds: milliseconds) }
-      return 0
-    }
-
-    static let closeSocket: martlet_close_callback = { user, descriptor in
-      Callbacks.loop(user) { $0.sockets.closed(descriptor) }
-      return close(descriptor)
-    }
-
-    private static func transfer(_ user: UnsafeMutableRawPointer?, _ body: (Transfer) -> Int) -> Int {
-      guard let user else { return 0 }
-      return Unmanaged<Transfer>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
-    }
-
-    private static func loop(_ user: UnsafeMutableRawPointer?, _ body: (MultiLoop) -> Void) {
-      guard let user else { return }
-      Unmanaged<MultiLoop>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
-    }
+/// The functions that libcurl calls, on the loop thread. Each finds its object behind the pointer it was given and does
+/// nothing itself. The loop keeps the objects alive for as long as libcurl can call.
+enum Callbacks {
+  static let header: martlet_transfer_callback = { bytes, size, count, user in
+    Callbacks.transfer(user) { $0.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) }
   }
+
+  static let write: martlet_transfer_callback = { bytes, size, count, user in
+    Callbacks.transfer(user) { $0.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) }
+  }
+
+  static let read: martlet_transfer_callback = { buffer, size, count, user in
+    Callbacks.transfer(user) { $0.sendBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) }
+  }
+
+  static let seek: martlet_seek_callback = { user, offset, origin in
+    let isDone = origin == SEEK_SET && Callbacks.transfer(user) { $0.rewindBody(to: Int64(offset)) ? 1 : 0 } == 1
+    return isDone ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
+  }
+
+  static let socket: martlet_socket_callback = { _, descriptor, interest, user, _ in
+    Callbacks.loop(user) { $0.sockets.want(interest, of: descriptor) }
+    return 0
+  }
+
+  static let timer: martlet_timer_callback = { _, milliseconds, user in
+    Callbacks.loop(user) { $0.setTimer(milliseconds: milliseconds) }
+    return 0
+  }
+
+  static let closeSocket: martlet_close_callback = { user, descriptor in
+    Callbacks.loop(user) { $0.sockets.closed(descriptor) }
+    return close(descriptor)
+  }
+
+  private static func transfer(_ user: UnsafeMutableRawPointer?, _ body: (Transfer) -> Int) -> Int {
+    guard let user else { return 0 }
+    return Unmanaged<Transfer>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
+  }
+
+  private static func loop(_ user: UnsafeMutableRawPointer?, _ body: (MultiLoop) -> Void) {
+    guard let user else { return }
+    Unmanaged<MultiLoop>.fromOpaque(user)._withUnsafeGuaranteedRef(body)
+  }
+}
 #endif

@@ -1,110 +1,110 @@
 #if os(Linux)
-  import MartletEngine
-  import MartletSemantics
-  import Synchronization
+import MartletEngine
+import MartletSemantics
+import Synchronization
 
-  /// The reading end of a transfer: first its head, then its body. Letting go of it stops the transfer.
-  final class CurlBody: BodySource {
-    private let transfer: Transfer
-    private let thread: LoopThread
-    private let exchange: Exchange
-    private let uploadLength: Int64?
-    /// The task that produces the request's body, where one is needed.
-    private let producer: Task<Void, Never>?
-    private let state = Mutex((isOver: false, trailers: HTTPFields()))
+/// The reading end of a transfer: first its head, then its body. Letting go of it stops the transfer.
+final class CurlBody: BodySource {
+  private let transfer: Transfer
+  private let thread: LoopThread
+  private let exchange: Exchange
+  private let uploadLength: Int64?
+  /// The task that produces the request's body, where one is needed.
+  private let producer: Task<Void, Never>?
+  private let state = Mutex((isOver: false, trailers: HTTPFields()))
 
-    init(_ transfer: Transfer, on thread: LoopThread, of request: OpenBody?, in exchange: Exchange) {
-      self.transfer = transfer
-      self.thread = thread
-      self.exchange = exchange
-      uploadLength = request?.length
-      producer = Self.produce(request, for: transfer, mailbox: thread.mailbox)
-    }
+  init(_ transfer: Transfer, on thread: LoopThread, of request: OpenBody?, in exchange: Exchange) {
+    self.transfer = transfer
+    self.thread = thread
+    self.exchange = exchange
+    uploadLength = request?.length
+    producer = Self.produce(request, for: transfer, mailbox: thread.mailbox)
+  }
 
-    /// Starts the transfer and waits for the final response's head. Informational ones are events.
-    func head() async throws -> ResponseHead {
-      thread.mailbox.submit(.start(transfer))
-      while true {
-        switch try await signal() {
-        case .informational(let block): exchange.emit(.informational(HeadParser.parse(block)))
-        case .head(let block): return HeadParser.parse(block)
-        case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
-        default: continue
-        }
-      }
-    }
-
-    func next() async throws -> Data? {
-      while !state.withLock({ $0.isOver }) {
-        switch try await signal() {
-        case .chunk(let data): return data
-        default: continue
-        }
-      }
-      return nil
-    }
-
-    var trailers: HTTPFields { state.withLock { $0.trailers } }
-
-    func cancel() { stop(.giveUp(transfer)) }
-
-    deinit { cancel() }
-
-    /// The next signal; what is only to be told is told here.
-    private func signal() async throws -> Signal {
-      if Task.isCancelled { stop(.giveUp(transfer)) }
-      let (signal, unpause) = try await withTaskCancellationHandler {
-        try await transfer.stream.next()
-      } onCancel: {
-        stop(.giveUp(transfer))
-      }
-      if unpause { thread.mailbox.submit(.unpause(transfer)) }
-      switch signal {
-      case .sent(let count):
-        exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
-      case .end(let ending):
-        over(trailers: HeadParser.fields(ending.trailers[...]))
-        if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }
-      case .failed(let error):
-        over(trailers: [:])
-        throw error
-      default: break
-      }
-      return signal
-    }
-
-    private func over(trailers: HTTPFields) {
-      state.withLock { $0 = (true, trailers) }
-      producer?.cancel()
-    }
-
-    private func stop(_ command: Mailbox.Command) {
-      let isFirst = state.withLock { state in
-        defer { state.isOver = true }
-        return !state.isOver
-      }
-      guard isFirst else { return }
-      transfer.stream.stop(CancellationError())
-      thread.mailbox.submit(command)
-      producer?.cancel()
-    }
-
-    /// Pulls the request's body and pushes it towards the loop thread. Bytes need no such task.
-    private static func produce(_ body: OpenBody?, for transfer: Transfer, mailbox: Mailbox) -> Task<Void, Never>? {
-      guard let body, case .queue(let queue) = transfer.upload else { return nil }
-      return Task {
-        do {
-          while let chunk = try await body.source.next() {
-            guard await queue.push(chunk, unpause: { mailbox.submit(.unpause(transfer)) }) else {
-              return body.source.cancel()
-            }
-          }
-          if queue.end() { mailbox.submit(.unpause(transfer)) }
-        } catch {
-          body.source.cancel()
-          mailbox.submit(.fail(transfer, HTTPError(wrapping: error)))
-        }
+  /// Starts the transfer and waits for the final response's head. Informational ones are events.
+  func head() async throws -> ResponseHead {
+    thread.mailbox.submit(.start(transfer))
+    while true {
+      switch try await signal() {
+      case .informational(let block): exchange.emit(.informational(HeadParser.parse(block)))
+      case .head(let block): return HeadParser.parse(block)
+      case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
+      default: continue
       }
     }
   }
+
+  func next() async throws -> Data? {
+    while !state.withLock({ $0.isOver }) {
+      switch try await signal() {
+      case .chunk(let data): return data
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  var trailers: HTTPFields { state.withLock { $0.trailers } }
+
+  func cancel() { stop(.giveUp(transfer)) }
+
+  deinit { cancel() }
+
+  /// The next signal; what is only to be told is told here.
+  private func signal() async throws -> Signal {
+    if Task.isCancelled { stop(.giveUp(transfer)) }
+    let (signal, unpause) = try await withTaskCancellationHandler {
+      try await transfer.stream.next()
+    } onCancel: {
+      stop(.giveUp(transfer))
+    }
+    if unpause { thread.mailbox.submit(.unpause(transfer)) }
+    switch signal {
+    case .sent(let count):
+      exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
+    case .end(let ending):
+      over(trailers: HeadParser.fields(ending.trailers[...]))
+      if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }
+    case .failed(let error):
+      over(trailers: [:])
+      throw error
+    default: break
+    }
+    return signal
+  }
+
+  private func over(trailers: HTTPFields) {
+    state.withLock { $0 = (true, trailers) }
+    producer?.cancel()
+  }
+
+  private func stop(_ command: Mailbox.Command) {
+    let isFirst = state.withLock { state in
+      defer { state.isOver = true }
+      return !state.isOver
+    }
+    guard isFirst else { return }
+    transfer.stream.stop(CancellationError())
+    thread.mailbox.submit(command)
+    producer?.cancel()
+  }
+
+  /// Pulls the request's body and pushes it towards the loop thread. Bytes need no such task.
+  private static func produce(_ body: OpenBody?, for transfer: Transfer, mailbox: Mailbox) -> Task<Void, Never>? {
+    guard let body, case .queue(let queue) = transfer.upload else { return nil }
+    return Task {
+      do {
+        while let chunk = try await body.source.next() {
+          guard await queue.push(chunk, unpause: { mailbox.submit(.unpause(transfer)) }) else {
+            return body.source.cancel()
+          }
+        }
+        if queue.end() { mailbox.submit(.unpause(transfer)) }
+      } catch {
+        body.source.cancel()
+        mailbox.submit(.fail(transfer, HTTPError(wrapping: error)))
+      }
+    }
+  }
+}
 #endif

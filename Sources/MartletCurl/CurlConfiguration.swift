@@ -1,42 +1,42 @@
 #if os(Linux)
-  import MartletEngine
+import MartletEngine
 
-  /// How a ``CurlTransport`` connects. Copied when the transport is made.
-  public struct CurlConfiguration: Sendable {
-    /// Trust, versions and identity for https; see ``TLSSettings``. Verification is always on.
-    public var tls = TLSSettings()
-    /// Which proxy to use; by default the one that the environment names (`https_proxy`, `http_proxy`, `no_proxy`).
-    public var proxy = Proxy.environment
-    /// Which versions of HTTP to speak; by default HTTP/2 where the server agrees to it over TLS, HTTP/1.1 otherwise.
-    public var versions = Versions.automatic
-    /// The longest time for a connection to come about: name, TCP, proxy and TLS. nil leaves it to
-    /// ``RequestOptions/responseTimeout``. 30 seconds by default.
-    public var connectTimeout: Duration? = .seconds(30)
-    /// The most connections to one host; further requests wait in line. 0 means no limit. 64 by default.
-    public var connectionsPerHost = 64
-    /// The most connections in all; further requests wait in line. 0 means no limit, the default.
-    public var connections = 0
-    /// How many idle connections are kept open for reuse. 128 by default.
-    public var idleConnections = 128
-    /// How long an idle connection may be reused. 60 seconds by default, below the usual limits of servers.
-    public var idleLifetime = Duration.seconds(60)
-    /// Whether bodies are asked for and delivered decompressed (gzip, deflate, br, zstd, as libcurl was built). On by
-    /// default. A request with its own `Accept-Encoding` or with a `Range` gets its body as it is on the wire.
-    public var decompresses = true
-    /// How many bytes of a response's body may wait for a slow reader before the sender has to wait. 1 MiB by default.
-    public var readAhead = 1 << 20
+/// How a ``CurlTransport`` connects. Copied when the transport is made.
+public struct CurlConfiguration: Sendable {
+  /// Trust, versions and identity for https; see ``TLSSettings``. Verification is always on.
+  public var tls = TLSSettings()
+  /// Which proxy to use; by default the one that the environment names (`https_proxy`, `http_proxy`, `no_proxy`).
+  public var proxy = Proxy.environment
+  /// Which versions of HTTP to speak; by default HTTP/2 where the server agrees to it over TLS, HTTP/1.1 otherwise.
+  public var versions = Versions.automatic
+  /// The longest time for a connection to come about: name, TCP, proxy and TLS. nil leaves it to
+  /// ``RequestOptions/responseTimeout``. 30 seconds by default.
+  public var connectTimeout: Duration? = .seconds(30)
+  /// The most connections to one host; further requests wait in line. 0 means no limit. 64 by default.
+  public var connectionsPerHost = 64
+  /// The most connections in all; further requests wait in line. 0 means no limit, the default.
+  public var connections = 0
+  /// How many idle connections are kept open for reuse. 128 by default.
+  public var idleConnections = 128
+  /// How long an idle connection may be reused. 60 seconds by default, below the usual limits of servers.
+  public var idleLifetime = Duration.seconds(60)
+  /// Whether bodies are asked for and delivered decompressed (gzip, deflate, br, zstd, as libcurl was built). On by
+  /// default. A request with its own `Accept-Encoding` or with a `Range` gets its body as it is on the wire.
+  public var decompresses = true
+  /// How many bytes of a response's body may wait for a slow reader before the sender has to wait. 1 MiB by default.
+  public var readAhead = 1 << 20
 
-    /// Makes the default configuration.
-    public init() {}
+  /// Makes the default configuration.
+  public init() {}
 
-    /// Which versions of HTTP to speak.
-    public enum Versions: Sendable, Hashable {
-      /// HTTP/2 over TLS where the server agrees, else HTTP/1.1.
-      case automatic
-      /// HTTP/1.1 only.
-      case http1
-      /// HTTP/2 also over plain TCP, without asking: for servers known to speak it.
-      case http2PriorKnowledge
-    }
+  /// Which versions of HTTP to speak.
+  public enum Versions: Sendable, Hashable {
+    /// HTTP/2 over TLS where the server agrees, else HTTP/1.1.
+    case automatic
+    /// HTTP/1.1 only.
+    case http1
+    /// HTTP/2 also over plain TCP, without asking: for servers known to speak it.
+    case http2PriorKnowledge
   }
+}
 #endif

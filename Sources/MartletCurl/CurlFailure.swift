@@ -1,75 +1,75 @@
 #if os(Linux)
-  import CCurl
-  import MartletEngine
-  import MartletSemantics
+import CCurl
+import MartletEngine
+import MartletSemantics
 
-  /// Translates libcurl's codes into kinds that a user can act on, and names host and phase.
-  struct CurlFailure {
-    let code: CURLcode
-    let handle: EasyHandle
+/// Translates libcurl's codes into kinds that a user can act on, and names host and phase.
+struct CurlFailure {
+  let code: CURLcode
+  let handle: EasyHandle
 
-    var error: HTTPError {
-      let (kind, phase) = classification
-      return HTTPError(kind, "\(Self.peer(of: handle)): \(reason)", phase: phase ?? Self.phase(of: handle))
-    }
-
-    /// libcurl's own words, which name address and port; never a URL with credentials.
-    private var reason: String {
-      let detail = handle.lastError
-      let meaning = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-      return code == CURLE_SSL_CERTPROBLEM && !isWrongPassword ? meaning + " (is it a PKCS#12 container?)" : meaning
-    }
-
-    /// Host and port of the request, or the whole redacted URL where there is none.
-    static func peer(of handle: EasyHandle) -> String {
-      guard let text = handle.string(CURLINFO_EFFECTIVE_URL), let url = URL(string: text), let host = url.host() else {
-        return "the request"
-      }
-      let literal = host.contains(":") ? "[\(host)]" : host
-      return url.port.map { "\(literal):\($0)" } ?? literal
-    }
-
-    /// How far the transfer had come.
-    static func phase(of handle: EasyHandle) -> HTTPError.Phase {
-      if handle.offset(CURLINFO_STARTTRANSFER_TIME_T) > 0 { return .receiving }
-      if handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 { return .waiting }
-      if handle.offset(CURLINFO_CONNECT_TIME_T) > 0 { return .securing }
-      return handle.offset(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
-    }
-
-    private var classification: (HTTPError.Kind, HTTPError.Phase?) {
-      switch code {
-      case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT: (.invalidRequest, .preparing)
-      case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: (.protocolViolation, .waiting)
-      case CURLE_COULDNT_RESOLVE_HOST: (.cannotResolveHost, .resolving)
-      case CURLE_COULDNT_RESOLVE_PROXY: (.proxyFailed, .resolving)
-      case CURLE_PROXY: (.proxyFailed, .connecting)
-      case CURLE_COULDNT_CONNECT: (.cannotConnect, .connecting)
-      case CURLE_OPERATION_TIMEDOUT: (.connectTimeout, nil)
-      case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: (.undecodableBody, .receiving)
-      case CURLE_PEER_FAILED_VERIFICATION: (.untrustedCertificate, .securing)
-      case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinMismatch, .securing)
-      case CURLE_SSL_CERTPROBLEM:
-        (isWrongPassword ? .badClientCertificatePassword : .badClientCertificate, .securing)
-      case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
-        CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED:
-        (.tlsFailed, .securing)
-      case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3: (.protocolViolation, nil)
-      case CURLE_GOT_NOTHING: (.connectionLost, .waiting)
-      case CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND: (.connectionLost, .sending)
-      case CURLE_PARTIAL_FILE: (.connectionLost, .receiving)
-      case CURLE_RECV_ERROR: receiveFailure
-      default: (.other, nil)
-      }
-    }
-
-    /// One code for several things: a proxy that refuses the tunnel, framing that makes no sense, a broken connection.
-    private var receiveFailure: (HTTPError.Kind, HTTPError.Phase?) {
-      if handle.long(CURLINFO_HTTP_CONNECTCODE) >= 300 { return (.proxyFailed, .connecting) }
-      return handle.lastError.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)
-    }
-
-    /// libcurl has one code for a container that is none and for one it cannot open, but says which.
-    private var isWrongPassword: Bool { handle.lastError.contains("check password") }
+  var error: HTTPError {
+    let (kind, phase) = classification
+    return HTTPError(kind, "\(Self.peer(of: handle)): \(reason)", phase: phase ?? Self.phase(of: handle))
   }
+
+  /// libcurl's own words, which name address and port; never a URL with credentials.
+  private var reason: String {
+    let detail = handle.lastError
+    let meaning = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+    return code == CURLE_SSL_CERTPROBLEM && !isWrongPassword ? meaning + " (is it a PKCS#12 container?)" : meaning
+  }
+
+  /// Host and port of the request, or the whole redacted URL where there is none.
+  static func peer(of handle: EasyHandle) -> String {
+    guard let text = handle.string(CURLINFO_EFFECTIVE_URL), let url = URL(string: text), let host = url.host() else {
+      return "the request"
+    }
+    let literal = host.contains(":") ? "[\(host)]" : host
+    return url.port.map { "\(literal):\($0)" } ?? literal
+  }
+
+  /// How far the transfer had come.
+  static func phase(of handle: EasyHandle) -> HTTPError.Phase {
+    if handle.offset(CURLINFO_STARTTRANSFER_TIME_T) > 0 { return .receiving }
+    if handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 { return .waiting }
+    if handle.offset(CURLINFO_CONNECT_TIME_T) > 0 { return .securing }
+    return handle.offset(CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connecting : .resolving
+  }
+
+  private var classification: (HTTPError.Kind, HTTPError.Phase?) {
+    switch code {
+    case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT: (.invalidRequest, .preparing)
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: (.protocolViolation, .waiting)
+    case CURLE_COULDNT_RESOLVE_HOST: (.cannotResolveHost, .resolving)
+    case CURLE_COULDNT_RESOLVE_PROXY: (.proxyFailed, .resolving)
+    case CURLE_PROXY: (.proxyFailed, .connecting)
+    case CURLE_COULDNT_CONNECT: (.cannotConnect, .connecting)
+    case CURLE_OPERATION_TIMEDOUT: (.connectTimeout, nil)
+    case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: (.undecodableBody, .receiving)
+    case CURLE_PEER_FAILED_VERIFICATION: (.untrustedCertificate, .securing)
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinMismatch, .securing)
+    case CURLE_SSL_CERTPROBLEM:
+      (isWrongPassword ? .badClientCertificatePassword : .badClientCertificate, .securing)
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
+      CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED:
+      (.tlsFailed, .securing)
+    case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3: (.protocolViolation, nil)
+    case CURLE_GOT_NOTHING: (.connectionLost, .waiting)
+    case CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND: (.connectionLost, .sending)
+    case CURLE_PARTIAL_FILE: (.connectionLost, .receiving)
+    case CURLE_RECV_ERROR: receiveFailure
+    default: (.other, nil)
+    }
+  }
+
+  /// One code for several things: a proxy that refuses the tunnel, framing that makes no sense, a broken connection.
+  private var receiveFailure: (HTTPError.Kind, HTTPError.Phase?) {
+    if handle.long(CURLINFO_HTTP_CONNECTCODE) >= 300 { return (.proxyFailed, .connecting) }
+    return handle.lastError.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)
+  }
+
+  /// libcurl has one code for a container that is none and for one it cannot open, but says which.
+  private var isWrongPassword: Bool { handle.lastError.contains("check password") }
+}
 #endif

@@ -1,89 +1,88 @@
 #if os(Linux)
-  import CCurl
-  public import MartletEngine
-  import MartletSemantics
+import CCurl
+public import MartletEngine
+import MartletSemantics
 
-  /// The wire, spoken by the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, compression, streaming
-  /// both ways with back-pressure. The default on Linux.
-  ///
-  /// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
-  /// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
-  ///
-  /// ```swift
-  /// var configuration = CurlConfiguration()
-  /// configuration.tls.clientCertificate = .pkcs12(file: certificate, password: password)
-  /// let session = HTTPSession(transport: CurlTransport(configuration))
-  /// ```
-  public struct CurlTransport: Transport {
-    private let configuration: CurlConfiguration
-    private let thread: Result<LoopThread, HTTPError>
+/// The wire, spoken by the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, compression, streaming
+/// both ways with back-pressure. The default on Linux.
+///
+/// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
+/// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
+///
+/// ```swift
+/// var configuration = CurlConfiguration()
+/// configuration.tls.clientCertificate = .pkcs12(file: certificate, password: password)
+/// let session = HTTPSession(transport: CurlTransport(configuration))
+/// ```
+public struct CurlTransport: Transport {
+  private let configuration: CurlConfiguration
+  private let thread: Result<LoopThread, HTTPError>
 
-    /// Makes a transport. If the system has no thread or descriptor for it, every request says so.
-    public init(_ configuration: CurlConfiguration = .init()) {
-      self.configuration = configuration
-      thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
-    }
-
-    public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-      let thread = try thread.get()
-      guard request.method != .head || request.body.isEmpty else {
-        throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
-      }
-      let body = request.body.isEmpty ? nil : try await request.body.open()
-      let setup = RequestSetup(
-        request: request, configuration: configuration, handle: try thread.pool.take(), body: body)
-      let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
-      let source = CurlBody(transfer, on: thread, of: body, in: exchange)
-      let head = try await source.head()
-      return response(to: request, head, source, isDecompressed: setup.decompresses)
-    }
-
-    private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer
-    {
-      let request = setup.request
-      let limits = Transfer.Limits(
-        response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
-        headerBytes: request.options.headerLimit,
-        wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
-        answersProxyChallenge: configuration.proxy.credentials != nil, isObserved: isObserved)
-      let transfer = Transfer(
-        handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
-        upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(UploadQueue()),
-        limits: limits, headerLines: try setup.apply(), chunks: chunks)
-      transfer.connectCallbacks()
-      return transfer
-    }
-
-    /// A body that was decompressed is not what its `Content-Encoding` and `Content-Length` describe.
-    private func response(
-      to request: HTTPRequest, _ head: ResponseHead, _ source: CurlBody, isDecompressed: Bool
-    ) -> HTTPResponse {
-      let hasNoBody = request.method == .head || head.status == .noContent || head.status == .notModified
-      let isChanged = isDecompressed && !hasNoBody && head.fields.contains(.contentEncoding)
-      let length = hasNoBody ? 0 : isChanged ? nil : head.fields[.contentLength].flatMap(Int64.init)
-      var response = HTTPResponse(url: request.url, wire: head, body: ResponseBody(length: length, from: source))
-      if isChanged {
-        response.fields.remove(.contentEncoding)
-        response.fields.remove(.contentLength)
-      }
-      return response
-    }
+  /// Makes a transport. If the system has no thread or descriptor for it, every request says so.
+  public init(_ configuration: CurlConfiguration = .init()) {
+    self.configuration = configuration
+    thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
   }
 
-  extension Transfer {
-    /// Lets libcurl call this transfer. The loop keeps it alive from the submission to the end.
-    fileprivate func connectCallbacks() {
-      let user = Unmanaged.passUnretained(self).toOpaque()
-      handle.set(CURLOPT_HEADERFUNCTION, Callbacks.header)
-      handle.set(CURLOPT_HEADERDATA, pointer: user)
-      handle.set(CURLOPT_WRITEFUNCTION, Callbacks.write)
-      handle.set(CURLOPT_WRITEDATA, pointer: user)
-      if let headerLines { handle.set(CURLOPT_HTTPHEADER, pointer: headerLines) }
-      if case .none = upload { return }
-      handle.set(CURLOPT_READFUNCTION, Callbacks.read)
-      handle.set(CURLOPT_READDATA, pointer: user)
-      handle.setSeek(Callbacks.seek)
-      handle.set(CURLOPT_SEEKDATA, pointer: user)
+  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    let thread = try thread.get()
+    guard request.method != .head || request.body.isEmpty else {
+      throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    let body = request.body.isEmpty ? nil : try await request.body.open()
+    let setup = RequestSetup(
+      request: request, configuration: configuration, handle: try thread.pool.take(), body: body)
+    let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
+    let source = CurlBody(transfer, on: thread, of: body, in: exchange)
+    let head = try await source.head()
+    return response(to: request, head, source, isDecompressed: setup.decompresses)
   }
+
+  private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer {
+    let request = setup.request
+    let limits = Transfer.Limits(
+      response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
+      headerBytes: request.options.headerLimit,
+      wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
+      answersProxyChallenge: configuration.proxy.credentials != nil, isObserved: isObserved)
+    let transfer = Transfer(
+      handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
+      upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(UploadQueue()),
+      limits: limits, headerLines: try setup.apply(), chunks: chunks)
+    transfer.connectCallbacks()
+    return transfer
+  }
+
+  /// A body that was decompressed is not what its `Content-Encoding` and `Content-Length` describe.
+  private func response(
+    to request: HTTPRequest, _ head: ResponseHead, _ source: CurlBody, isDecompressed: Bool
+  ) -> HTTPResponse {
+    let hasNoBody = request.method == .head || head.status == .noContent || head.status == .notModified
+    let isChanged = isDecompressed && !hasNoBody && head.fields.contains(.contentEncoding)
+    let length = hasNoBody ? 0 : isChanged ? nil : head.fields[.contentLength].flatMap(Int64.init)
+    var response = HTTPResponse(url: request.url, wire: head, body: ResponseBody(length: length, from: source))
+    if isChanged {
+      response.fields.remove(.contentEncoding)
+      response.fields.remove(.contentLength)
+    }
+    return response
+  }
+}
+
+extension Transfer {
+  /// Lets libcurl call this transfer. The loop keeps it alive from the submission to the end.
+  fileprivate func connectCallbacks() {
+    let user = Unmanaged.passUnretained(self).toOpaque()
+    handle.set(CURLOPT_HEADERFUNCTION, Callbacks.header)
+    handle.set(CURLOPT_HEADERDATA, pointer: user)
+    handle.set(CURLOPT_WRITEFUNCTION, Callbacks.write)
+    handle.set(CURLOPT_WRITEDATA, pointer: user)
+    if let headerLines { handle.set(CURLOPT_HTTPHEADER, pointer: headerLines) }
+    if case .none = upload { return }
+    handle.set(CURLOPT_READFUNCTION, Callbacks.read)
+    handle.set(CURLOPT_READDATA, pointer: user)
+    handle.setSeek(Callbacks.seek)
+    handle.set(CURLOPT_SEEKDATA, pointer: user)
+  }
+}
 #endif

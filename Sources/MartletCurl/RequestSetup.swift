@@ -1,145 +1,145 @@
 #if os(Linux)
-  import CCurl
-  import MartletEngine
-  import MartletSemantics
+import CCurl
+import MartletEngine
+import MartletSemantics
 
-  /// Turns a request and a configuration into the options of an easy handle.
-  struct RequestSetup {
-    let request: HTTPRequest
-    let configuration: CurlConfiguration
-    let handle: EasyHandle
-    let body: OpenBody?
+/// Turns a request and a configuration into the options of an easy handle.
+struct RequestSetup {
+  let request: HTTPRequest
+  let configuration: CurlConfiguration
+  let handle: EasyHandle
+  let body: OpenBody?
 
-    /// Sets every option that does not point to the transfer. Returns the header lines, which the transfer has to free.
-    func apply() throws(HTTPError) -> UnsafeMutablePointer<curl_slist>? {
-      handle.reset()
-      setTarget()
-      setMethod()
-      setConnection()
-      setProxy()
-      setTLS()
-      if decompresses { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
-      if let refused = handle.refusedOption { throw refusal(refused.option, refused.code) }
-      return headerLines()
+  /// Sets every option that does not point to the transfer. Returns the header lines, which the transfer has to free.
+  func apply() throws(HTTPError) -> UnsafeMutablePointer<curl_slist>? {
+    handle.reset()
+    setTarget()
+    setMethod()
+    setConnection()
+    setProxy()
+    setTLS()
+    if decompresses { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
+    if let refused = handle.refusedOption { throw refusal(refused.option, refused.code) }
+    return headerLines()
+  }
+
+  /// Whether libcurl asks for compressed bodies and unpacks them.
+  var decompresses: Bool {
+    configuration.decompresses && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
+  }
+
+  private func setTarget() {
+    let text = request.url.absoluteString
+    handle.set(CURLOPT_URL, text.contains("#") ? String(text.prefix { $0 != "#" }) : text)
+    handle.set(CURLOPT_PATH_AS_IS, 1)
+    handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+  }
+
+  private func setMethod() {
+    let method = request.method
+    if method == .head { return handle.set(CURLOPT_NOBODY, 1) }
+    let hasBody = body != nil || [.post, .put, .patch].contains(method)
+    if hasBody {
+      handle.set(CURLOPT_UPLOAD, 1)
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: body.map { $0.length ?? -1 } ?? 0)
+      handle.set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
     }
+    if method != .get || hasBody { handle.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
+  }
 
-    /// Whether libcurl asks for compressed bodies and unpacks them.
-    var decompresses: Bool {
-      configuration.decompresses && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
-    }
-
-    private func setTarget() {
-      let text = request.url.absoluteString
-      handle.set(CURLOPT_URL, text.contains("#") ? String(text.prefix { $0 != "#" }) : text)
-      handle.set(CURLOPT_PATH_AS_IS, 1)
-      handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
-    }
-
-    private func setMethod() {
-      let method = request.method
-      if method == .head { return handle.set(CURLOPT_NOBODY, 1) }
-      let hasBody = body != nil || [.post, .put, .patch].contains(method)
-      if hasBody {
-        handle.set(CURLOPT_UPLOAD, 1)
-        handle.set(CURLOPT_INFILESIZE_LARGE, offset: body.map { $0.length ?? -1 } ?? 0)
-        handle.set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
-      }
-      if method != .get || hasBody { handle.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
-    }
-
-    private func setConnection() {
-      handle.set(CURLOPT_NOSIGNAL, 1)
-      handle.set(CURLOPT_BUFFERSIZE, 128 << 10)
-      handle.set(CURLOPT_TCP_KEEPALIVE, 1)
-      handle.set(CURLOPT_MAXAGE_CONN, Int(configuration.idleLifetime.components.seconds))
-      // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout
-      handle.set(
-        CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.map { max(1, $0.milliseconds) } ?? Int(Int32.max))
-      switch configuration.versions {
-      case .automatic:
-        handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        handle.set(CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
-      case .http1: handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-      case .http2PriorKnowledge:
-        handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
-        handle.set(CURLOPT_PIPEWAIT, 1)
-      }
-    }
-
-    private func setProxy() {
-      let proxy = configuration.proxy
-      switch proxy.route {
-      case .environment: break
-      case .direct: handle.set(CURLOPT_PROXY, "")
-      case .server(let url):
-        handle.set(CURLOPT_PROXY, url)
-        handle.set(CURLOPT_NOPROXY, proxy.bypass.joined(separator: ","))
-      }
-      handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      guard let credentials = proxy.credentials else { return }
-      handle.set(CURLOPT_PROXYAUTH, martlet_auth_basic_or_digest)
-      handle.set(CURLOPT_PROXYUSERNAME, credentials.user)
-      handle.set(CURLOPT_PROXYPASSWORD, credentials.password)
-    }
-
-    private func setTLS() {
-      let tls = configuration.tls
-      handle.set(CURLOPT_SSL_VERIFYPEER, 1)
-      handle.set(CURLOPT_SSL_VERIFYHOST, 2)
-      handle.set(
-        CURLOPT_SSLVERSION,
-        tls.minimumVersion == .v1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2))
-      if let file = tls.authorities { handle.set(CURLOPT_CAINFO, file.path) }
-      if !tls.pinnedPublicKeys.isEmpty {
-        handle.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.map { "sha256//" + $0 }.joined(separator: ";"))
-      }
-      guard let certificate = tls.clientCertificate else { return }
-      handle.set(CURLOPT_SSLCERTTYPE, "P12")
-      handle.set(CURLOPT_KEYPASSWD, certificate.password)
-      switch certificate.source {
-      case .file(let url): handle.set(CURLOPT_SSLCERT, url.path)
-      case .data(let data): handle.set(CURLOPT_SSLCERT_BLOB, blob: data)
-      }
-    }
-
-    private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
-      var lines: UnsafeMutablePointer<curl_slist>?
-      for (name, value) in request.fields where !Self.framing.contains(name) {
-        lines = curl_slist_append(lines, value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")
-      }
-      // libcurl would wait a second for a 100 before every large body
-      if body != nil, !request.fields.contains(.expect) { lines = curl_slist_append(lines, "Expect:") }
-      if request.fields.contains(.range), !request.fields.contains(.acceptEncoding) {
-        lines = curl_slist_append(lines, "Accept-Encoding: identity")
-      }
-      return lines
-    }
-
-    /// How the message is framed is the transport's business; a second opinion in a field would be a smuggling risk.
-    private static let framing: Set<FieldName> = [.contentLength, .transferEncoding]
-
-    private func refusal(_ option: CURLoption, _ code: CURLcode) -> HTTPError {
-      let reason = String(cString: curl_easy_strerror(code))
-      let kind: HTTPError.Kind = option == CURLOPT_SSLCERT_BLOB ? .badClientCertificate : .invalidRequest
-      return HTTPError(
-        kind, "libcurl refuses option \(option.rawValue) for '\(request.url.redacted)': \(reason)", phase: .preparing)
+  private func setConnection() {
+    handle.set(CURLOPT_NOSIGNAL, 1)
+    handle.set(CURLOPT_BUFFERSIZE, 128 << 10)
+    handle.set(CURLOPT_TCP_KEEPALIVE, 1)
+    handle.set(CURLOPT_MAXAGE_CONN, Int(configuration.idleLifetime.components.seconds))
+    // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout
+    handle.set(
+      CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.map { max(1, $0.milliseconds) } ?? Int(Int32.max))
+    switch configuration.versions {
+    case .automatic:
+      handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+      handle.set(CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
+    case .http1: handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+    case .http2PriorKnowledge:
+      handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
+      handle.set(CURLOPT_PIPEWAIT, 1)
     }
   }
 
-  extension Duration {
-    /// Whole milliseconds, rounded up, so that a short time never becomes none.
-    var milliseconds: Int {
-      let (seconds, attoseconds) = components
-      guard seconds < Int64(Int32.max) / 1000 else { return Int(Int32.max) }
-      return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  private func setProxy() {
+    let proxy = configuration.proxy
+    switch proxy.route {
+    case .environment: break
+    case .direct: handle.set(CURLOPT_PROXY, "")
+    case .server(let url):
+      handle.set(CURLOPT_PROXY, url)
+      handle.set(CURLOPT_NOPROXY, proxy.bypass.joined(separator: ","))
     }
+    handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    guard let credentials = proxy.credentials else { return }
+    handle.set(CURLOPT_PROXYAUTH, martlet_auth_basic_or_digest)
+    handle.set(CURLOPT_PROXYUSERNAME, credentials.user)
+    handle.set(CURLOPT_PROXYPASSWORD, credentials.password)
+  }
 
-    /// Nanoseconds, none below zero.
-    var nanoseconds: UInt64 {
-      let (seconds, attoseconds) = components
-      guard seconds >= 0, attoseconds >= 0 else { return 0 }
-      guard seconds < 1 << 33 else { return UInt64(1 << 33) * 1_000_000_000 }
-      return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+  private func setTLS() {
+    let tls = configuration.tls
+    handle.set(CURLOPT_SSL_VERIFYPEER, 1)
+    handle.set(CURLOPT_SSL_VERIFYHOST, 2)
+    handle.set(
+      CURLOPT_SSLVERSION,
+      tls.minimumVersion == .v1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2))
+    if let file = tls.authorities { handle.set(CURLOPT_CAINFO, file.path) }
+    if !tls.pinnedPublicKeys.isEmpty {
+      handle.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.map { "sha256//" + $0 }.joined(separator: ";"))
+    }
+    guard let certificate = tls.clientCertificate else { return }
+    handle.set(CURLOPT_SSLCERTTYPE, "P12")
+    handle.set(CURLOPT_KEYPASSWD, certificate.password)
+    switch certificate.source {
+    case .file(let url): handle.set(CURLOPT_SSLCERT, url.path)
+    case .data(let data): handle.set(CURLOPT_SSLCERT_BLOB, blob: data)
     }
   }
+
+  private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
+    var lines: UnsafeMutablePointer<curl_slist>?
+    for (name, value) in request.fields where !Self.framing.contains(name) {
+      lines = curl_slist_append(lines, value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")
+    }
+    // libcurl would wait a second for a 100 before every large body
+    if body != nil, !request.fields.contains(.expect) { lines = curl_slist_append(lines, "Expect:") }
+    if request.fields.contains(.range), !request.fields.contains(.acceptEncoding) {
+      lines = curl_slist_append(lines, "Accept-Encoding: identity")
+    }
+    return lines
+  }
+
+  /// How the message is framed is the transport's business; a second opinion in a field would be a smuggling risk.
+  private static let framing: Set<FieldName> = [.contentLength, .transferEncoding]
+
+  private func refusal(_ option: CURLoption, _ code: CURLcode) -> HTTPError {
+    let reason = String(cString: curl_easy_strerror(code))
+    let kind: HTTPError.Kind = option == CURLOPT_SSLCERT_BLOB ? .badClientCertificate : .invalidRequest
+    return HTTPError(
+      kind, "libcurl refuses option \(option.rawValue) for '\(request.url.redacted)': \(reason)", phase: .preparing)
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, rounded up, so that a short time never becomes none.
+  var milliseconds: Int {
+    let (seconds, attoseconds) = components
+    guard seconds < Int64(Int32.max) / 1000 else { return Int(Int32.max) }
+    return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+
+  /// Nanoseconds, none below zero.
+  var nanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    guard seconds < 1 << 33 else { return UInt64(1 << 33) * 1_000_000_000 }
+    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+  }
+}
 #endif

@@ -1,72 +1,72 @@
 #if os(Linux)
-  import CCurl
-  import Glibc
+import CCurl
+import Glibc
 
-  /// Which sockets libcurl wants watched, and which the kernel watches: brought together once a turn, because libcurl
-  /// changes its mind several times within one.
-  ///
-  /// A socket that is idle in the pool stays registered, so that a keep-alive request costs no system call for it.
-  struct SocketInterest {
-    let epoll: Int32
-    private var entries: [Entry] = []
-    private var changed: [Int32] = []
+/// Which sockets libcurl wants watched, and which the kernel watches: brought together once a turn, because libcurl
+/// changes its mind several times within one.
+///
+/// A socket that is idle in the pool stays registered, so that a keep-alive request costs no system call for it.
+struct SocketInterest {
+  let epoll: Int32
+  private var entries: [Entry] = []
+  private var changed: [Int32] = []
 
-    private struct Entry {
-      var wanted: UInt32 = 0
-      var registered: UInt32 = 0
-      var isChanged = false
-    }
-
-    init(epoll: Int32) { self.epoll = epoll }
-
-    /// libcurl's wish for a socket.
-    mutating func want(_ interest: Int32, of descriptor: Int32) {
-      let index = Int(descriptor)
-      if index >= entries.count {
-        entries += Array(repeating: Entry(), count: max(64, index + 1 - entries.count))
-      }
-      entries[index].wanted = interest == CURL_POLL_REMOVE ? 0 : Self.events(of: interest)
-      guard !entries[index].isChanged else { return }
-      entries[index].isChanged = true
-      changed.append(descriptor)
-    }
-
-    /// The socket is being closed: the kernel forgets it by itself, and its number may come again.
-    mutating func closed(_ descriptor: Int32) {
-      guard entries.indices.contains(Int(descriptor)) else { return }
-      entries[Int(descriptor)].wanted = 0
-      entries[Int(descriptor)].registered = 0
-    }
-
-    /// Tells the kernel what changed in this turn.
-    mutating func apply() {
-      for descriptor in changed {
-        let entry = entries[Int(descriptor)]
-        entries[Int(descriptor)].isChanged = false
-        let staysIdle = entry.wanted == 0 && entry.registered == EPOLLIN.rawValue
-        if entry.wanted != entry.registered, !staysIdle { register(entry.wanted, of: descriptor) }
-      }
-      changed.removeAll(keepingCapacity: true)
-    }
-
-    /// Whether libcurl waits for this socket. An idle one that stirs was closed by its peer: libcurl will find out when it
-    /// wants to use it, and until then it must not keep the loop awake.
-    mutating func isWanted(_ descriptor: Int32) -> Bool {
-      guard entries.indices.contains(Int(descriptor)) else { return true }
-      if entries[Int(descriptor)].wanted != 0 { return true }
-      if entries[Int(descriptor)].registered != 0 { register(0, of: descriptor) }
-      return false
-    }
-
-    private mutating func register(_ events: UInt32, of descriptor: Int32) {
-      let registered = entries[Int(descriptor)].registered
-      let operation = events == 0 ? EPOLL_CTL_DEL : registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
-      _ = martlet_epoll_control(epoll, operation, descriptor, events)
-      entries[Int(descriptor)].registered = events
-    }
-
-    private static func events(of interest: Int32) -> UInt32 {
-      (interest & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0) | (interest & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
-    }
+  private struct Entry {
+    var wanted: UInt32 = 0
+    var registered: UInt32 = 0
+    var isChanged = false
   }
+
+  init(epoll: Int32) { self.epoll = epoll }
+
+  /// libcurl's wish for a socket.
+  mutating func want(_ interest: Int32, of descriptor: Int32) {
+    let index = Int(descriptor)
+    if index >= entries.count {
+      entries += Array(repeating: Entry(), count: max(64, index + 1 - entries.count))
+    }
+    entries[index].wanted = interest == CURL_POLL_REMOVE ? 0 : Self.events(of: interest)
+    guard !entries[index].isChanged else { return }
+    entries[index].isChanged = true
+    changed.append(descriptor)
+  }
+
+  /// The socket is being closed: the kernel forgets it by itself, and its number may come again.
+  mutating func closed(_ descriptor: Int32) {
+    guard entries.indices.contains(Int(descriptor)) else { return }
+    entries[Int(descriptor)].wanted = 0
+    entries[Int(descriptor)].registered = 0
+  }
+
+  /// Tells the kernel what changed in this turn.
+  mutating func apply() {
+    for descriptor in changed {
+      let entry = entries[Int(descriptor)]
+      entries[Int(descriptor)].isChanged = false
+      let staysIdle = entry.wanted == 0 && entry.registered == EPOLLIN.rawValue
+      if entry.wanted != entry.registered, !staysIdle { register(entry.wanted, of: descriptor) }
+    }
+    changed.removeAll(keepingCapacity: true)
+  }
+
+  /// Whether libcurl waits for this socket. An idle one that stirs was closed by its peer: libcurl will find out when it
+  /// wants to use it, and until then it must not keep the loop awake.
+  mutating func isWanted(_ descriptor: Int32) -> Bool {
+    guard entries.indices.contains(Int(descriptor)) else { return true }
+    if entries[Int(descriptor)].wanted != 0 { return true }
+    if entries[Int(descriptor)].registered != 0 { register(0, of: descriptor) }
+    return false
+  }
+
+  private mutating func register(_ events: UInt32, of descriptor: Int32) {
+    let registered = entries[Int(descriptor)].registered
+    let operation = events == 0 ? EPOLL_CTL_DEL : registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+    _ = martlet_epoll_control(epoll, operation, descriptor, events)
+    entries[Int(descriptor)].registered = events
+  }
+
+  private static func events(of interest: Int32) -> UInt32 {
+    (interest & CURL_POLL_IN != 0 ? EPOLLIN.rawValue : 0) | (interest & CURL_POLL_OUT != 0 ? EPOLLOUT.rawValue : 0)
+  }
+}
 #endif

@@ -1,66 +1,66 @@
 #if os(Linux)
-  import MartletEngine
-  public import MartletSemantics
+import MartletEngine
+public import MartletSemantics
 
-  /// Trust, versions and identity for https. The peer's certificate and host name are always verified.
-  public struct TLSSettings: Sendable {
-    /// A PEM file with the certificate authorities to trust, in place of the system's. nil by default.
-    public var authorities: URL?
-    /// The lowest version that is accepted; TLS 1.2 by default.
-    public var minimumVersion = Version.v1_2
-    /// The public keys of which the peer must have one, beside a valid certificate: the base64 of the SHA-256 of each
-    /// `SubjectPublicKeyInfo` (RFC 7469 §2.4). Empty, the default, pins nothing.
-    ///
-    /// `openssl x509 -pubkey -noout -in server.pem | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
-    public var pinnedPublicKeys: [String] = []
-    /// The certificate and key that identify this client where a server asks for it. nil by default.
-    public var clientCertificate: ClientCertificate?
-
-    /// Makes the default settings.
-    public init() {}
-
-    /// A version of TLS.
-    public enum Version: Sendable, Hashable {
-      /// TLS 1.2 (RFC 5246).
-      case v1_2
-      /// TLS 1.3 (RFC 8446).
-      case v1_3
-    }
-  }
-
-  /// A certificate with its private key, as a PKCS#12 container (RFC 7292, `.p12` or `.pfx`).
+/// Trust, versions and identity for https. The peer's certificate and host name are always verified.
+public struct TLSSettings: Sendable {
+  /// A PEM file with the certificate authorities to trust, in place of the system's. nil by default.
+  public var authorities: URL?
+  /// The lowest version that is accepted; TLS 1.2 by default.
+  public var minimumVersion = Version.v1_2
+  /// The public keys of which the peer must have one, beside a valid certificate: the base64 of the SHA-256 of each
+  /// `SubjectPublicKeyInfo` (RFC 7469 §2.4). Empty, the default, pins nothing.
   ///
-  /// A container that cannot be read fails with ``HTTPError/Kind/badClientCertificate``, a wrong password with
-  /// ``HTTPError/Kind/badClientCertificatePassword``, both when the first connection needs it.
-  public struct ClientCertificate: Sendable {
-    enum Source: Sendable {
-      case file(URL)
-      case data(Data)
-    }
+  /// `openssl x509 -pubkey -noout -in server.pem | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64`
+  public var pinnedPublicKeys: [String] = []
+  /// The certificate and key that identify this client where a server asks for it. nil by default.
+  public var clientCertificate: ClientCertificate?
 
-    let source: Source
-    let password: String
+  /// Makes the default settings.
+  public init() {}
 
-    /// The container in a file.
-    public static func pkcs12(file: URL, password: String) -> ClientCertificate {
-      ClientCertificate(source: .file(file), password: password)
-    }
+  /// A version of TLS.
+  public enum Version: Sendable, Hashable {
+    /// TLS 1.2 (RFC 5246).
+    case v1_2
+    /// TLS 1.3 (RFC 8446).
+    case v1_3
+  }
+}
 
-    /// The container in memory.
-    public static func pkcs12(data: Data, password: String) -> ClientCertificate {
-      ClientCertificate(source: .data(data), password: password)
+/// A certificate with its private key, as a PKCS#12 container (RFC 7292, `.p12` or `.pfx`).
+///
+/// A container that cannot be read fails with ``HTTPError/Kind/badClientCertificate``, a wrong password with
+/// ``HTTPError/Kind/badClientCertificatePassword``, both when the first connection needs it.
+public struct ClientCertificate: Sendable {
+  enum Source: Sendable {
+    case file(URL)
+    case data(Data)
+  }
+
+  let source: Source
+  let password: String
+
+  /// The container in a file.
+  public static func pkcs12(file: URL, password: String) -> ClientCertificate {
+    ClientCertificate(source: .file(file), password: password)
+  }
+
+  /// The container in memory.
+  public static func pkcs12(data: Data, password: String) -> ClientCertificate {
+    ClientCertificate(source: .data(data), password: password)
+  }
+}
+
+extension ClientCertificate: CustomStringConvertible, CustomReflectable {
+  /// Where the certificate is; never the password.
+  public var description: String {
+    switch source {
+    case .file(let url): "PKCS#12 file \(url.path)"
+    case .data(let data): "PKCS#12 data of \(data.count) bytes"
     }
   }
 
-  extension ClientCertificate: CustomStringConvertible, CustomReflectable {
-    /// Where the certificate is; never the password.
-    public var description: String {
-      switch source {
-      case .file(let url): "PKCS#12 file \(url.path)"
-      case .data(let data): "PKCS#12 data of \(data.count) bytes"
-      }
-    }
-
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-  }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
 #endif

@@ -1,49 +1,49 @@
 #if os(Linux)
-  import CCurl
-  import MartletEngine
-  import MartletSemantics
+import CCurl
+import MartletEngine
+import MartletSemantics
 
-  extension Transfer {
-    /// The last signal of a transfer that libcurl says is done.
-    func ending(_ code: CURLcode) -> Signal {
-      if let failure { return .failed(failure) }
-      guard code == CURLE_OK else { return .failed(CurlFailure(code: code, handle: handle).error) }
-      return .end(Signal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
-    }
-
-    /// The error of a transfer that was silent for too long.
-    func timedOut(after nanoseconds: UInt64) -> Signal {
-      let limit = Duration.nanoseconds(Int64(clamping: nanoseconds))
-      let phase = hasHead ? .receiving : CurlFailure.phase(of: handle)
-      let message = "\(CurlFailure.peer(of: handle)): nothing came for \(limit) while \(phase.rawValue)"
-      return .failed(HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
-    }
-
-    private var metrics: TransferMetrics {
-      var metrics = TransferMetrics()
-      metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
-      metrics.connect = duration(CURLINFO_CONNECT_TIME_T)
-      metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
-      metrics.requestStart = duration(CURLINFO_PRETRANSFER_TIME_T)
-      metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
-      metrics.total = duration(CURLINFO_TOTAL_TIME_T)
-      metrics.bytesSent = handle.offset(CURLINFO_SIZE_UPLOAD_T)
-      metrics.bytesReceived = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
-      metrics.headerBytesReceived = Int64(handle.long(CURLINFO_HEADER_SIZE))
-      metrics.reusedConnection = handle.long(CURLINFO_NUM_CONNECTS) == 0
-      metrics.remoteAddress = handle.string(CURLINFO_PRIMARY_IP)
-      metrics.remotePort = handle.long(CURLINFO_PRIMARY_PORT)
-      metrics.version =
-        switch handle.long(CURLINFO_HTTP_VERSION) {
-        case Int(CURL_HTTP_VERSION_1_0): .http1_0
-        case Int(CURL_HTTP_VERSION_1_1): .http1_1
-        case Int(CURL_HTTP_VERSION_2_0): .http2
-        case Int(CURL_HTTP_VERSION_3): .http3
-        default: nil
-        }
-      return metrics
-    }
-
-    private func duration(_ info: CURLINFO) -> Duration { .microseconds(handle.offset(info)) }
+extension Transfer {
+  /// The last signal of a transfer that libcurl says is done.
+  func ending(_ code: CURLcode) -> Signal {
+    if let failure { return .failed(failure) }
+    guard code == CURLE_OK else { return .failed(CurlFailure(code: code, handle: handle).error) }
+    return .end(Signal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
   }
+
+  /// The error of a transfer that was silent for too long.
+  func timedOut(after nanoseconds: UInt64) -> Signal {
+    let limit = Duration.nanoseconds(Int64(clamping: nanoseconds))
+    let phase = hasHead ? .receiving : CurlFailure.phase(of: handle)
+    let message = "\(CurlFailure.peer(of: handle)): nothing came for \(limit) while \(phase.rawValue)"
+    return .failed(HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
+  }
+
+  private var metrics: TransferMetrics {
+    var metrics = TransferMetrics()
+    metrics.nameLookup = duration(CURLINFO_NAMELOOKUP_TIME_T)
+    metrics.connect = duration(CURLINFO_CONNECT_TIME_T)
+    metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
+    metrics.requestStart = duration(CURLINFO_PRETRANSFER_TIME_T)
+    metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
+    metrics.total = duration(CURLINFO_TOTAL_TIME_T)
+    metrics.bytesSent = handle.offset(CURLINFO_SIZE_UPLOAD_T)
+    metrics.bytesReceived = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
+    metrics.headerBytesReceived = Int64(handle.long(CURLINFO_HEADER_SIZE))
+    metrics.reusedConnection = handle.long(CURLINFO_NUM_CONNECTS) == 0
+    metrics.remoteAddress = handle.string(CURLINFO_PRIMARY_IP)
+    metrics.remotePort = handle.long(CURLINFO_PRIMARY_PORT)
+    metrics.version =
+      switch handle.long(CURLINFO_HTTP_VERSION) {
+      case Int(CURL_HTTP_VERSION_1_0): .http1_0
+      case Int(CURL_HTTP_VERSION_1_1): .http1_1
+      case Int(CURL_HTTP_VERSION_2_0): .http2
+      case Int(CURL_HTTP_VERSION_3): .http3
+      default: nil
+      }
+    return metrics
+  }
+
+  private func duration(_ info: CURLINFO) -> Duration { .microseconds(handle.offset(info)) }
+}
 #endif

@@ -1,272 +1,272 @@
 #if os(Linux)
-  import CCurl
-  import Glibc
-  import MartletEngine
-  import MartletSemantics
+import CCurl
+import Glibc
+import MartletEngine
+import MartletSemantics
 
-  /// One request on its way: what libcurl's callbacks work on.
-  ///
-  /// It is made and configured by the calling task, then submitted; from then on everything that is `var` belongs to the
-  /// loop thread. What the caller still uses are ``stream`` and ``upload``, which have locks of their own.
-  final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through the Mailbox, as said above.
-    let handle: EasyHandle
-    let stream: ResponseStream
-    let upload: Upload
-    let limits: Limits
-    private let chunks: ChunkPool
-    let headerLines: UnsafeMutablePointer<curl_slist>?
+/// One request on its way: what libcurl's callbacks work on.
+///
+/// It is made and configured by the calling task, then submitted; from then on everything that is `var` belongs to the
+/// loop thread. What the caller still uses are ``stream`` and ``upload``, which have locks of their own.
+final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through the Mailbox, as said above.
+  let handle: EasyHandle
+  let stream: ResponseStream
+  let upload: Upload
+  let limits: Limits
+  private let chunks: ChunkPool
+  let headerLines: UnsafeMutablePointer<curl_slist>?
 
-    /// What a request may cost, and what its caller wants to know.
-    struct Limits: Sendable {
-      /// Nanoseconds, nil for ever.
-      var response: UInt64?
-      /// Nanoseconds, nil for ever.
-      var idle: UInt64?
-      var headerBytes: Int
-      /// Up to which length a body is handed over in one piece: because it will be collected anyway. 0 for none.
-      var wholeBody: Int64
-      /// Whether libcurl may answer a challenge itself: then a 407 is not the response before its body comes.
-      var answersProxyChallenge: Bool
-      var isObserved: Bool
-    }
-
-    /// Where the request's body comes from.
-    enum Upload: Sendable {
-      case none
-      case bytes(Data)
-      case queue(UploadQueue)
-    }
-
-    /// Reports that there is something to deliver at the end of this turn.
-    var onDirty: ((Transfer) -> Void)?
-    /// When anything last moved, on the loop's clock in nanoseconds.
-    var lastActivity: UInt64 = 0
-    /// Whether the final head has come.
-    private(set) var hasHead = false
-    /// Whether the reader made the sender wait: then silence is nobody's fault.
-    var isPausedByReader = false
-    /// Why a callback made libcurl give up.
-    private(set) var failure: HTTPError?
-    /// How many bytes may still be thrown away for the sake of the connection, once the reader wants no more.
-    private var discarding: Int?
-
-    private var collector = HeadCollector()
-    private var heldHead: [UInt8]?
-    private var outbox: [Signal] = []
-    private var outboxBytes = 0
-    private var isDirty = false
-    private var sent: Int64 = 0
-    private var reportedSent: Int64 = 0
-    private var buffer: UnsafeMutableRawPointer?
-    private var filled = 0
-    private var capacity = 0
-
-    init(
-      handle: EasyHandle, stream: ResponseStream, upload: Upload, limits: Limits,
-      headerLines: UnsafeMutablePointer<curl_slist>?, chunks: ChunkPool
-    ) {
-      self.handle = handle
-      self.stream = stream
-      self.upload = upload
-      self.limits = limits
-      self.headerLines = headerLines
-      self.chunks = chunks
-    }
-
-    deinit {
-      curl_slist_free_all(headerLines)
-      releaseBuffer()
-    }
+  /// What a request may cost, and what its caller wants to know.
+  struct Limits: Sendable {
+    /// Nanoseconds, nil for ever.
+    var response: UInt64?
+    /// Nanoseconds, nil for ever.
+    var idle: UInt64?
+    var headerBytes: Int
+    /// Up to which length a body is handed over in one piece: because it will be collected anyway. 0 for none.
+    var wholeBody: Int64
+    /// Whether libcurl may answer a challenge itself: then a 407 is not the response before its body comes.
+    var answersProxyChallenge: Bool
+    var isObserved: Bool
   }
 
-  // MARK: - What libcurl calls
+  /// Where the request's body comes from.
+  enum Upload: Sendable {
+    case none
+    case bytes(Data)
+    case queue(UploadQueue)
+  }
 
-  extension Transfer {
-    /// One header line. Anything but the number of its bytes makes libcurl give up.
-    func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+  /// Reports that there is something to deliver at the end of this turn.
+  var onDirty: ((Transfer) -> Void)?
+  /// When anything last moved, on the loop's clock in nanoseconds.
+  var lastActivity: UInt64 = 0
+  /// Whether the final head has come.
+  private(set) var hasHead = false
+  /// Whether the reader made the sender wait: then silence is nobody's fault.
+  var isPausedByReader = false
+  /// Why a callback made libcurl give up.
+  private(set) var failure: HTTPError?
+  /// How many bytes may still be thrown away for the sake of the connection, once the reader wants no more.
+  private var discarding: Int?
+
+  private var collector = HeadCollector()
+  private var heldHead: [UInt8]?
+  private var outbox: [Signal] = []
+  private var outboxBytes = 0
+  private var isDirty = false
+  private var sent: Int64 = 0
+  private var reportedSent: Int64 = 0
+  private var buffer: UnsafeMutableRawPointer?
+  private var filled = 0
+  private var capacity = 0
+
+  init(
+    handle: EasyHandle, stream: ResponseStream, upload: Upload, limits: Limits,
+    headerLines: UnsafeMutablePointer<curl_slist>?, chunks: ChunkPool
+  ) {
+    self.handle = handle
+    self.stream = stream
+    self.upload = upload
+    self.limits = limits
+    self.headerLines = headerLines
+    self.chunks = chunks
+  }
+
+  deinit {
+    curl_slist_free_all(headerLines)
+    releaseBuffer()
+  }
+}
+
+// MARK: - What libcurl calls
+
+extension Transfer {
+  /// One header line. Anything but the number of its bytes makes libcurl give up.
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+    markDirty()
+    let event = collector.take(line)
+    guard collector.byteCount <= limits.headerBytes else {
+      failure = HTTPError(
+        .headersTooLarge, "the response's heads are larger than \(limits.headerBytes) bytes", phase: .waiting)
+      return 0
+    }
+    switch event {
+    case .none: break
+    case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
+    case .final(let block, let status):
+      heldHead = block
+      if status != 407 || !limits.answersProxyChallenge { releaseHead() }
+    }
+    return line.count
+  }
+
+  /// Bytes of the body.
+  func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if let budget = discarding {
+      discarding = budget - bytes.count
+      return budget < bytes.count ? 0 : bytes.count
+    }
+    releaseHead()
+    guard !stream.pauses(with: outboxBytes + filled) else {
+      isPausedByReader = true
       markDirty()
-      let event = collector.take(line)
-      guard collector.byteCount <= limits.headerBytes else {
-        failure = HTTPError(
-          .headersTooLarge, "the response's heads are larger than \(limits.headerBytes) bytes", phase: .waiting)
+      return Int(CURL_WRITEFUNC_PAUSE)
+    }
+    markDirty()
+    var rest = bytes
+    while !rest.isEmpty {
+      if filled == capacity { flushBuffer() }
+      guard buffer != nil || allocateBuffer(for: rest.count), let buffer else {
+        failure = HTTPError(.other, "there is no memory for the response's body", phase: .receiving)
         return 0
       }
-      switch event {
-      case .none: break
-      case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
-      case .final(let block, let status):
-        heldHead = block
-        if status != 407 || !limits.answersProxyChallenge { releaseHead() }
-      }
-      return line.count
+      let count = min(rest.count, capacity - filled)
+      UnsafeMutableRawBufferPointer(start: buffer + filled, count: count).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: rest[..<count]))
+      filled += count
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }
-
-    /// Bytes of the body.
-    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-      if let budget = discarding {
-        discarding = budget - bytes.count
-        return budget < bytes.count ? 0 : bytes.count
-      }
-      releaseHead()
-      guard !stream.pauses(with: outboxBytes + filled) else {
-        isPausedByReader = true
-        markDirty()
-        return Int(CURL_WRITEFUNC_PAUSE)
-      }
-      markDirty()
-      var rest = bytes
-      while !rest.isEmpty {
-        if filled == capacity { flushBuffer() }
-        guard buffer != nil || allocateBuffer(for: rest.count), let buffer else {
-          failure = HTTPError(.other, "there is no memory for the response's body", phase: .receiving)
-          return 0
-        }
-        let count = min(rest.count, capacity - filled)
-        UnsafeMutableRawBufferPointer(start: buffer + filled, count: count).copyMemory(
-          from: UnsafeRawBufferPointer(rebasing: rest[..<count]))
-        filled += count
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      }
-      return bytes.count
-    }
-
-    /// Room for bytes of the request's body.
-    func sendBody(into room: UnsafeMutableRawBufferPointer) -> Int {
-      let count: Int
-      switch upload {
-      case .none: return 0
-      case .bytes(let data):
-        count = min(room.count, data.count - Int(sent))
-        let start = data.startIndex + Int(sent)
-        data.copyBytes(to: room, from: start..<(start + count))
-      case .queue(let queue):
-        count = queue.read(into: room)
-        if count == Int(CURL_READFUNC_PAUSE) { return count }
-      }
-      sent += Int64(count)
-      markDirty()
-      return count
-    }
-
-    /// libcurl wants to send the body again, on a fresh connection. Only bytes can.
-    func rewindBody(to offset: Int64) -> Bool {
-      if case .bytes = upload {
-        sent = offset
-        return true
-      }
-      return sent == offset
-    }
+    return bytes.count
   }
 
-  // MARK: - What the loop calls
-
-  extension Transfer {
-    /// Hands over what this turn brought.
-    func flush() {
-      isDirty = false
-      if limits.isObserved, sent != reportedSent {
-        reportedSent = sent
-        outbox.append(.sent(sent))
-      }
-      if !isHoldingWholeBody { flushBuffer() }
-      deliver()
+  /// Room for bytes of the request's body.
+  func sendBody(into room: UnsafeMutableRawBufferPointer) -> Int {
+    let count: Int
+    switch upload {
+    case .none: return 0
+    case .bytes(let data):
+      count = min(room.count, data.count - Int(sent))
+      let start = data.startIndex + Int(sent)
+      data.copyBytes(to: room, from: start..<(start + count))
+    case .queue(let queue):
+      count = queue.read(into: room)
+      if count == Int(CURL_READFUNC_PAUSE) { return count }
     }
+    sent += Int64(count)
+    markDirty()
+    return count
+  }
 
-    /// The last signals. Nothing comes after.
-    func finish(_ last: Signal) {
-      if case .end = last { releaseHead() }
-      flushBuffer()
-      outbox.append(last)
-      deliver()
-      if case .queue(let queue) = upload { queue.close() }
-    }
-
-    /// The raw trailer lines.
-    var trailers: [UInt8] { collector.trailers }
-
-    /// The reader wants no more. What little is missing may be read and thrown away, so that the connection lives on.
-    /// Returns whether that is worth it.
-    func startDiscarding() -> Bool {
-      let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-      let rest = length - handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
-      guard hasHead, length >= 0, rest <= 64 << 10, case .none = upload else { return false }
-      discarding = 64 << 10
-      releaseBuffer()
+  /// libcurl wants to send the body again, on a fresh connection. Only bytes can.
+  func rewindBody(to offset: Int64) -> Bool {
+    if case .bytes = upload {
+      sent = offset
       return true
     }
+    return sent == offset
+  }
+}
 
-    var isDiscarding: Bool { discarding != nil }
+// MARK: - What the loop calls
 
-    private func markDirty() {
-      if isDirty { return }
-      isDirty = true
-      onDirty?(self)
+extension Transfer {
+  /// Hands over what this turn brought.
+  func flush() {
+    isDirty = false
+    if limits.isObserved, sent != reportedSent {
+      reportedSent = sent
+      outbox.append(.sent(sent))
     }
-
-    private func deliver() {
-      guard !outbox.isEmpty else { return }
-      stream.deliver(outbox)
-      outbox.removeAll(keepingCapacity: true)
-      outboxBytes = 0
-    }
-
-    private func releaseHead() {
-      guard let block = heldHead else { return }
-      heldHead = nil
-      hasHead = true
-      outbox.append(.head(block))
-    }
+    if !isHoldingWholeBody { flushBuffer() }
+    deliver()
   }
 
-  // MARK: - The buffer
-
-  extension Transfer {
-    /// Whether the buffer is the whole body's, and still to be filled.
-    private var isHoldingWholeBody: Bool {
-      buffer != nil && filled < capacity && capacity != ChunkPool.chunkSize
-    }
-
-    /// A body that is collected, small and of known length gets a buffer of its size; any other comes in pooled chunks.
-    private func allocateBuffer(for count: Int) -> Bool {
-      let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-      if outboxBytes == 0, length >= count, length <= limits.wholeBody, length != ChunkPool.chunkSize {
-        capacity = Int(length)
-        buffer = malloc(capacity)
-      } else {
-        capacity = ChunkPool.chunkSize
-        buffer = chunks.take()
-      }
-      filled = 0
-      return buffer != nil
-    }
-
-    private func flushBuffer() {
-      guard let full = buffer, filled > 0 else { return }
-      let data: Data
-      if capacity == ChunkPool.chunkSize {
-        if filled <= ChunkPool.chunkSize / 8 {
-          data = Data(bytes: full, count: filled)
-          chunks.give(back: full)
-        } else {
-          data = Data(
-            bytesNoCopy: full, count: filled, deallocator: .custom { [chunks] buffer, _ in chunks.give(back: buffer) })
-        }
-      } else {
-        data = Data(bytesNoCopy: full, count: filled, deallocator: .free)
-      }
-      buffer = nil
-      outbox.append(.chunk(data))
-      outboxBytes += filled
-      filled = 0
-      capacity = 0
-    }
-
-    private func releaseBuffer() {
-      guard let buffer else { return }
-      if capacity == ChunkPool.chunkSize { chunks.give(back: buffer) } else { free(buffer) }
-      self.buffer = nil
-      filled = 0
-      capacity = 0
-    }
+  /// The last signals. Nothing comes after.
+  func finish(_ last: Signal) {
+    if case .end = last { releaseHead() }
+    flushBuffer()
+    outbox.append(last)
+    deliver()
+    if case .queue(let queue) = upload { queue.close() }
   }
+
+  /// The raw trailer lines.
+  var trailers: [UInt8] { collector.trailers }
+
+  /// The reader wants no more. What little is missing may be read and thrown away, so that the connection lives on.
+  /// Returns whether that is worth it.
+  func startDiscarding() -> Bool {
+    let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    let rest = length - handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
+    guard hasHead, length >= 0, rest <= 64 << 10, case .none = upload else { return false }
+    discarding = 64 << 10
+    releaseBuffer()
+    return true
+  }
+
+  var isDiscarding: Bool { discarding != nil }
+
+  private func markDirty() {
+    if isDirty { return }
+    isDirty = true
+    onDirty?(self)
+  }
+
+  private func deliver() {
+    guard !outbox.isEmpty else { return }
+    stream.deliver(outbox)
+    outbox.removeAll(keepingCapacity: true)
+    outboxBytes = 0
+  }
+
+  private func releaseHead() {
+    guard let block = heldHead else { return }
+    heldHead = nil
+    hasHead = true
+    outbox.append(.head(block))
+  }
+}
+
+// MARK: - The buffer
+
+extension Transfer {
+  /// Whether the buffer is the whole body's, and still to be filled.
+  private var isHoldingWholeBody: Bool {
+    buffer != nil && filled < capacity && capacity != ChunkPool.chunkSize
+  }
+
+  /// A body that is collected, small and of known length gets a buffer of its size; any other comes in pooled chunks.
+  private func allocateBuffer(for count: Int) -> Bool {
+    let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    if outboxBytes == 0, length >= count, length <= limits.wholeBody, length != ChunkPool.chunkSize {
+      capacity = Int(length)
+      buffer = malloc(capacity)
+    } else {
+      capacity = ChunkPool.chunkSize
+      buffer = chunks.take()
+    }
+    filled = 0
+    return buffer != nil
+  }
+
+  private func flushBuffer() {
+    guard let full = buffer, filled > 0 else { return }
+    let data: Data
+    if capacity == ChunkPool.chunkSize {
+      if filled <= ChunkPool.chunkSize / 8 {
+        data = Data(bytes: full, count: filled)
+        chunks.give(back: full)
+      } else {
+        data = Data(
+          bytesNoCopy: full, count: filled, deallocator: .custom { [chunks] buffer, _ in chunks.give(back: buffer) })
+      }
+    } else {
+      data = Data(bytesNoCopy: full, count: filled, deallocator: .free)
+    }
+    buffer = nil
+    outbox.append(.chunk(data))
+    outboxBytes += filled
+    filled = 0
+    capacity = 0
+  }
+
+  private func releaseBuffer() {
+    guard let buffer else { return }
+    if capacity == ChunkPool.chunkSize { chunks.give(back: buffer) } else { free(buffer) }
+    self.buffer = nil
+    filled = 0
+    capacity = 0
+  }
+}
 #endif

@@ -1,11 +1,11 @@
 import MartletSemantics
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #elseif canImport(Musl)
-  import Musl
+import Musl
 #else
-  import Darwin
+import Darwin
 #endif
 
 /// Bytes being collected, in memory that grows in place and becomes a `Data` without a copy.

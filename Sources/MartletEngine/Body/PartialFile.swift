@@ -1,11 +1,11 @@
 import MartletSemantics
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #elseif canImport(Musl)
-  import Musl
+import Musl
 #else
-  import Darwin
+import Darwin
 #endif
 
 /// A file that takes its name only when it is complete.

@@ -1,11 +1,11 @@
 import MartletSemantics
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #elseif canImport(Musl)
-  import Musl
+import Musl
 #else
-  import Darwin
+import Darwin
 #endif
 
 /// A regular file that is open for reading: what is sent is the file whose size and age were told, be it replaced meanwhile.

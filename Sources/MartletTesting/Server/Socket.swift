@@ -1,11 +1,11 @@
 import MartletSemantics
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #elseif canImport(Musl)
-  import Musl
+import Musl
 #else
-  import Darwin
+import Darwin
 #endif
 
 /// One accepted connection, used by one thread; ``LoopbackServer/stop()`` alone reaches in, to shut it down.

@@ -1,0 +1,52 @@
+# Every target works from any folder: make -C path/to/martlet test
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Beside the root, the packages of this repository, as far as they are there.
+packages := $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift Benchmarks/Package.swift))
+tested := $(patsubst %/Tests,%,$(wildcard $(packages:%=%/Tests))) .
+strict := $(shell grep -v '^#' scripts/build-flags)
+
+# Passed on by demo, bench, test and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+ARGS ?=
+
+.PHONY: help demo test check format bench docs sanitize sanitize-thread sanitize-address clean \
+  build-libraries test-libraries bench-libraries
+
+help: ## list what make can do
+	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: build-libraries ## the slideshow over its own demo service
+	@exec swift run --package-path Examples/Slideshow -c release slideshow $(ARGS)
+
+# The root comes last, so that the last line is the count of its tests. A failure does not keep the others from running.
+test: test-libraries ## all tests, with warnings as errors
+	@failed=; for package in $(tested); do \
+	  echo "== swift test: $$package" >&2; \
+	  swift test --package-path "$$package" --disable-xctest $(strict) $(ARGS) || failed="$$failed $$package"; \
+	done; if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi
+
+check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation, rules of the house
+	@scripts/check
+
+format: ## lay out the Swift sources as .swift-format says
+	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
+
+bench: bench-libraries ## the measurements
+	@exec swift run --package-path Benchmarks -c release bench $(ARGS)
+
+docs: build-libraries ## the documentation, as an archive in .build/documentation
+	@swift build --build-tests $(strict)
+	@scripts/documentation
+
+sanitize: sanitize-thread sanitize-address ## the root's tests under the thread and the address sanitizer
+
+sanitize-thread sanitize-address: sanitize-%: test-libraries
+	@swift test --sanitize $* --scratch-path .build/sanitize-$* --disable-xctest $(strict) $(ARGS)
+
+clean: ## remove everything that was built
+	@rm -rf $(addsuffix /.build,. $(packages))
+
+build-libraries test-libraries bench-libraries: %-libraries:
+	@scripts/install-system-libraries $*

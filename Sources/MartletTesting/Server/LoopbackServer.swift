@@ -43,6 +43,7 @@ public final class LoopbackServer: Sendable {
     let acceptor = Acceptor(
       listener: listener, settings: Settings(bodies: bodies, accept: accept, respond: respond), ledger: ledger)
     guard SystemCalls.startThread({ acceptor.run() }) else {
+      _ = ledger.update { $0.stop(listener: listener) }
       SystemCalls.closeDescriptor(listener)
       throw LoopbackServerError("cannot start a thread for the server: the system's limit of threads is reached")
     }

@@ -82,6 +82,15 @@ struct LifetimeTests {
     #expect(try another.response().body == "second")
   }
 
+  @Test func aServerThatRecordsNothingForgets() async throws {
+    let server = try LoopbackServer(recording: .nothing) { .text($0.text) }
+    let client = try RawClient(port: server.port)
+    try client.send("PUT / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
+    #expect(try client.response().body == "abc")
+    #expect(server.requests.isEmpty)
+    await #expect(throws: LoopbackServerError.self) { _ = try await server.request(1) }
+  }
+
   @Test(arguments: [-1, 65536])
   func whatIsNoPortIsAnError(port: Int) {
     #expect(throws: LoopbackServerError.self) { _ = try LoopbackServer(port: port) { _ in .text("x") } }

@@ -142,7 +142,7 @@ extension MultiLoop {
 
   private func waitForSockets() {
     let wait = milliseconds(until: min(timer ?? .max, nextCheck))
-    guard wait == 0 || mailbox.mayFallAsleep() else { return }
+    guard !isStopped, wait == 0 || mailbox.mayFallAsleep() else { return }
     let count = epoll_wait(sockets.epoll, events.baseAddress, Int32(events.count), wait)
     mailbox.awake()
     guard count > 0 else { return }

@@ -5,7 +5,8 @@ import MartletSemantics
 
 /// A libcurl easy handle. Its options are set by one thread before it is submitted; then it belongs to the loop thread,
 /// until it is back in the pool.
-final class EasyHandle: @unchecked Sendable {  // SAFETY: one owner at a time, as said above; the pool is behind a Mutex.
+// SAFETY: one owner at a time, as said above; the pool is behind a Mutex.
+final class EasyHandle: @unchecked Sendable {
   let raw: UnsafeMutableRawPointer
   private let errorText: UnsafeMutablePointer<CChar>
   /// The first option that libcurl refused since the last `reset`.

@@ -2,9 +2,13 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-let origin = URL(string: "http://a.example/")!
+let origin = url("http://a.example/")
 
-func url(_ text: String) -> URL { URL(string: text)! }
+/// A URL that the test's author wrote; a mistake in it stops the test run.
+func url(_ text: String) -> URL {
+  guard let url = URL(string: text) else { fatalError("'\(text)' is no URL") }
+  return url
+}
 
 /// Remembers the events of exchanges, in short.
 final class EventLog: EventListener {

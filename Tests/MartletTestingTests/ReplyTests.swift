@@ -89,7 +89,7 @@ struct ReplyTests {
     }
     try client.get("/")
     #expect(try client.head() == "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n")
-    #expect(try client.head() == "HTTP/1.1 102 \r\n\r\n")
+    #expect(try client.head() == "HTTP/1.1 102 Processing\r\n\r\n")
     #expect(try client.response().body == "x")
   }
 

@@ -1,11 +1,11 @@
 import MartletSemantics
 
 #if canImport(Glibc)
-  import Glibc
+import Glibc
 #elseif canImport(Musl)
-  import Musl
+import Musl
 #else
-  import Darwin
+import Darwin
 #endif
 
 /// Finds the file that a path of a URL means, never one outside the folder.

@@ -21,14 +21,14 @@ enum Preconditions: Equatable {
   static func evaluate(_ fields: HTTPFields, method: HTTPMethod, against current: Validators) -> Preconditions {
     if let tags = fields[.ifMatch] {
       guard matches(tags, current.tag, isWeak: false) else { return .fail }
-    } else if let date = fields["If-Unmodified-Since"].flatMap(FolderDate.parse) {
+    } else if let date = fields["If-Unmodified-Since"].flatMap(Self.seconds) {
       guard current.modified <= date else { return .fail }
     }
     let isReading = method == .get || method == .head
     if let tags = fields[.ifNoneMatch] {
       return matches(tags, current.tag, isWeak: true) ? (isReading ? .notModified : .fail) : .hold
     }
-    if isReading, let date = fields[.ifModifiedSince].flatMap(FolderDate.parse), current.modified <= date {
+    if isReading, let date = fields[.ifModifiedSince].flatMap(Self.seconds), current.modified <= date {
       return .notModified
     }
     return .hold
@@ -38,7 +38,12 @@ enum Preconditions: Equatable {
   static func rangeApplies(_ fields: HTTPFields, against current: Validators) -> Bool {
     guard let condition = fields[.ifRange] else { return true }
     if condition.contains("\"") { return condition == current.tag }
-    return FolderDate.parse(condition) == current.modified
+    return Self.seconds(condition) == current.modified
+  }
+
+  /// A date as seconds since 1970; nil for what is none, which a server then ignores (RFC 9110 §13.1.3).
+  private static func seconds(_ text: String) -> Int64? {
+    HTTPDate.parse(text, now: Date()).map { Int64($0.timeIntervalSince1970) }
   }
 
   /// Compares a list of entity tags (RFC 9110 §8.8.3.2); ours is strong.

@@ -70,7 +70,9 @@ public struct StaticFolder: Sendable {
   }
 
   private func fields(for current: Validators) -> HTTPFields {
-    var fields: HTTPFields = [.eTag: current.tag, .lastModified: FolderDate.format(current.modified)]
+    var fields: HTTPFields = [
+      .eTag: current.tag, .lastModified: HTTPDate.format(Date(timeIntervalSince1970: Double(current.modified))),
+    ]
     if let maxAge { fields[.cacheControl] = "max-age=\(maxAge.components.seconds)" }
     return fields
   }

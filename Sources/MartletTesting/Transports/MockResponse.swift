@@ -22,7 +22,10 @@ public struct MockResponse: Answer {
 
   /// Makes a response whose body is pulled: from a `BodySource` that stalls, fails or never ends.
   ///
-  /// - Parameter body: called for each exchange that gets this response, because a body is read once.
+  /// - Parameters:
+  ///   - status: the status; 200 by default.
+  ///   - fields: the fields; none by default.
+  ///   - body: called for each exchange that gets this response, because a body is read once.
   public init(
     status: HTTPStatus = .ok, fields: HTTPFields = [:], body: @escaping @Sendable () -> ResponseBody
   ) {

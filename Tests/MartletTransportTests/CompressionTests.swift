@@ -33,7 +33,8 @@ struct CompressionTests {
   func bodyIsRawWhereTheCallerAskedForACoding(_ wire: Wire) async throws {
     let packed = try Self.packed()
     let server = try LoopbackServer { _ in .data(packed).with(.contentEncoding, "gzip") }
-    let (response, data) = try await wire.makeTransport().answer(to: guarded(.get, server.url("/"), fields: [.acceptEncoding: "gzip"]))
+    let (response, data) = try await wire.makeTransport().answer(
+      to: guarded(.get, server.url("/"), fields: [.acceptEncoding: "gzip"]))
     #expect(server.requests[0].fields[values: .acceptEncoding] == ["gzip"])
     withKnownIssue("URLSession unpacks whatever the caller asked for") {
       #expect(data == packed)

@@ -16,7 +16,7 @@ struct TargetTests {
     let server = try LoopbackServer { _ in .text("ok") }
     _ = try await wire.makeTransport().answer(to: guarded(.get, server.url(target)))
     withKnownIssue("URLSession on Linux lets libcurl shorten the path") {
-      #expect(server.requests[0].target == target.replacing("[", with: "%5B").replacing("]", with: "%5D"))
+      #expect(server.requests[0].target == target)
     } when: {
       wire.isURLSession && ["/a/../b", "/./a"].contains(target)
     }

@@ -105,7 +105,9 @@ struct UploadTests {
       return .text(String(try request.drainBody()))
     }
     let body = RequestBody.stream {
-      HalfTime(first: Data("first".utf8), second: Data("second".utf8)) { try await within(.seconds(2)) { try await arrived.wait() } }
+      HalfTime(first: Data("first".utf8), second: Data("second".utf8)) {
+        try await within(.seconds(2)) { try await arrived.wait() }
+      }
     }
     try await withKnownIssue("the URLSession transport sends a stream when it has been read to its end") {
       let (_, data) = try await wire.makeTransport().answer(to: guarded(.post, server.url("/"), body: body))

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// What goes wrong has a kind that a user can act on, and a message that names the host.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(1)))
 struct FailureTests {
   @Test(arguments: Wire.real)
   func refusedConnectionNamesHostAndPort(_ wire: Wire) async throws {

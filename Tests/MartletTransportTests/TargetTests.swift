@@ -10,7 +10,7 @@ struct TargetTests {
     arguments: Wire.real,
     [
       "/a%2Fb", "/a%20b", "/a+b?c+d=%20", "/%C3%BC?q=%C3%BC", "/?", "/a;b=c,d", "/a/../b", "/./a", "/%7Euser", "//a",
-      "/a?b=%26&c=[1]", "/a?b=../c",
+      "/a?b=%26&c=1", "/a?b=../c",
     ])
   func targetArrivesAsItWasWritten(_ wire: Wire, target: String) async throws {
     let server = try LoopbackServer { _ in .text("ok") }

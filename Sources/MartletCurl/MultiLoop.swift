@@ -201,7 +201,9 @@ extension MultiLoop {
         transfer.isDiscarding
         ? Self.discardTime : transfer.hasHead ? transfer.limits.idle : transfer.limits.response
       guard let timeout else { continue }
-      let due = transfer.lastActivity + timeout
+      // silence while nobody waits for more is nobody's fault
+      let reader = transfer.hasHead && !transfer.isDiscarding ? transfer.stream.waitingSince ?? now : 0
+      let due = max(transfer.lastActivity, reader) + timeout
       if due <= now { end(transfer, transfer.timedOut(after: timeout)) } else { nextCheck = min(nextCheck, due) }
     }
   }

@@ -31,7 +31,7 @@ final class SessionOwner: Sendable {
       switch outgoing.payload {
       case .none: session.dataTask(with: outgoing.request)
       case .bytes(let data): session.uploadTask(with: outgoing.request, from: data)
-      case .file(let url), .spooled(let url, _): session.uploadTask(with: outgoing.request, fromFile: url)
+      case .file(let url), .spooled(let url, _): session.upload(outgoing.request, file: url)
       }
     delegate.register(queue, for: task)
     task.resume()

@@ -37,6 +37,10 @@ final class EasyHandle: @unchecked Sendable {
 
   func set(_ option: CURLoption, _ value: Int) { check(option, martlet_set_long(raw, option, value)) }
 
+  /// Sets what is only about speed, and lives with a refusal: libcurl keeps the buffer of a transfer that ended while
+  /// others used its HTTP/2 connection, and then no other size can be set.
+  func prefer(_ option: CURLoption, _ value: Int) { _ = martlet_set_long(raw, option, value) }
+
   func set(_ option: CURLoption, offset value: Int64) { check(option, martlet_set_offset(raw, option, value)) }
 
   /// libcurl copies the string, so it need not live on.

@@ -16,10 +16,26 @@ let package = Package(
         .product(name: "MartletImages", package: "Martlet"),
       ]),
     // A web service to look at, for those who have none.
-    .target(name: "SlideshowService", dependencies: [.product(name: "MartletTesting", package: "Martlet")]),
+    .target(
+      name: "SlideshowService",
+      dependencies: [
+        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "MartletTesting", package: "Martlet"),
+      ]),
     // How it is shown and steered in a terminal.
-    .target(name: "SlideshowTerminal", dependencies: ["SlideshowModel"]),
-    .executableTarget(name: "slideshow", dependencies: ["SlideshowModel", "SlideshowService", "SlideshowTerminal"]),
+    .target(
+      name: "SlideshowTerminal",
+      dependencies: [
+        "SlideshowModel",
+        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "MartletImages", package: "Martlet"),
+      ]),
+    .executableTarget(
+      name: "slideshow",
+      dependencies: [
+        "SlideshowModel", "SlideshowService", "SlideshowTerminal",
+        .product(name: "MartletEngine", package: "Martlet"),
+      ]),
     .testTarget(
       name: "SlideshowTests",
       dependencies: [

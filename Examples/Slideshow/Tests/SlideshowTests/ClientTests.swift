@@ -3,7 +3,6 @@ import MartletSemantics
 import MartletTesting
 import SlideshowModel
 import SlideshowService
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -120,14 +119,14 @@ struct ClientTests {
   @Test func progressTellsBytesAndTheWhole() async throws {
     let photo = try Fixture.photo("hubble-deep-field.jpg")
     let server = try LoopbackServer { _ in .data(photo) }
-    let seen = Mutex<[TransferProgress]>([])
+    let seen = Journal<TransferProgress>()
 
-    _ = try await Fixture.client(server).picture(for: Self.slide) { progress in seen.withLock { $0.append(progress) } }
+    _ = try await Fixture.client(server).picture(for: Self.slide) { progress in seen.append(progress) }
 
-    let last = try #require(seen.withLock { $0.last })
+    let last = try #require(seen.entries.last)
     #expect(last.completed == Int64(photo.count))
     #expect(last.total == Int64(photo.count))
-    #expect(seen.withLock { $0.count } <= 101)
+    #expect(seen.entries.count <= 101)
   }
 
   @Test func theDemoMissesOnePictureAndShowsTheOthers() async throws {

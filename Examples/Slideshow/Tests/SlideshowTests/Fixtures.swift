@@ -4,6 +4,7 @@ import MartletTesting
 import SlideshowModel
 import SlideshowService
 import SlideshowTerminal
+import Synchronization
 
 /// The data and the shortcuts that many tests share.
 enum Fixture {
@@ -62,4 +63,12 @@ extension [SlideshowEffect] {
     for case .loadPicture(let number, let slide, _, _) in self { return (number, slide) }
     return nil
   }
+}
+
+/// What several tasks have seen.
+final class Journal<Entry: Sendable>: Sendable {
+  private let content = Mutex<[Entry]>([])
+
+  var entries: [Entry] { content.withLock { $0 } }
+  func append(_ entry: Entry) { content.withLock { $0.append(entry) } }
 }

@@ -1,7 +1,6 @@
 import MartletSemantics
 import MartletTesting
 import SlideshowModel
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -55,13 +54,13 @@ struct ImageCacheTests {
   @Test func manyTasksAtOnceLoadOnce() async throws {
     let cache = ImageCache()
     let gate = Gate()
-    let loads = Atomic(0)
+    let loads = Journal<Int>()
 
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<50 {
         group.addTask { [urls, picture] in
           _ = try await cache.picture(for: urls[0]) {
-            loads.add(1, ordering: .relaxed)
+            loads.append(1)
             try? await gate.wait()
             return .success(picture)
           }
@@ -71,27 +70,27 @@ struct ImageCacheTests {
       try await group.waitForAll()
     }
 
-    #expect(loads.load(ordering: .relaxed) == 1)
+    #expect(loads.entries.count == 1)
     #expect(cache.count == 1)
   }
 
   @Test func aFailedLoadIsNotTriedAgainUntilItIsForgotten() async throws {
     let cache = ImageCache()
-    let loads = Atomic(0)
+    let loads = Journal<Int>()
     let load: @Sendable () async -> Result<Picture, PictureError> = { [url = urls[0]] in
-      loads.add(1, ordering: .relaxed)
+      loads.append(1)
       return .failure(.notAnImage(url, reason: "damaged"))
     }
 
     for _ in 0..<5 {
       await #expect(throws: PictureError.self) { try await cache.picture(for: urls[0], load: load) }
     }
-    #expect(loads.load(ordering: .relaxed) == 1)
+    #expect(loads.entries.count == 1)
     #expect(cache.count == 0)
 
     cache.forgetFailures()
     await #expect(throws: PictureError.self) { try await cache.picture(for: urls[0], load: load) }
-    #expect(loads.load(ordering: .relaxed) == 2)
+    #expect(loads.entries.count == 2)
   }
 
   @Test func aLoadUnderWayDoesNotOverwriteWhatWasSetMeanwhile() async throws {

@@ -1,3 +1,4 @@
+import MartletImages
 import MartletSemantics
 import MartletTesting
 import SlideshowModel

@@ -17,7 +17,9 @@ import Darwin
 enum SlideshowProgram {
   static func main() async {
     let options: CommandLineOptions
-    do { options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst())) } catch { fail("\(error)", code: 2) }
+    do { options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst())) } catch {
+      fail("\(error)", code: 2)
+    }
     if options.wantsHelp { return print(CommandLineOptions.help) }
     do {
       if options.isServing { return try await serve(options) }

@@ -24,7 +24,8 @@ struct ImageLocationTests {
   @Test(arguments: [
     ("my photo.jpg", "my%20photo.jpg"), ("Müllers.jpg", "M%C3%BCllers.jpg"), ("what?.jpg", "what%3F.jpg"),
     ("#1.jpg", "%231.jpg"), ("100%.jpg", "100%25.jpg"), ("%2e%2e.jpg", "%252e%252e.jpg"),
-    ("album/one.jpg", "album/one.jpg"), ("a:b.jpg", "a%3Ab.jpg"), ("..\\x.jpg", "..%5Cx.jpg"), ("…🌅.jpg", "%E2%80%A6%F0%9F%8C%85.jpg"),
+    ("album/one.jpg", "album/one.jpg"), ("a:b.jpg", "a%3Ab.jpg"), ("..\\x.jpg", "..%5Cx.jpg"),
+    ("…🌅.jpg", "%E2%80%A6%F0%9F%8C%85.jpg"),
   ])
   func unusualNamesAreEncoded(file: String, path: String) throws {
     #expect(try urls("http://localhost/photos/", file) == ["http://localhost/photos/" + path])

@@ -57,7 +57,10 @@ struct ProgramTests {
     #expect(try !CommandLineOptions([]).needsDemo(environment: ["ImageBaseUrl": ""]))
   }
 
-  @Test(arguments: [["--service"], ["--colour"], ["--serve", "--port", "x"], ["--port", "1"], ["--serve", "--port", "70000"]])
+  @Test(arguments: [
+    ["--service"], ["--colour"], ["--serve", "--port", "x"], ["--port", "1"],
+    ["--serve", "--port", "70000"],
+  ])
   func mistakesOnTheCommandLineAreTold(arguments: [String]) {
     #expect(throws: CommandLineOptions.Mistake.self) { try CommandLineOptions(arguments) }
   }

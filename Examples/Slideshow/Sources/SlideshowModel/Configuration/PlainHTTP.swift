@@ -3,7 +3,8 @@ import MartletSemantics
 
 /// The rule that plain http stays on this computer.
 enum PlainHTTP {
-  static let refusal = "plain http is for this computer only (localhost, 127.0.0.1, ::1): "
+  static let refusal =
+    "plain http is for this computer only (localhost, 127.0.0.1, ::1): "
     + "use https, or pass --allow-insecure"
 
   static func isAllowed(for url: URL) -> Bool {

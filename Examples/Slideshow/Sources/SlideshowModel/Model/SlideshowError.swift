@@ -26,7 +26,7 @@ extension SlideshowError: CustomStringConvertible {
     case .invalidURL(let key, let value, let reason):
       "'\(value)' cannot be used as \(key.rawValue): \(reason)"
     case .unexpectedStatusCode(let code, let url):
-      "\(url.shown) answered with status \(HTTPStatus(code)), expected 200: check the path in "
+      "\(url.shown) answered with status \(HTTPStatus(code)), expected a 2xx: check the path in "
         + "\(SlideshowConfiguration.Key.service.option), and the log of the web service"
     case .slideshowDataDecodingError(let url, let field, let reason):
       "\(url.shown) is no slideshow: \(field): \(reason); expected "

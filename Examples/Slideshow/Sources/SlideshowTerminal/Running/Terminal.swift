@@ -15,6 +15,7 @@ package final class Terminal {
   private var isTaken = false
   private var sources: [any DispatchSourceProtocol] = []
   private var lastLines: [String] = []
+  private var lastSize: ScreenSize?
 
   /// Whether there is a terminal to show something in, and one to read keys from.
   package nonisolated static var isPresent: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
@@ -59,17 +60,16 @@ package final class Terminal {
   /// Shows the lines; only those that changed are sent.
   package func show(_ lines: [String]) {
     guard isTaken else { return }
-    var text = "\u{1B}[?2026h"
-    if lines.count != lastLines.count { text += "\u{1B}[2J" }
-    for (row, line) in lines.enumerated() where lines.count != lastLines.count || lastLines[row] != line {
+    // What a terminal makes of its content when its size changes differs: begin anew.
+    let isAnew = size != lastSize || lines.count != lastLines.count
+    lastSize = size
+    var text = isAnew ? "\u{1B}[?2026h\u{1B}[2J" : "\u{1B}[?2026h"
+    for (row, line) in lines.enumerated() where isAnew || lastLines[row] != line {
       text += "\u{1B}[\(row + 1);1H\u{1B}[0m\u{1B}[2K\(line)"
     }
     lastLines = lines
     write(text + "\u{1B}[?2026l")
   }
-
-  /// Forgets what was shown, after the terminal itself has changed it.
-  package func invalidate() { lastLines = [] }
 
   private func watchKeys(_ tell: @escaping @Sendable (SlideshowEvent) -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .main)

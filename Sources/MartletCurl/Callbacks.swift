@@ -32,6 +32,11 @@ enum Callbacks {
     return 0
   }
 
+  static let openedSocket: martlet_opened_callback = { user, descriptor, _ in
+    Callbacks.loop(user) { $0.sockets.opened(descriptor) }
+    return CURL_SOCKOPT_OK
+  }
+
   static let closeSocket: martlet_close_callback = { user, descriptor in
     Callbacks.loop(user) { $0.sockets.closed(descriptor) }
     return close(descriptor)

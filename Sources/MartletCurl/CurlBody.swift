@@ -11,19 +11,27 @@ final class CurlBody: BodySource {
   private let uploadLength: Int64?
   /// The task that produces the request's body, where one is needed.
   private let producer: Task<Void, Never>?
-  private let state = Mutex((isOver: false, trailers: HTTPFields()))
+  private let state = Mutex(State.running)
+
+  private enum State {
+    case running
+    /// The reader wants no more: what is left is a `CancellationError`, never an end.
+    case stopped
+    /// The last signal was read.
+    case ended(HTTPFields)
+  }
 
   init(_ transfer: Transfer, on thread: LoopThread, of request: OpenBody?, in exchange: Exchange) {
     self.transfer = transfer
     self.thread = thread
     self.exchange = exchange
     uploadLength = request?.length
+    thread.mailbox.submit(.start(transfer))  // before anything can go wrong with the request's body
     producer = Self.produce(request, for: transfer, mailbox: thread.mailbox)
   }
 
-  /// Starts the transfer and waits for the final response's head. Informational ones are events.
+  /// Waits for the final response's head. Informational ones are events.
   func head() async throws -> ResponseHead {
-    thread.mailbox.submit(.start(transfer))
     while true {
       switch try await signal() {
       case .informational(let block): exchange.emit(.informational(HeadParser.parse(block)))
@@ -35,22 +43,25 @@ final class CurlBody: BodySource {
   }
 
   func next() async throws -> Data? {
-    while !state.withLock({ $0.isOver }) {
+    if case .ended = state.withLock({ $0 }) { return nil }
+    while true {
       switch try await signal() {
       case .chunk(let data): return data
+      case .end: return nil
       default: continue
       }
     }
-    return nil
   }
 
-  var trailers: HTTPFields { state.withLock { $0.trailers } }
+  var trailers: HTTPFields {
+    if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
+  }
 
   func cancel() { stop(.giveUp(transfer)) }
 
   deinit { cancel() }
 
-  /// The next signal; what is only to be told is told here.
+  /// The next signal; what is only to be told is told here. After a stop it throws.
   private func signal() async throws -> Signal {
     if Task.isCancelled { stop(.giveUp(transfer)) }
     let (signal, unpause) = try await withTaskCancellationHandler {
@@ -74,14 +85,15 @@ final class CurlBody: BodySource {
   }
 
   private func over(trailers: HTTPFields) {
-    state.withLock { $0 = (true, trailers) }
+    state.withLock { $0 = .ended(trailers) }
     producer?.cancel()
   }
 
   private func stop(_ command: Mailbox.Command) {
     let isFirst = state.withLock { state in
-      defer { state.isOver = true }
-      return !state.isOver
+      guard case .running = state else { return false }
+      state = .stopped
+      return true
     }
     guard isFirst else { return }
     transfer.stream.stop(CancellationError())

@@ -44,7 +44,8 @@ public struct CurlTransport: Transport {
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
-      answersProxyChallenge: configuration.proxy.credentials != nil, isObserved: isObserved)
+      provisional: Self.provisional(request, configuration), bodyBytes: request.options.bodyLimit,
+      isObserved: isObserved, unpacks: setup.decompresses)
     let transfer = Transfer(
       handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
       upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(UploadQueue()),
@@ -53,13 +54,22 @@ public struct CurlTransport: Transport {
     return transfer
   }
 
+  /// libcurl answers a proxy's challenge, and a server that will not let it wait for a 100.
+  private static func provisional(_ request: HTTPRequest, _ configuration: CurlConfiguration) -> Set<Int> {
+    var statuses: Set<Int> = []
+    if configuration.proxy.credentials != nil { statuses.insert(407) }
+    if request.fields.contains(.expect) { statuses.insert(417) }
+    return statuses
+  }
+
   /// A body that was decompressed is not what its `Content-Encoding` and `Content-Length` describe.
   private func response(
     to request: HTTPRequest, _ head: ResponseHead, _ source: CurlBody, isDecompressed: Bool
   ) -> HTTPResponse {
     let hasNoBody = request.method == .head || head.status == .noContent || head.status == .notModified
     let isChanged = isDecompressed && !hasNoBody && head.fields.contains(.contentEncoding)
-    let length = hasNoBody ? 0 : isChanged ? nil : head.fields[.contentLength].flatMap(Int64.init)
+    let isUnknown = isChanged || head.fields.contains(.transferEncoding)
+    let length = hasNoBody ? 0 : isUnknown ? nil : head.fields[.contentLength].flatMap(Int64.init)
     var response = HTTPResponse(url: request.url, wire: head, body: ResponseBody(length: length, from: source))
     if isChanged {
       response.fields.remove(.contentEncoding)

@@ -60,9 +60,14 @@ final class EasyHandle: @unchecked Sendable {
 
   func setSeek(_ callback: martlet_seek_callback?) { check(CURLOPT_SEEKFUNCTION, martlet_set_seek(raw, callback)) }
 
-  func setClose(_ callback: martlet_close_callback?, _ user: UnsafeMutableRawPointer) {
+  /// Who is told of connections' sockets, opened and closed.
+  func setSockets(
+    opened: martlet_opened_callback?, close: martlet_close_callback?, _ user: UnsafeMutableRawPointer
+  ) {
+    set(CURLOPT_SOCKOPTDATA, pointer: user)
+    check(CURLOPT_SOCKOPTFUNCTION, martlet_set_opened(raw, opened))
     set(CURLOPT_CLOSESOCKETDATA, pointer: user)
-    check(CURLOPT_CLOSESOCKETFUNCTION, martlet_set_close(raw, callback))
+    check(CURLOPT_CLOSESOCKETFUNCTION, martlet_set_close(raw, close))
   }
 
   func long(_ info: CURLINFO) -> Int { martlet_get_long(raw, info) }

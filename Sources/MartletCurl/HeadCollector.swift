@@ -21,6 +21,7 @@ struct HeadCollector {
       block = Array(line)
       block.reserveCapacity(1024)
       isInHead = true
+      trailers = []
       return .none
     }
     guard isInHead else {

@@ -32,6 +32,14 @@ enum HeadParser {
     return fields
   }
 
+  /// Whether a field says that the body is coded, without reading the whole head.
+  static func hasContentEncoding(_ block: [UInt8]) -> Bool {
+    let name = Array("content-encoding:".utf8)
+    return block.split(separator: 10).contains { line in
+      line.count > name.count && zip(line, name).allSatisfy { ASCII.lowercased($0) == $1 }
+    }
+  }
+
   static func status(of block: [UInt8]) -> Int {
     guard let space = block.firstIndex(of: 32) else { return 0 }
     return block[(space + 1)...].prefix(3).reduce(0) { code, byte in

@@ -25,7 +25,10 @@ final class MultiLoop {
 
   init?(mailbox: Mailbox, pool: HandlePool, configuration: CurlConfiguration) {
     let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    guard mailbox.wakeUp >= 0, epoll >= 0, let multi = curl_multi_init() else { return nil }
+    guard mailbox.wakeUp >= 0, epoll >= 0, let multi = curl_multi_init() else {
+      if epoll >= 0 { close(epoll) }
+      return nil
+    }
     self.mailbox = mailbox
     self.pool = pool
     self.multi = multi
@@ -94,7 +97,8 @@ extension MultiLoop {
     transfer.lastActivity = now
     transfers[transfer.handle.raw] = transfer
     if let timeout = transfer.limits.response { nextCheck = min(nextCheck, now + timeout) }
-    transfer.handle.setClose(Callbacks.closeSocket, Unmanaged.passUnretained(self).toOpaque())
+    transfer.handle.setSockets(
+      opened: Callbacks.openedSocket, close: Callbacks.closeSocket, Unmanaged.passUnretained(self).toOpaque())
     let code = curl_multi_add_handle(multi, transfer.handle.raw)
     if code != CURLM_OK {
       let reason = String(cString: curl_multi_strerror(code))
@@ -133,8 +137,10 @@ extension MultiLoop {
       end(transfer, transfer.ending(finished.code))
     }
     for transfer in dirty {
-      if isRunning(transfer) { watchSilence(of: transfer) }
       transfer.flush()
+      guard isRunning(transfer) else { continue }
+      watchSilence(of: transfer)
+      if transfer.hasToPause() { curl_easy_pause(transfer.handle.raw, CURLPAUSE_RECV) }
     }
     dirty.removeAll(keepingCapacity: true)
     sockets.apply()

@@ -13,7 +13,8 @@ struct SignalQueue {
   private let highWater: Int
   private var signals: [Signal] = []
   private var first = 0
-  private var buffered = 0
+  /// The bytes that wait to be read.
+  private(set) var buffered = 0
   private var isPaused = false
   private var waiter: Waiter?
   private var stopped: (any Error)?

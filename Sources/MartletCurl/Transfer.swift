@@ -25,9 +25,13 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     var headerBytes: Int
     /// Up to which length a body is handed over in one piece: because it will be collected anyway. 0 for none.
     var wholeBody: Int64
-    /// Whether libcurl may answer a challenge itself: then a 407 is not the response before its body comes.
-    var answersProxyChallenge: Bool
+    /// The statuses that libcurl may answer itself: such a response is not the final one before its body comes.
+    var provisional: Set<Int>
+    /// The most bytes of a body; more is an error.
+    var bodyBytes: Int64?
     var isObserved: Bool
+    /// Whether libcurl unpacks compressed bodies.
+    var unpacks: Bool
   }
 
   /// Where the request's body comes from.
@@ -55,6 +59,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   private var outbox: [Signal] = []
   private var outboxBytes = 0
   private var isDirty = false
+  private var isUnpacked = false
+  private var received: Int64 = 0
   private var sent: Int64 = 0
   private var reportedSent: Int64 = 0
   private var buffer: UnsafeMutableRawPointer?
@@ -96,7 +102,7 @@ extension Transfer {
     case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
     case .final(let block, let status):
       heldHead = block
-      if status != 407 || !limits.answersProxyChallenge { releaseHead() }
+      if !limits.provisional.contains(status) { releaseHead() }
     }
     return line.count
   }
@@ -108,12 +114,13 @@ extension Transfer {
       return budget < bytes.count ? 0 : bytes.count
     }
     releaseHead()
-    guard !stream.pauses(with: outboxBytes + filled) else {
+    markDirty()
+    guard isWithinLimits(bytes.count) else { return 0 }
+    // Bytes that are being unpacked must be taken: libcurl would keep what is paused, and it keeps no more than 64 MiB.
+    guard isUnpacked || !stream.pauses(with: outboxBytes + filled) else {
       isPausedByReader = true
-      markDirty()
       return Int(CURL_WRITEFUNC_PAUSE)
     }
-    markDirty()
     var rest = bytes
     while !rest.isEmpty {
       if filled == capacity { flushBuffer() }
@@ -164,22 +171,31 @@ extension Transfer {
   /// Hands over what this turn brought.
   func flush() {
     isDirty = false
-    if limits.isObserved, sent != reportedSent {
-      reportedSent = sent
-      outbox.append(.sent(sent))
-    }
+    reportSent()
     if !isHoldingWholeBody { flushBuffer() }
     deliver()
+  }
+
+  /// Whether a transfer that is unpacked has to stop now, at the end of a turn, because its reader lags behind.
+  func hasToPause() -> Bool {
+    guard isUnpacked, !isPausedByReader, !isDiscarding, stream.pauses(with: filled) else { return false }
+    isPausedByReader = true
+    return true
   }
 
   /// The last signals. Nothing comes after.
   func finish(_ last: Signal) {
     if case .end = last { releaseHead() }
+    reportSent()
     flushBuffer()
     outbox.append(last)
     deliver()
+    isDirty = true  // nothing is delivered after the last signal
     if case .queue(let queue) = upload { queue.close() }
   }
+
+  /// Whether a whole head has come that may not be the final one.
+  var isHoldingHead: Bool { heldHead != nil }
 
   /// The raw trailer lines.
   var trailers: [UInt8] { collector.trailers }
@@ -196,6 +212,27 @@ extension Transfer {
   }
 
   var isDiscarding: Bool { discarding != nil }
+
+  private func reportSent() {
+    guard limits.isObserved, sent != reportedSent else { return }
+    reportedSent = sent
+    outbox.append(.sent(sent))
+  }
+
+  private func isWithinLimits(_ count: Int) -> Bool {
+    received += Int64(count)
+    if let limit = limits.bodyBytes, received > limit {
+      failure = .bodyTooLarge(limit: limit)
+    } else if isUnpacked, stream.backlog + outboxBytes > Self.largestBacklog {
+      failure = HTTPError(
+        .bodyTooLarge, "the response's body unpacks to more than \(Self.largestBacklog) bytes at once",
+        phase: .receiving)
+    }
+    return failure == nil
+  }
+
+  /// What one turn may unpack beyond the read-ahead: 128 KiB of gzip are at most 132 MiB.
+  private static let largestBacklog = 256 << 20
 
   private func markDirty() {
     if isDirty { return }
@@ -214,6 +251,7 @@ extension Transfer {
     guard let block = heldHead else { return }
     heldHead = nil
     hasHead = true
+    isUnpacked = limits.unpacks && HeadParser.hasContentEncoding(block)
     outbox.append(.head(block))
   }
 }

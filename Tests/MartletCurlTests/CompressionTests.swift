@@ -75,6 +75,23 @@ struct CompressionTests {
     #expect(error?.kind == .bodyTooLarge)
   }
 
+  @Test func aLongBodyThatPacksWellIsUnpackedWhole() async throws {
+    // 50 MiB from 93 bytes: all of it comes in one turn of the loop, and libcurl would keep no more than it can pause
+    let server = try server("br", Self.bomb)
+    let (data, _) = try await session.data(for: HTTPRequest(.get, server.url))
+    #expect(data.count == 50 << 20)
+  }
+
+  @Test func aSlowReaderGetsAllOfAnUnpackedBody() async throws {
+    let server = try server("br", Self.bomb)
+    let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url("/slow")))
+    var iterator = body.makeAsyncIterator()
+    var count = try await iterator.next()?.count ?? 0
+    for _ in 0..<20 { _ = try await session.data(for: HTTPRequest(.head, server.url)) }
+    while let chunk = try await iterator.next() { count += chunk.count }
+    #expect(count == 50 << 20)
+  }
+
   @Test func anEmptyBodyWithACodingIsEmpty() async throws {
     let server = try LoopbackServer { _ in .status(.noContent, fields: [.contentEncoding: "gzip"]) }
     let (data, response) = try await session.data(for: HTTPRequest(.head, server.url))

@@ -1,3 +1,4 @@
+import Glibc
 import MartletCurl
 import MartletEngine
 import MartletSemantics
@@ -117,6 +118,90 @@ struct ConnectionTests {
     // the loopback server speaks HTTP/1.1 only: what is seen is that HTTP/2 was spoken to it
     #expect(
       error.map { [.protocolViolation, .connectionLost].contains($0.kind) } == true, "\(String(describing: error))")
+  }
+
+  @Test func aHostThatIsLookedUpIsWatchedLikeAnyOther() async throws {
+    // The resolver's pipe and the connection share a descriptor's number. /etc/hosts answers, and a thread asks it.
+    let server = try LoopbackServer { request in .text(request.path) }
+    var names = [UInt8](repeating: 0, count: 256)
+    try #require(gethostname(&names, names.count) == 0)
+    let host = String(decoding: names.prefix { $0 != 0 }, as: UTF8.self)
+    let session = session()
+    for name in ["localhost", host] {
+      for number in 1...3 {
+        // the machine's name may mean another interface, where nobody answers
+        let outcome = await path(of: "http://\(name):\(server.port)/\(number)", through: session)
+        #expect(outcome == "/\(number)" || name == host && outcome.hasPrefix("cannot"), "\(outcome)")
+      }
+    }
+    #expect(server.requests.count >= 3)
+  }
+
+  private func path(of text: String, through session: HTTPSession) async -> String {
+    guard let url = URL(string: text) else { return "no URL" }
+    var request = HTTPRequest(.get, url)
+    request.options.responseTimeout = .seconds(20)
+    do {
+      let (data, _) = try await session.data(for: request)
+      return String(decoding: data, as: UTF8.self)
+    } catch { return error.kind.name }
+  }
+
+  @Test func aCancelledReadIsNeverASuccess() async throws {
+    let length = 4 << 20
+    let server = try LoopbackServer(recording: .nothing) { _ in
+      .repeating(Data("0123456789abcdef".utf8), length: Int64(length))
+    }
+    let session = session()
+    let outcomes = await withTaskGroup(of: Bool.self, returning: [Bool].self) { group in
+      for number in 0..<300 {
+        group.addTask {
+          let call = Task { try await session.data(for: HTTPRequest(.get, server.url)).0.count }
+          let canceller = Task {
+            for _ in 0..<(number * 7 % 200) { await Task.yield() }
+            call.cancel()
+          }
+          defer { canceller.cancel() }
+          switch await call.result {
+          case .success(let count): return count == length
+          case .failure: return true
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.allSatisfy { $0 })
+  }
+
+  @Test func a417ThatIsAnsweredByGoingOnIsNotTheResponse() async throws {
+    let count = Mutex(0)
+    let server = try LoopbackServer(bodies: .streamed) { request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 1 { return .text("first", status: .expectationFailed).closing() }
+      _ = try request.drainBody()
+      return .text("second")
+    }
+    let body = RequestBody.data(Data(count: 2_000_000))
+    let (data, response) = try await session()
+      .data(for: HTTPRequest(.post, server.url, fields: [.expect: "100-continue"], body: body))
+
+    #expect(response.status == (data == Data("second".utf8) ? .ok : .expectationFailed))
+  }
+
+  @Test func aBodyThatFailsAtOnceFailsTheRequestAtOnce() async throws {
+    struct Broken: Error {}
+    let server = try LoopbackServer { _ in .text("never") }
+    let session = session()
+    for _ in 0..<50 {
+      let chunks = AsyncThrowingStream<Data, any Error> { $0.finish(throwing: Broken()) }
+      let error = await #expect(throws: HTTPError.self) {
+        try await session.data(for: HTTPRequest(.post, server.url, body: .singleUse(chunks)))
+      }
+      #expect(error?.underlying is Broken, "\(String(describing: error))")
+    }
   }
 
   @Test func twoThousandRequestsLeaveNothingBehind() async throws {

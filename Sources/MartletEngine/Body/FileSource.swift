@@ -22,7 +22,7 @@ final class FileSource: BodySource {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
     }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .file(path, "cannot be opened") }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -38,8 +38,13 @@ final class FileSource: BodySource {
     return try state.withLock { state in
       guard state.rest > 0 else { return nil }
       var chunk = Data(count: Int(min(Int64(Self.chunkSize), state.rest)))
-      let count = chunk.withUnsafeMutableBytes { read(state.descriptor, $0.baseAddress, $0.count) }
+      let (count, reason) = chunk.withUnsafeMutableBytes { buffer in
+        var count = read(state.descriptor, buffer.baseAddress, buffer.count)
+        while count < 0, errno == EINTR { count = read(state.descriptor, buffer.baseAddress, buffer.count) }
+        return (count, errno)
+      }
       guard count > 0 else {
+        errno = reason
         throw count < 0
           ? HTTPError.file(path, "cannot be read")
           : HTTPError(.file, "'\(path)' became shorter while it was sent", phase: .sending)

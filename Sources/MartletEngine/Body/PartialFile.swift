@@ -19,7 +19,8 @@ final class PartialFile: Sendable {
       throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
     }
     destination = url.path
-    let name = "." + url.lastPathComponent + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
+    let name =
+      "." + url.lastPathComponent.prefix(40) + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
     path = url.deletingLastPathComponent().appending(component: name).path
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
@@ -37,6 +38,8 @@ final class PartialFile: Sendable {
 
   /// Gives the file its name, in place of what was there.
   func complete() throws(HTTPError) {
+    // a full disk may show only now
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
     guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
   }
 

@@ -5,6 +5,8 @@ public final class Exchange: Sendable {
   /// Unique within the process, rising from 1.
   public let id: UInt64
   private let listeners: [any EventListener]
+  /// After `.finished` there is silence, also from work that a deadline left behind.
+  private let isFinished = Atomic(false)
   private static let lastID = Atomic<UInt64>(0)
 
   /// Makes the exchange of one call. A session does this; tests of a transport may do it too.
@@ -18,8 +20,9 @@ public final class Exchange: Sendable {
 
   /// Tells every listener, in the order of registration. Where nobody watches, the event is not even made.
   public func emit(_ event: @autoclosure () -> Event) {
-    guard isObserved else { return }
+    guard isObserved, !isFinished.load(ordering: .relaxed) else { return }
     let event = event()
+    if case .finished = event, isFinished.exchange(true, ordering: .relaxed) { return }
     for listener in listeners { listener.receive(event, in: self) }
   }
 }

@@ -2,19 +2,20 @@ import MartletSemantics
 
 /// Follows redirects, as far as the request's ``RedirectPolicy`` goes. What a redirect means is decided by `RedirectRule`.
 ///
-/// The next request starts from the one that was asked for, not from the one that was sent: what an interceptor added for
-/// one origin does not travel to the next.
+/// Where it leads is seen from the target that the request was sent to. What it carries starts from the request that was
+/// asked for: the fields that an interceptor added for one origin do not travel to the next.
 struct RedirectInterceptor: Interceptor {
   func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
     let policy = attempt.request.options.redirectPolicy
     guard case .success(let response) = outcome, response.status.isRedirection, policy.scope != .none else {
       return .accept
     }
-    switch RedirectRule.decide(after: response.head, to: attempt.request.head, allowsInsecure: policy.allowsInsecure) {
+    let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
+    switch RedirectRule.decide(after: response.head, to: asked, allowsInsecure: policy.allowsInsecure) {
     case .none: return .accept
     case .refuse(let reason): throw HTTPError(.redirectRefused, reason)
     case .follow(let head, let keepsBody):
-      if policy.scope == .sameOrigin, Origin(head.url) != Origin(attempt.request.url) { return .accept }
+      if policy.scope == .sameOrigin, Origin(head.url) != Origin(asked.url) { return .accept }
       if let reason = RedirectRule.tooMany(visited: attempt.visited + [head.url], limit: policy.limit) {
         throw HTTPError(.tooManyRedirects, reason)
       }
@@ -29,6 +30,6 @@ struct RedirectInterceptor: Interceptor {
 extension Attempt {
   /// The URLs that redirects led through so far, this attempt's included.
   fileprivate var visited: [URL] {
-    history.filter { $0.response?.status.isRedirection == true }.map(\.request.url) + [request.url]
+    history.filter { $0.response?.status.isRedirection == true }.map(\.request.url) + [sent.url]
   }
 }

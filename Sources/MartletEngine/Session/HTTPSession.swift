@@ -37,6 +37,8 @@ public struct HTTPSession: Sendable {
   /// for try await chunk in body { … }
   /// ```
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    var request = request
+    request.options.isCollected = false
     let response = try await respond(to: request, limit: \.bodyLimit)
     return (response.body, response)
   }
@@ -49,6 +51,8 @@ public struct HTTPSession: Sendable {
   ///
   /// - Throws: ``HTTPError``, of kind `.file` where the destination cannot be written.
   public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
+    var request = request
+    request.options.isCollected = false
     let response = try await respond(to: request, limit: \.bodyLimit)
     guard response.status.isSuccessful else { return response }
     do {

@@ -5,7 +5,8 @@ import MartletSemantics
 
 /// A libcurl easy handle. Its options are set by one thread before it is submitted; then it belongs to the loop thread,
 /// until it is back in the pool.
-final class EasyHandle: @unchecked Sendable {  // SAFETY: one owner at a time, as said above; the pool is behind a Mutex.
+// SAFETY: one owner at a time, as said above; the pool is behind a Mutex.
+final class EasyHandle: @unchecked Sendable {
   let raw: UnsafeMutableRawPointer
   private let errorText: UnsafeMutablePointer<CChar>
   /// The first option that libcurl refused since the last `reset`.
@@ -35,6 +36,10 @@ final class EasyHandle: @unchecked Sendable {  // SAFETY: one owner at a time, a
   var lastError: String { String(cString: errorText) }
 
   func set(_ option: CURLoption, _ value: Int) { check(option, martlet_set_long(raw, option, value)) }
+
+  /// Sets what is only about speed, and lives with a refusal: libcurl keeps the buffer of a transfer that ended while
+  /// others used its HTTP/2 connection, and then no other size can be set.
+  func prefer(_ option: CURLoption, _ value: Int) { _ = martlet_set_long(raw, option, value) }
 
   func set(_ option: CURLoption, offset value: Int64) { check(option, martlet_set_offset(raw, option, value)) }
 

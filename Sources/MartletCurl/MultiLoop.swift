@@ -142,7 +142,7 @@ extension MultiLoop {
 
   private func waitForSockets() {
     let wait = milliseconds(until: min(timer ?? .max, nextCheck))
-    guard wait == 0 || mailbox.mayFallAsleep() else { return }
+    guard !isStopped, wait == 0 || mailbox.mayFallAsleep() else { return }
     let count = epoll_wait(sockets.epoll, events.baseAddress, Int32(events.count), wait)
     mailbox.awake()
     guard count > 0 else { return }
@@ -201,7 +201,9 @@ extension MultiLoop {
         transfer.isDiscarding
         ? Self.discardTime : transfer.hasHead ? transfer.limits.idle : transfer.limits.response
       guard let timeout else { continue }
-      let due = transfer.lastActivity + timeout
+      // silence while nobody waits for more is nobody's fault
+      let reader = transfer.hasHead && !transfer.isDiscarding ? transfer.stream.waitingSince ?? now : 0
+      let due = max(transfer.lastActivity, reader) + timeout
       if due <= now { end(transfer, transfer.timedOut(after: timeout)) } else { nextCheck = min(nextCheck, due) }
     }
   }

@@ -42,14 +42,14 @@ struct RequestSetup {
     if hasBody {
       handle.set(CURLOPT_UPLOAD, 1)
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: body.map { $0.length ?? -1 } ?? 0)
-      handle.set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+      handle.prefer(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
     }
     if method != .get || hasBody { handle.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
   }
 
   private func setConnection() {
     handle.set(CURLOPT_NOSIGNAL, 1)
-    handle.set(CURLOPT_BUFFERSIZE, 128 << 10)
+    handle.prefer(CURLOPT_BUFFERSIZE, 128 << 10)
     handle.set(CURLOPT_TCP_KEEPALIVE, 1)
     handle.set(CURLOPT_MAXAGE_CONN, Int(configuration.idleLifetime.components.seconds))
     // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout

@@ -20,6 +20,9 @@ final class ResponseStream: Sendable {
   /// From the loop thread: whether to pause, with so many bytes not yet delivered.
   func pauses(with pending: Int) -> Bool { queue.withLock { $0.pauses(with: pending) } }
 
+  /// From the loop thread: since when the reader waits, nil while it does something else.
+  var waitingSince: UInt64? { queue.withLock { $0.waitingSince } }
+
   /// From the reading task: the next signal, and whether the transfer has to be unpaused.
   func next() async throws -> (Signal, unpause: Bool) {
     switch queue.withLock({ $0.pull() }) {

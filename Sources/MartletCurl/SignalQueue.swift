@@ -17,6 +17,8 @@ struct SignalQueue {
   private var isPaused = false
   private var waiter: Waiter?
   private var stopped: (any Error)?
+  /// Since when the reader waits, on the loop's clock; nil while it does something else.
+  private(set) var waitingSince: UInt64?
 
   /// - Parameter highWater: how many bytes may wait before the sender is paused; it goes on below a quarter of that.
   init(highWater: Int) { self.highWater = highWater }
@@ -41,7 +43,10 @@ struct SignalQueue {
   /// The next signal, or the continuation is kept until there is one.
   mutating func pull(orWait continuation: Waiter) -> Pull {
     let pull = pull()
-    if case .wait = pull { waiter = continuation }
+    if case .wait = pull {
+      waiter = continuation
+      waitingSince = MultiLoop.clock()
+    }
     return pull
   }
 
@@ -55,6 +60,7 @@ struct SignalQueue {
     }
     guard let waiter else { return nil }
     self.waiter = nil
+    waitingSince = nil
     return (waiter, pull())
   }
 

@@ -8,6 +8,11 @@ extension Transfer {
   func ending(_ code: CURLcode) -> Signal {
     if let failure { return .failed(failure) }
     guard code == CURLE_OK else { return .failed(CurlFailure(code: code, handle: handle).error) }
+    // libcurl is content with a head that the connection's end cut short; a 407's head may still be held back
+    guard hasHead || limits.answersProxyChallenge else {
+      let message = "\(CurlFailure.peer(of: handle)): the connection ended within the response's head"
+      return .failed(HTTPError(.connectionLost, message, phase: .waiting))
+    }
     return .end(Signal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
   }
 

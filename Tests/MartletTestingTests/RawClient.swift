@@ -10,7 +10,7 @@ final class RawClient {
   }
 
   init(port: Int) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var patience = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
@@ -79,10 +79,11 @@ final class RawClient {
   }
 
   private func next(upTo count: Int) throws -> [UInt8]? {
-    let piece = min(count, 1 << 20)
+    let piece = min(count, 64 << 10)
     var failure: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: piece) { buffer, used in
-      let count = recv(descriptor, buffer.baseAddress, piece, 0)
+      var count = recv(descriptor, buffer.baseAddress, piece, 0)
+      while count < 0, errno == EINTR { count = recv(descriptor, buffer.baseAddress, piece, 0) }
       failure = count < 0 ? errno : 0
       used = max(count, 0)
     }

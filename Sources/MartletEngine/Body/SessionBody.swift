@@ -36,9 +36,7 @@ final class SessionBody: BodySource {
         return state.count
       }
       if let limit, count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
-      if exchange.isObserved {
-        exchange.emit(.progress(TransferProgress(.received, completed: count, total: length)))
-      }
+      exchange.emit(.progress(TransferProgress(.received, completed: count, total: length)))
       return chunk
     } catch {
       let error = place(HTTPError(wrapping: error))
@@ -65,7 +63,7 @@ final class SessionBody: BodySource {
       defer { state.isFinished = true }
       return !state.isFinished
     }
-    if isFirst, exchange.isObserved { exchange.emit(.finished(error)) }
+    if isFirst { exchange.emit(.finished(error)) }
   }
 
   deinit { if !state.withLock({ $0.isFinished }) { cancel() } }

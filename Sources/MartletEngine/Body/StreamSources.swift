@@ -1,25 +1,16 @@
 import MartletSemantics
 import Synchronization
 
-/// Pulls from any asynchronous sequence of `Data`. There is one reader, so the iterator is lent to it and put back.
+/// Pulls from any asynchronous sequence of `Data`.
 final class SequenceSource<Chunks: AsyncSequence & Sendable>: BodySource where Chunks.Element == Data {
-  private let chunks: Chunks
-  private let iterator = Mutex<Loan?>(nil)
+  /// An iterator is not Sendable. SAFETY: a `BodySource` has one reader, which waits for `next` before it calls again.
+  nonisolated(unsafe) private var iterator: Chunks.AsyncIterator
 
-  /// An iterator is not Sendable; it is only ever in one hand: this box's or the reader's.
-  private struct Loan: @unchecked Sendable {  // SAFETY: the one reader of a BodySource takes it out and puts it back.
-    var iterator: Chunks.AsyncIterator
-  }
-
-  init(_ chunks: Chunks) { self.chunks = chunks }
+  init(_ chunks: Chunks) { iterator = chunks.makeAsyncIterator() }
 
   func next() async throws -> Data? {
-    var loan = iterator.withLock { $0.take() } ?? Loan(iterator: chunks.makeAsyncIterator())
-    while let chunk = try await loan.iterator.next() {
-      if chunk.isEmpty { continue }
-      let back = loan
-      iterator.withLock { $0 = back }
-      return chunk
+    while let chunk = try await iterator.next() {
+      if !chunk.isEmpty { return chunk }
     }
     return nil
   }

@@ -16,8 +16,10 @@ public final class Exchange: Sendable {
   /// Whether anybody watches: a transport that has none to tell can save itself the work of telling.
   public var isObserved: Bool { !listeners.isEmpty }
 
-  /// Tells every listener, in the order of registration.
-  public func emit(_ event: Event) {
+  /// Tells every listener, in the order of registration. Where nobody watches, the event is not even made.
+  public func emit(_ event: @autoclosure () -> Event) {
+    guard isObserved else { return }
+    let event = event()
     for listener in listeners { listener.receive(event, in: self) }
   }
 }

@@ -80,7 +80,7 @@ public struct HTTPSession: Sendable {
     request.options = request.options.inheriting(from: configuration.options)
     let exchange = Exchange(listeners: configuration.listeners + request.options.listeners)
     let deadline = request.options.deadline.map { Deadline($0, on: configuration.clock) }
-    if exchange.isObserved { exchange.emit(.started(request)) }
+    exchange.emit(.started(request))
     do {
       var response = try await run(request, in: exchange, until: deadline)
       let body = SessionBody(
@@ -93,7 +93,7 @@ public struct HTTPSession: Sendable {
       return response
     } catch {
       let error = HTTPError(wrapping: error).placed(request: request.head, response: nil, attempts: [])
-      if exchange.isObserved { exchange.emit(.finished(error)) }
+      exchange.emit(.finished(error))
       throw error
     }
   }

@@ -11,12 +11,16 @@ extension FieldName {
   public static let age = FieldName(unchecked: "Age")
   /// `Allow` (RFC 9110 §10.2.1).
   public static let allow = FieldName(unchecked: "Allow")
+  /// `Authentication-Info` (RFC 9110 §11.6.3).
+  public static let authenticationInfo = FieldName(unchecked: "Authentication-Info")
   /// `Authorization` (RFC 9110 §11.6.2).
   public static let authorization = FieldName(unchecked: "Authorization")
   /// `Cache-Control` (RFC 9111 §5.2).
   public static let cacheControl = FieldName(unchecked: "Cache-Control")
   /// `Connection` (RFC 9110 §7.6.1).
   public static let connection = FieldName(unchecked: "Connection")
+  /// `Content-Digest` (RFC 9530 §2).
+  public static let contentDigest = FieldName(unchecked: "Content-Digest")
   /// `Content-Disposition` (RFC 6266).
   public static let contentDisposition = FieldName(unchecked: "Content-Disposition")
   /// `Content-Encoding` (RFC 9110 §8.4).
@@ -35,6 +39,8 @@ extension FieldName {
   public static let cookie = FieldName(unchecked: "Cookie")
   /// `Date` (RFC 9110 §6.6.1).
   public static let date = FieldName(unchecked: "Date")
+  /// `Digest` (RFC 3230 §4.3.2, obsolete but in use).
+  public static let digest = FieldName(unchecked: "Digest")
   /// `ETag` (RFC 9110 §8.8.3).
   public static let eTag = FieldName(unchecked: "ETag")
   /// `Expect` (RFC 9110 §10.1.1).
@@ -53,28 +59,42 @@ extension FieldName {
   public static let ifRange = FieldName(unchecked: "If-Range")
   /// `Last-Modified` (RFC 9110 §8.8.2).
   public static let lastModified = FieldName(unchecked: "Last-Modified")
+  /// `Link` (RFC 8288 §3).
+  public static let link = FieldName(unchecked: "Link")
   /// `Location` (RFC 9110 §10.2.2).
   public static let location = FieldName(unchecked: "Location")
   /// `Origin` (RFC 6454 §7).
   public static let origin = FieldName(unchecked: "Origin")
+  /// `Pragma` (RFC 9111 §5.4).
+  public static let pragma = FieldName(unchecked: "Pragma")
+  /// `Proxy-Authenticate` (RFC 9110 §11.7.1).
+  public static let proxyAuthenticate = FieldName(unchecked: "Proxy-Authenticate")
   /// `Proxy-Authorization` (RFC 9110 §11.7.2).
   public static let proxyAuthorization = FieldName(unchecked: "Proxy-Authorization")
   /// `Range` (RFC 9110 §14.2).
   public static let range = FieldName(unchecked: "Range")
   /// `Referer` (RFC 9110 §10.1.3).
   public static let referer = FieldName(unchecked: "Referer")
+  /// `Repr-Digest` (RFC 9530 §3).
+  public static let reprDigest = FieldName(unchecked: "Repr-Digest")
   /// `Retry-After` (RFC 9110 §10.2.3).
   public static let retryAfter = FieldName(unchecked: "Retry-After")
   /// `Set-Cookie` (RFC 6265 §4.1).
   public static let setCookie = FieldName(unchecked: "Set-Cookie")
+  /// `TE` (RFC 9110 §10.1.4).
+  public static let te = FieldName(unchecked: "TE")
   /// `Trailer` (RFC 9110 §6.6.2).
   public static let trailer = FieldName(unchecked: "Trailer")
   /// `Transfer-Encoding` (RFC 9112 §6.1).
   public static let transferEncoding = FieldName(unchecked: "Transfer-Encoding")
+  /// `Upgrade` (RFC 9110 §7.8).
+  public static let upgrade = FieldName(unchecked: "Upgrade")
   /// `User-Agent` (RFC 9110 §10.1.5).
   public static let userAgent = FieldName(unchecked: "User-Agent")
   /// `Vary` (RFC 9110 §12.5.5).
   public static let vary = FieldName(unchecked: "Vary")
+  /// `Via` (RFC 9110 §7.6.3).
+  public static let via = FieldName(unchecked: "Via")
   /// `WWW-Authenticate` (RFC 9110 §11.6.1).
   public static let wwwAuthenticate = FieldName(unchecked: "WWW-Authenticate")
 }

@@ -32,10 +32,13 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     canonicalName = name.utf8.contains { (65...90).contains($0) } ? ASCII.lowercased(name) : name
   }
 
+  /// Compares without regard to case.
   public static func == (left: Self, right: Self) -> Bool { left.canonicalName == right.canonicalName }
 
+  /// Hashes without regard to case.
   public func hash(into hasher: inout Hasher) { hasher.combine(canonicalName) }
 
+  /// The name as it was written.
   public var description: String { rawName }
 }
 
@@ -48,6 +51,7 @@ public enum FieldError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The value itself is not kept: it may be a secret.
   case invalidValue(name: String)
 
+  /// What is wrong and what to do about it; values are never shown.
   public var description: String {
     switch self {
     case .invalidName(let name):

@@ -46,6 +46,7 @@ public struct HTTPFields: Sendable, Hashable {
         return lines.append(Line(name: name, value: value))
       }
       lines[first].value = value
+      guard lines[(first + 1)...].contains(where: { $0.name == name }) else { return }
       let rest = lines[(first + 1)...].filter { $0.name != name }
       lines.replaceSubrange((first + 1)..., with: rest)
     }
@@ -72,6 +73,11 @@ public struct HTTPFields: Sendable, Hashable {
     lines.removeAll { $0.name == name }
   }
 
+  /// Removes all lines whose name fulfils a condition.
+  package mutating func removeAll(where condition: (FieldName) -> Bool) {
+    lines.removeAll { condition($0.name) }
+  }
+
   /// Whether there is a line of that name, be its value empty.
   public func contains(_ name: FieldName) -> Bool {
     lines.contains { $0.name == name }
@@ -83,10 +89,12 @@ public struct HTTPFields: Sendable, Hashable {
   }
 
   /// Takes a line as it came over the wire, where the message was already framed: control characters become
-  /// spaces, as RFC 9110 §5.5 allows a recipient.
+  /// spaces, as RFC 9110 §5.5 allows a recipient, and white space around the value is no part of it.
   package mutating func appendReceived(_ name: FieldName, _ value: String) {
-    let clean = Self.isValidValue(value) ? value : String(decoding: value.utf8.map { $0 < 32 ? 32 : $0 }, as: UTF8.self)
-    lines.append(Line(name: name, value: clean))
+    let clean =
+      Self.isValidValue(value)
+      ? value : String(decoding: value.utf8.map { ASCII.isControl($0) ? 32 : $0 }, as: UTF8.self)
+    lines.append(Line(name: name, value: Self.trimmed(clean)))
   }
 
   package mutating func reserveCapacity(_ count: Int) { lines.reserveCapacity(count) }
@@ -96,12 +104,24 @@ public struct HTTPFields: Sendable, Hashable {
       refusal = refusal ?? .invalidValue(name: name)
       return nil
     }
-    return String(ASCII.trimmed(value))
+    return Self.trimmed(value)
   }
 
   /// field-value of RFC 9110 §5.5: visible characters, obs-text, space and tab.
   private static func isValidValue(_ value: String) -> Bool {
-    value.utf8.allSatisfy { $0 == 9 || ($0 >= 32 && $0 != 127) }
+    // Every field of every response goes through here: the check is faster over plain memory.
+    let isValid = value.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isValidByte) }
+    return isValid ?? value.utf8.allSatisfy(isValidByte)
+  }
+
+  private static func isValidByte(_ byte: UInt8) -> Bool { byte == 9 || !ASCII.isControl(byte) }
+
+  /// The value itself, not a copy, where there is nothing to trim: that is nearly always.
+  private static func trimmed(_ value: String) -> String {
+    guard let first = value.utf8.first, let last = value.utf8.last,
+      ASCII.isWhitespace(first) || ASCII.isWhitespace(last)
+    else { return value }
+    return String(ASCII.trimmed(value))
   }
 }
 
@@ -123,4 +143,14 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
   public init(dictionaryLiteral elements: (FieldName, String)...) {
     for (name, value) in elements { append(value, for: name) }
   }
+}
+
+extension HTTPFields: CustomStringConvertible {
+  /// The lines as they would be written, for people who read logs: the values of fields that carry credentials
+  /// (`Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`) are left out.
+  public var description: String {
+    map { "\($0.name): \(Self.secret.contains($0.name) ? "…" : $0.value)" }.joined(separator: "\n")
+  }
+
+  private static let secret: Set<FieldName> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
 }

@@ -33,10 +33,20 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   public static let patch: HTTPMethod = "PATCH"
 
   /// Whether the method asks for no change of state (RFC 9110 §9.2.1).
-  public var isSafe: Bool { [.get, .head, .options, .trace, "PROPFIND", "REPORT", "SEARCH"].contains(self) }
+  ///
+  /// A method that is not known here counts as unsafe.
+  public var isSafe: Bool {
+    switch rawValue {
+    case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH": true
+    default: false
+    }
+  }
 
   /// Whether sending the request twice has the intended effect of sending it once (RFC 9110 §9.2.2).
-  public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
+  ///
+  /// A method that is not known here counts as not idempotent.
+  public var isIdempotent: Bool { isSafe || rawValue == "PUT" || rawValue == "DELETE" }
 
+  /// The token.
   public var description: String { rawValue }
 }

@@ -3,6 +3,8 @@ extension HTTPStatus {
   public static let `continue`: HTTPStatus = 100
   /// 101 Switching Protocols.
   public static let switchingProtocols: HTTPStatus = 101
+  /// 102 Processing.
+  public static let processing: HTTPStatus = 102
   /// 103 Early Hints.
   public static let earlyHints: HTTPStatus = 103
   /// 200 OK.
@@ -19,6 +21,12 @@ extension HTTPStatus {
   public static let resetContent: HTTPStatus = 205
   /// 206 Partial Content.
   public static let partialContent: HTTPStatus = 206
+  /// 207 Multi-Status.
+  public static let multiStatus: HTTPStatus = 207
+  /// 208 Already Reported.
+  public static let alreadyReported: HTTPStatus = 208
+  /// 226 IM Used.
+  public static let imUsed: HTTPStatus = 226
   /// 300 Multiple Choices.
   public static let multipleChoices: HTTPStatus = 300
   /// 301 Moved Permanently.
@@ -29,6 +37,8 @@ extension HTTPStatus {
   public static let seeOther: HTTPStatus = 303
   /// 304 Not Modified.
   public static let notModified: HTTPStatus = 304
+  /// 305 Use Proxy.
+  public static let useProxy: HTTPStatus = 305
   /// 307 Temporary Redirect.
   public static let temporaryRedirect: HTTPStatus = 307
   /// 308 Permanent Redirect.
@@ -75,6 +85,8 @@ extension HTTPStatus {
   public static let unprocessableContent: HTTPStatus = 422
   /// 423 Locked.
   public static let locked: HTTPStatus = 423
+  /// 424 Failed Dependency.
+  public static let failedDependency: HTTPStatus = 424
   /// 425 Too Early.
   public static let tooEarly: HTTPStatus = 425
   /// 426 Upgrade Required.
@@ -99,8 +111,12 @@ extension HTTPStatus {
   public static let gatewayTimeout: HTTPStatus = 504
   /// 505 HTTP Version Not Supported.
   public static let httpVersionNotSupported: HTTPStatus = 505
+  /// 506 Variant Also Negotiates.
+  public static let variantAlsoNegotiates: HTTPStatus = 506
   /// 507 Insufficient Storage.
   public static let insufficientStorage: HTTPStatus = 507
+  /// 508 Loop Detected.
+  public static let loopDetected: HTTPStatus = 508
   /// 511 Network Authentication Required.
   public static let networkAuthenticationRequired: HTTPStatus = 511
 
@@ -110,6 +126,7 @@ extension HTTPStatus {
   private static let phrases: [Int: String] = [
     100: "Continue",
     101: "Switching Protocols",
+    102: "Processing",
     103: "Early Hints",
     200: "OK",
     201: "Created",
@@ -118,11 +135,15 @@ extension HTTPStatus {
     204: "No Content",
     205: "Reset Content",
     206: "Partial Content",
+    207: "Multi-Status",
+    208: "Already Reported",
+    226: "IM Used",
     300: "Multiple Choices",
     301: "Moved Permanently",
     302: "Found",
     303: "See Other",
     304: "Not Modified",
+    305: "Use Proxy",
     307: "Temporary Redirect",
     308: "Permanent Redirect",
     400: "Bad Request",
@@ -146,6 +167,7 @@ extension HTTPStatus {
     421: "Misdirected Request",
     422: "Unprocessable Content",
     423: "Locked",
+    424: "Failed Dependency",
     425: "Too Early",
     426: "Upgrade Required",
     428: "Precondition Required",
@@ -158,7 +180,9 @@ extension HTTPStatus {
     503: "Service Unavailable",
     504: "Gateway Timeout",
     505: "HTTP Version Not Supported",
+    506: "Variant Also Negotiates",
     507: "Insufficient Storage",
+    508: "Loop Detected",
     511: "Network Authentication Required",
   ]
 }

@@ -48,7 +48,9 @@ public struct HTTPStatus: Sendable, Hashable, Comparable, ExpressibleByIntegerLi
   /// Whether the code is a 5xx.
   public var isServerError: Bool { self.class == .serverError }
 
+  /// Orders statuses by their code.
   public static func < (left: Self, right: Self) -> Bool { left.code < right.code }
 
+  /// Code and phrase, `404 Not Found`; the code alone where it has no phrase.
   public var description: String { reasonPhrase.isEmpty ? "\(code)" : "\(code) \(reasonPhrase)" }
 }

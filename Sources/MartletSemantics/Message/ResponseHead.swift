@@ -26,7 +26,9 @@ public enum HTTPVersion: String, Sendable, Hashable, Comparable, CustomStringCon
   /// HTTP/3 (RFC 9114).
   case http3 = "HTTP/3"
 
+  /// Orders versions by their number.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
+  /// The version as it is written: `HTTP/1.1`.
   public var description: String { rawValue }
 }

@@ -1,7 +1,16 @@
 /// Case and white space as HTTP means them: ASCII only, whatever the locale.
 package enum ASCII {
   package static func lowercased(_ text: some StringProtocol) -> String {
-    String(decoding: text.utf8.map(lowercased), as: UTF8.self)
+    let bytes = text.utf8
+    let count = bytes.count
+    return String(unsafeUninitializedCapacity: count) { buffer in
+      var length = 0
+      for byte in bytes {
+        buffer[length] = lowercased(byte)
+        length += 1
+      }
+      return length
+    }
   }
 
   package static func lowercased(_ byte: UInt8) -> UInt8 {
@@ -12,8 +21,25 @@ package enum ASCII {
     left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
+  package static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
+
+  package static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
+
+  /// The value of a hexadecimal digit of either case, nil for anything else.
+  package static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 48...57: byte - 48
+    case 65...70: byte - 55
+    case 97...102: byte - 87
+    default: nil
+    }
+  }
+
   /// OWS of RFC 9110 §5.6.3: space and horizontal tab.
   package static func isWhitespace(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
+
+  /// CTL of RFC 5234: what no field value may hold, the tab excepted.
+  package static func isControl(_ byte: UInt8) -> Bool { byte < 32 || byte == 127 }
 
   package static func trimmed(_ text: String) -> Substring { trimmed(text[...]) }
 
@@ -21,6 +47,7 @@ package enum ASCII {
     guard let first = text.utf8.firstIndex(where: { !isWhitespace($0) }),
       let last = text.utf8.lastIndex(where: { !isWhitespace($0) })
     else { return text[text.endIndex...] }
-    return text[first...last]
+    // Not `first...last`: a closed range of a string ends behind a character, and these are bytes.
+    return text[first..<text.utf8.index(after: last)]
   }
 }

@@ -3,7 +3,7 @@ public import MartletSemantics
 /// What a ``LoopbackServer`` answers: a response, and how it misbehaves on the way.
 ///
 /// Start with one of the short forms of ``Answer`` (`.text`, `.json`, `.data`, `.status`, `.redirect`) or with
-/// ``file(_:type:)``, ``generated(length:type:_:)``, ``repeating(_:length:)`` or ``raw(_:)``, and go on from there:
+/// ``file(_:type:)``, ``generated(length:type:_:)``, ``repeating(_:length:)`` or `raw`, and go on from there:
 ///
 /// ```swift
 /// .text("hello").with(.setCookie, "a=1").with(.setCookie, "b=2")
@@ -65,7 +65,9 @@ public struct Reply: Answer {
 extension Reply {
   /// A file, read while it is sent.
   ///
-  /// - Parameter type: the media type; by default that of the name's extension.
+  /// - Parameters:
+  ///   - url: the file.
+  ///   - type: the media type; by default that of the name's extension.
   /// - Throws: ``LoopbackServerError`` if the file cannot be opened: thrown by a responder, it becomes a 500.
   public static func file(_ url: URL, type: String? = nil) throws(LoopbackServerError) -> Reply {
     let file = try OpenFile(path: url.path)
@@ -77,6 +79,7 @@ extension Reply {
   ///
   /// - Parameters:
   ///   - length: the number of bytes; without one the body goes out in chunks.
+  ///   - type: the media type.
   ///   - next: the bytes from this position on, some or many; nil ends the body. It runs on the connection's thread.
   public static func generated(
     length: Int64? = nil, type: String = "application/octet-stream",

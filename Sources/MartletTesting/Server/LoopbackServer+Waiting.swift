@@ -11,9 +11,13 @@ extension LoopbackServer {
   ///
   /// It is there before its reply is: this is how a test knows that the server holds a request.
   ///
-  /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server stops before that request.
+  /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server stops before that request, or records
+  ///   nothing.
   public func request(_ number: Int) async throws -> ReceivedRequest {
-    try await ledger.wait { ledger -> Result<ReceivedRequest, LoopbackServerError>? in
+    guard recording == .everything else {
+      throw LoopbackServerError("the server remembers no requests to wait for: make it with `recording: .everything`")
+    }
+    return try await ledger.wait { ledger -> Result<ReceivedRequest, LoopbackServerError>? in
       if number > 0, ledger.requests.count >= number { return .success(ledger.requests[number - 1]) }
       guard ledger.isStopped else { return nil }
       return .failure(.init("the server was stopped after \(ledger.requests.count) requests, before number \(number)"))

@@ -23,6 +23,7 @@ public final class LoopbackServer: Sendable {
   /// The port.
   public let port: Int
   let ledger = Watched(ServerLedger())
+  let recording: Recording
   private let listener: Int32
 
   /// Starts a server.
@@ -30,19 +31,23 @@ public final class LoopbackServer: Sendable {
   /// - Parameters:
   ///   - port: the port; 0, the default, lets the system choose a free one.
   ///   - bodies: how requests' bodies are read; by default they are collected up to 64 MiB.
+  ///   - recording: whether requests are remembered; by default all are, with their bodies.
   ///   - accept: what to do with each new connection, by its number; called once for each. All are served by default.
   ///   - respond: answers the requests.
   /// - Throws: ``LoopbackServerError`` if it cannot listen there.
   public init(
-    port: Int = 0, bodies: BodyReading = .collected(upTo: 64 << 20),
+    port: Int = 0, bodies: BodyReading = .collected(upTo: 64 << 20), recording: Recording = .everything,
     accept: @escaping @Sendable (_ connection: Int) -> Acceptance = { _ in .serve },
     respond: @escaping Responder
   ) throws(LoopbackServerError) {
+    self.recording = recording
     (listener, self.port) = try ListeningSocket.open(port: port)
     url = Self.url(port: self.port, target: "")
     let acceptor = Acceptor(
-      listener: listener, settings: Settings(bodies: bodies, accept: accept, respond: respond), ledger: ledger)
+      listener: listener,
+      settings: Settings(bodies: bodies, recording: recording, accept: accept, respond: respond), ledger: ledger)
     guard SystemCalls.startThread({ acceptor.run() }) else {
+      _ = ledger.update { $0.stop(listener: listener) }
       SystemCalls.closeDescriptor(listener)
       throw LoopbackServerError("cannot start a thread for the server: the system's limit of threads is reached")
     }
@@ -84,6 +89,14 @@ extension LoopbackServer {
     case streamed
   }
 
+  /// Whether a server remembers its requests.
+  public enum Recording: Sendable, Hashable {
+    /// All of them, until the server goes: right for a test.
+    case everything
+    /// None: right for a server that runs for long. ``LoopbackServer/requests`` stays empty.
+    case nothing
+  }
+
   /// What happens to a new connection.
   public enum Acceptance: Sendable, Hashable {
     /// Its requests are answered.
@@ -96,6 +109,7 @@ extension LoopbackServer {
 
   struct Settings: Sendable {
     let bodies: BodyReading
+    let recording: Recording
     let accept: @Sendable (Int) -> Acceptance
     let respond: Responder
   }

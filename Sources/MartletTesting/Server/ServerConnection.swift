@@ -42,7 +42,7 @@ struct ServerConnection {
     let body = try BodyReader(for: head, from: buffer, socket: socket)
     if case .collected(let limit) = settings.bodies { try collect(body, upTo: limit, into: &received) }
     let recorded = received
-    ledger.update { $0.requests.append(recorded) }
+    if settings.recording == .everything { ledger.update { $0.requests.append(recorded) } }
 
     let reply = try reply(to: LoopbackRequest(received, body: body, socket: socket))
     let ending = try ReplyWriter(socket: socket).write(reply, to: received, isBodyUnasked: body.isUnasked)

@@ -47,12 +47,10 @@ final class WireBuffer {
   private func receive() -> Bool {
     bytes.removeSubrange(..<position)
     position = 0
-    let used = bytes.count
-    bytes.append(contentsOf: repeatElement(0, count: Self.pieceSize))
-    let count = bytes.withUnsafeMutableBytes {
-      socket.receive(into: UnsafeMutableRawBufferPointer(rebasing: $0[used...]))
+    return withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 1) { scratch in
+      let count = socket.receive(into: scratch)
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+      return count > 0
     }
-    bytes.removeLast(Self.pieceSize - count)
-    return count > 0
   }
 }

@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What Martlet costs, beside a plain C loop on the same library and beside URLSession. Run it with `make bench`.
+let package = Package(
+  name: "Benchmarks",
+  dependencies: [.package(name: "Martlet", path: "..")],
+  targets: [
+    // The practical limit: libcurl, epoll and nothing else.
+    .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
+    .executableTarget(
+      name: "bench",
+      dependencies: [
+        "CLoop",
+        .product(name: "MartletSemantics", package: "Martlet"),
+        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "MartletCurl", package: "Martlet"),
+      ],
+      swiftSettings: [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+      ]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,255 @@
+#include "CLoop.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { event_capacity = 256, idle_capacity = 256, upload_chunk = 256 << 10 };
+
+// One request at a time: its handle, and the body that it has received.
+typedef struct {
+  CURL *easy;
+  cloop *loop;
+  char *body;
+  size_t count;
+  size_t capacity;
+  int64_t unsent;
+} transfer;
+
+struct cloop {
+  CURLM *multi;
+  int epoll;
+  int64_t due;  // milliseconds on the monotonic clock, negative for no timer
+  char *authority;
+  transfer *idle[idle_capacity];
+  int idle_count;
+  const cloop_workload *workload;
+  int64_t received;
+  char error[CURL_ERROR_SIZE];
+  char upload[upload_chunk];
+};
+
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+// What libcurl calls
+
+static size_t receive(char *bytes, size_t size, size_t count, void *user) {
+  transfer *self = user;
+  size_t length = size * count;
+  self->loop->received += (int64_t)length;
+  if (self->loop->workload->discards) return length;
+  if (self->count + length > self->capacity) {
+    size_t capacity = (self->count + length) * 2;
+    char *grown = realloc(self->body, capacity);
+    if (!grown) return 0;
+    self->body = grown;
+    self->capacity = capacity;
+  }
+  memcpy(self->body + self->count, bytes, length);
+  self->count += length;
+  return length;
+}
+
+static size_t receive_header(char *bytes, size_t size, size_t count, void *user) {
+  (void)bytes;
+  (void)user;
+  return size * count;
+}
+
+static size_t send_body(char *room, size_t size, size_t count, void *user) {
+  transfer *self = user;
+  size_t length = size * count;
+  if ((int64_t)length > self->unsent) length = (size_t)self->unsent;
+  if (length > upload_chunk) length = upload_chunk;
+  memcpy(room, self->loop->upload, length);
+  self->unsent -= (int64_t)length;
+  return length;
+}
+
+static int watch(CURL *easy, curl_socket_t socket, int interest, void *user, void *unused) {
+  (void)easy;
+  (void)unused;
+  cloop *loop = user;
+  if (interest == CURL_POLL_REMOVE) {
+    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, socket, NULL);
+    return 0;
+  }
+  struct epoll_event event = {.data = {.fd = socket}};
+  if (interest & CURL_POLL_IN) event.events |= EPOLLIN;
+  if (interest & CURL_POLL_OUT) event.events |= EPOLLOUT;
+  if (epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) < 0) {
+    epoll_ctl(loop->epoll, EPOLL_CTL_ADD, socket, &event);
+  }
+  return 0;
+}
+
+static int set_timer(CURLM *multi, long milliseconds, void *user) {
+  (void)multi;
+  cloop *loop = user;
+  loop->due = milliseconds < 0 ? -1 : now() + milliseconds;
+  return 0;
+}
+
+// Transfers
+
+static transfer *make_transfer(cloop *loop) {
+  transfer *self = calloc(1, sizeof *self);
+  if (!self) return NULL;
+  self->loop = loop;
+  self->easy = curl_easy_init();
+  if (!self->easy) {
+    free(self);
+    return NULL;
+  }
+  curl_easy_setopt(self->easy, CURLOPT_PRIVATE, self);
+  curl_easy_setopt(self->easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(self->easy, CURLOPT_WRITEFUNCTION, receive);
+  curl_easy_setopt(self->easy, CURLOPT_WRITEDATA, self);
+  curl_easy_setopt(self->easy, CURLOPT_HEADERFUNCTION, receive_header);
+  curl_easy_setopt(self->easy, CURLOPT_READFUNCTION, send_body);
+  curl_easy_setopt(self->easy, CURLOPT_READDATA, self);
+  curl_easy_setopt(self->easy, CURLOPT_BUFFERSIZE, 128L << 10);
+  curl_easy_setopt(self->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)upload_chunk);
+  curl_easy_setopt(self->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+  if (loop->authority) curl_easy_setopt(self->easy, CURLOPT_CAINFO, loop->authority);
+  return self;
+}
+
+static void free_transfer(transfer *self) {
+  curl_easy_cleanup(self->easy);
+  free(self->body);
+  free(self);
+}
+
+static int start(cloop *loop) {
+  const cloop_workload *workload = loop->workload;
+  transfer *self = loop->idle_count > 0 ? loop->idle[--loop->idle_count] : make_transfer(loop);
+  if (!self) return -1;
+  self->count = 0;
+  self->unsent = workload->upload;
+  curl_easy_setopt(self->easy, CURLOPT_URL, workload->url);
+  curl_easy_setopt(self->easy, CURLOPT_PIPEWAIT, strncmp(workload->url, "https:", 6) == 0 ? 1L : 0L);
+  if (workload->upload > 0) {
+    curl_easy_setopt(self->easy, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(self->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)workload->upload);
+  } else {
+    curl_easy_setopt(self->easy, CURLOPT_HTTPGET, 1L);
+  }
+  return curl_multi_add_handle(loop->multi, self->easy) == CURLM_OK ? 0 : -1;
+}
+
+static void recycle(cloop *loop, transfer *self) {
+  if (loop->idle_count < idle_capacity) {
+    loop->idle[loop->idle_count++] = self;
+  } else {
+    free_transfer(self);
+  }
+}
+
+// Counts the transfers that ended; a failure is noted.
+static long finish(cloop *loop) {
+  long finished = 0;
+  int left;
+  CURLMsg *message;
+  while ((message = curl_multi_info_read(loop->multi, &left))) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURL *easy = message->easy_handle;
+    CURLcode code = message->data.result;
+    long status = 0;
+    transfer *self = NULL;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&self);
+    const char *failure = code != CURLE_OK ? curl_easy_strerror(code) : status != 200 ? "status is not 200" : NULL;
+    if (failure && !loop->error[0]) strncpy(loop->error, failure, sizeof loop->error - 1);
+    curl_multi_remove_handle(loop->multi, easy);
+    recycle(loop, self);
+    finished++;
+  }
+  return finished;
+}
+
+// One turn: waits for sockets and the timer, and lets libcurl work.
+static void turn(cloop *loop) {
+  struct epoll_event events[event_capacity];
+  int wait = -1;
+  if (loop->due >= 0) {
+    int64_t rest = loop->due - now();
+    wait = rest > 0 ? (int)rest : 0;
+  }
+  int running;
+  int count = epoll_wait(loop->epoll, events, event_capacity, wait);
+  for (int index = 0; index < count; index++) {
+    int mask = 0;
+    if (events[index].events & (EPOLLIN | EPOLLHUP)) mask |= CURL_CSELECT_IN;
+    if (events[index].events & EPOLLOUT) mask |= CURL_CSELECT_OUT;
+    if (events[index].events & EPOLLERR) mask |= CURL_CSELECT_ERR;
+    curl_multi_socket_action(loop->multi, events[index].data.fd, mask, &running);
+  }
+  if (loop->due >= 0 && now() >= loop->due) {
+    loop->due = -1;
+    curl_multi_socket_action(loop->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  }
+}
+
+// The interface
+
+cloop *cloop_make(const char *authority) {
+  cloop *loop = calloc(1, sizeof *loop);
+  if (!loop || curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
+    free(loop);
+    return NULL;
+  }
+  loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+  loop->multi = curl_multi_init();
+  loop->due = -1;
+  loop->authority = authority ? strdup(authority) : NULL;
+  if (loop->epoll < 0 || !loop->multi || (authority && !loop->authority)) {
+    cloop_free(loop);
+    return NULL;
+  }
+  curl_multi_setopt(loop->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+  curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, 128L);
+  curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, watch);
+  curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
+  curl_multi_setopt(loop->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+  curl_multi_setopt(loop->multi, CURLMOPT_TIMERDATA, loop);
+  return loop;
+}
+
+const char *cloop_run(cloop *loop, const cloop_workload *workload, int64_t *received) {
+  loop->workload = workload;
+  loop->received = 0;
+  loop->error[0] = 0;
+  long started = 0;
+  long running = 0;
+  while (running > 0 || started < workload->requests) {
+    while (!loop->error[0] && running < workload->concurrency && started < workload->requests) {
+      if (start(loop) != 0) return "libcurl takes no transfer";
+      started++;
+      running++;
+    }
+    if (loop->error[0]) started = workload->requests;
+    turn(loop);
+    running -= finish(loop);
+  }
+  *received = loop->received;
+  return loop->error[0] ? loop->error : NULL;
+}
+
+void cloop_free(cloop *loop) {
+  if (!loop) return;
+  for (int index = 0; index < loop->idle_count; index++) free_transfer(loop->idle[index]);
+  curl_multi_cleanup(loop->multi);
+  if (loop->epoll >= 0) close(loop->epoll);
+  free(loop->authority);
+  free(loop);
+}
+
+const char *cloop_library_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }

@@ -1,0 +1,30 @@
+#pragma once
+#include <stdint.h>
+
+// The practical limit of an HTTP client on libcurl: one thread, epoll, curl_multi_socket_action, pooled easy handles.
+// It keeps its connections between two runs. One thread at a time may use it.
+
+typedef struct cloop cloop;
+
+typedef struct {
+  const char *url;
+  // How many requests, and how many of them at once.
+  long requests;
+  long concurrency;
+  // Throws bodies away as they come, in place of keeping each until its request is done.
+  int discards;
+  // Sends so many bytes with PUT; 0 for GET.
+  int64_t upload;
+} cloop_workload;
+
+// Returns null when there is no memory. `authority` is a file of trusted certificates, or null for the system's.
+cloop *cloop_make(const char *authority);
+
+// Runs the workload to its end. Returns null, or what went wrong with the first request that failed.
+// `received` counts the bytes of all bodies.
+const char *cloop_run(cloop *loop, const cloop_workload *workload, int64_t *received);
+
+void cloop_free(cloop *loop);
+
+// libcurl's version, such as "7.88.1".
+const char *cloop_library_version(void);

@@ -1,0 +1,60 @@
+import Foundation
+
+/// The command line.
+struct Arguments {
+  enum Mode {
+    case compare
+    /// Our client alone on one workload for so many seconds: something for a profiler to look at.
+    case profile(Workload, seconds: Int)
+    /// The child's part of a measurement of memory.
+    case memory(MemoryProbe, URL)
+  }
+
+  static let usage = """
+    bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
+    bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
+    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, memory
+    """
+
+  var mode = Mode.compare
+  var rounds = 5
+  /// A part of the requests that a full run makes.
+  var scale = 1.0
+  private var only: Set<String> = []
+
+  init(_ arguments: [String]) throws {
+    var rest = arguments[...]
+    var profiled: Workload?
+    var seconds = 10
+    while let argument = rest.popFirst() {
+      switch argument {
+      case "--quick": (rounds, scale) = (3, 0.25)
+      case "--rounds": rounds = try Self.number(rest.popFirst(), for: argument)
+      case "--seconds": seconds = try Self.number(rest.popFirst(), for: argument)
+      case "--only": only = Set((rest.popFirst() ?? "").split(separator: ",").map(String.init))
+      case "--profile": profiled = try Self.workload(rest.popFirst())
+      case "--memory":
+        guard let probe = rest.popFirst().flatMap(MemoryProbe.init),
+          let url = rest.popFirst().flatMap(URL.init(string:))
+        else { throw BenchError("--memory wants \(MemoryProbe.allCases.map(\.rawValue)) and a URL") }
+        mode = .memory(probe, url)
+      default: throw BenchError("'\(argument)' is not understood:\n\(Self.usage)")
+      }
+    }
+    if let profiled { mode = .profile(profiled, seconds: seconds) }
+  }
+
+  func wants(_ key: String) -> Bool { only.isEmpty || only.contains(key) }
+
+  private static func number(_ text: String?, for argument: String) throws -> Int {
+    guard let number = text.flatMap({ Int($0) }), number > 0 else { throw BenchError("\(argument) wants a number") }
+    return number
+  }
+
+  private static func workload(_ key: String?) throws -> Workload {
+    guard let workload = Workload.all.first(where: { $0.key == key }) else {
+      throw BenchError("--profile wants a workload:\n\(usage)")
+    }
+    return workload
+  }
+}

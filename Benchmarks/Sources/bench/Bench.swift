@@ -1,0 +1,89 @@
+import Foundation
+
+/// Measures Martlet beside a C loop on libcurl and beside URLSession, in one run and against one server.
+///
+/// Nothing here fails because a figure is bad: machines differ. What counts are the ratios of one run.
+@main
+enum Bench {
+  static func main() async {
+    do {
+      let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
+      switch arguments.mode {
+      case .memory(let probe, let url): try await probe.perform(url)
+      case .profile(let workload, let seconds):
+        try await withServer { try await profile(workload, seconds: seconds, at: $0) }
+      case .compare: try await withServer { try await compare(arguments, at: $0) }
+      }
+    } catch {
+      say("bench: \(error)")
+      exit(1)
+    }
+  }
+
+  /// Starts the server, and stops it whatever happens: also when the run is interrupted.
+  private static func withServer(_ body: @Sendable (RunningServer) async throws -> Void) async throws {
+    let nginx = try Nginx()
+    nonisolated(unsafe) let interrupted = nginx  // the process ends with it
+    let interruptions = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number)
+      source.setEventHandler {
+        interrupted.stop()
+        exit(128 + number)
+      }
+      source.resume()
+      return source
+    }
+    defer {
+      for source in interruptions { source.cancel() }
+      nginx.stop()
+    }
+    try await body(nginx.server)
+  }
+
+  private static func compare(_ arguments: Arguments, at server: RunningServer) async throws {
+    print("\(Machine.description(server: server.version))\n")
+    let workloads = Workload.all.filter { arguments.wants($0.key) }
+    if !workloads.isEmpty {
+      let clients: [any Client] = [
+        try LoopClient(authority: server.certificate), SessionClient(authority: server.certificate),
+        FoundationClient(authority: server.certificate),
+      ]
+      let comparison = Comparison(clients: clients, server: server, rounds: arguments.rounds, scale: arguments.scale)
+      let rows = try await comparison.run(workloads, progress: say)
+      print(
+        "Medians of \(arguments.rounds) rounds. `: C` is the time taken, relative to the C loop's: less is better.\n")
+      print(Report.comparison(rows, of: clients) + "\n")
+    }
+    if arguments.wants("pipeline") { try await pipeline(arguments) }
+    if arguments.wants("memory") {
+      say("memory")
+      print(Report.memory(try MemoryProbe.allCases.map { ($0, try $0.run(at: server)) }) + "\n")
+    }
+  }
+
+  private static func pipeline(_ arguments: Arguments) async throws {
+    say("pipeline")
+    var costs: [(Int, Double)] = []
+    for interceptors in [0, 4] {
+      let requests = Int(50_000 * arguments.scale)
+      let cost = try await PipelineCost.nanoseconds(
+        interceptors: interceptors, requests: requests, rounds: arguments.rounds)
+      costs.append((interceptors, cost))
+    }
+    print(Report.pipeline(costs) + "\n")
+  }
+
+  private static func profile(_ workload: Workload, seconds: Int, at server: RunningServer) async throws {
+    let client = SessionClient(authority: server.certificate)
+    let end = ContinuousClock.now + .seconds(seconds)
+    var rates: [Double] = []
+    while ContinuousClock.now < end {
+      if let rate = try await workload.measure(client, at: server, scale: 1) { rates.append(rate) }
+    }
+    print("\(workload.name): \(Int(rates.median ?? 0)) \(workload.unit)")
+  }
+
+  /// For people who wait; what is printed to the standard output is the result alone.
+  private static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}

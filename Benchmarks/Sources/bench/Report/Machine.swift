@@ -1,0 +1,40 @@
+import CLoop
+import Foundation
+
+/// On what was measured.
+enum Machine {
+  static func description(server: String) -> String {
+    """
+    \(processor), \(ProcessInfo.processInfo.activeProcessorCount) cores; \(system), Linux \(kernel); Swift \(compiler); \
+    libcurl \(String(cString: cloop_library_version())); \(server) on loopback, on the same cores.
+    """
+  }
+
+  private static var processor: String {
+    value("model name", in: "/proc/cpuinfo", separator: ":") ?? "unknown processor"
+  }
+
+  private static var system: String { value("PRETTY_NAME", in: "/etc/os-release", separator: "=") ?? "Linux" }
+
+  private static var kernel: String {
+    (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8))?
+      .trimmingCharacters(in: .whitespacesAndNewlines) ?? "?"
+  }
+
+  private static var compiler: String {
+    #if compiler(>=6.4)
+    "6.4 or later"
+    #elseif compiler(>=6.3)
+    "6.3"
+    #else
+    "6.2"
+    #endif
+  }
+
+  private static func value(_ key: String, in file: String, separator: Character) -> String? {
+    let text = try? String(contentsOfFile: file, encoding: .utf8)
+    let line = text?.split(separator: "\n").first { $0.hasPrefix(key) }
+    return line?.split(separator: separator, maxSplits: 1).last
+      .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " \t\"")) }
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+
+/// What was measured, as Markdown.
+enum Report {
+  static func comparison(_ rows: [Comparison.Row], of clients: [any Client]) -> String {
+    var table = MarkdownTable(
+      "workload", "unit", clients[0].name, clients[1].name, clients[2].name,
+      "\(clients[1].name) : C", "\(clients[2].name) : C")
+    for row in rows {
+      let rates = row.rates.map { number($0.median, digits: 0) }
+      let ratios = [1, 2].map { number(row.timeRelativeToFirst(of: $0), digits: 2) }
+      table.add([row.workload.name, row.workload.unit] + rates + ratios)
+    }
+    return table.text
+  }
+
+  static func pipeline(_ costs: [(interceptors: Int, nanoseconds: Double)]) -> String {
+    var table = MarkdownTable("a request through `HTTPSession.data`, no wire", "ns")
+    for cost in costs { table.add(["\(cost.interceptors) interceptors", number(cost.nanoseconds, digits: 0)]) }
+    return table.text
+  }
+
+  static func memory(_ results: [(probe: MemoryProbe, result: MemoryProbe.Result)]) -> String {
+    var table = MarkdownTable("MB resident", "before", "while paused", "peak", "peak : body")
+    for (probe, result) in results {
+      table.add([
+        probe.title, megabytes(result.start), result.paused == 0 ? "–" : megabytes(result.paused),
+        megabytes(result.peak), number(Double(result.peak) / Double(probe.file.count), digits: 2),
+      ])
+    }
+    return table.text
+  }
+
+  private static func megabytes(_ bytes: Int) -> String { number(Double(bytes) / 1_000_000, digits: 1) }
+
+  private static func number(_ value: Double?, digits: Int) -> String {
+    value.map { String(format: "%.\(digits)f", $0) } ?? "–"
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+
+/// An nginx of our own on loopback: its configuration, files and logs live in a temporary directory that goes with it.
+final class Nginx {
+  let server: RunningServer
+
+  private let folder: URL
+  private let process = Process()
+  private static let program = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
+    .first(where: FileManager.default.isExecutableFile(atPath:))
+
+  /// Starts the server, and returns when it answers.
+  init() throws {
+    guard let program = Self.program else {
+      throw BenchError("nginx is missing, and the benchmarks measure against it: apt-get install nginx-light")
+    }
+    folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let ports = try FreePorts.take(2)
+    guard let plain = URL(string: "http://127.0.0.1:\(ports[0])/"),
+      let secure = URL(string: "https://127.0.0.1:\(ports[1])/")
+    else { throw BenchError("there is no port for nginx") }
+    server = RunningServer(
+      plain: plain, secure: secure, certificate: folder.appending(component: "certificate.pem"),
+      version: try Tool.output(of: program, ["-v"]).replacing("nginx version: ", with: ""))
+
+    try makeCertificate()
+    for file in ServedFile.allCases { try file.write(into: folder) }
+    let configuration = NginxConfiguration(folder: folder.path, plainPort: ports[0], securePort: ports[1])
+    let path = folder.appending(component: "nginx.conf")
+    try configuration.text.write(to: path, atomically: true, encoding: .utf8)
+
+    process.executableURL = URL(filePath: program)
+    process.arguments = ["-p", folder.path, "-c", path.path, "-e", folder.appending(component: "error.log").path]
+    try process.run()
+    try waitUntilItAnswers(on: ports)
+  }
+
+  /// Ends the server and removes what it left.
+  func stop() {
+    // Nothing it has is worth a farewell, and a process made by a thread of Dispatch may have the polite signals blocked.
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  private func makeCertificate() throws {
+    let arguments = [
+      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+      "-keyout", folder.appending(component: "key.pem").path, "-out", server.certificate.path,
+    ]
+    let output = try Tool.output(of: "/usr/bin/openssl", arguments)
+    guard FileManager.default.fileExists(atPath: server.certificate.path) else {
+      throw BenchError("openssl made no certificate: \(output)")
+    }
+  }
+
+  private func waitUntilItAnswers(on ports: [UInt16]) throws {
+    let end = ContinuousClock.now + .seconds(10)
+    while !ports.allSatisfy(FreePorts.isAnswering) {
+      guard process.isRunning, ContinuousClock.now < end else {
+        let log = try? String(contentsOf: folder.appending(component: "error.log"), encoding: .utf8)
+        stop()
+        throw BenchError("nginx does not start: \(log ?? "no log")")
+      }
+      usleep(10_000)
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// The text of nginx.conf: one process, nothing logged per request, connections that live as long as the run.
+struct NginxConfiguration {
+  let folder: String
+  let plainPort: UInt16
+  let securePort: UInt16
+
+  var text: String {
+    """
+    daemon off;
+    master_process off;
+    pid \(folder)/nginx.pid;
+    error_log \(folder)/error.log;
+    events { worker_connections 4096; }
+    http {
+      access_log off;
+      sendfile on;
+      tcp_nopush on;
+      keepalive_requests 1000000000;
+      keepalive_timeout 3600s;
+      open_file_cache max=16;
+      client_max_body_size 0;
+      client_body_temp_path \(folder)/body;
+      proxy_temp_path \(folder)/proxy;
+      fastcgi_temp_path \(folder)/fastcgi;
+      uwsgi_temp_path \(folder)/uwsgi;
+      scgi_temp_path \(folder)/scgi;
+      default_type application/octet-stream;
+      server {
+        listen 127.0.0.1:\(plainPort) backlog=4096;
+        listen 127.0.0.1:\(securePort) ssl http2 backlog=4096;
+        ssl_certificate \(folder)/certificate.pem;
+        ssl_certificate_key \(folder)/key.pem;
+        root \(folder);
+        location /upload { return 200; }
+      }
+    }
+
+    """
+  }
+}

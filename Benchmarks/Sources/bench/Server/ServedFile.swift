@@ -1,0 +1,22 @@
+import Foundation
+
+/// What the server has to offer.
+enum ServedFile: Int, CaseIterable {
+  case small = 0x400
+  case medium = 0x1_9000
+  case collected = 200_000_000
+  case large = 0x1000_0000
+  case slow = 300_000_000
+
+  var name: String { "\(rawValue).bin" }
+  var count: Int64 { Int64(rawValue) }
+
+  /// Writes a file of that size. It has holes for content, so that large ones take no room on disk.
+  func write(into folder: URL) throws {
+    let url = folder.appending(component: name)
+    try Data().write(to: url)
+    let file = try FileHandle(forWritingTo: url)
+    try file.truncate(atOffset: UInt64(rawValue))
+    try file.close()
+  }
+}

@@ -1,0 +1,60 @@
+/// The origin of an http or https URL: scheme, host and port (RFC 6454 §4, RFC 9110 §4.3.1).
+///
+/// Whatever was given to one origin, credentials above all, is not for another.
+///
+/// ```swift
+/// Origin(URL(string: "https://Example.com/a")!) == Origin(URL(string: "https://example.com:443/b")!)   // true
+/// ```
+public struct Origin: Sendable, Hashable, CustomStringConvertible {
+  /// `http` or `https`.
+  public let scheme: String
+  /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets.
+  ///
+  /// Hosts are compared as text: two ways of writing one IPv6 address are two hosts.
+  public let host: String
+  /// The port; 80 for http and 443 for https where the URL names none.
+  public let port: Int
+
+  /// Makes the origin of a URL; nil if the URL is neither http nor https, or has no usable host or port.
+  public init?(_ url: URL) {
+    guard let scheme = url.scheme.map({ ASCII.lowercased($0) }), let defaultPort = Self.defaultPort(of: scheme),
+      let encodedHost = url.host(percentEncoded: true), !encodedHost.isEmpty
+    else { return nil }
+    let host = ASCII.lowercased(PercentEncoding.pathSegment.decode(encodedHost))
+    let port = url.port ?? defaultPort
+    guard (1...65_535).contains(port), Self.isUsable(host) else { return nil }
+    self.scheme = scheme
+    self.host = host
+    self.port = port
+  }
+
+  /// Whether what is sent to the origin is encrypted: whether its scheme is https.
+  public var isSecure: Bool { scheme == "https" }
+
+  /// The origin as the `Origin` field writes it (RFC 6454 §6.2): the port only where it is not the scheme's own.
+  public var description: String {
+    let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+    return port == Self.defaultPort(of: scheme) ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
+  }
+
+  private static func defaultPort(of scheme: String) -> Int? {
+    switch scheme {
+    case "http": 80
+    case "https": 443
+    default: nil
+    }
+  }
+
+  /// Whether no character in the host could end it early, for us or for somebody who reads it after us.
+  private static func isUsable(_ host: String) -> Bool {
+    let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
+    return host.utf8.allSatisfy { byte in
+      switch byte {
+      case 48...57, 97...122, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+      case UInt8(ascii: ":"), UInt8(ascii: "%"): isIPv6  // A zone follows a percent sign (RFC 6874).
+      case 128...: !isIPv6
+      default: false
+      }
+    }
+  }
+}

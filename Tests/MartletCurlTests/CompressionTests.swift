@@ -1,0 +1,84 @@
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct CompressionTests {
+  private let session = HTTPSession(transport: CurlTransport())
+  private static let text = String(repeating: "hello ", count: 20)
+
+  /// 50 MiB of zeros.
+  private static let bomb =
+    "y///P/gnAOKxQCD3/o///3/wTwDEYRGA7v0f////4J8AiMMCAN37P/7//8E/ARCHBQC693/8//+DfwIgDgsAdO//+P//B/8EQBwWAOje/+X//wf+CYA4LADQvf8A"
+
+  private func server(_ coding: String, _ base64: String) throws -> LoopbackServer {
+    let body = try #require(Data(base64Encoded: base64))
+    return try LoopbackServer { _ in .data(body, type: "text/plain").with(.contentEncoding, coding) }
+  }
+
+  @Test(arguments: [
+    ("gzip", "H4sIAAAAAAAC/8tIzcnJV8igOwkAL/r4SHgAAAA="), ("deflate", "eJzLSM3JyVfIoDsJAHe6LBE="),
+    ("br", "G3cA+I2Ubt5EVYaWbCBvEVscgMUB"), ("zstd", "KLUv/SB4bQAAMGhlbGxvIAEAL2kpAg=="),
+  ])
+  func bodiesAreDecompressed(coding: String, base64: String) async throws {
+    let server = try server(coding, base64)
+
+    let (data, response) = try await session.data(for: HTTPRequest(.get, server.url))
+
+    #expect(String(decoding: data, as: UTF8.self) == Self.text)
+    #expect(server.requests.first?.fields[.acceptEncoding]?.contains(coding) == true)
+    #expect(response.fields[.contentEncoding] == nil)
+    #expect(response.fields[.contentLength] == nil)
+    #expect(response.wire?.fields[.contentEncoding] == coding)
+  }
+
+  @Test func aCallerWithItsOwnAcceptEncodingGetsTheBytesOfTheWire() async throws {
+    let base64 = "eJzLSM3JyVfIoDsJAHe6LBE="
+    let server = try server("deflate", base64)
+
+    let (data, response) = try await session.data(
+      for: HTTPRequest(.get, server.url, fields: [.acceptEncoding: "deflate"]))
+
+    #expect(data.base64EncodedString() == base64)
+    #expect(response.fields[.contentEncoding] == "deflate")
+  }
+
+  @Test func aRangeIsAskedForUncompressed() async throws {
+    let server = try LoopbackServer { _ in .text("lo", status: .partialContent) }
+    _ = try await session.data(for: HTTPRequest(.get, server.url, fields: [.range: "bytes=3-4"]))
+    #expect(server.requests.first?.fields[.acceptEncoding] == "identity")
+  }
+
+  @Test(arguments: ["gzip", "br", "zstd", "deflate"])
+  func aDamagedBodyIsUndecodable(coding: String) async throws {
+    let server = try server(coding, "//79/P//AAA=")
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, server.url)) }
+    #expect(error?.kind == .undecodableBody, "\(coding): \(String(describing: error))")
+    #expect(error?.message.contains("127.0.0.1") == true)
+  }
+
+  @Test func anUnknownCodingIsUndecodable() async throws {
+    let server = try server("x-martlet", "AAAA")
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, server.url)) }
+    #expect(error?.kind == .undecodableBody)
+  }
+
+  @Test func theBodyLimitHoldsAgainstABomb() async throws {
+    let server = try server("br", Self.bomb)
+    var request = HTTPRequest(.get, server.url)
+    request.options.bodyLimit = 1 << 20
+
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+
+    #expect(error?.kind == .bodyTooLarge)
+  }
+
+  @Test func anEmptyBodyWithACodingIsEmpty() async throws {
+    let server = try LoopbackServer { _ in .status(.noContent, fields: [.contentEncoding: "gzip"]) }
+    let (data, response) = try await session.data(for: HTTPRequest(.head, server.url))
+    #expect(data.isEmpty)
+    #expect(response.fields[.contentEncoding] == "gzip")
+  }
+}

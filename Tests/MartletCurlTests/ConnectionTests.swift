@@ -1,0 +1,134 @@
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionTests {
+  private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
+    var configuration = CurlConfiguration()
+    change(&configuration)
+    return HTTPSession(transport: CurlTransport(configuration))
+  }
+
+  @Test func oneConnectionServesOneRequestAfterAnother() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = session()
+    for _ in 0..<20 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func theLimitOfConnectionsToAHostIsKept() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = session { $0.connectionsPerHost = 3 }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<60 {
+        group.addTask { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.requests.count == 60)
+    #expect(server.connectionCount <= 3)
+  }
+
+  @Test func aSmallBodyThatIsNotReadLeavesTheConnectionUsable() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/old" ? .redirect(to: "/new") : .text("here")
+    }
+    let session = session()
+    for _ in 0..<5 { _ = try await session.data(for: HTTPRequest(.get, server.url("/old"))) }
+    #expect(server.requests.count == 10)
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func aConnectionThatTheServerClosedIsReplacedUnnoticed() async throws {
+    let server = try LoopbackServer { _ in .text("hello").closingSilently() }
+    let session = session()
+    for number in 1...5 {
+      _ = try await session.data(for: HTTPRequest(.get, server.url))
+      _ = try await server.end(ofConnection: number)
+    }
+    #expect(server.requests.count == 5)
+  }
+
+  @Test func lettingGoOfTheTransportClosesItsConnections() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    func call() async throws -> HTTPStatus { try await session().data(for: HTTPRequest(.get, server.url)).1.status }
+    #expect(try await call() == .ok)
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  @Test func aBodyOutlivesItsSession() async throws {
+    let server = try LoopbackServer { _ in .repeating(Data("0123456789".utf8), length: 5_000_000) }
+    let (body, _) = try await session().bytes(for: HTTPRequest(.get, server.url))
+    #expect(try await body.collect(upTo: 10_000_000).count == 5_000_000)
+  }
+
+  @Test func aReaderThatTakesNothingStopsTheSender() async throws {
+    let produced = Mutex<Int64>(0)
+    let total: Int64 = 64 << 20
+    let server = try LoopbackServer { _ in
+      .generated(length: total) { offset in
+        guard offset < total else { return nil }
+        produced.withLock { $0 = max($0, offset) }
+        return Data(count: 64 << 10)
+      }
+    }
+    let session = session { $0.readAhead = 256 << 10 }
+
+    let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url("/long")))
+    var iterator = body.makeAsyncIterator()
+    var count = Int64(try await iterator.next()?.count ?? 0)
+    // Other requests go through the same loop while the body waits: the sender had every chance to go on.
+    for _ in 0..<200 { _ = try await session.data(for: HTTPRequest(.head, server.url("/"))) }
+    let whileWaiting = produced.withLock { $0 }
+    while let chunk = try await iterator.next() { count += Int64(chunk.count) }
+
+    #expect(whileWaiting < 24 << 20)  // what the read-ahead and the sockets' buffers hold
+    #expect(count == total)
+  }
+
+  @Test func headersBeyondTheirLimitAreRefused() async throws {
+    let server = try LoopbackServer { _ in
+      .text("hello").with("X-Long", String(repeating: "x", count: 10_000))
+    }
+    var request = HTTPRequest(.get, server.url)
+    request.options.headerLimit = 5_000
+    let error = await #expect(throws: HTTPError.self) { try await session().data(for: request) }
+    #expect(error?.kind == .headersTooLarge)
+    #expect(error?.message.contains("5000") == true)
+  }
+
+  @Test func trailersComeWithTheEndOfTheBody() async throws {
+    let server = try LoopbackServer { _ in .text("hello").chunked().with(trailer: "X-Checksum", "abc") }
+    let (body, response) = try await session().bytes(for: HTTPRequest(.get, server.url))
+    _ = try await body.collect(upTo: 10)
+    #expect(response.trailers["X-Checksum"] == "abc")
+    #expect(response.fields["X-Checksum"] == nil)
+  }
+
+  @Test func http2IsSpokenWithoutTLSToAServerKnownToDoSo() async throws {
+    let error = await #expect(throws: HTTPError.self) {
+      let server = try LoopbackServer { _ in .text("hello") }
+      _ = try await session { $0.versions = .http2PriorKnowledge }.data(for: HTTPRequest(.get, server.url))
+    }
+    // the loopback server speaks HTTP/1.1 only: what is seen is that HTTP/2 was spoken to it
+    #expect(
+      error.map { [.protocolViolation, .connectionLost].contains($0.kind) } == true, "\(String(describing: error))")
+  }
+
+  @Test func twoThousandRequestsLeaveNothingBehind() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = session()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2_000 {
+        group.addTask { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.requests.count == 2_000)
+    #expect(server.connectionCount <= 64)
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+
+/// nginx with TLS, HTTP/2, gzip, and a place that wants a client certificate.
+final class Nginx: Sendable {
+  let authority: TestAuthority
+  private let folder: TemporaryFolder
+  private let process: RealProcess
+  private let ports: Ports
+
+  private struct Ports: Sendable {
+    let plain: Int
+    let tls: Int
+    let client: Int
+    let stranger: Int
+    let old: Int
+  }
+
+  /// One for all tests of a run.
+  static let shared = Result { try Nginx() }
+
+  init() throws {
+    authority = try TestAuthority()
+    folder = try TemporaryFolder()
+    ports = Ports(
+      plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free(),
+      stranger: try LocalPort.free(), old: try LocalPort.free())
+    try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "long.txt")
+    try folder.write(Data("hello".utf8), to: "hello.txt")
+    try folder.write(Data(count: 1_000_000), to: "zeros.bin")
+    try Data(Self.configuration(ports, folder.url.path, authority.folder.url.path).utf8)
+      .write(to: folder.file("nginx.conf"))
+    process = try RealProcess(
+      "nginx", ["-p", folder.url.path, "-c", "nginx.conf", "-e", "error.log"], port: ports.plain)
+  }
+
+  func plain(_ path: String) -> URL { url("http", ports.plain, path) }
+  func tls(_ path: String) -> URL { url("https", ports.tls, path) }
+  /// Wants a client certificate.
+  func client(_ path: String) -> URL { url("https", ports.client, path) }
+  /// Shows a certificate for another name.
+  func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
+  /// Speaks TLS 1.2 only.
+  func old(_ path: String) -> URL { url("https", ports.old, path) }
+
+  private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {
+    URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") ?? folder.url
+  }
+
+  private static func configuration(_ ports: Ports, _ root: String, _ keys: String) -> String {
+    func server(_ listen: String, _ certificate: String?, _ more: String = "ssl_protocols TLSv1.2 TLSv1.3;") -> String {
+      let tls = certificate.map { "ssl_certificate \(keys)/\($0).pem; ssl_certificate_key \(keys)/\($0).key;" } ?? ""
+      return """
+        server {
+          listen 127.0.0.1:\(listen); root \(root); \(tls) \(more)
+          location /protocol { return 200 "$server_protocol $ssl_protocol"; }
+          location /certificate { return 200 "$ssl_client_s_dn"; }
+          location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
+          location /sink { client_max_body_size 100m; return 200 "$request_length"; }
+        }
+        """
+    }
+    return """
+      daemon off; master_process off; pid nginx.pid; error_log error.log;
+      events { worker_connections 512; }
+      http {
+        access_log off; default_type text/plain; gzip on; gzip_types text/plain; gzip_min_length 100;
+        client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
+        \(server("\(ports.plain)", nil))
+        \(server("\(ports.tls) ssl http2", "server"))
+        \(server("\(ports.client) ssl", "server", "ssl_protocols TLSv1.2 TLSv1.3; ssl_client_certificate \(keys)/ca.pem; ssl_verify_client on;"))
+        \(server("\(ports.stranger) ssl", "stranger"))
+        \(server("\(ports.old) ssl", "server", "ssl_protocols TLSv1.2;"))
+      }
+      """
+  }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import MartletSemantics
+
+/// A server from the system's packages that a test starts and stops.
+///
+/// A shell holds it and reads from a pipe of ours: when the pipe closes, because the test is over or its process is gone
+/// for whatever reason, the shell ends the server. Nothing is left running.
+final class RealProcess: Sendable {
+  let port: Int
+  private let lifeline: Pipe
+
+  /// Starts a server and returns once its port answers.
+  init(_ executable: String, _ arguments: [String], port: Int) throws {
+    self.port = port
+    lifeline = Pipe()
+    let shell = Process()
+    shell.executableURL = URL(filePath: "/bin/sh")
+    let script = #""$@" & server=$!; read -r line; kill -9 $server"#
+    shell.arguments = ["-c", script, "sh", try Self.find(executable)] + arguments
+    shell.standardInput = lifeline
+    shell.standardOutput = FileHandle.nullDevice
+    shell.standardError = FileHandle.nullDevice
+    try shell.run()
+    let limit = ContinuousClock.now + .seconds(20)
+    while !LocalPort.answers(port) {
+      guard ContinuousClock.now < limit else {
+        throw RealServerError("\(executable) does not answer; run it by hand: \(arguments)")
+      }
+      sched_yield()
+    }
+  }
+
+  deinit { try? lifeline.fileHandleForWriting.close() }
+
+  /// Runs a program to its end.
+  static func run(_ executable: String, _ arguments: [String], in folder: URL) throws {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: try find(executable))
+    process.arguments = arguments
+    process.currentDirectoryURL = folder
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw RealServerError("\(executable) \(arguments): \(text)") }
+  }
+
+  private static func find(_ executable: String) throws -> String {
+    let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/bin"]
+    let path = folders.map { $0 + "/" + executable }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    guard let path else { throw RealServerError("\(executable) is not installed: `make test` installs it") }
+    return path
+  }
+}
+
+struct RealServerError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Ports of the loopback interface.
+enum LocalPort {
+  /// One that was free a moment ago.
+  static func free() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = Self.address(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw RealServerError("no free port on 127.0.0.1") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  static func answers(_ port: Int) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = Self.address(port)
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+  }
+
+  private static func address(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    return address
+  }
+}
+
+/// A folder of its own under the system's temporary one, removed at the end.
+final class TemporaryFolder: Sendable {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appending(component: "martlet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  func file(_ name: String) -> URL { url.appending(component: name) }
+
+  func write(_ data: Data, to name: String) throws { try data.write(to: file(name)) }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+}

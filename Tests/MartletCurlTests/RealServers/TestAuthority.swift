@@ -1,0 +1,48 @@
+import Foundation
+
+/// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name, and
+/// a client certificate as PKCS#12.
+struct TestAuthority: Sendable {
+  let folder: TemporaryFolder
+  static let password = "correct horse"
+
+  init() throws {
+    folder = try TemporaryFolder()
+    try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=MartletTestCA")
+    try issue("server", subject: "/CN=localhost", names: "DNS:localhost,IP:127.0.0.1")
+    try issue("stranger", subject: "/CN=stranger.invalid", names: "DNS:stranger.invalid")
+    try issue("client", subject: "/CN=client", names: "email:client@example.invalid")
+    try RealProcess.run(
+      "openssl",
+      [
+        "pkcs12", "-export", "-in", "client.pem", "-inkey", "client.key", "-out", "client.p12", "-passout",
+        "pass:" + Self.password,
+      ], in: folder.url)
+    try folder.write(Data("this is no container".utf8), to: "broken.p12")
+  }
+
+  var certificate: URL { folder.file("ca.pem") }
+
+  /// What `TLSSettings.pinnedPublicKeys` documents, made by that command.
+  func pin(of name: String) throws -> String {
+    let pipeline = """
+      openssl x509 -pubkey -noout -in \(name).pem | openssl pkey -pubin -outform der \
+      | openssl dgst -sha256 -binary | base64 > \(name).pin
+      """
+    try RealProcess.run("sh", ["-c", pipeline], in: folder.url)
+    return try String(contentsOf: folder.file(name + ".pin"), encoding: .utf8)
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  private func issue(_ name: String, subject: String, names: String) throws {
+    try folder.write(Data("subjectAltName=\(names)\n".utf8), to: name + ".ext")
+    try openssl("req -newkey rsa:2048 -nodes -keyout \(name).key -out \(name).csr -subj \(subject)")
+    try openssl(
+      "x509 -req -in \(name).csr -CA ca.pem -CAkey ca.key -CAcreateserial -out \(name).pem -days 2 -extfile \(name).ext"
+    )
+  }
+
+  private func openssl(_ arguments: String) throws {
+    try RealProcess.run("openssl", arguments.split(separator: " ").map(String.init), in: folder.url)
+  }
+}

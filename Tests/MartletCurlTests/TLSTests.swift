@@ -1,0 +1,172 @@
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import Synchronization
+import Testing
+
+/// Against nginx, with certificates of an authority that exists for this run only.
+@Suite(.timeLimit(.minutes(1)))
+struct TLSTests {
+  let nginx: Nginx
+
+  init() throws { nginx = try Nginx.shared.get() }
+
+  private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
+    var configuration = CurlConfiguration()
+    configuration.tls.authorities = nginx.authority.certificate
+    change(&configuration)
+    return HTTPSession(transport: CurlTransport(configuration))
+  }
+
+  private func text(_ url: URL, _ session: HTTPSession) async throws(HTTPError) -> String {
+    String(decoding: try await session.data(for: HTTPRequest(.get, url)).0, as: UTF8.self)
+  }
+
+  private func failure(_ url: URL, _ session: HTTPSession) async -> HTTPError? {
+    do {
+      _ = try await text(url, session)
+      return nil
+    } catch { return error }
+  }
+
+  @Test func anAuthorityOfOurOwnIsTrustedAndHTTP2Spoken() async throws {
+    let protocols = try await text(nginx.tls("/protocol"), session())
+
+    #expect(protocols == "HTTP/2.0 TLSv1.3")
+  }
+
+  @Test func onlyHTTP1IsSpokenWhereThatIsAskedFor() async throws {
+    #expect(try await text(nginx.tls("/protocol"), session { $0.versions = .http1 }) == "HTTP/1.1 TLSv1.3")
+  }
+
+  @Test func anUnknownAuthorityIsNotTrusted() async throws {
+    let error = await failure(nginx.tls("/hello.txt"), HTTPSession(transport: CurlTransport()))
+
+    #expect(error?.kind == .untrustedCertificate)
+    #expect(error?.phase == .securing)
+    #expect(error?.message.contains("127.0.0.1") == true)
+  }
+
+  @Test func aCertificateForAnotherNameIsNotTrusted() async throws {
+    #expect(await failure(nginx.stranger("/hello.txt"), session())?.kind == .untrustedCertificate)
+  }
+
+  @Test func aMissingAuthorityFileIsNamed() async throws {
+    let error = await failure(
+      nginx.tls("/"), session { $0.tls.authorities = URL(filePath: "/nowhere/authority.pem") })
+
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("/nowhere/authority.pem") == true)
+  }
+
+  @Test func anOldVersionOfTLSIsRefused() async throws {
+    #expect(try await text(nginx.old("/protocol"), session()) == "HTTP/1.1 TLSv1.2")
+    #expect(await failure(nginx.old("/protocol"), session { $0.tls.minimumVersion = .v1_3 })?.kind == .tlsFailed)
+  }
+
+  @Test func aPinnedKeyIsDemanded() async throws {
+    let right = try nginx.authority.pin(of: "server")
+    let wrong = try nginx.authority.pin(of: "stranger")
+
+    #expect(try await text(nginx.tls("/hello.txt"), session { $0.tls.pinnedPublicKeys = [wrong, right] }) == "hello")
+    #expect(await failure(nginx.tls("/"), session { $0.tls.pinnedPublicKeys = [wrong] })?.kind == .pinMismatch)
+  }
+
+  @Test func aClientCertificateFromAFileIdentifiesUs() async throws {
+    let certificate = ClientCertificate.pkcs12(
+      file: nginx.authority.folder.file("client.p12"), password: TestAuthority.password)
+    #expect(
+      try await text(nginx.client("/certificate"), session { $0.tls.clientCertificate = certificate }) == "CN=client")
+  }
+
+  @Test func aClientCertificateFromDataIdentifiesUs() async throws {
+    let data = try Data(contentsOf: nginx.authority.folder.file("client.p12"))
+    let certificate = ClientCertificate.pkcs12(data: data, password: TestAuthority.password)
+    #expect(
+      try await text(nginx.client("/certificate"), session { $0.tls.clientCertificate = certificate }) == "CN=client")
+  }
+
+  @Test func withoutAClientCertificateTheServerRefuses() async throws {
+    let (data, response) = try await session().data(for: HTTPRequest(.get, nginx.client("/certificate")))
+
+    #expect(response.status == 400)
+    #expect(String(decoding: data, as: UTF8.self).contains("No required SSL certificate"))
+  }
+
+  @Test func aWrongPasswordIsToldApartFromABadFile() async throws {
+    let folder = nginx.authority.folder
+    let container = try Data(contentsOf: folder.file("client.p12"))
+    let table: [(ClientCertificate, HTTPError.Kind)] = [
+      (.pkcs12(file: folder.file("client.p12"), password: "wrong"), .badClientCertificatePassword),
+      (.pkcs12(data: container, password: "wrong"), .badClientCertificatePassword),
+      (.pkcs12(file: folder.file("broken.p12"), password: "any"), .badClientCertificate),
+      (.pkcs12(data: Data("no container".utf8), password: "any"), .badClientCertificate),
+      (.pkcs12(data: container.prefix(100), password: TestAuthority.password), .badClientCertificate),
+      (.pkcs12(file: URL(filePath: "/nowhere/client.p12"), password: "any"), .badClientCertificate),
+      (.pkcs12(data: Data(), password: "any"), .badClientCertificate),
+    ]
+    for (certificate, kind) in table {
+      let error = await failure(nginx.client("/"), session { $0.tls.clientCertificate = certificate })
+      #expect(error?.kind == kind, "\(certificate): \(String(describing: error))")
+      #expect(error?.description.contains("wrong") != true)
+    }
+  }
+
+  @Test func manyRequestsShareOneHTTP2Connection() async throws {
+    let session = session()
+    let connections = Mutex(0)
+    let listener = EventHandler { event, _ in
+      if case .metrics(let metrics) = event, !metrics.reusedConnection { connections.withLock { $0 += 1 } }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<64 {
+        group.addTask {
+          var request = HTTPRequest(.get, nginx.tls("/hello.txt"))
+          request.options.listeners = [listener]
+          _ = try await session.data(for: request)
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(connections.withLock { $0 } == 1)
+  }
+
+  @Test func aSlowReaderOfOneStreamDoesNotStopTheOthers() async throws {
+    let session = session()
+    let (body, _) = try await session.bytes(for: HTTPRequest(.get, nginx.tls("/zeros.bin")))
+    var iterator = body.makeAsyncIterator()
+    var count = try await iterator.next()?.count ?? 0
+
+    #expect(try await text(nginx.tls("/hello.txt"), session) == "hello")
+
+    while let chunk = try await iterator.next() { count += chunk.count }
+    #expect(count == 1_000_000)
+  }
+
+  @Test func metricsTellEveryPhase() async throws {
+    let seen = Mutex<[TransferMetrics]>([])
+    let session = session()
+    var request = HTTPRequest(.get, nginx.tls("/long.txt"))
+    request.options.listeners = [
+      EventHandler { event, _ in if case .metrics(let metrics) = event { seen.withLock { $0.append(metrics) } } }
+    ]
+
+    _ = try await session.data(for: request)
+    _ = try await session.data(for: request)
+
+    let metrics = seen.withLock { $0 }
+    let first = try #require(metrics.first), second = try #require(metrics.last)
+    #expect(metrics.count == 2)
+    #expect(first.nameLookup <= first.connect)
+    #expect(first.connect < first.secureConnect)
+    #expect(first.secureConnect <= first.requestStart)
+    #expect(first.requestStart < first.firstByte)
+    #expect(first.firstByte <= first.total)
+    #expect(first.version == .http2)
+    #expect(first.remoteAddress == "127.0.0.1")
+    #expect(!first.reusedConnection)
+    #expect(second.reusedConnection)
+    #expect(first.headerBytesReceived > 50)
+    #expect((1..<80_000).contains(first.bytesReceived))  // compressed on the wire
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct DownloadTests {
+  private let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(component: UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+
+  private func session(_ source: any BodySource, status: HTTPStatus = .ok) -> HTTPSession {
+    HTTPSession(
+      transport: TestTransport { _ in HTTPResponse(status: status, body: ResponseBody(from: source), url: origin) })
+  }
+
+  @Test func theFileAppearsWhole() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(component: "a b ü.txt")
+    try Data("old".utf8).write(to: file)
+
+    let response = try await session(WatchedSource(["new ", "content"]))
+      .download(for: HTTPRequest(.get, origin), to: file)
+
+    #expect(response.status == .ok)
+    #expect(try String(contentsOf: file, encoding: .utf8) == "new content")
+    #expect(names == ["a b ü.txt"])
+  }
+
+  @Test func aFailedDownloadLeavesNothingBehind() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    struct Broken: BodySource {
+      func next() async throws -> Data? { throw HTTPError(.connectionLost, "the cable was cut") }
+    }
+    let file = folder.appending(component: "file")
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(Broken()).download(for: HTTPRequest(.get, origin), to: file)
+    }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(names.isEmpty)
+  }
+
+  @Test func aStatusThatIsNoSuccessWritesNoFile() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let response = try await session(WatchedSource(["not here"]), status: .notFound)
+      .download(for: HTTPRequest(.get, origin), to: folder.appending(component: "file"))
+
+    #expect(response.status == .notFound)
+    #expect(try await response.body.collect(upTo: 100) == Data("not here".utf8))
+    #expect(names.isEmpty)
+  }
+
+  @Test func aPlaceThatCannotBeWrittenIsNamed() async throws {
+    let source = WatchedSource(["content"])
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(source).download(for: HTTPRequest(.get, origin), to: URL(filePath: "/nowhere/at/all"))
+    }
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("/nowhere/at/all") == true)
+    #expect(source.isCancelled)
+  }
+
+  @Test func aBodyFromAFileIsReadWhenItIsSent() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(component: "body")
+    try Data(repeating: 7, count: 700_000).write(to: file)
+    let body = RequestBody.file(file)
+
+    let open = try await body.open()
+    var count = 0
+    while let chunk = try await open.source.next() { count += chunk.count }
+
+    #expect(open.length == 700_000)
+    #expect(count == 700_000)
+    #expect(body.isReplayable)
+  }
+
+  @Test(arguments: ["/nowhere/file", "/tmp", "/dev/null"])
+  func aBodyFromSomethingThatIsNoFileIsRefused(path: String) async throws {
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await RequestBody.file(URL(filePath: path)).open()
+    }
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains(path) == true)
+  }
+}

@@ -1,0 +1,63 @@
+import MartletSemantics
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OriginTests {
+  // RFC 6454 §4 and §6.2.
+  @Test(arguments: [
+    ("http://example.com", "http://example.com"), ("http://example.com:80/a?b#c", "http://example.com"),
+    ("https://example.com:443/", "https://example.com"), ("https://example.com:80/", "https://example.com:80"),
+    ("http://example.com:443/", "http://example.com:443"), ("HTTP://EXAMPLE.com/", "http://example.com"),
+    ("http://user:password@example.com/", "http://example.com"), ("http://[::1]:8080/", "http://[::1]:8080"),
+    ("http://[FE80::A]/", "http://[fe80::a]"), ("http://127.0.0.1/", "http://127.0.0.1"),
+    ("http://example.com./", "http://example.com."), ("http://example.com:/", "http://example.com"),
+    ("http://%65xample.com/", "http://example.com"), ("http://a_b-c.d/", "http://a_b-c.d"),
+  ])
+  func originIsSchemeHostAndPort(_ text: String, expected: String) throws {
+    let url = try #require(URL(string: text))
+    let origin = try #require(Origin(url))
+
+    #expect(origin.description == expected)
+    #expect(origin.isSecure == expected.hasPrefix("https:"))
+  }
+
+  @Test(arguments: [
+    ("http://a/", "https://a/"), ("http://a/", "http://b/"), ("http://a/", "http://a:81/"), ("http://a/", "http://a./"),
+    ("http://a.b/", "http://b/"), ("http://[::1]/", "http://[::2]/"),
+  ])
+  func anotherSchemeHostOrPortIsAnotherOrigin(_ left: String, _ right: String) throws {
+    let first = try #require(URL(string: left))
+    let second = try #require(URL(string: right))
+
+    #expect(Origin(first) != Origin(second))
+  }
+
+  @Test(arguments: [
+    "ftp://example.com/", "file:///etc/passwd", "mailto:a@b", "/path", "http:", "http://", "http:///path",
+    "http://:80/",
+    "http://user@/", "http://a:0/", "http://a:65536/", "http://a:99999999/", "http://a%2Fb/", "http://a%00/",
+    "http://a%20b/", "http://a%40b/", "http://a%5Cb/", "http://a%3Fb/", "http://a,b/",
+  ])
+  func urlWithoutUsableHostHasNoOrigin(_ text: String) throws {
+    let url = try #require(URL(string: text))
+
+    #expect(Origin(url) == nil)
+  }
+
+  @Test func relativeURLTakesTheOriginOfItsBase() throws {
+    let url = try #require(URL(string: "/b", relativeTo: URL(string: "https://Example.com/a")))
+
+    #expect(Origin(url)?.description == "https://example.com")
+  }
+
+  @Test func redactedURLShowsNoSecret() throws {
+    let table = [
+      "https://user:password@example.com:8443/a%20b/c?token=secret#secret": "https://example.com:8443/a%20b/c?…",
+      "http://[::1]:80/": "http://[::1]:80/", "http://h": "http://h", "http://h?": "http://h?…", "/a?b": "/a?…",
+      "http://user@h/#x": "http://h/",
+    ]
+    for (text, expected) in table {
+      #expect(try #require(URL(string: text)).redacted == expected)
+    }
+  }
+}

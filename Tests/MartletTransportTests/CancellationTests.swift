@@ -1,0 +1,106 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// A cancelled task ends at once, and the server sees that nobody wants its answer.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct CancellationTests {
+  @Test(arguments: Wire.real)
+  func cancellingBeforeTheHeadEndsTheTransfer(_ wire: Wire) async throws {
+    let server = try LoopbackServer { _ in .never }
+    let transport = wire.makeTransport()
+    let task = Task { [request = guarded(.get, server.url("/"))] in try await transport.answer(to: request) }
+    _ = try await server.request(1)
+    task.cancel()
+    try await expectCancelled(task)
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  @Test(arguments: Wire.real)
+  func cancellingWithinTheBodyEndsTheTransfer(_ wire: Wire) async throws {
+    let server = try LoopbackServer { _ in .data(pattern(1000)).stalled(after: 10) }
+    let transport = wire.makeTransport()
+    let first = Gate()
+    let task = Task { [request = guarded(.get, server.url("/"))] in
+      let response = try await transport.send(request, in: Exchange())
+      for try await _ in response.body { first.open() }
+    }
+    try await first.wait()
+    task.cancel()
+    try await expectCancelled(task)
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  @Test(arguments: Wire.real)
+  func cancellingWithinTheUploadEndsTheTransfer(_ wire: Wire) async throws {
+    let arrived = Gate()
+    let cancelled = Gate()
+    let server = try LoopbackServer(bodies: .streamed) { request in
+      _ = try request.nextChunk()
+      arrived.open()
+      try request.wait(for: cancelled)
+      return .text(String(try request.drainBody()))
+    }
+    let transport = wire.makeTransport()
+    let body = RequestBody.stream { Endless(chunk: pattern(64 << 10), count: 1600) }
+    let task = Task { [request = guarded(.post, server.url("/"), body: body)] in
+      try await transport.answer(to: request)
+    }
+    try await arrived.wait()
+    task.cancel()
+    try await expectCancelled(task)
+    cancelled.open()  // what the client's system still holds has to be read before its end can be seen
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  @Test(arguments: Wire.real)
+  func taskThatIsCancelledAlreadySendsNothingMore(_ wire: Wire) async throws {
+    let server = try LoopbackServer { _ in .never }
+    let transport = wire.makeTransport()
+    let start = Gate()
+    let task = Task { [request = guarded(.get, server.url("/"))] in
+      try? await start.wait()
+      return try await transport.answer(to: request)
+    }
+    task.cancel()
+    try await expectCancelled(task)
+  }
+
+  @Test(arguments: Wire.real)
+  func cancelledTransferLeavesTheOthersAlone(_ wire: Wire) async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in request.path == "/never" ? .never : .text("ok").held(by: gate) }
+    let transport = wire.makeTransport()
+    let kept = Task { [request = guarded(.get, server.url("/kept"))] in try await transport.answer(to: request) }
+    let dropped = Task { [request = guarded(.get, server.url("/never"))] in try await transport.answer(to: request) }
+    _ = try await server.request(2)
+    dropped.cancel()
+    try await expectCancelled(dropped)
+    gate.open()
+    #expect(try await kept.value.1 == Data("ok".utf8))
+  }
+
+  private func expectCancelled<Value>(_ task: Task<Value, any Error>) async throws {
+    let error = await #expect(throws: (any Error).self) { _ = try await task.value }
+    #expect(HTTPError(wrapping: try #require(error)).kind == .cancelled)
+  }
+}
+
+/// The same chunk over and over.
+struct Endless: AsyncSequence, Sendable {
+  let chunk: Data
+  let count: Int
+
+  func makeAsyncIterator() -> Iterator { Iterator(chunk: chunk, rest: count) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let chunk: Data
+    var rest: Int
+
+    mutating func next() async throws -> Data? {
+      rest -= 1
+      return rest >= 0 ? chunk : nil
+    }
+  }
+}

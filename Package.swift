@@ -9,7 +9,7 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletSemantics", targets: ["MartletSemantics"]),
-    .library(name: "MartletEngine", targets: ["MartletEngine"]),
+    .library(name: "MartletEngine", targets: ["MartletEngine", "MartletSemantics"]),
     .library(name: "MartletCurl", targets: ["MartletCurl"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),

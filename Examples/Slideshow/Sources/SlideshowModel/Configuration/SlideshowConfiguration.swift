@@ -1,0 +1,50 @@
+package import MartletSemantics
+
+/// Where the slideshow comes from. Both URLs are given from outside, never written into the program.
+package struct SlideshowConfiguration: Sendable, Hashable {
+  /// The URL of the JSON.
+  package let service: URL
+  /// The URL of the folder of the images.
+  package let imageBase: URL
+  /// Whether plain http may leave this computer.
+  package let allowsInsecure: Bool
+
+  /// The names under which the URLs are configured.
+  package enum Key: String, Sendable, Hashable, CaseIterable {
+    case service = "SlideWebServiceUrl"
+    case imageBase = "ImageBaseUrl"
+
+    /// The option of the command line.
+    package var option: String { self == .service ? "--service" : "--images" }
+  }
+
+  /// Checks what was configured.
+  ///
+  /// - Parameter value: what is configured under a key, nil if nothing is. An empty text counts as nothing.
+  /// - Throws: `noUrlDefinedInInfoPropertyList` or `invalidURL`.
+  package init(
+    allowsInsecure: Bool = false, value: (Key) -> String?
+  ) throws(SlideshowError) {
+    self.allowsInsecure = allowsInsecure
+    service = try Self.url(.service, value(.service), allowsInsecure: allowsInsecure)
+    imageBase = try Self.url(.imageBase, value(.imageBase), allowsInsecure: allowsInsecure)
+  }
+
+  private static func url(_ key: Key, _ value: String?, allowsInsecure: Bool) throws(SlideshowError) -> URL {
+    let text = value?.trimmingPrefix(while: \.isWhitespace) ?? ""
+    guard !text.isEmpty else { throw .noUrlDefinedInInfoPropertyList(key) }
+    guard let url = URL(string: String(text), encodingInvalidCharacters: false) else {
+      throw .invalidURL(key, value: String(text), reason: "it is no URL; percent-encode spaces and other unusual bytes")
+    }
+    guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+      throw .invalidURL(key, value: String(text), reason: "it must begin with http:// or https://")
+    }
+    guard let host = url.host, !host.isEmpty else {
+      throw .invalidURL(key, value: String(text), reason: "it names no host")
+    }
+    guard allowsInsecure || PlainHTTP.isAllowed(for: url) else {
+      throw .invalidURL(key, value: url.shown, reason: PlainHTTP.refusal)
+    }
+    return url
+  }
+}

@@ -1,0 +1,82 @@
+package import MartletEngine
+import MartletImages
+import MartletSemantics
+
+/// Fetches the slideshow and its pictures.
+package struct SlideshowClient: Sendable {
+  package let configuration: SlideshowConfiguration
+  private let session: HTTPSession
+  private let cache: ImageCache
+
+  package init(_ configuration: SlideshowConfiguration, session: HTTPSession? = nil, cache: ImageCache = .shared) {
+    self.configuration = configuration
+    self.session = session ?? .slideshow(allowsInsecure: configuration.allowsInsecure)
+    self.cache = cache
+  }
+
+  /// Fetches title and slides, asking the server whatever a cache holds.
+  package func slideshow() async throws(SlideshowError) -> Slideshow {
+    let url = configuration.service
+    var request = HTTPRequest(.get, url)
+    request.options.cachePolicy = .reloadRevalidatingCacheData
+    let data: Data
+    let response: HTTPResponse
+    do { (data, response) = try await session.data(for: request) } catch { throw SlideshowError(error, at: url) }
+    guard response.status.isSuccessful else { throw .unexpectedStatusCode(response.status.code, url) }
+    do { return try JSONDecoder().decode(Slideshow.self, from: data) } catch {
+      throw .decoding(error, of: data, from: url)
+    }
+  }
+
+  /// A picture, and how it came.
+  package struct Arrival: Sendable {
+    package let picture: Picture
+    package let source: ImageCache.Source
+    package let duration: Duration
+  }
+
+  /// Fetches the picture of a slide, or takes it from the cache.
+  ///
+  /// - Parameter progress: called as bytes arrive, at most once for each percent of the whole.
+  package func picture(
+    for slide: Slide, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async throws(PictureError) -> Arrival {
+    let urls = try ImageLocation(base: configuration.imageBase).urls(for: slide.imageFileName)
+    let clock = ContinuousClock()
+    let start = clock.now
+    let (picture, source) = try await cache.picture(for: urls[0]) { [self] in
+      await fetch(urls, progress)
+    }
+    return Arrival(picture: picture, source: source, duration: start.duration(to: clock.now))
+  }
+
+  /// Lets pictures that could not be loaded be tried again.
+  package func forgetFailures() { cache.forgetFailures() }
+
+  /// The first of these pictures that exists.
+  private func fetch(
+    _ urls: [URL], _ progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async -> Result<Picture, PictureError> {
+    // The first address is the one that people expect to read about.
+    var missing: PictureError?
+    for url in urls {
+      do { return .success(try await fetch(url, progress)) } catch {
+        guard case .unexpectedStatusCode(404, _) = error else { return .failure(error) }
+        missing = missing ?? error
+      }
+    }
+    return .failure(missing ?? .noFileName)
+  }
+
+  private func fetch(
+    _ url: URL, _ progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(PictureError) -> Picture {
+    var request = HTTPRequest(.get, url)
+    request.options.listeners = [ProgressSteps(progress)]
+    let data: Data
+    let response: HTTPResponse
+    do { (data, response) = try await session.data(for: request) } catch { throw PictureError(error, at: url) }
+    guard response.status.isSuccessful else { throw .unexpectedStatusCode(response.status.code, url) }
+    do { return try Picture(data) } catch { throw .notAnImage(url, reason: error.message) }
+  }
+}

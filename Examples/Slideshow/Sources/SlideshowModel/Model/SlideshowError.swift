@@ -1,0 +1,51 @@
+package import MartletSemantics
+
+/// Why there is no slideshow.
+package enum SlideshowError: Error, Sendable, Hashable {
+  /// No URL is configured. The name is a tradition: here the key is an option and an environment variable.
+  case noUrlDefinedInInfoPropertyList(SlideshowConfiguration.Key)
+  /// What is configured cannot be used.
+  case invalidURL(SlideshowConfiguration.Key, value: String, reason: String)
+  /// The service answered, and not with what was asked for.
+  case unexpectedStatusCode(Int, URL)
+  /// The service answered with something that is no slideshow; the field says what is wrong in it.
+  case slideshowDataDecodingError(URL, field: String, reason: String)
+  /// Nobody answers.
+  case serviceDown(URL, reason: String)
+  /// The exchange failed for another reason: a certificate, a redirect, a body without an end.
+  case transferFailed(URL, reason: String)
+  /// The task was cancelled.
+  case cancelled
+}
+
+extension SlideshowError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .noUrlDefinedInInfoPropertyList(let key):
+      "no URL is defined for \(key.rawValue): pass \(key.option) URL, or set the environment variable \(key.rawValue)"
+    case .invalidURL(let key, let value, let reason):
+      "'\(value)' cannot be used as \(key.rawValue): \(reason)"
+    case .unexpectedStatusCode(let code, let url):
+      "\(url.shown) answered with status \(HTTPStatus(code)), expected a 2xx: check the path in "
+        + "\(SlideshowConfiguration.Key.service.option), and the log of the web service"
+    case .slideshowDataDecodingError(let url, let field, let reason):
+      "\(url.shown) is no slideshow: \(field): \(reason); expected "
+        + #"{"title": "…", "slides": [{"id": 10, "file": "sunset-10.jpeg"}]}"#
+    case .serviceDown(let url, let reason):
+      "nobody answers at \(url.shown): check if the web service is running (\(reason))"
+    case .transferFailed(let url, let reason):
+      "\(url.shown) could not be fetched: \(reason)"
+    case .cancelled: "the request was cancelled"
+    }
+  }
+}
+
+extension URL {
+  /// The URL as it may be shown: without user information.
+  var shown: String {
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "an unreadable URL" }
+    parts.user = nil
+    parts.password = nil
+    return parts.string ?? "an unreadable URL"
+  }
+}

@@ -1,0 +1,63 @@
+package import MartletSemantics
+
+/// A small JSON file with what is remembered of each slideshow.
+///
+/// It is replaced as a whole, so that a reader never sees half of it. A file that cannot be read as JSON is set aside
+/// as `…corrupt`, never overwritten.
+package struct StateStore: Sendable {
+  package let file: URL
+  /// The slideshow's name in the file.
+  private let name: String
+
+  private struct Document: Codable {
+    var slideshows: [String: KeptState] = [:]
+  }
+
+  /// Makes a store for one slideshow, named by its URL for example.
+  package init(file: URL, name: String) {
+    self.file = file
+    self.name = name
+  }
+
+  /// Where the file is by default: `$XDG_STATE_HOME` or `~/.local/state`, and there `martlet-slideshow/state.json`.
+  package static func defaultFile(environment: [String: String]) -> URL {
+    let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
+    let home = URL(filePath: environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp")
+    return (state ?? home.appending(path: ".local/state")).appending(path: "martlet-slideshow/state.json")
+  }
+
+  /// Reads what is remembered; nothing, where there is no file yet. The warning is for people.
+  package func load() -> (state: KeptState, warning: String?) {
+    let (document, warning) = read()
+    return (document.slideshows[name] ?? KeptState(), warning)
+  }
+
+  /// Writes what is to be remembered, leaving the other slideshows in the file as they are.
+  ///
+  /// - Returns: A warning for people if that was not possible.
+  package func save(_ state: KeptState) -> String? {
+    var (document, warning) = read()
+    document.slideshows[name] = state
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    do {
+      try FileManager.default.createDirectory(
+        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try encoder.encode(document).write(to: file, options: .atomic)
+      return warning
+    } catch {
+      return "favourites and title cannot be kept in \(file.path): choose another file with --state"
+    }
+  }
+
+  private func read() -> (Document, warning: String?) {
+    guard let data = try? Data(contentsOf: file) else { return (Document(), nil) }
+    if let document = try? JSONDecoder().decode(Document.self, from: data) { return (document, nil) }
+    let aside = file.appendingPathExtension("corrupt")
+    try? FileManager.default.removeItem(at: aside)
+    do { try FileManager.default.moveItem(at: file, to: aside) } catch {
+      return (Document(), "\(file.path) is damaged and cannot be set aside")
+    }
+    return (Document(), "\(file.path) was damaged; it is now \(aside.lastPathComponent), and a new one is begun")
+  }
+}

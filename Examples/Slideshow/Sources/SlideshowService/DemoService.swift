@@ -1,0 +1,29 @@
+package import MartletSemantics
+package import MartletTesting
+
+/// A web service with a slideshow, on this computer: the JSON and the pictures of one folder, as any static server would
+/// serve them.
+package final class DemoService: Sendable {
+  private let server: LoopbackServer
+
+  /// The photographs that come with the example.
+  package static let photos = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Photos", directoryHint: .isDirectory)
+
+  /// Starts serving.
+  ///
+  /// - Parameters:
+  ///   - port: the port; 0, the default, for a free one.
+  ///   - folder: what to serve; by default the example's photographs.
+  package init(port: Int = 0, folder: URL = DemoService.photos) throws(LoopbackServerError) {
+    let files = StaticFolder(folder)
+    server = try LoopbackServer(port: port) { request in files.reply(to: request) }
+  }
+
+  /// The URL of the JSON.
+  package var service: URL { server.url("/holidayslideshow.json") }
+  /// The URL of the folder of the images.
+  package var imageBase: URL { server.url("/") }
+
+  package func stop() { server.stop() }
+}

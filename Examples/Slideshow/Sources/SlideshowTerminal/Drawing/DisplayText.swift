@@ -1,0 +1,64 @@
+/// Text from elsewhere made fit for a terminal: what would steer the terminal is taken out, what is too long is cut.
+package enum DisplayText {
+  /// The text on one line, without control characters and marks that turn the direction of writing.
+  package static func harmless(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar.value {
+      case 0x09, 0x0A, 0x0D: result += " "
+      case 0x00..<0x20, 0x7F..<0xA0, 0x202A...0x202E, 0x2066...0x2069: result += "\u{FFFD}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+
+  /// How many columns the text takes.
+  package static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
+
+  /// The text, harmless, in at most so many columns; `…` stands for what was cut off.
+  package static func cut(_ text: String, to columns: Int) -> String {
+    let text = harmless(text)
+    guard width(text) > columns else { return text }
+    var result = ""
+    var room = columns - 1
+    for character in text {
+      room -= width(character)
+      guard room >= 0 else { break }
+      result.append(character)
+    }
+    return columns > 0 ? result + "…" : ""
+  }
+
+  /// The text in lines of at most so many columns, broken at spaces where that is possible.
+  package static func wrapped(_ text: String, columns: Int) -> [String] {
+    var lines: [String] = []
+    var line = ""
+    for word in harmless(text).split(separator: " ") {
+      var word = String(word)
+      if !line.isEmpty, width(line) + 1 + width(word) > columns {
+        lines.append(line)
+        line = ""
+      }
+      while width(word) > columns, word.count > 1 {
+        let head = String(word.prefix(max(1, columns)))
+        lines.append(cut(head, to: columns))
+        word.removeFirst(head.count)
+      }
+      line += line.isEmpty ? word : " " + word
+    }
+    return line.isEmpty ? lines : lines + [line]
+  }
+
+  private static func width(_ character: Character) -> Int {
+    guard let first = character.unicodeScalars.first else { return 0 }
+    if character.unicodeScalars.count > 1, character.unicodeScalars.contains("\u{FE0F}") { return 2 }
+    switch first.value {
+    case 0x0300...0x036F, 0x200B...0x200F: return 0
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+      0xFFE0...0xFFE6, 0x20000...0x3FFFD:
+      return 2
+    default: return first.properties.isEmojiPresentation ? 2 : 1
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package import MartletImages
+
+/// Shows pixels in a terminal: two in a character, the upper one as the colour of `▀`, the lower one as that behind it.
+package enum HalfBlocks {
+  /// The lines of a picture, cut to the size in characters: what sticks out is cut off evenly on both sides.
+  ///
+  /// Transparency is shown on black. Each line begins and ends with the terminal's own colours.
+  package static func lines(of bitmap: Bitmap, columns: Int, rows: Int) -> [String] {
+    let width = min(bitmap.size.width, columns), height = min(bitmap.size.height, 2 * rows)
+    guard width > 0, height > 0 else { return [] }
+    let left = (bitmap.size.width - width) / 2, top = (bitmap.size.height - height) / 2
+    return stride(from: top, to: top + height, by: 2).map { y in
+      line(of: bitmap, left..<left + width, upper: y, lower: y + 1 < top + height ? y + 1 : nil)
+    }
+  }
+
+  private static func line(of bitmap: Bitmap, _ columns: Range<Int>, upper: Int, lower: Int?) -> String {
+    var text = ""
+    text.reserveCapacity(columns.count * 24)
+    var last: (upper: Color, lower: Color?)?
+    for x in columns {
+      let above = color(of: bitmap, x, upper)
+      let below = lower.map { color(of: bitmap, x, $0) }
+      if last?.upper != above { text += "\u{1B}[38;2;\(above.code)m" }
+      if last == nil || last?.lower != below { text += below.map { "\u{1B}[48;2;\($0.code)m" } ?? "\u{1B}[49m" }
+      last = (above, below)
+      text += "▀"
+    }
+    return text + "\u{1B}[0m"
+  }
+
+  private struct Color: Equatable {
+    let red, green, blue: UInt8
+    var code: String { "\(red);\(green);\(blue)" }
+  }
+
+  private static func color(of bitmap: Bitmap, _ x: Int, _ y: Int) -> Color {
+    let start = y * bitmap.bytesPerRow + x * Bitmap.bytesPerPixel
+    let alpha = Int(bitmap.pixels[start + 3])
+    func blended(_ value: UInt8) -> UInt8 { UInt8((Int(value) * alpha + 127) / 255) }
+    return Color(
+      red: blended(bitmap.pixels[start]), green: blended(bitmap.pixels[start + 1]),
+      blue: blended(bitmap.pixels[start + 2]))
+  }
+}

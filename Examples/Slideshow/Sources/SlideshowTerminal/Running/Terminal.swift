@@ -1,0 +1,117 @@
+import Dispatch
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The terminal of this process, taken over for a while and given back as it was.
+@MainActor
+package final class Terminal {
+  private var original = termios()
+  private var isTaken = false
+  private var sources: [any DispatchSourceProtocol] = []
+  private var lastLines: [String] = []
+  private var lastSize: ScreenSize?
+
+  /// Whether there is a terminal to show something in, and one to read keys from.
+  package nonisolated static var isPresent: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
+  package init() {}
+
+  /// The size, 80×24 where the terminal does not tell.
+  package var size: ScreenSize { Self.currentSize }
+
+  private nonisolated static var currentSize: ScreenSize {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+      return ScreenSize(columns: 80, rows: 24)
+    }
+    return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  }
+
+  /// Takes the terminal over: keys come one by one, the alternate screen is shown. Events go to `tell`.
+  package func take(tell: @escaping @Sendable (SlideshowEvent) -> Void) {
+    guard !isTaken, tcgetattr(STDIN_FILENO, &original) == 0 else { return }
+    isTaken = true
+    var raw = original
+    cfmakeraw(&raw)
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw)
+    // Alternate screen, no cursor, no wrapping at the right edge.
+    write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
+    watchKeys(tell)
+    for number in [SIGINT, SIGTERM, SIGHUP] { watch(number) { tell(.quit) } }
+    watch(SIGWINCH) { tell(.resized(Terminal.currentSize)) }
+  }
+
+  /// Gives the terminal back.
+  package func restore() {
+    guard isTaken else { return }
+    isTaken = false
+    for source in sources { source.cancel() }
+    sources = []
+    write("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
+  }
+
+  /// Shows the lines; only those that changed are sent.
+  package func show(_ lines: [String]) {
+    guard isTaken else { return }
+    // What a terminal makes of its content when its size changes differs: begin anew.
+    let isAnew = size != lastSize || lines.count != lastLines.count
+    lastSize = size
+    var text = isAnew ? "\u{1B}[?2026h\u{1B}[2J" : "\u{1B}[?2026h"
+    for (row, line) in lines.enumerated() where isAnew || lastLines[row] != line {
+      text += "\u{1B}[\(row + 1);1H\u{1B}[0m\u{1B}[2K\(line)"
+    }
+    lastLines = lines
+    write(text + "\u{1B}[?2026l")
+  }
+
+  private func watchKeys(_ tell: @escaping @Sendable (SlideshowEvent) -> Void) {
+    let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .main)
+    var reader = KeyReader()
+    source.setEventHandler {
+      var bytes = [UInt8](repeating: 0, count: 1024)
+      let count = read(STDIN_FILENO, &bytes, bytes.count)
+      guard count > 0 else {
+        if count == 0 || errno != EINTR && errno != EAGAIN { tell(.quit) }
+        return
+      }
+      for key in reader.read(bytes.prefix(count)) { tell(.key(key)) }
+    }
+    source.resume()
+    sources.append(source)
+  }
+
+  private func watch(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+    source.setEventHandler(handler: handler)
+    source.resume()
+    sources.append(source)
+  }
+
+  private func write(_ text: String) {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Self.write($0) }
+      if count < 0, errno == EAGAIN || errno == EINTR { continue }
+      guard count > 0 else { return }
+      rest.removeFirst(count)
+    }
+  }
+
+  private nonisolated static func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    #if canImport(Glibc)
+    Glibc.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
+    #elseif canImport(Musl)
+    Musl.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
+    #else
+    Darwin.write(STDOUT_FILENO, bytes.baseAddress, bytes.count)
+    #endif
+  }
+}

@@ -1,0 +1,75 @@
+import MartletImages
+import MartletSemantics
+import MartletTesting
+import SlideshowModel
+import SlideshowService
+import SlideshowTerminal
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+@MainActor
+struct PresenterTests {
+  /// Runs a presenter until a state is as the test wants it; returns that state.
+  private func state(
+    of client: SlideshowClient, file: URL = Fixture.stateFile(), afterSlides: @escaping (Presenter) -> Void = { _ in },
+    until isWanted: @escaping (SlideshowState) -> Bool
+  ) async -> SlideshowState? {
+    var found: SlideshowState?
+    var hasSlides = false
+    var presenter: Presenter?
+    let running = Presenter(client: client, store: StateStore(file: file, name: "test"), screen: Fixture.screen) {
+      if !hasSlides, !$0.slides.isEmpty {
+        hasSlides = true
+        if let presenter { afterSlides(presenter) }
+      }
+      if found == nil, isWanted($0) {
+        found = $0
+        presenter?.tell(.quit)
+      }
+    }
+    presenter = running
+    await running.run()
+    return found
+  }
+
+  @Test func theFirstPictureAppearsByItself() async throws {
+    let demo = try DemoService()
+    let client = try Fixture.client(service: demo.service, images: demo.imageBase)
+
+    let state = await state(of: client) { if case .shown = $0.picture { true } else { false } }
+
+    #expect(state?.title == "Holiday Slideshow")
+    #expect(state?.index == 0)
+    guard case .shown(let shown) = state?.picture else { return }
+    #expect(shown.bytes == 68052)
+    #expect(shown.bitmap.size.height <= 16)
+  }
+
+  @Test func changesFromManyTasksAreAppliedOneAfterAnother() async throws {
+    let demo = try DemoService()
+    let client = try Fixture.client(service: demo.service, images: demo.imageBase)
+    var titles: [Int] = []
+
+    let state = await state(of: client) { presenter in
+      for _ in 0..<8 { Task.detached { for _ in 0..<125 { presenter.tell(.key(.right)) } } }
+    } until: { state in
+      if titles.last != state.index { titles.append(state.index) }
+      return titles.count > 1000
+    }
+
+    // A thousand steps through seven slides, none lost and none skipped.
+    #expect(titles == (0...1000).map { $0 % 7 })
+    #expect(state?.index == 1000 % 7)
+  }
+
+  @Test func aServiceThatIsDownIsToldAndFoundAgainByReload() async throws {
+    let server = try LoopbackServer { _ in .json(Fixture.tutorial) }
+    let client = try Fixture.client(server)
+    server.stop()
+
+    let state = await state(of: client) { if case .failed = $0.loading { true } else { false } }
+
+    guard case .failed(let reason) = state?.loading else { return }
+    #expect(reason.contains("check if the web service is running"))
+  }
+}

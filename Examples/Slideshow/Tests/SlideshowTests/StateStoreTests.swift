@@ -1,0 +1,60 @@
+import MartletSemantics
+import SlideshowModel
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StateStoreTests {
+  private let file = Fixture.stateFile()
+
+  @Test func favouritesAndTitleSurviveTheEndOfTheProgram() {
+    var state = KeptState()
+    state.title = "Sommer"
+    state.toggleFavorite(Slide(id: SlideID("10")))
+
+    #expect(StateStore(file: file, name: "a").save(state) == nil)
+
+    #expect(StateStore(file: file, name: "a").load().state == state)
+    #expect(StateStore(file: file, name: "b").load().state == KeptState())
+    clean()
+  }
+
+  @Test func slideshowsDoNotOverwriteEachOther() {
+    var first = KeptState()
+    first.title = "First"
+    _ = StateStore(file: file, name: "a").save(first)
+    _ = StateStore(file: file, name: "b").save(KeptState())
+
+    #expect(StateStore(file: file, name: "a").load().state == first)
+    clean()
+  }
+
+  @Test func aDamagedFileIsSetAsideWithAWarning() throws {
+    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data("{ not JSON".utf8).write(to: file)
+
+    let (state, warning) = StateStore(file: file, name: "a").load()
+
+    #expect(state == KeptState())
+    #expect(warning?.contains("damaged") == true)
+    #expect(try Data(contentsOf: file.appendingPathExtension("corrupt")) == Data("{ not JSON".utf8))
+    #expect(StateStore(file: file, name: "a").load().warning == nil)
+    clean()
+  }
+
+  @Test func aPlaceThatCannotBeWrittenIsAWarning() {
+    let store = StateStore(file: URL(filePath: "/dev/null/state.json"), name: "a")
+
+    #expect(store.save(KeptState())?.contains("--state") == true)
+  }
+
+  @Test(arguments: [
+    (["XDG_STATE_HOME": "/x", "HOME": "/h"], "/x/martlet-slideshow/state.json"),
+    (["HOME": "/h"], "/h/.local/state/martlet-slideshow/state.json"),
+    (["XDG_STATE_HOME": "relative", "HOME": "/h"], "/h/.local/state/martlet-slideshow/state.json"),
+  ])
+  func theFileIsWhereStateBelongs(environment: [String: String], path: String) {
+    #expect(StateStore.defaultFile(environment: environment).path == path)
+  }
+
+  private func clean() { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+}

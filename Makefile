@@ -8,6 +8,9 @@ packages := $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift Ben
 tested := $(patsubst %/Tests,%,$(wildcard $(packages:%=%/Tests))) .
 strict := $(shell grep -v '^#' scripts/build-flags)
 
+# Debian keeps daemons where a user's PATH does not look.
+export PATH := $(PATH):/usr/sbin:/sbin
+
 # Passed on by demo, bench, test and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
@@ -43,7 +46,7 @@ docs: build-libraries ## the documentation, as an archive in .build/documentatio
 sanitize: sanitize-thread sanitize-address ## the root's tests under the thread and the address sanitizer
 
 sanitize-thread sanitize-address: sanitize-%: test-libraries
-	@swift test --sanitize $* --scratch-path .build/sanitize-$* --disable-xctest $(strict) $(ARGS)
+	@scripts/sanitize $* $(ARGS)
 
 clean: ## remove everything that was built
 	@rm -rf $(addsuffix /.build,. $(packages))

@@ -22,7 +22,7 @@ struct LifetimeTests {
   }
 
   @Test func stoppingInTheMiddleOfALargeReplyEndsIt() async throws {
-    let client = try Conversation { _ in .repeating(Data("x".utf8), length: 1 << 40) }
+    let client = try Conversation { _ in .repeating(Data("x".utf8), length: 256 << 20) }
     try client.get("/")
     _ = try client.head()
 

@@ -16,6 +16,7 @@ struct AttemptLoop: Sendable {
       do {
         try Task.checkCancellation()
         for interceptor in interceptors { sent = try await interceptor.prepare(sent, in: exchange) }
+        try Task.checkCancellation()  // an interceptor may have swallowed it
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         exchange.emit(.attempt(attempt.number, sent))

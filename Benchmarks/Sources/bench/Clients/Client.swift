@@ -2,6 +2,8 @@ import Foundation
 
 /// One of those that are compared. Every method moves whole bodies, and returns how many bytes came.
 protocol Client: Sendable {
+  /// Whether it can be told to trust the server's certificate.
+  var trustsOurAuthority: Bool { get }
   var name: String { get }
   /// How many of a workload's requests this client makes in a round: fewer where it would take too long.
   var share: Double { get }

@@ -4,6 +4,7 @@ import Foundation
 /// The C loop, driven from a thread of its own: the practical limit that the others are compared with.
 final class LoopClient: Client {
   let name = "C libcurl"
+  let trustsOurAuthority = true
   private let worker = DispatchQueue(label: "c-loop")
   private let loop: Loop
 

@@ -6,6 +6,7 @@ import MartletSemantics
 /// Our session on our Linux transport, as an application would set them up.
 struct SessionClient: Client {
   let name = "Martlet"
+  let trustsOurAuthority = true
   private let session: HTTPSession
 
   init(authority: URL? = nil) {

@@ -13,31 +13,55 @@ enum HeadParser {
   /// The fields of lines without a status line: of trailers too. A line that is none is skipped.
   static func fields(_ lines: ArraySlice<UInt8>) -> HTTPFields {
     var fields = HTTPFields()
+    guard !lines.isEmpty else { return fields }
     fields.reserveCapacity(16)
     var pending: (name: FieldName, value: String)?
-    for line in lines.split(separator: 10) {
-      if let first = line.first, ASCII.isWhitespace(first) {
-        // obs-fold of RFC 9112 §5.2: the value goes on in the next line
-        pending?.value += " " + text(trimmed(line))
-        continue
+    lines.withUnsafeBufferPointer { bytes in
+      forEachLine(of: bytes[...]) { line in
+        if let first = line.first, ASCII.isWhitespace(first) {
+          // obs-fold of RFC 9112 §5.2: the value goes on in the next line
+          pending?.value += " " + text(trimmed(line))
+          return
+        }
+        if let pending { fields.appendReceived(pending.name, pending.value) }
+        pending = field(line)
       }
-      if let pending { fields.appendReceived(pending.name, pending.value) }
-      pending = nil
-      guard let colon = line.firstIndex(of: 58) else { continue }
-      let name = line[..<colon]
-      guard !name.isEmpty, name.allSatisfy(Token.isTokenCharacter) else { continue }
-      pending = (FieldName(unchecked: String(decoding: name, as: UTF8.self)), text(trimmed(line[(colon + 1)...])))
     }
     if let pending { fields.appendReceived(pending.name, pending.value) }
     return fields
   }
 
-  /// Whether a field says that the body is coded, without reading the whole head.
+  /// Whether a field says that the body is coded, without making anything of the head.
   static func hasContentEncoding(_ block: [UInt8]) -> Bool {
-    let name = Array("content-encoding:".utf8)
-    return block.split(separator: 10).contains { line in
-      line.count > name.count && zip(line, name).allSatisfy { ASCII.lowercased($0) == $1 }
+    let name: StaticString = "content-encoding:"
+    return block.withUnsafeBufferPointer { bytes in
+      var isFound = false
+      forEachLine(of: bytes[...]) { line in
+        guard !isFound, line.count > name.utf8CodeUnitCount, ASCII.lowercased(line[line.startIndex]) == 99 else { return }
+        isFound = (0..<name.utf8CodeUnitCount).allSatisfy {
+          ASCII.lowercased(line[line.startIndex + $0]) == name.utf8Start[$0]
+        }
+      }
+      return isFound
     }
+  }
+
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  private static func forEachLine(of bytes: Bytes, _ body: (Bytes) -> Void) {
+    var start = bytes.startIndex
+    while start < bytes.endIndex {
+      let end = bytes[start...].firstIndex(of: 10) ?? bytes.endIndex
+      if end > start { body(bytes[start..<end]) }
+      start = end + 1
+    }
+  }
+
+  private static func field(_ line: Bytes) -> (name: FieldName, value: String)? {
+    guard let colon = line.firstIndex(of: 58) else { return nil }
+    let name = line[line.startIndex..<colon]
+    guard !name.isEmpty, name.allSatisfy(Token.isTokenCharacter) else { return nil }
+    return (FieldName(unchecked: String(decoding: name, as: UTF8.self)), text(trimmed(line[(colon + 1)...])))
   }
 
   static func status(of block: [UInt8]) -> Int {
@@ -57,7 +81,7 @@ enum HeadParser {
     }
   }
 
-  private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  private static func trimmed(_ bytes: Bytes) -> Bytes {
     var bytes = bytes
     while let first = bytes.first, first == 32 || first == 9 { bytes.removeFirst() }
     while let last = bytes.last, last == 32 || last == 9 || last == 13 { bytes.removeLast() }
@@ -65,7 +89,7 @@ enum HeadParser {
   }
 
   /// UTF-8 where it is that, else Latin-1, which every byte is (RFC 9110 §5.5).
-  private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+  private static func text(_ bytes: Bytes) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 }

@@ -171,6 +171,7 @@ extension Transfer {
   /// Hands over what this turn brought.
   func flush() {
     isDirty = false
+    if isAlmostWhole { return }
     reportSent()
     if !isHoldingWholeBody { flushBuffer() }
     deliver()
@@ -212,6 +213,16 @@ extension Transfer {
   }
 
   var isDiscarding: Bool { discarding != nil }
+
+  /// Whether the little that is missing may as well be waited for: the caller collects the body and nobody watches, so it is
+  /// woken once, with everything, and not for the head alone.
+  private var isAlmostWhole: Bool {
+    guard hasHead, limits.wholeBody > 0, !limits.isObserved else { return false }
+    let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    return length <= min(limits.wholeBody, Self.largestWait) && received < length
+  }
+
+  private static let largestWait: Int64 = 256 << 10
 
   private func reportSent() {
     guard limits.isObserved, sent != reportedSent else { return }

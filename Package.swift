@@ -8,9 +8,6 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
-    .library(name: "MartletSemantics", targets: ["MartletSemantics"]),
-    .library(name: "MartletEngine", targets: ["MartletEngine", "MartletSemantics"]),
-    .library(name: "MartletCurl", targets: ["MartletCurl"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),

@@ -12,9 +12,7 @@ let package = Package(
       name: "bench",
       dependencies: [
         "CLoop",
-        .product(name: "MartletSemantics", package: "Martlet"),
-        .product(name: "MartletEngine", package: "Martlet"),
-        .product(name: "MartletCurl", package: "Martlet"),
+        .product(name: "Martlet", package: "Martlet"),
       ],
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),

@@ -11,15 +11,14 @@ let package = Package(
     .target(
       name: "SlideshowModel",
       dependencies: [
-        .product(name: "MartletCurl", package: "Martlet"),
-        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
       ]),
     // A web service to look at, for those who have none.
     .target(
       name: "SlideshowService",
       dependencies: [
-        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
       ]),
     // How it is shown and steered in a terminal.
@@ -27,14 +26,14 @@ let package = Package(
       name: "SlideshowTerminal",
       dependencies: [
         "SlideshowModel",
-        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
       ]),
     .executableTarget(
       name: "slideshow",
       dependencies: [
         "SlideshowModel", "SlideshowService", "SlideshowTerminal",
-        .product(name: "MartletEngine", package: "Martlet"),
+        .product(name: "Martlet", package: "Martlet"),
       ]),
     .testTarget(
       name: "SlideshowTests",

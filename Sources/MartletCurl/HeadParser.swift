@@ -37,7 +37,9 @@ enum HeadParser {
     return block.withUnsafeBufferPointer { bytes in
       var isFound = false
       forEachLine(of: bytes[...]) { line in
-        guard !isFound, line.count > name.utf8CodeUnitCount, ASCII.lowercased(line[line.startIndex]) == 99 else { return }
+        guard !isFound, line.count > name.utf8CodeUnitCount, ASCII.lowercased(line[line.startIndex]) == 99 else {
+          return
+        }
         isFound = (0..<name.utf8CodeUnitCount).allSatisfy {
           ASCII.lowercased(line[line.startIndex + $0]) == name.utf8Start[$0]
         }

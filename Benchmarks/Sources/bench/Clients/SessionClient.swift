@@ -1,7 +1,5 @@
 import Foundation
-import MartletCurl
-import MartletEngine
-import MartletSemantics
+import Martlet
 
 /// Our session on our Linux transport, as an application would set them up.
 struct SessionClient: Client {

@@ -1,6 +1,5 @@
 import Foundation
-import MartletEngine
-import MartletSemantics
+import Martlet
 
 /// What the session itself costs: the same verb over a transport that answers at once, from memory.
 enum PipelineCost {

@@ -1,5 +1,5 @@
 import Dispatch
-import MartletSemantics
+import Martlet
 import SlideshowModel
 import SlideshowService
 import SlideshowTerminal

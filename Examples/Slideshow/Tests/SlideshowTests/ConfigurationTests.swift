@@ -1,4 +1,4 @@
-import MartletSemantics
+import Martlet
 import SlideshowModel
 import Testing
 

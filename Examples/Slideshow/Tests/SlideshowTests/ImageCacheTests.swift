@@ -1,4 +1,4 @@
-import MartletSemantics
+import Martlet
 import MartletTesting
 import SlideshowModel
 import Testing

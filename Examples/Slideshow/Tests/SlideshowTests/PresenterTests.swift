@@ -1,5 +1,5 @@
 import MartletImages
-import MartletSemantics
+import Martlet
 import MartletTesting
 import SlideshowModel
 import SlideshowService

@@ -1,5 +1,4 @@
-import MartletEngine
-import MartletSemantics
+import Martlet
 import MartletTesting
 import SlideshowModel
 import SlideshowService

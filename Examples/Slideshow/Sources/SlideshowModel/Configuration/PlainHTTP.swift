@@ -1,5 +1,4 @@
-import MartletEngine
-import MartletSemantics
+import Martlet
 
 /// The rule that plain http stays on this computer.
 enum PlainHTTP {

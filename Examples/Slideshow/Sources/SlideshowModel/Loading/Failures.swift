@@ -1,5 +1,4 @@
-import MartletEngine
-import MartletSemantics
+import Martlet
 
 // How the engine's errors and the decoder's read in the language of the slideshow.
 

@@ -1,5 +1,5 @@
 package import MartletImages
-import MartletSemantics
+import Martlet
 
 /// A picture as it came: the bytes of its file, known to be decodable. The pixels are made in the size that is asked for.
 package struct Picture: Sendable {

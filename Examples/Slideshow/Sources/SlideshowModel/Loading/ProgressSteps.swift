@@ -1,4 +1,4 @@
-import MartletEngine
+import Martlet
 import Synchronization
 
 /// Passes the progress of a response's body on, in steps of a percent (or of 64 KiB where the whole is unknown).

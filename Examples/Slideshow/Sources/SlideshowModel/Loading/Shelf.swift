@@ -1,4 +1,4 @@
-import MartletSemantics
+import Martlet
 
 /// What an ``ImageCache`` holds: the machine inside its lock.
 struct Shelf {

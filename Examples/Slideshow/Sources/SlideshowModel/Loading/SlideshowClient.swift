@@ -1,6 +1,6 @@
 package import MartletEngine
 import MartletImages
-import MartletSemantics
+import Martlet
 
 /// Fetches the slideshow and its pictures.
 package struct SlideshowClient: Sendable {

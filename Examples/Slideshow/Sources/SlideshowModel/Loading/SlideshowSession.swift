@@ -1,4 +1,4 @@
-import MartletCurl
+import Martlet
 package import MartletEngine
 
 // The one place that knows which transport the slideshow speaks through.

@@ -1,4 +1,4 @@
-import MartletSemantics
+import Martlet
 
 /// What the name of a picture's file says by its ending.
 enum ImageFileName {

@@ -1,4 +1,4 @@
-import MartletEngine
+import Martlet
 import MartletImages
 package import SlideshowModel
 

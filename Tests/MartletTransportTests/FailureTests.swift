@@ -150,7 +150,9 @@ extension TransportContract {
 
     @Test(arguments: Wire.real)
     func bodyWithoutLengthBeyondItsLimitIsAnError(_ wire: Wire) async throws {
-      let server = try LoopbackServer { _ in .repeating(pattern(1000), length: 256 << 20).chunked() }
+      let server = try LoopbackServer { _ in
+        .repeating(pattern(1000), length: 256 << 20).chunked().stalled(after: 1 << 20)
+      }
       let response = try await wire.makeTransport().send(guarded(.get, server.url("/")), in: Exchange())
       let error = await #expect(throws: HTTPError.self) { try await response.body.collect(upTo: 10_000) }
       #expect(error?.kind == .bodyTooLarge)

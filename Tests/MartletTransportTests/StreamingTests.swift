@@ -65,7 +65,7 @@ extension TransportContract {
 
     @Test(arguments: Wire.real)
     func bodyThatNobodyKeepsStopsTheTransfer(_ wire: Wire) async throws {
-      let server = try LoopbackServer { _ in .repeating(pattern(1000), length: 256 << 20) }
+      let server = try LoopbackServer { _ in .repeating(pattern(1000), length: 256 << 20).stalled(after: 1 << 20) }
       let transport = wire.makeTransport()
       _ = try await transport.send(guarded(.get, server.url("/")), in: Exchange())
       #expect(try await server.end(ofConnection: 1) == .client)
@@ -73,7 +73,7 @@ extension TransportContract {
 
     @Test(arguments: Wire.real)
     func bodyThatIsGivenUpStopsTheTransfer(_ wire: Wire) async throws {
-      let server = try LoopbackServer { _ in .repeating(pattern(1000), length: 256 << 20) }
+      let server = try LoopbackServer { _ in .repeating(pattern(1000), length: 256 << 20).stalled(after: 1 << 20) }
       let response = try await wire.makeTransport().send(guarded(.get, server.url("/")), in: Exchange())
       var iterator = response.body.makeAsyncIterator()
       #expect(try await iterator.next() != nil)

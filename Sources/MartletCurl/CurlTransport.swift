@@ -35,7 +35,7 @@ public struct CurlTransport: Transport {
     let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
     let source = CurlBody(transfer, on: thread, of: body, in: exchange)
     let head = try await source.head()
-    return response(to: request, head, source, isDecompressed: setup.decompresses)
+    return HTTPResponse(to: request, wire: head, from: source, isUnpacked: setup.decompresses)
   }
 
   private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer {
@@ -60,22 +60,6 @@ public struct CurlTransport: Transport {
     if configuration.proxy.credentials != nil { statuses.insert(407) }
     if request.fields.contains(.expect) { statuses.insert(417) }
     return statuses
-  }
-
-  /// A body that was decompressed is not what its `Content-Encoding` and `Content-Length` describe.
-  private func response(
-    to request: HTTPRequest, _ head: ResponseHead, _ source: CurlBody, isDecompressed: Bool
-  ) -> HTTPResponse {
-    let hasNoBody = request.method == .head || head.status == .noContent || head.status == .notModified
-    let isChanged = isDecompressed && !hasNoBody && head.fields.contains(.contentEncoding)
-    let isUnknown = isChanged || head.fields.contains(.transferEncoding)
-    let length = hasNoBody ? 0 : isUnknown ? nil : head.fields[.contentLength].flatMap(Int64.init)
-    var response = HTTPResponse(url: request.url, wire: head, body: ResponseBody(length: length, from: source))
-    if isChanged {
-      response.fields.remove(.contentEncoding)
-      response.fields.remove(.contentLength)
-    }
-    return response
   }
 }
 

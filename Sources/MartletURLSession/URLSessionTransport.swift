@@ -48,19 +48,7 @@ public struct URLSessionTransport: Transport {
     let outgoing = try await OutgoingRequest(request)
     let body = URLSessionBody(outgoing, options: request.options, on: owner, in: exchange)
     let head = try await body.head()
-    return response(to: request, head, body)
-  }
-
-  /// URLSession has decompressed whatever it could, so that the fields that describe the bytes on the wire are wrong.
-  private func response(to request: HTTPRequest, _ head: ResponseHead, _ body: URLSessionBody) -> HTTPResponse {
-    let hasNoBody = request.method == .head || head.status == .noContent || head.status == .notModified
-    let isChanged = !hasNoBody && head.fields.contains(.contentEncoding)
-    let length = hasNoBody ? 0 : isChanged ? nil : head.fields[.contentLength].flatMap(Int64.init)
-    var response = HTTPResponse(url: request.url, wire: head, body: ResponseBody(length: length, from: body))
-    if isChanged {
-      response.fields.remove(.contentEncoding)
-      response.fields.remove(.contentLength)
-    }
-    return response
+    // URLSession unpacks whatever it can
+    return HTTPResponse(to: request, wire: head, from: body, isUnpacked: true)
   }
 }

@@ -29,6 +29,21 @@ public struct HTTPResponse: Sendable {
     head = wire
   }
 
+  /// Makes the response of a transport that may have unpacked the body, which is then not what `Content-Encoding` and
+  /// `Content-Length` describe.
+  package init(to request: HTTPRequest, wire: ResponseHead, from source: any BodySource, isUnpacked: Bool) {
+    let hasNoBody = request.method == .head || wire.status == .noContent || wire.status == .notModified
+    let isChanged = isUnpacked && !hasNoBody && wire.fields.contains(.contentEncoding)
+    // where there is a Transfer-Encoding, a Content-Length means nothing (RFC 9112 §6.3)
+    let isUnknown = isChanged || wire.fields.contains(.transferEncoding)
+    let length = hasNoBody ? 0 : isUnknown ? nil : wire.fields[.contentLength].flatMap(Int64.init)
+    self.init(url: request.url, wire: wire, body: ResponseBody(length: length, from: source))
+    if isChanged {
+      fields.remove(.contentEncoding)
+      fields.remove(.contentLength)
+    }
+  }
+
   /// The status.
   public var status: HTTPStatus {
     get { head.status }

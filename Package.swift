@@ -16,12 +16,23 @@ let package = Package(
     // Level 0: pure values, and the system's libraries.
     .target(name: "MartletSemantics"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
 
     // Level 1: the engine.
-    .target(name: "MartletEngine", dependencies: ["MartletSemantics"]),
+    .target(
+      name: "MartletEngine",
+      dependencies: [
+        "MartletSemantics",
+        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+        .target(name: "CPSL", condition: .when(platforms: [.linux])),
+        .target(name: "CZlib", condition: .when(platforms: [.linux])),
+      ]),
 
     // Level 2: what plugs into the engine's protocols.
     .target(

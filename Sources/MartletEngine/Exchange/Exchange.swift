@@ -4,13 +4,18 @@ import Synchronization
 public final class Exchange: Sendable {
   /// Unique within the process, rising from 1.
   public let id: UInt64
+  /// The session that runs the exchange, for an interceptor that has to ask for something first: a token, say. nil where
+  /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
+  public let session: HTTPSession?
   private let listeners: [any EventListener]
   /// After `.finished` there is silence, also from work that a deadline left behind.
   private let isFinished = Atomic(false)
   private static let lastID = Atomic<UInt64>(0)
+  private let locals = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
   /// Makes the exchange of one call. A session does this; tests of a transport may do it too.
-  public init(listeners: [any EventListener] = []) {
+  public init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+    self.session = session
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
   }
@@ -25,4 +30,33 @@ public final class Exchange: Sendable {
     if case .finished = event, isFinished.exchange(true, ordering: .relaxed) { return }
     for listener in listeners { listener.receive(event, in: self) }
   }
+
+  /// What somebody remembers of this exchange from one attempt to the next.
+  public subscript<Value>(local: ExchangeLocal<Value>) -> Value {
+    get { locals.withLock { $0[ObjectIdentifier(local)] as? Value } ?? local.initialValue }
+    set { locals.withLock { $0[ObjectIdentifier(local)] = newValue } }
+  }
+}
+
+/// A value that an interceptor or a transport keeps for each exchange: whether it has resent already, an identifier that
+/// stays the same over all attempts.
+///
+/// The owner keeps the local as a property; nobody else can see the values, which end with their exchanges.
+///
+/// ```swift
+/// struct OneMoreTry: Interceptor {
+///   private let hasTried = ExchangeLocal(false)
+///
+///   func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
+///     guard case .failure = outcome, !exchange[hasTried] else { return .accept }
+///     exchange[hasTried] = true
+///     return .resend(attempt.request, reason: "one more try")
+///   }
+/// }
+/// ```
+public final class ExchangeLocal<Value: Sendable>: Sendable {
+  fileprivate let initialValue: Value
+
+  /// Makes a local that has this value in every exchange that has not set another.
+  public init(_ initialValue: Value) { self.initialValue = initialValue }
 }

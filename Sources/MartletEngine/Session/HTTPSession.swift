@@ -82,7 +82,7 @@ public struct HTTPSession: Sendable {
   ) async throws(HTTPError) -> HTTPResponse {
     var request = request
     request.options = request.options.inheriting(from: configuration.options)
-    let exchange = Exchange(listeners: configuration.listeners + request.options.listeners)
+    let exchange = Exchange(session: self, listeners: configuration.listeners + request.options.listeners)
     let deadline = request.options.deadline.map { Deadline($0, on: configuration.clock) }
     exchange.emit(.started(request))
     do {

@@ -23,6 +23,8 @@ public struct RequestBody: Sendable {
   ///
   /// A stream that yields more or fewer bytes than its length is an error of kind ``HTTPError/Kind/invalidRequest``.
   public let length: Int64?
+  /// Sees the bytes of a body that is read while it is sent.
+  var tap: (@Sendable (Data) -> Void)?
 
   package init(_ storage: Storage, length: Int64?) {
     self.storage = storage
@@ -71,6 +73,12 @@ public struct RequestBody: Sendable {
   ///
   /// - Throws: ``HTTPError`` of kind `.file` or `.bodyNotReplayable`, or what the stream's maker throws.
   public func open() async throws -> OpenBody {
+    let body = try await openStorage()
+    guard let tap else { return body }
+    return OpenBody(source: TappedSource(base: body.source, tap: tap), length: body.length)
+  }
+
+  private func openStorage() async throws -> OpenBody {
     switch storage {
     case .data(let data): OpenBody(source: DataSource(data), length: length)
     case .file(let url):
@@ -80,6 +88,17 @@ public struct RequestBody: Sendable {
       }()
     case .stream(let make): OpenBody(source: CountedSource(try await make(), promised: length), length: length)
     case .singleUse(let once): OpenBody(source: CountedSource(try once.take(), promised: length), length: length)
+    }
+  }
+}
+
+extension RequestBody: CustomStringConvertible {
+  /// What kind of body it is and how long, never what it says.
+  public var description: String {
+    switch storage {
+    case .data(let data): data.isEmpty ? "no body" : "a body of \(data.count) bytes"
+    case .file(let url): "the file '\(url.path)' as body"
+    case .stream, .singleUse: length.map { "a stream of \($0) bytes as body" } ?? "a stream as body"
     }
   }
 }

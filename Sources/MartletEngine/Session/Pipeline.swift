@@ -9,7 +9,7 @@ struct Pipeline: Sendable {
     interceptors += configuration.interceptors
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack = transport
+    var stack: any Transport = ObservedTransport(base: transport)
     stack = UncachedTransport(base: stack)
 
     loop = AttemptLoop(

@@ -9,12 +9,14 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
+    .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
     .target(name: "MartletSemantics"),
+    .target(name: "MartletCombine"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
@@ -58,6 +60,7 @@ let package = Package(
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
 
+    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
     .testTarget(name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting"]),
     .testTarget(

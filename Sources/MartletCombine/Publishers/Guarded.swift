@@ -1,9 +1,9 @@
 import Synchronization
 
 /// State that is not `Sendable`, as the values and closures of publishers need not be, behind a lock.
+// SAFETY: `state` is only touched while `mutex` is held. What leaves it crosses threads as Combine's values do: its user
+// decides what may.
 final class Guarded<State>: @unchecked Sendable {
-  // SAFETY: `state` is only touched while `mutex` is held. What leaves it crosses threads as Combine's values do: its
-  // user decides what may.
   private let mutex = Mutex(())
   private var state: State
 

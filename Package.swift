@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
+    .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
   ],
@@ -55,6 +56,7 @@ let package = Package(
       ]),
 
     // Level 4: surfaces.
+    .target(name: "SAPFoundation", dependencies: ["MartletSemantics"]),
     .target(name: "MartletImages", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
     // Level 5: equipment for tests.
@@ -72,6 +74,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
+    .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
     .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]

@@ -3,7 +3,7 @@ public import MartletSemantics
 /// A request: head, body and the options of this one call.
 ///
 /// ```swift
-/// var request = HTTPRequest(.post, url, fields: [.contentType: "application/json"], body: .data(json))
+/// var request = HTTPRequest(.post, url, fields: [.accept: "application/json"], body: try .json(order))
 /// request.options.deadline = .seconds(10)
 /// ```
 public struct HTTPRequest: Sendable {

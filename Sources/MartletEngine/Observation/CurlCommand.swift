@@ -14,7 +14,7 @@ struct CurlCommand {
   private static let longestWord = 100_000
 
   init(_ request: HTTPRequest, redaction: Redaction) {
-    self.request = request
+    self.request = request.describingBody()
     self.redaction = redaction
   }
 
@@ -96,10 +96,7 @@ struct CurlCommand {
 
 extension CurlCommand {
   private var isStreamed: Bool {
-    switch request.body.storage {
-    case .stream, .singleUse: request.body.length == nil
-    default: false
-    }
+    if case .made = request.body.storage { request.body.length == nil } else { false }
   }
 
   private var isShort: Bool { request.body.bytes.map { $0.count < 1 << 20 } ?? false }
@@ -112,7 +109,7 @@ extension CurlCommand {
     switch request.body.storage {
     case .data(let data): return words(of: redaction.redacted(data, type: request.fields.mediaType))
     case .file(let url): return ["--data-binary", Self.quoted("@" + url.path)]
-    case .stream, .singleUse:
+    case .made:
       remarks.append("the body is a stream, which is not shown: bring it to the standard input")
       return isStreamed ? ["-T", "-"] : ["--data-binary", "@-"]
     }

@@ -14,13 +14,23 @@ struct ObservedTransport: Transport {
       return try await base.send(request, in: exchange)
     }
     var request = request
-    request.body.tap = { exchange.emit(.bytes($0, .sent, attempt: attempt)) }
+    request.body = request.body.tapped { exchange.emit(.bytes($0, .sent, attempt: attempt)) }
     return try await base.send(request, in: exchange)
   }
 }
 
-/// Shows every chunk to somebody before it is handed over.
-struct TappedSource: BodySource {
+extension RequestBody {
+  /// The body that shows every chunk to somebody before the transport gets it.
+  fileprivate func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
+    let open: @Sendable () async throws -> OpenBody = {
+      let body = try await self.open()
+      return OpenBody(source: TappedSource(base: body.source, tap: tap), length: body.length)
+    }
+    return RequestBody(.made(open), length: length, fields: fields, singleUses: singleUses)
+  }
+}
+
+private struct TappedSource: BodySource {
   let base: any BodySource
   let tap: @Sendable (Data) -> Void
 

@@ -129,6 +129,31 @@ struct CookieJarTests {
     #expect(try await CookieJar(store: store).cookieHeader(for: Self.home) == "a=1")
   }
 
+  @Test
+  func cookieFileIsTakenAndGiven() async throws {
+    let jar = CookieJar(now: { Date(timeIntervalSince1970: 1_800_000_000) })
+    let text = """
+      www.example.com\tFALSE\t/\tTRUE\t1800000100\ta\t1
+      #HttpOnly_.example.com\tTRUE\t/dir\tFALSE\t0\tb\t2
+      .localhost\tTRUE\t/\tFALSE\t0\tc\t3
+      www.example.com\tFALSE\t/\tFALSE\t1700000000\tended\t4
+      www.example.com\tFALSE\t/\tFALSE\t0\t__Host-d\t5
+      nonsense
+      """
+
+    let problems = try await jar.importNetscape(text)
+
+    #expect(problems.map(\.line) == [5, 6])
+    #expect(problems[0].description.contains("__Host-d") && !problems[0].description.contains("5'"))
+    #expect(try await jar.cookieHeader(for: Self.home) == "b=2; a=1")
+    #expect(try await jar.cookieHeader(for: url("http://localhost/")) == "c=3")
+    #expect(
+      try await jar.exportNetscape().split(separator: "\n").suffix(3).sorted() == [
+        "#HttpOnly_.example.com\tTRUE\t/dir\tFALSE\t0\tb\t2", "localhost\tFALSE\t/\tFALSE\t0\tc\t3",
+        "www.example.com\tFALSE\t/\tTRUE\t1800000100\ta\t1",
+      ])
+  }
+
   // MARK: Limits
 
   @Test

@@ -25,6 +25,8 @@ final class EventLog: EventListener {
       case .response(let head, _): "response \(head.status.code)"
       case .metrics: "metrics"
       case .resend(_, _, let reason): "resend: \(reason)"
+      case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
+      case .cookieStoreFailed(let error): "cookies failed: \(error)"
       case .finished(let error): "finished" + (error.map { " \($0.kind)" } ?? "")
       }
     log.withLock { $0.append(line) }

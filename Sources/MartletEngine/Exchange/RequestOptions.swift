@@ -1,3 +1,5 @@
+public import MartletSemantics
+
 /// The options of one request.
 ///
 /// What is not set on a request is taken from the session's ``SessionConfiguration/options``; what is set on neither has
@@ -23,6 +25,12 @@ public struct RequestOptions: Sendable {
   @Setting public var collectLimit: Int = 1 << 30
   /// The most bytes of a response's heads and trailers together, 256 KiB by default.
   @Setting public var headerLimit: Int = 256 << 10
+  /// Whether the session's cookies go with the request, and those of its responses are taken. True by default. A request
+  /// that has a `Cookie` field of its own gets no other, but responses may still set cookies.
+  @Setting public var handlesCookies = true
+  /// What is known of the request, as far as cookies depend on it; see ``CookieContext``. By default the request is
+  /// same-site. The method is that of the request, whatever this says.
+  @Setting public var cookieContext = CookieContext()
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// Watchers of this request, told after those of the session.
@@ -42,6 +50,8 @@ public struct RequestOptions: Sendable {
     options._bodyLimit.inherit(defaults._bodyLimit)
     options._collectLimit.inherit(defaults._collectLimit)
     options._headerLimit.inherit(defaults._headerLimit)
+    options._handlesCookies.inherit(defaults._handlesCookies)
+    options._cookieContext.inherit(defaults._cookieContext)
     options.listeners = defaults.listeners + listeners
     return options
   }

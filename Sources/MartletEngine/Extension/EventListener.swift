@@ -44,6 +44,10 @@ public enum Event: Sendable {
   case metrics(TransferMetrics)
   /// The request goes again: what comes next, after how long, and why.
   case resend(HTTPRequest, after: Duration, reason: String)
+  /// A cookie of the response was not taken.
+  case cookieRefused(CookieRefusal)
+  /// The store of the cookies failed: the exchange goes on without them.
+  case cookieStoreFailed(any Error)
   /// The exchange ended: its body was read to the end, failed or was abandoned. Always the last event.
   case finished(HTTPError?)
 }

@@ -11,6 +11,7 @@ struct Pipeline: Sendable {
 
     var stack = transport
     stack = UncachedTransport(base: stack)
+    if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
     loop = AttemptLoop(
       interceptors: interceptors, transport: stack, limit: max(1, configuration.attemptLimit),

@@ -4,6 +4,9 @@ public struct SessionConfiguration: Sendable {
   public var interceptors: [any Interceptor] = []
   /// What watches every exchange, in this order; see ``EventListener``. None by default.
   public var listeners: [any EventListener] = []
+  /// The jar that takes the cookies of responses and sends them back; nil for none. By default one in memory, which is made
+  /// with the configuration: sessions made from the same configuration, or from copies of it, share it.
+  public var cookies: CookieJar? = CookieJar()
   /// The options of requests that do not set their own.
   public var options = RequestOptions()
   /// How often one exchange may send: the first attempt and all redirects, retries, challenges and other resends

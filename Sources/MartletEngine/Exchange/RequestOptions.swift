@@ -17,6 +17,11 @@ public struct RequestOptions: Sendable {
   @Setting public var cachePolicy: CachePolicy = .useProtocolCachePolicy
   /// What happens on a redirect. By default up to 20 are followed.
   @Setting public var redirectPolicy: RedirectPolicy = .follow
+  /// What is sent again when it fails. By default a stale connection is replaced, and nothing else is retried.
+  @Setting public var retryPolicy: RetryPolicy = RetryPolicy()
+  /// Whether sending the request twice does what sending it once does. nil, the default, leaves that to the method and to
+  /// an `Idempotency-Key` field (RFC 9110 §9.2.2); set it where the request's meaning says otherwise.
+  @Setting public var isIdempotent: Bool? = nil
   /// The most bytes of a response's body, counted after decompression; more is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. No limit by default, except for verbs that collect: see ``collectLimit``.
   @Setting public var bodyLimit: Int64? = nil
@@ -47,6 +52,8 @@ public struct RequestOptions: Sendable {
     options._deadline.inherit(defaults._deadline)
     options._cachePolicy.inherit(defaults._cachePolicy)
     options._redirectPolicy.inherit(defaults._redirectPolicy)
+    options._retryPolicy.inherit(defaults._retryPolicy)
+    options._isIdempotent.inherit(defaults._isIdempotent)
     options._bodyLimit.inherit(defaults._bodyLimit)
     options._collectLimit.inherit(defaults._collectLimit)
     options._headerLimit.inherit(defaults._headerLimit)

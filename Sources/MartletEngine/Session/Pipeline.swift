@@ -7,6 +7,11 @@ struct Pipeline: Sendable {
   init(transport: any Transport, configuration: SessionConfiguration) {
     var interceptors: [any Interceptor] = []
     interceptors += configuration.interceptors
+    if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
+    interceptors.append(
+      RetryInterceptor(
+        budget: configuration.retryBudget, attemptLimit: max(1, configuration.attemptLimit),
+        clock: configuration.clock))
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
     var stack = transport

@@ -7,6 +7,7 @@ struct Pipeline: Sendable {
   init(transport: any Transport, configuration: SessionConfiguration) {
     var interceptors: [any Interceptor] = []
     interceptors += configuration.interceptors
+    interceptors.append(AuthenticationInterceptor(configuration.credentials))
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
     var stack = transport

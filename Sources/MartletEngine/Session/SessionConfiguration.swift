@@ -2,6 +2,8 @@
 public struct SessionConfiguration: Sendable {
   /// What changes requests and reviews outcomes, in this order; see ``Interceptor``. None by default.
   public var interceptors: [any Interceptor] = []
+  /// Where credentials come from, each for its own origins, in this order; see ``CredentialSource``. None by default.
+  public var credentials: [any CredentialSource] = []
   /// What watches every exchange, in this order; see ``EventListener``. None by default.
   public var listeners: [any EventListener] = []
   /// The options of requests that do not set their own.

@@ -8,6 +8,7 @@ struct Pipeline: Sendable {
     var interceptors: [any Interceptor] = []
     interceptors += configuration.interceptors
     if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
+    interceptors.append(AuthenticationInterceptor(configuration.credentials))
     interceptors.append(
       RetryInterceptor(
         budget: configuration.retryBudget, attemptLimit: max(1, configuration.attemptLimit),

@@ -4,6 +4,8 @@ public import MartletSemantics
 public struct SessionConfiguration: Sendable {
   /// What changes requests and reviews outcomes, in this order; see ``Interceptor``. None by default.
   public var interceptors: [any Interceptor] = []
+  /// Where credentials come from, each for its own origins, in this order; see ``CredentialSource``. None by default.
+  public var credentials: [any CredentialSource] = []
   /// What watches every exchange, in this order; see ``EventListener``. None by default.
   public var listeners: [any EventListener] = []
   /// The jar that takes the cookies of responses and sends them back; nil for none. By default one in memory, which is made

@@ -15,6 +15,9 @@ public struct RequestOptions: Sendable {
   @Setting public var deadline: Duration? = nil
   /// What a cache may do for this request. By default, what the protocol says.
   @Setting public var cachePolicy: CachePolicy = .useProtocolCachePolicy
+  /// Whose answers a cache may use and keep for this request: those of one partition are never seen from another. Name a
+  /// user or a tenant where one process speaks for several. The empty one by default.
+  @Setting public var cachePartition: String = ""
   /// What happens on a redirect. By default up to 20 are followed.
   @Setting public var redirectPolicy: RedirectPolicy = .follow
   /// What is sent again when it fails. By default a stale connection is replaced, and nothing else is retried.
@@ -51,6 +54,7 @@ public struct RequestOptions: Sendable {
     options._idleTimeout.inherit(defaults._idleTimeout)
     options._deadline.inherit(defaults._deadline)
     options._cachePolicy.inherit(defaults._cachePolicy)
+    options._cachePartition.inherit(defaults._cachePartition)
     options._redirectPolicy.inherit(defaults._redirectPolicy)
     options._retryPolicy.inherit(defaults._retryPolicy)
     options._isIdempotent.inherit(defaults._isIdempotent)

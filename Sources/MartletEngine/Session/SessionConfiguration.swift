@@ -25,6 +25,9 @@ public struct SessionConfiguration: Sendable {
   /// What requests without a `User-Agent` say in it: `Martlet` by default; nil for no such field. RFC 9110 §10.1.5 wants a
   /// product, most significant first: `MyApp/2.1 Martlet`.
   public var userAgent: String? = "Martlet"
+  /// Where answers are kept and looked for; nil for nowhere. By default a cache of this configuration's own, in memory, of
+  /// at most 32 MiB. Sessions that are given the same one share it; see ``HTTPCache``.
+  public var cache: HTTPCache? = HTTPCache()
   /// How often one exchange may send: the first attempt and all redirects, retries, challenges and other resends
   /// together. 21 by default: one, and twenty more. One more is an error of kind ``HTTPError/Kind/tooManyAttempts``.
   public var attemptLimit = 21

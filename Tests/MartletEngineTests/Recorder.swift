@@ -20,6 +20,8 @@ final class EventLog: EventListener {
       switch event {
       case .started: "started"
       case .attempt(let number, let request): "attempt \(number) \(request.method) \(request.url.absoluteString)"
+      case .sending(let head): "sending \(head.method) \(head.url.absoluteString)"
+      case .bytes(let bytes, let direction, let attempt): "bytes \(direction) \(bytes.count) of \(attempt)"
       case .informational(let head): "informational \(head.status.code)"
       case .progress(let progress): "\(progress.direction) \(progress.completed)"
       case .response(let head, _): "response \(head.status.code)"

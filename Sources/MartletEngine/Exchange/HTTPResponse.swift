@@ -62,6 +62,11 @@ public struct HTTPResponse: Sendable {
   public var trailers: HTTPFields { body.trailers }
 }
 
+extension HTTPResponse: CustomStringConvertible {
+  /// The URL and the head, without secrets.
+  public var description: String { "\(url.redacted): \(head)" }
+}
+
 /// One attempt of an exchange, in short: what remains of it in responses and errors.
 public struct AttemptRecord: Sendable {
   /// What was sent.

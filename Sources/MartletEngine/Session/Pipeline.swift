@@ -17,7 +17,7 @@ struct Pipeline: Sendable {
         clock: configuration.clock))
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack = transport
+    var stack: any Transport = ObservedTransport(base: transport)
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
     } else {

@@ -148,12 +148,12 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPFields: CustomStringConvertible {
-  /// The lines as they would be written, for people who read logs: the values of fields that carry credentials
-  /// (`Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`) are left out.
+extension HTTPFields: CustomStringConvertible, CustomReflectable {
+  /// The lines as they would be written, for people who read logs: without what ``Redaction/standard`` hides.
   public var description: String {
-    map { "\($0.name): \(Self.secret.contains($0.name) ? "…" : $0.value)" }.joined(separator: "\n")
+    Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
   }
 
-  private static let secret: Set<FieldName> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["lines": description]) }
 }

@@ -28,7 +28,6 @@ final class EventLog: EventListener {
       case .metrics: "metrics"
       case .resend(_, _, let reason): "resend: \(reason)"
       case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
-      case .cookieStoreFailed(let error): "cookies failed: \(error)"
       case .note(let text): "note: \(text)"
       case .finished(let error): "finished" + (error.map { " \($0.kind)" } ?? "")
       }

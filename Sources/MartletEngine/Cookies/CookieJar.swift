@@ -13,7 +13,7 @@ import Synchronization
 /// ```
 ///
 /// The cookies themselves are in a ``CookieStore``, in memory by default. Whatever the store throws, these methods throw;
-/// a request, on the other hand, does not fail for it (see ``Event/cookieStoreFailed(_:)``).
+/// a request, on the other hand, does not fail for it (an ``Event/note(_:)`` tells of it).
 ///
 /// Where drafts differ, the newest holds: of RFC 6265bis (draft 22) and of *layered cookies*, which is to follow it. Only
 /// https counts as secure. `Set-Cookie` in informational responses and in trailers is ignored, as both may be.

@@ -19,7 +19,7 @@ struct CookieTransport: Transport {
         exchange.emit(.cookieRefused(refusal))
       }
     } catch {
-      exchange.emit(.cookieStoreFailed(error))
+      exchange.emit(.note("the cookie store failed: \(error)"))
     }
     return response
   }
@@ -35,7 +35,7 @@ struct CookieTransport: Transport {
       request.fields[.cookie] = line
       return request
     } catch {
-      exchange.emit(.cookieStoreFailed(error))
+      exchange.emit(.note("the cookie store failed: \(error)"))
       return request
     }
   }

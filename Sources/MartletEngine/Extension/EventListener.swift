@@ -62,9 +62,8 @@ public enum Event: Sendable {
   case resend(HTTPRequest, after: Duration, reason: String)
   /// A cookie of the response was not taken.
   case cookieRefused(CookieRefusal)
-  /// The store of the cookies failed: the exchange goes on without them.
-  case cookieStoreFailed(any Error)
-  /// Something that explains what follows, or why nothing does: a retry that was decided against, say. For people.
+  /// Something that explains what follows, or why nothing does: a retry that was decided against, a store that failed and
+  /// is done without. For people.
   case note(String)
   /// The exchange ended: its body was read to the end, failed or was abandoned. Always the last event.
   case finished(HTTPError?)

@@ -243,9 +243,9 @@ struct CookieJarTests {
 
   @Test
   func storesFailureIsThrown() async throws {
-    let jar = CookieJar(store: FailingStore())
-    await #expect(throws: FailingStore.Failure.self) { try await jar.cookieHeader(for: Self.home) }
-    await #expect(throws: FailingStore.Failure.self) { try await jar.store(setCookie: ["a=1"], for: Self.home) }
+    let jar = CookieJar(store: FailingCookieStore())
+    await #expect(throws: FailingCookieStore.Failure.self) { try await jar.cookieHeader(for: Self.home) }
+    await #expect(throws: FailingCookieStore.Failure.self) { try await jar.store(setCookie: ["a=1"], for: Self.home) }
     // What is refused anyway does not ask the store.
     #expect(try await jar.store(setCookie: ["a=1; Domain=com"], for: Self.home).count == 1)
   }
@@ -272,7 +272,7 @@ final class CountingStore: CookieStore {
 }
 
 /// A store whose medium is gone.
-struct FailingStore: CookieStore {
+struct FailingCookieStore: CookieStore {
   struct Failure: Error {}
 
   func cookies(in site: String) async throws -> [Cookie] { throw Failure() }

@@ -87,7 +87,12 @@ static inline const char *martlet_get_string(CURL *handle, CURLINFO info) {
 }
 
 // Macros that Swift cannot read.
-static const long martlet_auth_basic_or_digest = CURLAUTH_BASIC | CURLAUTH_DIGEST;
+static const long martlet_auth_basic = CURLAUTH_BASIC;
+static const long martlet_auth_digest = CURLAUTH_DIGEST;
+static const long martlet_auth_negotiate = CURLAUTH_NEGOTIATE;
+static inline int martlet_can_negotiate(void) {
+  return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) != 0;
+}
 
 #ifdef __linux__
 #include <sys/epoll.h>

@@ -54,10 +54,11 @@ public struct CurlTransport: Transport {
     return transfer
   }
 
-  /// libcurl answers a proxy's challenge, and a server that will not let it wait for a 100.
+  /// libcurl answers a proxy's challenge, that of a host with which it negotiates, and a server that will not let it wait for a 100.
   private static func provisional(_ request: HTTPRequest, _ configuration: CurlConfiguration) -> Set<Int> {
     var statuses: Set<Int> = []
     if configuration.proxy.credentials != nil { statuses.insert(407) }
+    if configuration.negotiates(for: request) { statuses.insert(401) }
     if request.fields.contains(.expect) { statuses.insert(417) }
     return statuses
   }

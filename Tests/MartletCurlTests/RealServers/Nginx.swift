@@ -26,6 +26,7 @@ final class Nginx: Sendable {
       stranger: try LocalPort.free(), old: try LocalPort.free())
     try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "long.txt")
     try folder.write(Data("hello".utf8), to: "hello.txt")
+    try folder.write(Data("anna:{PLAIN}secret\n".utf8), to: "users")
     try folder.write(Data(count: 1_000_000), to: "zeros.bin")
     try Data(Self.configuration(ports, folder.url.path, authority.folder.url.path).utf8)
       .write(to: folder.file("nginx.conf"))
@@ -54,6 +55,7 @@ final class Nginx: Sendable {
           listen 127.0.0.1:\(listen); root \(root); \(tls) \(more)
           location /protocol { return 200 "$server_protocol $ssl_protocol"; }
           location /certificate { return 200 "$ssl_client_s_dn"; }
+          location /private/ { auth_basic "private"; auth_basic_user_file \(root)/users; alias \(root)/; }
           location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
           location /sink { client_max_body_size 100m; return 200 "$request_length"; }
         }

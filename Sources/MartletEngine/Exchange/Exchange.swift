@@ -9,6 +9,10 @@ public final class Exchange: Sendable {
   public let session: HTTPSession?
   private let listeners: [any EventListener]
   private let deadline: Deadline?
+  /// Whether anybody wants to see the bytes of bodies.
+  let wantsBodies: Bool
+  /// The number of the attempt that was told last.
+  private let attempt = Atomic(0)
   /// After `.finished` there is silence, also from work that a deadline left behind.
   private let isFinished = Atomic(false)
   private static let lastID = Atomic<UInt64>(0)
@@ -24,6 +28,7 @@ public final class Exchange: Sendable {
     self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
+    wantsBodies = listeners.contains(where: \.wantsBodies)
   }
 
   /// The time that is left until ``RequestOptions/deadline``, never below zero; nil without one. What waits, a retry say,
@@ -38,8 +43,17 @@ public final class Exchange: Sendable {
     guard isObserved, !isFinished.load(ordering: .relaxed) else { return }
     let event = event()
     if case .finished = event, isFinished.exchange(true, ordering: .relaxed) { return }
-    for listener in listeners { listener.receive(event, in: self) }
+    switch event {
+    case .bytes: for listener in listeners where listener.wantsBodies { listener.receive(event, in: self) }
+    case .attempt(let number, _):
+      attempt.store(number, ordering: .relaxed)
+      fallthrough
+    default: for listener in listeners { listener.receive(event, in: self) }
+    }
   }
+
+  /// The number of the attempt that is under way, where somebody watches.
+  var currentAttempt: Int { attempt.load(ordering: .relaxed) }
 
   /// What somebody remembers of this exchange from one attempt to the next.
   public subscript<Value>(local: ExchangeLocal<Value>) -> Value {

@@ -26,6 +26,8 @@ public struct HTTPError: Error, Sendable {
   public var request: RequestHead?
   /// The response's head, where one had arrived.
   public var response: ResponseHead?
+  /// The beginning of the response's body, at most 64 KiB, where the error is about what it holds. Descriptions leave it out.
+  public var body: Data?
   /// The attempts before the one that failed.
   public var attempts: [AttemptRecord] = []
   /// What lay beneath: the error of an interceptor, a stream, a decoder.

@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
+    .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
   ],
@@ -41,6 +42,7 @@ let package = Package(
         "MartletEngine", "MartletSemantics", .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // Level 3: the core product.
     .target(
@@ -69,6 +71,8 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
+    .testTarget(
+      name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CSQLite"]),
     .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]

@@ -72,7 +72,11 @@ let package = Package(
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
     .testTarget(
-      name: "MartletSQLiteTests", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CSQLite"]),
+      name: "MartletSQLiteTests",
+      dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CSQLite", "sqlite-writer"]),
+    .executableTarget(
+      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
+      path: "Tests/sqlite-writer"),
     .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]

@@ -6,7 +6,6 @@ struct CookieTable {
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// Dates are seconds since the reference date, as `Date` has them: none is rounded.
   static let schema = Schema(
     application: 0x4D6C_434B,  // "MlCK"
     steps: [
@@ -29,7 +28,7 @@ struct CookieTable {
   static let dropSessionCookies = "DELETE FROM cookie WHERE expires IS NULL;"
 
   func cookies(in site: String) throws -> [Cookie] {
-    try connection.all("SELECT \(Self.columns) FROM cookie WHERE site = ?", .text(site)) { Self.cookie($0) }
+    try connection.all("SELECT \(Self.columns) FROM cookie WHERE site = ?", [.text(site)]) { Self.cookie($0) }
   }
 
   func all() throws -> [String: [Cookie]] {
@@ -49,7 +48,10 @@ struct CookieTable {
     for cookie in old.subtracting(new) {
       try connection.run(
         "DELETE FROM cookie WHERE site = ? AND name = ? AND domain = ? AND host_only = ? AND path = ?",
-        .text(site), .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0), .text(cookie.path))
+        [
+          .text(site), .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0),
+          .text(cookie.path),
+        ])
     }
     for cookie in new.subtracting(old) {
       try connection.run(
@@ -59,10 +61,12 @@ struct CookieTable {
           http_only = excluded.http_only, same_site = excluded.same_site, created = excluded.created,
           last_accessed = excluded.last_accessed
         """,
-        .text(site), .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0),
-        .text(cookie.path), .text(cookie.value), cookie.expires.map(Self.time) ?? .null,
-        .integer(cookie.isSecure ? 1 : 0), .integer(cookie.isHTTPOnly ? 1 : 0), .text(cookie.sameSite.rawValue),
-        Self.time(cookie.created), Self.time(cookie.lastAccessed))
+        [
+          .text(site), .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0),
+          .text(cookie.path), .text(cookie.value), cookie.expires.map(SQLiteValue.date) ?? .null,
+          .integer(cookie.isSecure ? 1 : 0), .integer(cookie.isHTTPOnly ? 1 : 0), .text(cookie.sameSite.rawValue),
+          .date(cookie.created), .date(cookie.lastAccessed),
+        ])
     }
   }
 
@@ -72,15 +76,9 @@ struct CookieTable {
   private static func cookie(_ row: SQLiteRow) -> Cookie {
     var cookie = Cookie(
       name: row.text(0), value: row.text(4), domain: row.text(1), isHostOnly: row.integer(2) != 0, path: row.text(3),
-      expires: row.isNull(5) ? nil : date(row, 5), isSecure: row.integer(6) != 0, isHTTPOnly: row.integer(7) != 0,
-      sameSite: Cookie.SameSite(rawValue: row.text(8)) ?? .unspecified, created: date(row, 9))
-    cookie.lastAccessed = date(row, 10)
+      expires: row.isNull(5) ? nil : row.date(5), isSecure: row.integer(6) != 0, isHTTPOnly: row.integer(7) != 0,
+      sameSite: Cookie.SameSite(rawValue: row.text(8)) ?? .unspecified, created: row.date(9))
+    cookie.lastAccessed = row.date(10)
     return cookie
   }
-
-  private static func date(_ row: SQLiteRow, _ column: Int32) -> Date {
-    Date(timeIntervalSinceReferenceDate: row.real(column))
-  }
-
-  private static func time(_ date: Date) -> SQLiteValue { .real(date.timeIntervalSinceReferenceDate) }
 }

@@ -39,12 +39,14 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Runs a statement to its end, past its rows.
-  func run(_ text: String, _ values: SQLiteValue...) throws(SQLiteFailure) {
+  func run(_ text: String, _ values: [SQLiteValue] = []) throws(SQLiteFailure) {
     try step(text, values) { _ in true }
   }
 
   /// The first row of a query, nil if there is none.
-  func first<R>(_ text: String, _ values: SQLiteValue..., read: (SQLiteRow) -> R) throws(SQLiteFailure) -> R? {
+  func first<R>(
+    _ text: String, _ values: [SQLiteValue] = [], read: (SQLiteRow) -> R
+  ) throws(SQLiteFailure) -> R? {
     var result: R?
     try step(text, values) { row in
       result = read(row)
@@ -54,7 +56,9 @@ final class Connection: @unchecked Sendable {
   }
 
   /// All rows of a query.
-  func all<R>(_ text: String, _ values: SQLiteValue..., read: (SQLiteRow) -> R) throws(SQLiteFailure) -> [R] {
+  func all<R>(
+    _ text: String, _ values: [SQLiteValue] = [], read: (SQLiteRow) -> R
+  ) throws(SQLiteFailure) -> [R] {
     var results: [R] = []
     try step(text, values) { row in
       results.append(read(row))
@@ -71,6 +75,9 @@ final class Connection: @unchecked Sendable {
 
   /// How many rows the last statement inserted, changed or deleted.
   var changes: Int64 { sqlite3_changes64(handle) }
+
+  /// The row that the last statement inserted.
+  var lastInserted: Int64 { sqlite3_last_insert_rowid(handle) }
 
   /// Does the work as one: all of it is stored, or none, whatever happens to the process. The lock for writing is taken
   /// at the beginning, so that what is read here is still so when it is written, and no other process comes between.

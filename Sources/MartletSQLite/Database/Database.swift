@@ -56,10 +56,11 @@ struct Database: Sendable {
     try await write(work)
   }
 
-  /// Does on the writing connection what no transaction can hold.
-  func maintain(_ work: @Sendable (Connection) throws -> Void) async throws(HTTPError) {
+  /// Gives free pages back to the disk where they are more than a quarter of the file and a few mebibytes, in steps that
+  /// let other writes pass. For a file that was laid out with `auto_vacuum`.
+  func shrink() async throws(HTTPError) {
     do {
-      try await writer.maintain(work)
+      while try await writer.shrink() {}
     } catch {
       throw Self.wrap(error, opener.file)
     }

@@ -9,6 +9,12 @@ enum SQLiteValue {
   case text(String)
   case blob(Data)
 
+  /// A date, in seconds since the reference date, as `Date` has it: nothing is rounded.
+  static func date(_ date: Date) -> SQLiteValue { .real(date.timeIntervalSinceReferenceDate) }
+
+  /// An identifier, in its sixteen bytes.
+  static func id(_ id: UUID) -> SQLiteValue { .blob(withUnsafeBytes(of: id.uuid) { Data($0) }) }
+
   /// Binds the value; SQLite copies it.
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     switch self {
@@ -42,6 +48,18 @@ struct SQLiteRow {
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
   func real(_ column: Int32) -> Double { sqlite3_column_double(statement, column) }
+
+  func date(_ column: Int32) -> Date { Date(timeIntervalSinceReferenceDate: real(column)) }
+
+  func id(_ column: Int32) -> UUID {
+    var bytes = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)).uuid
+    guard let start = sqlite3_column_blob(statement, column) else { return UUID(uuid: bytes) }
+    let count = Int(sqlite3_column_bytes(statement, column))
+    withUnsafeMutableBytes(of: &bytes) {
+      $0.copyMemory(from: UnsafeRawBufferPointer(start: start, count: min(16, count)))
+    }
+    return UUID(uuid: bytes)
+  }
 
   func text(_ column: Int32) -> String {
     guard let start = sqlite3_column_text(statement, column) else { return "" }

@@ -28,8 +28,17 @@ actor Writer {
     return result
   }
 
-  /// Does work that cannot be part of a transaction.
-  func maintain(_ work: (Connection) throws -> Void) throws { try work(connection) }
+  /// Gives some free pages back to the disk, where there are many.
+  ///
+  /// - Returns: Whether there are still many.
+  func shrink() throws -> Bool {
+    let pages = try connection.first("PRAGMA page_count") { $0.integer(0) } ?? 0
+    let free = try connection.first("PRAGMA freelist_count") { $0.integer(0) } ?? 0
+    guard free > max(1_024, pages / 4) else { return false }
+    // Rows that are ignored: the statement gives a page back with each.
+    try connection.run("PRAGMA incremental_vacuum(1024)")
+    return true
+  }
 
   /// Opens the file anew: another one where it is the damaged one still, else what its name means by now.
   ///

@@ -31,7 +31,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
 
   public func value(for key: String) async throws -> Data? {
     try await database.read { connection in
-      try connection.first("SELECT value FROM entry WHERE key = ?", .text(key)) { $0.blob(0) }
+      try connection.first("SELECT value FROM entry WHERE key = ?", [.text(key)]) { $0.blob(0) }
     }
   }
 
@@ -39,12 +39,12 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     try await database.write { connection in
       try connection.run(
         "INSERT INTO entry (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        .text(key), .blob(value))
+        [.text(key), .blob(value)])
     }
   }
 
   public func removeValue(for key: String) async throws {
-    try await database.write { try $0.run("DELETE FROM entry WHERE key = ?", .text(key)) }
+    try await database.write { try $0.run("DELETE FROM entry WHERE key = ?", [.text(key)]) }
   }
 
   public func removeAll() async throws {

@@ -27,6 +27,8 @@ final class EventLog: EventListener {
       case .response(let head, _): "response \(head.status.code)"
       case .metrics: "metrics"
       case .resend(_, _, let reason): "resend: \(reason)"
+      case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
+      case .note(let text): "note: \(text)"
       case .finished(let error): "finished" + (error.map { " \($0.kind)" } ?? "")
       }
     log.withLock { $0.append(line) }

@@ -8,6 +8,7 @@ public final class Exchange: Sendable {
   /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
   public let session: HTTPSession?
   private let listeners: [any EventListener]
+  private let deadline: Deadline?
   /// Whether anybody wants to see the bytes of bodies.
   let wantsBodies: Bool
   /// The number of the attempt that was told last.
@@ -18,12 +19,21 @@ public final class Exchange: Sendable {
   private let locals = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
   /// Makes the exchange of one call. A session does this; tests of a transport may do it too.
-  public init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+  public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+    self.init(session: session, listeners: listeners, deadline: nil)
+  }
+
+  init(session: HTTPSession?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
+    self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
     wantsBodies = listeners.contains(where: \.wantsBodies)
   }
+
+  /// The time that is left until ``RequestOptions/deadline``, never below zero; nil without one. What waits, a retry say,
+  /// should not begin to wait for longer.
+  public var remainingTime: Duration? { deadline?.remaining }
 
   /// Whether anybody watches: a transport that has none to tell can save itself the work of telling.
   public var isObserved: Bool { !listeners.isEmpty }

@@ -11,6 +11,8 @@ public struct HTTPResponse: Sendable {
   public var body: ResponseBody
   /// The head as it came over the network in this exchange, untouched; nil where the answer came from elsewhere.
   public var wire: ResponseHead?
+  /// Where the answer came from. From a cache, ``wire`` is nil, or what confirmed it.
+  public var source: ResponseSource = .network
   /// The attempts before this answer: redirects, retries, challenges. Empty in the usual case.
   public var history: [AttemptRecord] = []
 

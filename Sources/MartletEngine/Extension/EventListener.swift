@@ -60,6 +60,11 @@ public enum Event: Sendable {
   case metrics(TransferMetrics)
   /// The request goes again: what comes next, after how long, and why.
   case resend(HTTPRequest, after: Duration, reason: String)
+  /// A cookie of the response was not taken.
+  case cookieRefused(CookieRefusal)
+  /// Something that explains what follows, or why nothing does: a retry that was decided against, a store that failed and
+  /// is done without. For people.
+  case note(String)
   /// The exchange ended: its body was read to the end, failed or was abandoned. Always the last event.
   case finished(HTTPError?)
 }

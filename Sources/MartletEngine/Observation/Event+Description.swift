@@ -14,6 +14,8 @@ extension Event: CustomStringConvertible {
     case .response(let head, let url): "response from \(url.redacted): \(head)"
     case .metrics(let metrics): "measured: \(metrics)"
     case .resend(_, let delay, let reason): "again after \(delay): \(reason)"
+    case .cookieRefused(let refusal): "\(refusal)"
+    case .note(let text): text
     case .finished(let error): error.map { "finished: \($0)" } ?? "finished"
     }
   }

@@ -55,6 +55,7 @@ final class Nginx: Sendable {
           location /protocol { return 200 "$server_protocol $ssl_protocol"; }
           location /certificate { return 200 "$ssl_client_s_dn"; }
           location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
+          location /small { client_max_body_size 1k; return 200 "$request_length"; }
           location /sink { client_max_body_size 100m; return 200 "$request_length"; }
         }
         """

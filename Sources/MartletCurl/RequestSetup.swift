@@ -126,7 +126,12 @@ struct RequestSetup {
   private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
     var lines: UnsafeMutablePointer<curl_slist>?
     for (name, value) in request.fields where !Self.framing.contains(name) {
-      lines = curl_slist_append(lines, value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")
+      let line = value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)"
+      if name == .cookie, FieldOctets.hasOctets(line) {
+        lines = curl_slist_append(lines, FieldOctets.bytes(line).map { CChar(bitPattern: $0) } + [0])
+      } else {
+        lines = curl_slist_append(lines, line)
+      }
     }
     // libcurl would wait a second for a 100 before every large body
     if body != nil, !request.fields.contains(.expect) { lines = curl_slist_append(lines, "Expect:") }

@@ -44,6 +44,9 @@ extension HTTPError {
     public static let bodyTooLarge = Kind(name: "bodyTooLarge")
     /// The body's `Content-Encoding` cannot be undone: it is damaged, or an unknown one.
     public static let undecodableBody = Kind(name: "undecodableBody")
+    /// The response is not what the verb needs: another status, another type, JSON of another shape. The beginning of the
+    /// body, where it was read, is in ``HTTPError/body``.
+    public static let unexpectedResponse = Kind(name: "unexpectedResponse")
     /// A response's body was read a second time.
     public static let bodyAlreadyRead = Kind(name: "bodyAlreadyRead")
     /// A request's body would have to be sent a second time, and is there only once.

@@ -13,6 +13,7 @@ final class Nginx: Sendable {
     let client: Int
     let stranger: Int
     let old: Int
+    let brief: Int
   }
 
   /// One for all tests of a run.
@@ -23,7 +24,7 @@ final class Nginx: Sendable {
     folder = try TemporaryFolder()
     ports = Ports(
       plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free(),
-      stranger: try LocalPort.free(), old: try LocalPort.free())
+      stranger: try LocalPort.free(), old: try LocalPort.free(), brief: try LocalPort.free())
     try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "long.txt")
     try folder.write(Data("hello".utf8), to: "hello.txt")
     try folder.write(Data("anna:{PLAIN}secret\n".utf8), to: "users")
@@ -40,6 +41,8 @@ final class Nginx: Sendable {
   func client(_ path: String) -> URL { url("https", ports.client, path) }
   /// Shows a certificate for another name.
   func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
+  /// Ends every connection after a few requests.
+  func brief(_ path: String) -> URL { url("https", ports.brief, path) }
   /// Speaks TLS 1.2 only.
   func old(_ path: String) -> URL { url("https", ports.old, path) }
 
@@ -71,6 +74,7 @@ final class Nginx: Sendable {
         \(server("\(ports.tls) ssl http2", "server"))
         \(server("\(ports.client) ssl", "server", "ssl_protocols TLSv1.2 TLSv1.3; ssl_client_certificate \(keys)/ca.pem; ssl_verify_client on;"))
         \(server("\(ports.stranger) ssl", "stranger"))
+        \(server("\(ports.brief) ssl http2", "server", "keepalive_requests 20;"))
         \(server("\(ports.old) ssl", "server", "ssl_protocols TLSv1.2;"))
       }
       """

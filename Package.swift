@@ -9,6 +9,8 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
+    .library(name: "MartletCombine", targets: ["MartletCombine"]),
+    .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
@@ -16,6 +18,7 @@ let package = Package(
   targets: [
     // Level 0: pure values, and the system's libraries.
     .target(name: "MartletSemantics"),
+    .target(name: "MartletCombine"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
@@ -55,11 +58,13 @@ let package = Package(
       ]),
 
     // Level 4: surfaces.
+    .target(name: "SAPFoundation", dependencies: ["MartletSemantics"]),
     .target(name: "MartletImages", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
 
+    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
     .testTarget(name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting"]),
     .testTarget(
@@ -71,6 +76,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
+    .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
     .testTarget(
       name: "MartletSQLiteTests",
       dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CSQLite", "sqlite-writer"]),

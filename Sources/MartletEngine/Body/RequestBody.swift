@@ -1,21 +1,23 @@
 public import MartletSemantics
 
-/// The body of a request.
+/// The body of a request, and the fields that describe it.
 ///
 /// | body | length | can be sent again |
 /// |---|---|---|
-/// | ``empty``, ``data(_:)`` | known | yes |
+/// | ``empty``, ``data(_:)``, ``json(_:encoder:)``, ``form(_:)`` | known | yes |
 /// | ``file(_:)`` | the file's, read when it is sent | yes |
 /// | ``stream(length:_:)`` | as given | yes: the closure is asked for a fresh stream |
 /// | ``singleUse(length:_:)`` | as given | no |
+/// | ``multipart(_:)`` | known if that of every part is | if every part can |
+/// | ``compressed(_:)`` | known if the body is small | if the body can |
 ///
-/// A body that can be sent again survives redirects that keep the method, retries and challenges.
+/// A body that can be sent again survives redirects that keep the method, retries and challenges. What describes a body
+/// travels with it: a request that does not say otherwise is sent with the body's ``fields``.
 public struct RequestBody: Sendable {
   package enum Storage: Sendable {
     case data(Data)
     case file(URL)
-    case stream(@Sendable () async throws -> any BodySource)
-    case singleUse(SingleUse)
+    case made(@Sendable () async throws -> OpenBody)
   }
 
   package let storage: Storage
@@ -23,10 +25,19 @@ public struct RequestBody: Sendable {
   ///
   /// A stream that yields more or fewer bytes than its length is an error of kind ``HTTPError/Kind/invalidRequest``.
   public let length: Int64?
+  /// The fields that describe the body: `Content-Type`, `Content-Encoding`. Each is sent unless the request has a field of
+  /// that name already. Empty for bytes, files and streams, of which nothing is known.
+  public var fields: HTTPFields = [:]
+  /// The streams in it that are there only once.
+  let singleUses: [SingleUse]
 
-  package init(_ storage: Storage, length: Int64?) {
+  package init(_ storage: Storage, length: Int64?) { self.init(storage, length: length, singleUses: []) }
+
+  init(_ storage: Storage, length: Int64?, fields: HTTPFields = [:], singleUses: [SingleUse]) {
     self.storage = storage
     self.length = length
+    self.fields = fields
+    self.singleUses = singleUses
   }
 
   /// No body.
@@ -43,21 +54,32 @@ public struct RequestBody: Sendable {
   public static func stream<Chunks: AsyncSequence & Sendable>(
     length: Int64? = nil, _ make: @escaping @Sendable () async throws -> Chunks
   ) -> RequestBody where Chunks.Element == Data {
-    RequestBody(.stream { SequenceSource(try await make()) }, length: length)
+    let open: @Sendable () async throws -> OpenBody = {
+      OpenBody(source: CountedSource(SequenceSource(try await make()), promised: length), length: length)
+    }
+    return RequestBody(.made(open), length: length)
   }
 
   /// A body from a stream that is there only once. An exchange that would have to send it twice fails with
-  /// ``HTTPError/Kind/bodyNotReplayable``.
+  /// ``HTTPError/Kind/bodyNotReplayable``; an attempt that took nothing from it does not count.
   public static func singleUse<Chunks: AsyncSequence & Sendable>(
     length: Int64? = nil, _ chunks: Chunks
   ) -> RequestBody where Chunks.Element == Data {
-    RequestBody(.singleUse(SingleUse(SequenceSource(chunks))), length: length)
+    let once = SingleUse(SequenceSource(chunks))
+    let open: @Sendable () async throws -> OpenBody = {
+      OpenBody(source: CountedSource(OnlyReading(of: once), promised: length), length: length)
+    }
+    return RequestBody(.made(open), length: length, singleUses: [once])
   }
 
-  /// Whether an exchange can send the body more than once.
-  public var isReplayable: Bool {
-    if case .singleUse = storage { false } else { true }
-  }
+  /// Whether an exchange can send the body more than once, whatever happens.
+  public var isReplayable: Bool { singleUses.isEmpty }
+
+  /// Whether the body can be sent now: a stream that is there only once can, until the first byte was asked of it.
+  ///
+  /// What sends a request again asks this, and not ``isReplayable``: where the server could not be reached, or refused the
+  /// request before its body was sent, even such a stream is untouched.
+  public var canBeSent: Bool { singleUses.allSatisfy { !$0.isTaken } }
 
   /// Whether there is nothing to send.
   public var isEmpty: Bool { length == 0 }
@@ -71,15 +93,24 @@ public struct RequestBody: Sendable {
   ///
   /// - Throws: ``HTTPError`` of kind `.file` or `.bodyNotReplayable`, or what the stream's maker throws.
   public func open() async throws -> OpenBody {
+    guard canBeSent else { throw HTTPError.bodyNotReplayable }
     switch storage {
-    case .data(let data): OpenBody(source: DataSource(data), length: length)
+    case .data(let data): return OpenBody(source: DataSource(data), length: length)
     case .file(let url):
-      try { () throws(HTTPError) in
-        let file = try FileSource(opening: url)
-        return OpenBody(source: file, length: file.length)
-      }()
-    case .stream(let make): OpenBody(source: CountedSource(try await make(), promised: length), length: length)
-    case .singleUse(let once): OpenBody(source: CountedSource(try once.take(), promised: length), length: length)
+      let file = try FileSource(opening: url)
+      return OpenBody(source: file, length: file.length)
+    case .made(let open): return try await open()
+    }
+  }
+}
+
+extension RequestBody: CustomStringConvertible {
+  /// What kind of body it is and how long, never what it says.
+  public var description: String {
+    switch storage {
+    case .data(let data): data.isEmpty ? "no body" : "a body of \(data.count) bytes"
+    case .file(let url): "the file '\(url.path)' as body"
+    case .made: length.map { "a stream of \($0) bytes as body" } ?? "a stream as body"
     }
   }
 }
@@ -90,4 +121,14 @@ public struct OpenBody: Sendable {
   public let source: any BodySource
   /// How many there are, nil where that is not known.
   public let length: Int64?
+}
+
+extension HTTPRequest {
+  /// The request with the fields that describe its body, as far as it does not describe it itself.
+  func describingBody() -> HTTPRequest {
+    guard !body.fields.isEmpty else { return self }
+    var request = self
+    for (name, value) in body.fields where !fields.contains(name) { request.fields.append(value, for: name) }
+    return request
+  }
 }

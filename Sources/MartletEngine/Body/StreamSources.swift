@@ -16,20 +16,47 @@ final class SequenceSource<Chunks: AsyncSequence & Sendable>: BodySource where C
   }
 }
 
-/// Holds the one stream that there is, until an attempt takes it.
-package final class SingleUse: Sendable {
-  private let source: Mutex<(any BodySource)?>
+/// Holds the one stream that there is, until an attempt asks for its first bytes.
+final class SingleUse: Sendable {
+  private let source: any BodySource
+  private let wasTaken = Atomic(false)
 
-  init(_ source: any BodySource) { self.source = Mutex(source) }
+  init(_ source: any BodySource) { self.source = source }
+
+  var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
 
   func take() throws(HTTPError) -> any BodySource {
-    guard let source = source.withLock({ $0.take() }) else {
-      throw HTTPError(
-        .bodyNotReplayable,
-        "the request has to be sent again, but its body is a stream that was there only once: use RequestBody.stream",
-        phase: .preparing)
-    }
+    guard !wasTaken.exchange(true, ordering: .relaxed) else { throw .bodyNotReplayable }
     return source
+  }
+}
+
+/// An attempt's reading of a stream that is there only once. Nothing is taken before it is asked for: an attempt that never
+/// comes to its body leaves the stream to the next.
+final class OnlyReading: BodySource {
+  private let once: SingleUse
+  private let taken = Mutex<(any BodySource)?>(nil)
+
+  init(of once: SingleUse) { self.once = once }
+
+  func next() async throws -> Data? {
+    let source = try taken.withLock { taken in
+      let source = try taken ?? once.take()
+      taken = source
+      return source
+    }
+    return try await source.next()
+  }
+
+  func cancel() { taken.withLock { $0 }?.cancel() }
+}
+
+extension HTTPError {
+  static var bodyNotReplayable: HTTPError {
+    HTTPError(
+      .bodyNotReplayable,
+      "the request has to be sent again, but its body is a stream that was there only once: use RequestBody.stream",
+      phase: .preparing)
   }
 }
 

@@ -12,10 +12,11 @@ struct AttemptLoop: Sendable {
     var request = original
     var history: [AttemptRecord] = []
     while true {
-      var sent = request
+      var sent = request.describingBody()
       do {
         try Task.checkCancellation()
         for interceptor in interceptors { sent = try await interceptor.prepare(sent, in: exchange) }
+        sent = sent.describingBody()  // an interceptor may have given it another
         try Task.checkCancellation()  // an interceptor may have swallowed it
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)

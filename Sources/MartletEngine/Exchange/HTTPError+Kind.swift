@@ -44,6 +44,9 @@ extension HTTPError {
     public static let bodyTooLarge = Kind(name: "bodyTooLarge")
     /// The body's `Content-Encoding` cannot be undone: it is damaged, or an unknown one.
     public static let undecodableBody = Kind(name: "undecodableBody")
+    /// The response is not what the verb needs: another status, another type, JSON of another shape. The beginning of the
+    /// body, where it was read, is in ``HTTPError/body``.
+    public static let unexpectedResponse = Kind(name: "unexpectedResponse")
     /// A response's body was read a second time.
     public static let bodyAlreadyRead = Kind(name: "bodyAlreadyRead")
     /// A request's body would have to be sent a second time, and is there only once.
@@ -54,6 +57,9 @@ extension HTTPError {
     public static let redirectRefused = Kind(name: "redirectRefused")
     /// The exchange went again too often: ``SessionConfiguration/attemptLimit``.
     public static let tooManyAttempts = Kind(name: "tooManyAttempts")
+    /// The credentials for a request could not be had or cannot be sent: renewing a token failed, somebody who was asked for
+    /// a password could not be, a user's name does not fit the scheme. A 401 as such is a response and no error.
+    public static let authenticationFailed = Kind(name: "authenticationFailed")
     /// Nothing is stored, and the network was not to be asked.
     public static let notCached = Kind(name: "notCached")
     /// A file cannot be read or written.

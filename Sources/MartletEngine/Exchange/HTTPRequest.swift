@@ -3,7 +3,7 @@ public import MartletSemantics
 /// A request: head, body and the options of this one call.
 ///
 /// ```swift
-/// var request = HTTPRequest(.post, url, fields: [.contentType: "application/json"], body: .data(json))
+/// var request = HTTPRequest(.post, url, fields: [.accept: "application/json"], body: try .json(order))
 /// request.options.deadline = .seconds(10)
 /// ```
 public struct HTTPRequest: Sendable {
@@ -41,4 +41,9 @@ public struct HTTPRequest: Sendable {
     get { head.fields }
     _modify { yield &head.fields }
   }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+  /// The head without secrets, and how long the body is.
+  public var description: String { "\(head)\n(\(body))" }
 }

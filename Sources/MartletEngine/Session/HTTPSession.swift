@@ -82,8 +82,9 @@ public struct HTTPSession: Sendable {
   ) async throws(HTTPError) -> HTTPResponse {
     var request = request
     request.options = request.options.inheriting(from: configuration.options)
-    let exchange = Exchange(session: self, listeners: configuration.listeners + request.options.listeners)
     let deadline = request.options.deadline.map { Deadline($0, on: configuration.clock) }
+    let exchange = Exchange(
+      session: self, listeners: configuration.listeners + request.options.listeners, deadline: deadline)
     exchange.emit(.started(request))
     do {
       var response = try await run(request, in: exchange, until: deadline)

@@ -1,0 +1,68 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct BodyFieldsTests {
+  // WHATWG URL §5.2: order and repeats are kept; a space is a plus; everything but *-._ and alphanumerics is encoded.
+  @Test(arguments: [
+    ([("a", "1")], "a=1"), ([], ""), ([("a", "1"), ("b", "2"), ("a", "3")], "a=1&b=2&a=3"),
+    ([("na me", "v+a&l=ue")], "na+me=v%2Ba%26l%3Due"), ([("ü", "~é*-._")], "%C3%BC=%7E%C3%A9*-._"), ([("", "")], "="),
+    ([("x", "a\r\nb")], "x=a%0D%0Ab"),
+  ])
+  func formIsEncodedInOrder(_ pairs: [(String, String)], _ expected: String) {
+    let body = RequestBody.form(pairs.map { (name: $0.0, value: $0.1) })
+    #expect(body.bytes.map { String(decoding: $0, as: UTF8.self) } == expected)
+    #expect(body.fields == [.contentType: "application/x-www-form-urlencoded"])
+  }
+
+  @Test func redirectThatDropsTheBodyDropsItsFields() async throws {
+    let transport = ScriptedTransport(.redirect(to: "/there", status: .seeOther), .text("there"))
+    _ = try await HTTPSession(transport: transport).data(for: HTTPRequest(.post, origin, body: .form([("a", "1")])))
+
+    #expect(transport.requests.map(\.method) == [.post, .get])
+    #expect(transport.requests.map { $0.fields.contains(.contentType) } == [true, false])
+  }
+
+  @Test func redirectThatKeepsTheBodyKeepsItsFields() async throws {
+    let transport = ScriptedTransport(.redirect(to: "/there", status: .temporaryRedirect), .text("there"))
+    _ = try await HTTPSession(transport: transport).data(for: HTTPRequest(.post, origin, body: .form([("a", "1")])))
+
+    #expect(transport.requests.map { $0.fields[values: .contentType].count } == [1, 1])
+    #expect(transport.requests.map { $0.body.bytes } == [Data("a=1".utf8), Data("a=1".utf8)])
+  }
+
+  @Test func interceptorSeesTheFieldsAndMayGiveAnotherBody() async throws {
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [
+      TestInterceptor(prepare: { request in
+        #expect(request.fields[.contentType] == "application/x-www-form-urlencoded")
+        var request = request
+        request.body = request.body.compressed()
+        return request
+      })
+    ]
+    let transport = ScriptedTransport(.redirect(to: "/there", status: .temporaryRedirect), .text("there"))
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    _ = try await session.data(for: HTTPRequest(.post, origin, body: .form([("a", "1")])))
+
+    #expect(transport.requests.map { $0.fields[values: .contentEncoding] } == [["gzip"], ["gzip"]])
+  }
+
+  @Test func streamThatWasNotTouchedCanBeSentAgain() async throws {
+    let body = RequestBody.singleUse(
+      length: 3,
+      AsyncStream {
+        $0.yield(Data("abc".utf8)); $0.finish()
+      })
+    _ = try await body.open()  // and nothing is read
+    #expect(body.canBeSent && !body.isReplayable)
+
+    let second = try await body.open()
+    #expect(try await second.source.next() == Data("abc".utf8))
+    #expect(!body.canBeSent)
+    let error = await #expect(throws: HTTPError.self) { _ = try await body.open() }
+    #expect(error?.kind == .bodyNotReplayable)
+  }
+}

@@ -9,12 +9,15 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
+    .library(name: "MartletCombine", targets: ["MartletCombine"]),
+    .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
     .target(name: "MartletSemantics"),
+    .target(name: "MartletCombine"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
@@ -53,11 +56,13 @@ let package = Package(
       ]),
 
     // Level 4: surfaces.
+    .target(name: "SAPFoundation", dependencies: ["MartletSemantics"]),
     .target(name: "MartletImages", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
 
+    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
     .testTarget(name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting"]),
     .testTarget(
@@ -69,6 +74,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
+    .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
     .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]

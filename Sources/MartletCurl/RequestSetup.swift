@@ -40,8 +40,7 @@ struct RequestSetup {
   private var isLarge: Bool { body?.length.map { $0 > 1 << 20 } ?? true }
 
   private func setTarget() {
-    let text = request.url.absoluteString
-    handle.set(CURLOPT_URL, text.contains("#") ? String(text.prefix { $0 != "#" }) : text)
+    handle.set(CURLOPT_URL, request.url.sendableText)
     handle.set(CURLOPT_PATH_AS_IS, 1)
     handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
   }
@@ -143,6 +142,21 @@ struct RequestSetup {
     let kind: HTTPError.Kind = option == CURLOPT_SSLCERT_BLOB ? .badClientCertificate : .invalidRequest
     return HTTPError(
       kind, "libcurl refuses option \(option.rawValue) for '\(request.url.redacted)': \(reason)", phase: .preparing)
+  }
+}
+
+extension URL {
+  /// The URL without what no server sees: the fragment; and user information, of which libcurl would make an
+  /// `Authorization` that nobody asked for.
+  fileprivate var sendableText: String {
+    var text = absoluteString
+    if let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")) { text.removeSubrange(fragment...) }
+    guard let slashes = text.firstRange(of: "://") else { return text }
+    let end = text[slashes.upperBound...].utf8.firstIndex { "/?".utf8.contains($0) } ?? text.endIndex
+    let authority = slashes.upperBound..<end
+    guard let at = text[authority].utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
+    text.removeSubrange(authority.lowerBound...at)
+    return text
   }
 }
 

@@ -42,3 +42,8 @@ public struct HTTPRequest: Sendable {
     _modify { yield &head.fields }
   }
 }
+
+extension HTTPRequest: CustomStringConvertible {
+  /// The head without secrets, and how long the body is.
+  public var description: String { "\(head)\n(\(body))" }
+}

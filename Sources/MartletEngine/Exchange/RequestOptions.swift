@@ -1,3 +1,5 @@
+public import MartletSemantics
+
 /// The options of one request.
 ///
 /// What is not set on a request is taken from the session's ``SessionConfiguration/options``; what is set on neither has
@@ -13,8 +15,16 @@ public struct RequestOptions: Sendable {
   @Setting public var deadline: Duration? = nil
   /// What a cache may do for this request. By default, what the protocol says.
   @Setting public var cachePolicy: CachePolicy = .useProtocolCachePolicy
+  /// Whose answers a cache may use and keep for this request: those of one partition are never seen from another. Name a
+  /// user or a tenant where one process speaks for several. The empty one by default.
+  @Setting public var cachePartition: String = ""
   /// What happens on a redirect. By default up to 20 are followed.
   @Setting public var redirectPolicy: RedirectPolicy = .follow
+  /// What is sent again when it fails. By default a stale connection is replaced, and nothing else is retried.
+  @Setting public var retryPolicy: RetryPolicy = RetryPolicy()
+  /// Whether sending the request twice does what sending it once does. nil, the default, leaves that to the method and to
+  /// an `Idempotency-Key` field (RFC 9110 §9.2.2); set it where the request's meaning says otherwise.
+  @Setting public var isIdempotent: Bool? = nil
   /// The most bytes of a response's body, counted after decompression; more is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. No limit by default, except for verbs that collect: see ``collectLimit``.
   @Setting public var bodyLimit: Int64? = nil
@@ -36,6 +46,12 @@ public struct RequestOptions: Sendable {
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for what can be gone on with.
   @Setting public var downloadResumptions: Int = 0
+  /// Whether the session's cookies go with the request, and those of its responses are taken. True by default. A request
+  /// that has a `Cookie` field of its own gets no other, but responses may still set cookies.
+  @Setting public var handlesCookies = true
+  /// What is known of the request, as far as cookies depend on it; see ``CookieContext``. By default the request is
+  /// same-site. The method is that of the request, whatever this says.
+  @Setting public var cookieContext = CookieContext()
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// Watchers of this request, told after those of the session.
@@ -58,12 +74,17 @@ public struct RequestOptions: Sendable {
     options._idleTimeout.inherit(defaults._idleTimeout)
     options._deadline.inherit(defaults._deadline)
     options._cachePolicy.inherit(defaults._cachePolicy)
+    options._cachePartition.inherit(defaults._cachePartition)
     options._redirectPolicy.inherit(defaults._redirectPolicy)
+    options._retryPolicy.inherit(defaults._retryPolicy)
+    options._isIdempotent.inherit(defaults._isIdempotent)
     options._bodyLimit.inherit(defaults._bodyLimit)
     options._collectLimit.inherit(defaults._collectLimit)
     options._headerLimit.inherit(defaults._headerLimit)
     options._continueTimeout.inherit(defaults._continueTimeout)
     options._downloadResumptions.inherit(defaults._downloadResumptions)
+    options._handlesCookies.inherit(defaults._handlesCookies)
+    options._cookieContext.inherit(defaults._cookieContext)
     options.listeners = defaults.listeners + listeners
     return options
   }

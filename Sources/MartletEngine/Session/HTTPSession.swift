@@ -57,7 +57,8 @@ public struct HTTPSession: Sendable {
   ) async throws(HTTPError) -> HTTPResponse {
     var request = request
     request.options = request.options.inheriting(from: configuration.options)
-    let exchange = Exchange(session: self, listeners: configuration.listeners + request.options.listeners)
+    let exchange = Exchange(
+      session: self, listeners: configuration.listeners + request.options.listeners, deadline: deadline)
     exchange.emit(.started(request))
     do {
       var response = try await run(request, in: exchange, until: deadline)

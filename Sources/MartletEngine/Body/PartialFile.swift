@@ -16,7 +16,8 @@ final class PartialFile: Sendable {
   private let descriptor: Int32
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
-  init(for url: URL) throws(HTTPError) {
+  /// - Parameter permissions: who may read and write it, before the process's `umask`; everybody by default.
+  init(for url: URL, permissions: mode_t = 0o666) throws(HTTPError) {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
     }
@@ -24,7 +25,7 @@ final class PartialFile: Sendable {
     let name =
       "." + url.lastPathComponent.prefix(40) + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
     path = url.deletingLastPathComponent().appending(component: name).path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))

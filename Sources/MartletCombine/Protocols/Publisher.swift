@@ -1,0 +1,40 @@
+#if !canImport(Combine)
+/// Delivers values over time to subscribers that ask for them. The rules are Combine's:
+///
+/// - Nothing is delivered before the subscriber asked for it, and never more than it asked for.
+/// - One value after another: never two at once, whatever threads they come from.
+/// - At most one completion, and nothing after it. Nothing after a cancel either, except what was under way.
+///
+/// ```swift
+/// let watch = session.dataTaskPublisher(for: url).map(\.data.count).sink { … } receiveValue: { … }
+/// ```
+public protocol Publisher<Output, Failure> {
+  /// What is delivered.
+  associatedtype Output
+  /// How it can fail; `Never` where it cannot.
+  associatedtype Failure: Error
+
+  /// Attaches a subscriber: gives it a subscription, through which it asks for values and cancels.
+  func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure
+}
+
+extension Publisher {
+  /// Attaches a subscriber.
+  public func subscribe<S: Subscriber>(_ subscriber: S) where S.Input == Output, S.Failure == Failure {
+    receive(subscriber: subscriber)
+  }
+
+  /// Feeds a subject with everything that this delivers, until the returned object is cancelled or let go.
+  public func subscribe<S: Subject>(_ subject: S) -> AnyCancellable where S.Output == Output, S.Failure == Failure {
+    let inlet = Inlet<Output, Failure> { value in
+      subject.send(value)
+      return .none
+    } onCompletion: { completion in
+      subject.send(completion: completion)
+    }
+    inlet.request(.unlimited)
+    receive(subscriber: inlet)
+    return AnyCancellable { inlet.cancel() }
+  }
+}
+#endif

@@ -1,0 +1,57 @@
+#if canImport(Combine)
+public import Combine
+#endif
+import Synchronization
+
+/// One value from asynchronous work, which begins when a subscriber first asks for it, anew for every subscriber, and is
+/// cancelled with the subscription.
+///
+/// ```swift
+/// TaskPublisher { try await session.data(for: request) }.sink { completion in … } receiveValue: { data, response in … }
+/// ```
+public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
+  private let work: @Sendable () async throws(Failure) -> Output
+
+  /// Makes a publisher of the work's result.
+  public init(_ work: @escaping @Sendable () async throws(Failure) -> Output) { self.work = work }
+
+  public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+    let outlet = Outlet<Output, Failure>(to: subscriber)
+    let task = LazyTask { [work] in
+      do throws(Failure) {
+        outlet.send(try await work())
+        outlet.finish(.finished)
+      } catch {
+        outlet.finish(.failure(error))
+      }
+    }
+    outlet.connect(onDemand: { _ in task.start() }, onCancel: { task.cancel() })
+    subscriber.receive(subscription: outlet)
+  }
+}
+
+/// A task that starts at most once, and never after it was cancelled.
+private final class LazyTask: Sendable {
+  private enum State {
+    case ready(@Sendable () async -> Void)
+    case running(Task<Void, Never>)
+    case cancelled
+  }
+
+  private let state: Mutex<State>
+
+  init(_ work: @escaping @Sendable () async -> Void) { state = Mutex(.ready(work)) }
+
+  func start() {
+    state.withLock { state in
+      if case .ready(let work) = state { state = .running(Task { await work() }) }
+    }
+  }
+
+  func cancel() {
+    state.withLock { state in
+      if case .running(let task) = state { task.cancel() }
+      state = .cancelled
+    }
+  }
+}

@@ -1,0 +1,110 @@
+#if !canImport(Combine)
+import Synchronization
+
+/// The values of a publisher, for `for try await`. One value is asked for at a time.
+public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence where P.Output: Sendable {
+  /// A value.
+  public typealias Element = P.Output
+
+  fileprivate let publisher: P
+
+  /// Subscribes.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(publisher) }
+
+  /// Asks for one value after another.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let mailbox: ValueMailbox<P.Output>
+    private let lifetime: AnyCancellable
+
+    fileprivate init(_ publisher: P) {
+      let source = Guarded<Inlet<P.Output, P.Failure>?>(nil)
+      let mailbox = ValueMailbox<P.Output> { wish in
+        let inlet = source.withLock { $0 }
+        switch wish {
+        case .more: inlet?.request(.max(1))
+        case .stop: inlet?.cancel()
+        }
+      }
+      let inlet = Inlet<P.Output, P.Failure> { value in
+        mailbox.put(value)
+        return .none
+      } onCompletion: { completion in
+        if case .failure(let error) = completion { mailbox.end(.failure(error)) } else { mailbox.end(.success(nil)) }
+      }
+      source.withLock { $0 = inlet }
+      publisher.receive(subscriber: inlet)
+      self.mailbox = mailbox
+      lifetime = AnyCancellable {
+        inlet.cancel()
+        source.withLock { $0 = nil }
+      }
+    }
+
+    public mutating func next() async throws -> P.Output? {
+      defer { withExtendedLifetime(lifetime) {} }
+      return try await mailbox.take()
+    }
+  }
+}
+
+extension Publisher where Output: Sendable {
+  /// The values, one after another: `for try await value in publisher.values`.
+  public var values: AsyncThrowingPublisher<Self> { AsyncThrowingPublisher(publisher: self) }
+}
+
+/// Holds values between a publisher and the task that waits for them.
+private final class ValueMailbox<Value: Sendable>: Sendable {
+  private struct State {
+    var values: [Value] = []
+    var ending: Result<Value?, any Error>?
+    var waiter: CheckedContinuation<Value?, any Error>?
+
+    /// What the waiter, if there is one, can be told.
+    mutating func takeReady() -> Result<Value?, any Error>? {
+      if !values.isEmpty { return .success(values.removeFirst()) }
+      defer { if ending != nil { ending = .success(nil) } }  // a failure is told once
+      return ending
+    }
+  }
+
+  private let state = Mutex(State())
+  private let upstream: @Sendable (Wish) -> Void
+
+  enum Wish {
+    case more
+    case stop
+  }
+
+  init(upstream: @escaping @Sendable (Wish) -> Void) { self.upstream = upstream }
+
+  func put(_ value: Value) { change { if $0.ending == nil { $0.values.append(value) } } }
+
+  func end(_ ending: Result<Value?, any Error>) { change { $0.ending = $0.ending ?? ending } }
+
+  private func change(_ change: (inout State) -> Void) {
+    let answer = state.withLock { state -> (CheckedContinuation<Value?, any Error>, Result<Value?, any Error>)? in
+      change(&state)
+      guard let waiter = state.waiter, let ready = state.takeReady() else { return nil }
+      state.waiter = nil
+      return (waiter, ready)
+    }
+    if let (waiter, ready) = answer { waiter.resume(with: ready) }
+  }
+
+  func take() async throws -> Value? {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let ready = state.withLock { state -> Result<Value?, any Error>? in
+          let ready = state.takeReady()
+          if ready == nil { state.waiter = continuation }
+          return ready
+        }
+        if let ready { continuation.resume(with: ready) } else { upstream(.more) }
+      }
+    } onCancel: {
+      upstream(.stop)
+      end(.success(nil))
+    }
+  }
+}
+#endif

@@ -1,0 +1,105 @@
+import Dispatch
+import MartletCombine
+import Synchronization
+import Testing
+
+@Suite("How work begins and ends", .timeLimit(.minutes(1)))
+struct LifetimeTests {
+  @Test func aTaskBeginsWithTheFirstDemandAndAnewForEverySubscriber() async throws {
+    let runs = Atomic(0)
+    let work = TaskPublisher { () -> Int in runs.add(1, ordering: .relaxed).newValue }
+    let idle = work.probe(.none)
+    #expect(runs.load(ordering: .relaxed) == 0)
+
+    for try await number in work.values { #expect(number == 1) }
+    for try await number in work.values { #expect(number == 2) }
+
+    #expect(idle.values == [])
+  }
+
+  @Test func lettingGoOfTheSubscriptionCancelsTheTask() async {
+    let (cancelled, told) = AsyncStream.makeStream(of: Void.self)
+    let (begun, tellBegun) = AsyncStream.makeStream(of: Void.self)
+    let work = TaskPublisher { () async throws -> Int in
+      tellBegun.yield()
+      return try await withTaskCancellationHandler {
+        try await Task.sleep(for: .seconds(3600))
+        return 1
+      } onCancel: {
+        told.yield()
+      }
+    }
+
+    var subscription: AnyCancellable? = work.sink { _ in
+      Issue.record("a cancelled publisher must not complete")
+    } receiveValue: { _ in
+    }
+    for await _ in begun { break }
+    withExtendedLifetime(subscription) {}
+    subscription = nil
+
+    for await _ in cancelled { break }
+  }
+
+  @Test func aFailureOfTheTaskIsThePublishers() async {
+    let work = TaskPublisher { () throws(Oops) -> Int in throw Oops(number: 4) }
+    await #expect(throws: Oops(number: 4)) {
+      for try await _ in work.values {}
+    }
+  }
+
+  @Test func valuesAreThereForAwaitAndEndWithTheTask() async throws {
+    var seen: [Int] = []
+    for try await number in [1, 2, 3].publisher.values { seen.append(number) }
+    #expect(seen == [1, 2, 3])
+
+    let endless = PassthroughSubject<Int, Never>()
+    let publisher = Sent(endless)
+    let waiting = Task { for try await _ in publisher.subject.values {} }
+    waiting.cancel()
+    try await waiting.value
+  }
+
+  private final class Sent: @unchecked Sendable {
+    // SAFETY: a subject may be used from any thread.
+    let subject: PassthroughSubject<Int, Never>
+    init(_ subject: PassthroughSubject<Int, Never>) { self.subject = subject }
+  }
+
+  @Test func aFutureKeepsItsResultForLatecomers() {
+    nonisolated(unsafe) var promise: Future<Int, Oops>.Promise?
+    let future = Future<Int, Oops> { promise = $0 }
+    let early = future.probe()
+    promise?(.success(1))
+    promise?(.success(2))
+
+    #expect(early.values == [1] && early.isFinished)
+    #expect(future.all == [1])
+  }
+
+  @Test func aSilentPublisherIsGivenUpAfterItsTime() {
+    let silent = PassthroughSubject<Int, Oops>()
+    let failing = silent.timeout(.seconds(5), scheduler: ImmediateScheduler.shared) { Oops(number: 3) }.probe()
+    let ending = silent.timeout(.seconds(5), scheduler: ImmediateScheduler.shared).probe()
+
+    #expect(failing.failure == Oops(number: 3))
+    #expect(ending.isFinished)
+  }
+
+  @Test func nothingIsKeptAliveWhenAllIsOver() {
+    final class Witness {}
+    weak var witness: Witness?
+    var kept: Set<AnyCancellable> = []
+    do {
+      let object = Witness()
+      witness = object
+      let subject = CurrentValueSubject<Int, Never>(1)
+      subject.map { [object] number in (object, number) }.flatMap { Just($0.1) }.share().sink { _ in }.store(in: &kept)
+      subject.zip(subject).handleEvents(receiveOutput: { [object] _ in _ = object }).sink { _ in }.store(in: &kept)
+    }
+
+    kept.removeAll()
+
+    #expect(witness == nil)
+  }
+}

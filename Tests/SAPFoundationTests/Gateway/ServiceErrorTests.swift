@@ -1,0 +1,196 @@
+import Foundation
+import MartletSemantics
+import SAPFoundation
+import Testing
+
+/// The kinds of error bodies that are found in public code, with other names, texts and times.
+@Suite("What a service says went wrong")
+struct ServiceErrorTests {
+  struct Case: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let body: String
+    var code = ""
+    let message: String
+    var details: [String] = []
+  }
+
+  static let cases: [Case] = [
+    Case(
+      testDescription: "V2, business exception, full",
+      body: """
+        {"error":{"code":"ZX/100","message":{"lang":"nl","value":"Geen voorraad"},"innererror":{"application":
+        {"component_id":"","service_namespace":"/SAP/","service_id":"ZX_SRV","service_version":"0001"},
+        "transactionid":"A1","timestamp":"20200101000000.0000000","Error_Resolution":{"SAP_Transaction":"Run it",
+        "SAP_Note":"1797736","Batch_SAP_Note":"1869434"},"errordetails":[{"code":"ZX/100","message":"Geen voorraad",
+        "propertyref":"","severity":"error","target":""},{"code":"ZX/101","message":"Bestel later","longtext_url":"x",
+        "propertyref":"Quantity","severity":"info","target":""},{"code":"/IWBEP/CX_MGW_BUSI_EXCEPTION",
+        "message":"Geen voorraad","propertyref":"","severity":"error","target":""}]}}}
+        """, code: "ZX/100", message: "Geen voorraad", details: ["Bestel later"]),
+    Case(
+      testDescription: "V2, resource not found, a short inner error",
+      body: """
+        {"error":{"code":"/IWBEP/CM_MGW_RT/020","message":{"lang":"en","value":"Resource not found for the segment"},
+        "innererror":{"transactionid":"B2","timestamp":"20200101000000","Error_Resolution":{"SAP_Note":"See 1"}}}}
+        """, code: "/IWBEP/CM_MGW_RT/020", message: "Resource not found for the segment"),
+    Case(
+      testDescription: "V2, service unknown, no details",
+      body: """
+        {"error":{"code":"/IWFND/MED/170","message":{"lang":"en","value":"No service found"},"innererror":
+        {"errordetails":[]}}}
+        """, code: "/IWFND/MED/170", message: "No service found"),
+    Case(
+      testDescription: "V2, details with additional targets and without property",
+      body: """
+        {"error":{"code":"A/1","message":{"lang":"en","value":"Wrong"},"innererror":{"errordetails":[{"code":"A/2",
+        "message":"Too long","target":"Name","additionalTargets":["Other"],"transition":true}]}}}
+        """, code: "A/1", message: "Wrong", details: ["Too long"]),
+    Case(
+      testDescription: "V2, details as an object",
+      body: """
+        {"error":{"code":"A/1","message":{"value":"Wrong"},"innererror":{"errordetails":{"errordetail":[
+        {"code":"A/2","message":"Too long"},{"code":"A/2","message":"Too long"}]}}}}
+        """, code: "A/1", message: "Wrong", details: ["Too long"]),
+    Case(
+      testDescription: "V2, no time",
+      body: #"{"error":{"code":"A/1","message":{"lang":"en","value":"Wrong"},"innererror":{"timestamp":null}}}"#,
+      code: "A/1", message: "Wrong"),
+    Case(
+      testDescription: "V4 of SAP",
+      body: """
+        {"error":{"code":"M_/011","message":"No plant","target":"Quantity","@SAP__common.numericSeverity":4,
+        "@SAP__Common.additionalTargets":["ProductID"],"details":[{"code":"M7/505","message":"Check the date",
+        "target":"Date","@SAP__common.Severity":"warning","@SAP__common.numericSeverity":3}],"innererror":{"ErrorDetails":
+        {"@SAP__common.Application":{"ComponentId":"MM","ServiceRepository":"SRVD_A2X","ServiceId":"Z","ServiceVersion":
+        "0001"},"@SAP__common.TransactionId":"C3","@SAP__common.ErrorResolution":{"Analysis":"Look","Note":"2"}}}}}
+        """, code: "M_/011", message: "No plant", details: ["Check the date"]),
+    Case(
+      testDescription: "V4 of OASIS, free inner error",
+      body:
+        #"{"error":{"code":"1","message":"Bad","details":[{"code":"2","message":"Worse"}],"innererror":{"trace":[1,2]}}}"#,
+      code: "1", message: "Bad", details: ["Worse"]),
+    Case(
+      testDescription: "odata.error", body: #"{"odata.error":{"code":"7","message":{"lang":"en","value":"Old"}}}"#,
+      code: "7", message: "Old"),
+    Case(
+      testDescription: "integer code",
+      body: #"{"error":{"code":-2028,"message":{"lang":"en-us","value":"No record"}}}"#,
+      code: "-2028", message: "No record"),
+    Case(
+      testDescription: "an API gateway in front",
+      body: #"{"fault":{"faultstring":"Quota exceeded","detail":{"errorcode":"policies.QuotaViolation"}}}"#,
+      code: "policies.QuotaViolation", message: "Quota exceeded"),
+    Case(testDescription: "error is a text", body: #"{"error":"broken"}"#, message: "broken"),
+    Case(testDescription: "message is nowhere", body: #"{"error":{"code":"X"}}"#, code: "X", message: "404 Not Found"),
+    Case(
+      testDescription: "details are texts",
+      body: #"{"error":{"code":"X","message":"Y","details":["one","two",{"nothing":1}]}}"#, code: "X", message: "Y",
+      details: ["one", "two"]),
+    Case(
+      testDescription: "only details have a text", body: #"{"error":{"details":[{"message":"the text"}]}}"#,
+      message: "the text", details: ["the text"]),
+    Case(
+      testDescription: "XML",
+      body: """
+        <?xml version="1.0" encoding="utf-8"?><error xmlns="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">
+        <code>A/1</code><message xml:lang="en">Not &amp; found</message><innererror><transactionid>D4</transactionid>
+        <errordetails><errordetail><code>A/2</code><message>Look here</message><severity>error</severity></errordetail>
+        </errordetails></innererror></error>
+        """, code: "A/1", message: "Not & found", details: ["Look here"]),
+    Case(
+      testDescription: "XML with the text in a value, and no details",
+      body:
+        "<error><code>A/1</code><message><value>Gone</value></message><innererror><errordetails/></innererror></error>",
+      code: "A/1", message: "Gone"),
+    Case(
+      testDescription: "HTML",
+      body: "<html><head><title>Logon</title></head><body><h1>Please <b>log</b> on</h1></body></html>",
+      message: "Logon: Please log on"),
+    Case(
+      testDescription: "plain text", body: "CSRF token validation failed\r\n", message: "CSRF token validation failed"),
+    Case(testDescription: "nothing", body: "", message: "404 Not Found"),
+    Case(testDescription: "JSON without an error", body: "[1]", message: "[1]"),
+    Case(testDescription: "a byte order mark", body: "\u{FEFF}{\"error\":{\"message\":\"marked\"}}", message: "marked"),
+    Case(testDescription: "broken XML", body: "<error><code>", message: "404 Not Found"),
+  ]
+
+  @Test(arguments: cases)
+  func everyKindOfBodyGivesTheServersText(_ item: Case) throws {
+    let data = Data(item.body.utf8)
+    let error = try #require(ODataServiceError(ResponseHead(status: .notFound), body: data))
+
+    #expect(error.message == item.message)
+    #expect(error.code == item.code)
+    #expect(error.details.map(\.message) == item.details)
+    #expect(error.errorDescription == item.message)
+    #expect(error.data == data)
+  }
+
+  @Test func aServerErrorKeepsItsPayloadToo() throws {
+    let body = Data(#"{"error":{"code":"A","message":{"lang":"de","value":"Kaputt"}}}"#.utf8)
+    let error = try #require(ODataServiceError(ResponseHead(status: .internalServerError), body: body))
+
+    #expect(error.payload?.error.message.value == "Kaputt")
+    #expect(error.language == "de")
+    #expect(error.failureReason == "500 Internal Server Error, A")
+  }
+
+  @Test func theStructureOfTheFullFormIsThere() throws {
+    let payload = try JSONDecoder().decode(ODataErrorPayload.self, from: Data(Self.cases[0].body.utf8))
+
+    #expect(payload.error.inner?.application?.serviceId == "ZX_SRV")
+    #expect(payload.error.inner?.transactionId == "A1")
+    #expect(payload.error.inner?.resolution?.transaction == "Run it")
+    #expect(payload.error.inner?.resolution?.note == "1797736")
+    #expect(payload.error.inner?.details.count == 3)
+    #expect(payload.error.details.first?.propertyRef == "Quantity")
+    #expect(payload.error.details.first?.severity == .info)
+  }
+
+  @Test func annotationsAreReadUnderAnyAlias() throws {
+    let payload = try JSONDecoder().decode(ODataErrorPayload.self, from: Data(Self.cases[6].body.utf8))
+
+    #expect(payload.error.target == "Quantity")
+    #expect(payload.error.inner?.application?.serviceNamespace == "SRVD_A2X")
+    #expect(payload.error.inner?.transactionId == "C3")
+    #expect(payload.error.details.first?.severity == .warning)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"code":"A","message":"Saved","severity":"info","details":[]}"#, nil),
+      (
+        #"{"code":"A","message":"No","severity":"error","details":[{"code":"B","message":"Why","severity":"error"}]}"#,
+        "No"
+      ),
+      (#"[{"code":"A","message":"Hint","numericSeverity":2},{"code":"B","message":"Bad","numericSeverity":4}]"#, "Bad"),
+      ("not json", nil),
+    ] as [(String, String?)])
+  func aMessageFieldOnASuccessIsAnErrorOnlyIfItSaysSo(_ field: String, _ expected: String?) {
+    let name: FieldName = field.hasPrefix("[") ? "sap-messages" : "sap-message"
+    let error = ODataServiceError(ResponseHead(status: .ok, fields: [name: field]), body: Data("fine".utf8))
+
+    #expect(error?.message == expected)
+  }
+
+  @Test func aSuccessOrARedirectIsNoError() {
+    #expect(ODataServiceError(ResponseHead(status: .ok), body: Data(#"{"error":{"message":"x"}}"#.utf8)) == nil)
+    #expect(ODataServiceError(ResponseHead(status: .found), body: Data()) == nil)
+  }
+
+  @Test func whatHoldsNoErrorDoesNotDecode() {
+    for body in ["{}", "[]", "3", #"{"error":null}"#, #"{"error":[1]}"#] {
+      #expect(throws: DecodingError.self) {
+        try JSONDecoder().decode(ODataErrorPayload.self, from: Data(body.utf8))
+      }
+    }
+  }
+
+  @Test func aLongPageOrADeepDocumentDoesNoHarm() throws {
+    let deep = String(repeating: "<a>", count: 10_000) + String(repeating: "</a>", count: 10_000)
+    #expect(ODataServiceError(ResponseHead(status: .badRequest), body: Data(deep.utf8))?.message == "400 Bad Request")
+
+    let long = String(repeating: "long ", count: 10_000)
+    let error = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: Data(long.utf8)))
+    #expect(error.message.count < 600)
+  }
+}

@@ -101,7 +101,7 @@ public final class CSRFInterceptor: Interceptor {
     exchange[progress].hasResent = true
     let token = try await tokens.replacement(for: state.token, of: source, in: exchange)
     guard token != nil else { return .accept }
-    guard attempt.request.body.isReplayable else {
+    guard attempt.request.body.canBeSent else {
       exchange.emit(
         .note("not sent again with a new CSRF token: the body cannot be sent twice; use RequestBody.stream"))
       return .accept

@@ -103,7 +103,10 @@ struct Download {
 
   private func decision(on response: HTTPResponse, after point: ResumePoint?) -> ResumeRule.Decision {
     if request.fields.contains(.range), response.status == .partialContent { return .whole }
-    return ResumeRule.decide(response.wire ?? response.head, after: point)
+    var head = response.head
+    // a coding that was undone on the way is not in the head any more, and would be a reason to doubt
+    if let wire = response.wire, wire.status == head.status { head.fields = wire.fields }
+    return ResumeRule.decide(head, after: point)
   }
 
   private mutating func begin(_ response: HTTPResponse) throws(HTTPError) {

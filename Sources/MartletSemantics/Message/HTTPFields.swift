@@ -148,9 +148,12 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPFields: CustomStringConvertible {
+extension HTTPFields: CustomStringConvertible, CustomReflectable {
   /// The lines as they would be written, for people who read logs: without what ``Redaction/standard`` hides.
   public var description: String {
     Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
   }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["lines": description]) }
 }

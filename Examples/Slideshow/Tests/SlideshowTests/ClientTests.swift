@@ -80,7 +80,7 @@ struct ClientTests {
     let first = try await client.picture(for: Self.slide)
     let second = try await client.picture(for: Self.slide)
 
-    #expect(first.source == .network)
+    #expect(first.source == .session(.network))
     #expect(second.source == .memory)
     #expect(second.picture.data == photo)
     #expect(server.requests.map(\.target) == ["/a.jpg"])

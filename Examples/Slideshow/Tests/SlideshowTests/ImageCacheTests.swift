@@ -120,7 +120,7 @@ struct ImageCacheTests {
     task.cancel()
 
     await #expect(throws: PictureError.cancelled) { try await task.value }
-    let (_, source) = try await cache.picture(for: urls[0]) { [picture] in .success(picture) }
-    #expect(source == .network)
+    let (_, isKept) = try await cache.picture(for: urls[0]) { [picture] in .success(picture) }
+    #expect(!isKept)
   }
 }

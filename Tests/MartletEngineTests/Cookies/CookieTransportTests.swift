@@ -183,4 +183,22 @@ struct CookieTransportTests {
     #expect(response.status == .ok)
     #expect(log.lines.filter { $0.hasPrefix("note: the cookie store failed") }.count == 2)
   }
+
+  @Test
+  func damagedStoreFailsNoRequest() async throws {
+    let store = MemoryCookieStore()
+    try await store.update("example.com") {
+      $0 = [Cookie(name: "a", value: "b\r\nX: y", domain: "www.example.com")]
+    }
+    var configuration = SessionConfiguration()
+    configuration.cookies = CookieJar(store: store)
+    let log = EventLog()
+    configuration.listeners = [log]
+    let transport = Self.recording()
+
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: .init(.get, Self.home))
+
+    #expect(transport.records.map(\.request.fields[.cookie]) == [nil])
+    #expect(log.lines.contains { $0.hasPrefix("note: the cookie store holds") })
+  }
 }

@@ -69,6 +69,17 @@ struct CookieJarTests {
     #expect(try await jar.cookieHeader(for: url("http://example.com/")) == "c=2")
   }
 
+  @Test(arguments: [
+    ("https://a.example.com/x", "https://b.example.com:8443/", true),
+    ("http://example.com/", "http://example.com/", true),
+    ("https://example.com/", "http://example.com/", false), ("https://example.com/", "https://example.org/", false),
+    ("https://a.github.io/", "https://b.github.io/", false), ("https://a.github.io/", "https://x.a.github.io/", true),
+    ("http://127.0.0.1/", "http://127.0.0.1:81/", true), ("data:,x", "data:,x", false),
+  ])
+  func sameSiteIsSchemeAndRegistrableDomain(_ one: String, _ two: String, isSame: Bool) {
+    #expect(CookieJar().isSameSite(url(one), as: url(two)) == isSame)
+  }
+
   @Test
   func sessionCookiesAndDomainsAreRemoved() async throws {
     let jar = CookieJar()

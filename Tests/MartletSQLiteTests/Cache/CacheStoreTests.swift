@@ -13,9 +13,10 @@ struct CacheStoreTests {
   }
 
   static let all = [
+    Making(testDescription: "memory") { _ in MemoryCacheStore(capacity: 1_000_000, entryLimit: 500_000) },
     Making(testDescription: "SQLite") {
       try SQLiteCacheStore(at: $0.file("cache.sqlite"), capacity: 1_000_000, entryLimit: 500_000)
-    }
+    },
   ]
 
   /// Bodies that lie in a piece, at the border, and in chunks.

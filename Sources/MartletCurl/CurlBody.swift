@@ -107,6 +107,7 @@ final class CurlBody: BodySource {
     guard let body, case .queue(let queue) = transfer.upload else { return nil }
     return Task {
       do {
+        guard await queue.demand() else { return body.source.cancel() }
         while let chunk = try await body.source.next() {
           guard await queue.push(chunk, unpause: { mailbox.submit(.unpause(transfer)) }) else {
             return body.source.cancel()

@@ -39,6 +39,15 @@ public struct CurlTransport: Transport {
     let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
     let source = CurlBody(transfer, on: thread, of: body, in: exchange)
     let head = try await source.head()
+    if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
+      request.body.canBeSent
+    {
+      // the expectation was ours, so that it is ours to drop it; libcurl does it only where the connection stays open
+      source.cancel()
+      var request = request
+      request.options.continueTimeout = nil
+      return try await send(request, in: exchange)
+    }
     return HTTPResponse(to: request, wire: head, from: source, isUnpacked: setup.decompresses)
   }
 
@@ -48,22 +57,23 @@ public struct CurlTransport: Transport {
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
-      provisional: Self.provisional(request, configuration), bodyBytes: request.options.bodyLimit,
+      provisional: Self.provisional(setup, configuration), bodyBytes: request.options.bodyLimit,
       isObserved: isObserved, mayRepeat: request.replacesStaleConnection, unpacks: setup.decompresses)
+    let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
     let transfer = Transfer(
       handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
-      upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(UploadQueue()),
+      upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(queue),
       limits: limits, headerLines: try setup.apply(), chunks: chunks)
     transfer.connectCallbacks()
     return transfer
   }
 
   /// libcurl answers a proxy's challenge, that of a host with which it negotiates, and a server that will not let it wait for a 100.
-  private static func provisional(_ request: HTTPRequest, _ configuration: CurlConfiguration) -> Set<Int> {
+  private static func provisional(_ setup: RequestSetup, _ configuration: CurlConfiguration) -> Set<Int> {
     var statuses: Set<Int> = []
     if configuration.proxy.credentials != nil { statuses.insert(407) }
-    if configuration.negotiates(for: request) { statuses.insert(401) }
-    if request.fields.contains(.expect) { statuses.insert(417) }
+    if configuration.negotiates(for: setup.request) { statuses.insert(401) }
+    if setup.expectsContinue { statuses.insert(417) }
     return statuses
   }
 }

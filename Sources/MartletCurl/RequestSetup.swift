@@ -29,6 +29,17 @@ struct RequestSetup {
     configuration.decompresses && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
   }
 
+  /// Whether the body waits for the server's consent: where the caller says so, or allows it and it is worth the time.
+  var expectsContinue: Bool {
+    guard body != nil else { return false }
+    if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
+    guard request.options.continueTimeout != nil else { return false }
+    return isLarge || !request.body.isReplayable
+  }
+
+  /// Whether libcurl finds that a body is worth a 100: it is larger than 1 MiB, or nobody knows.
+  private var isLarge: Bool { body?.length.map { $0 > 1 << 20 } ?? true }
+
   private func setTarget() {
     handle.set(CURLOPT_URL, request.url.sendableText)
     handle.set(CURLOPT_PATH_AS_IS, 1)
@@ -43,6 +54,9 @@ struct RequestSetup {
       handle.set(CURLOPT_UPLOAD, 1)
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: body.map { $0.length ?? -1 } ?? 0)
       handle.prefer(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+      if let timeout = request.options.continueTimeout {
+        handle.set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, timeout.milliseconds))
+      }
     }
     if method != .get || hasBody { handle.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
   }
@@ -133,8 +147,14 @@ struct RequestSetup {
         lines = curl_slist_append(lines, line)
       }
     }
-    // libcurl would wait a second for a 100 before every large body
-    if body != nil, !request.fields.contains(.expect) { lines = curl_slist_append(lines, "Expect:") }
+    // libcurl expects a 100 before every large body by itself, asked or not, and goes again without after a 417
+    if body != nil, !request.fields.contains(.expect) {
+      if !expectsContinue {
+        lines = curl_slist_append(lines, "Expect:")
+      } else if !isLarge {
+        lines = curl_slist_append(lines, "Expect: 100-continue")
+      }
+    }
     if request.fields.contains(.range), !request.fields.contains(.acceptEncoding) {
       lines = curl_slist_append(lines, "Accept-Encoding: identity")
     }

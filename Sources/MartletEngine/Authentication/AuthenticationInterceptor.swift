@@ -62,7 +62,7 @@ public struct AuthenticationInterceptor: Interceptor {
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in Self.order(round.candidates, first: round.authorizer) {
       guard try await sources[index].authenticate(after: rejection, in: exchange) else { continue }
-      guard attempt.request.body.isReplayable else { return .accept }
+      guard attempt.request.body.canBeSent else { return .accept }
       exchange[self.round].answering = index
       return .resend(attempt.request, reason: "\(rejection.origin) wants other credentials (401)")
     }

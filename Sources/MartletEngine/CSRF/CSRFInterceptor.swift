@@ -76,14 +76,15 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
-    guard !stepAside.isActive, case .success(let response) = outcome, let head = response.wire else { return .accept }
+    guard !stepAside.isActive, case .success(let response) = outcome else { return .accept }
     let state = exchange[progress]
-    if let source = state.source, CSRFRule.refuses(head, options) {
+    if let source = state.source, CSRFRule.refuses(response.head, options) {
       return try await renew(source, after: state, attempt, in: exchange)
     }
-    if let token = CSRFRule.token(in: head, field: options.field) {
+    // a token in a stored response is an old one
+    if let head = response.wire, let token = CSRFRule.token(in: head, field: options.field) {
       try await learn(token, from: response, of: attempt, state, in: exchange)
-    } else if let source = state.source, state.token == nil, head.status.isSuccessful {
+    } else if let source = state.source, state.token == nil, response.status.isSuccessful {
       tokens.remember(unprotected: source)
     }
     return .accept
@@ -100,7 +101,7 @@ public final class CSRFInterceptor: Interceptor {
     exchange[progress].hasResent = true
     let token = try await tokens.replacement(for: state.token, of: source, in: exchange)
     guard token != nil else { return .accept }
-    guard attempt.request.body.isReplayable else {
+    guard attempt.request.body.canBeSent else {
       exchange.emit(
         .note("not sent again with a new CSRF token: the body cannot be sent twice; use RequestBody.stream"))
       return .accept

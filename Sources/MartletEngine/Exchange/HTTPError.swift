@@ -28,6 +28,8 @@ public struct HTTPError: Error, Sendable {
   public var response: ResponseHead?
   /// The beginning of the response's body, at most 64 KiB, where the error is about what it holds. Descriptions leave it out.
   public var body: Data?
+  /// How a ``HTTPSession/resumableDownload(for:to:resuming:)`` goes on; nil where there is nothing to go on with.
+  public var resumption: DownloadResumption?
   /// The attempts before the one that failed.
   public var attempts: [AttemptRecord] = []
   /// What lay beneath: the error of an interceptor, a stream, a decoder.

@@ -39,6 +39,19 @@ public struct RequestOptions: Sendable {
   /// What is known of the request, as far as cookies depend on it; see ``CookieContext``. By default the request is
   /// same-site. The method is that of the request, whatever this says.
   @Setting public var cookieContext = CookieContext()
+  /// How long the body waits for the server's consent (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent all the
+  /// same. It does so if it has more than 1 MiB, an unknown length, or is there only once. An answer that comes instead, a 401 or
+  /// a 413 say, leaves the body unsent, and a single-use one untouched for the next attempt.
+  ///
+  /// nil, the default, sends at once: few servers refuse, and waiting costs the time to the server and back. Worth it where a
+  /// challenge is to be expected, or uploads are refused by size. A request with a field `Expect` of its own waits as long as
+  /// is said here, a second by default. Only for transports that can wait: the URLSession transport cannot.
+  @Setting public var continueTimeout: Duration? = nil
+  /// How often one call of a download verb goes on after its connection was lost; 0 by default. It waits before it tries again
+  /// only where nothing came since the last time: a second, and twice as long each time, up to 30.
+  ///
+  /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for what can be gone on with.
+  @Setting public var downloadResumptions: Int = 0
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// Watchers of this request, told after those of the session.
@@ -46,6 +59,13 @@ public struct RequestOptions: Sendable {
 
   /// Makes options of which none is set.
   public init() {}
+
+  /// For an exchange that is meant to last: what would end it holds only if it is set here, and not on the session.
+  mutating func letLast() {
+    var lasting = RequestOptions()
+    (lasting.idleTimeout, lasting.deadline, lasting.bodyLimit) = (nil, nil, nil)
+    self = inheriting(from: lasting)
+  }
 
   /// Fills what is not set here with what is set there.
   func inheriting(from defaults: RequestOptions) -> RequestOptions {
@@ -63,6 +83,8 @@ public struct RequestOptions: Sendable {
     options._headerLimit.inherit(defaults._headerLimit)
     options._handlesCookies.inherit(defaults._handlesCookies)
     options._cookieContext.inherit(defaults._cookieContext)
+    options._continueTimeout.inherit(defaults._continueTimeout)
+    options._downloadResumptions.inherit(defaults._downloadResumptions)
     options.listeners = defaults.listeners + listeners
     return options
   }

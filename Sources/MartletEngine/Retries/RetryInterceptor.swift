@@ -49,7 +49,7 @@ struct RetryInterceptor: Interceptor {
     let request = attempt.request
     let counts = exchange[sent]
     return RetryRule.Request(
-      attempt.sent.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.isReplayable,
+      attempt.sent.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
       sent: (counts.retries, counts.replacements), remaining: exchange.remainingTime)
   }
 

@@ -60,6 +60,7 @@ final class Nginx: Sendable {
           location /certificate { return 200 "$ssl_client_s_dn"; }
           location /private/ { auth_basic "private"; auth_basic_user_file \(root)/users; alias \(root)/; }
           location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
+          location /small { client_max_body_size 1k; return 200 "$request_length"; }
           location /sink { client_max_body_size 100m; return 200 "$request_length"; }
         }
         """

@@ -73,6 +73,7 @@ final class CurlBody: BodySource {
     switch signal {
     case .sent(let count):
       exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
+    case .note(let note): exchange.emit(.note(note))
     case .end(let ending):
       over(trailers: HeadParser.fields(ending.trailers[...]))
       if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }

@@ -9,6 +9,10 @@ import MartletSemantics
 /// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
 /// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
 ///
+/// Where a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
+/// ``RetryPolicy/replacesStaleConnections`` is set; ``Event/note(_:)`` tells. A request that may not be fails, and the error's
+/// ``HTTPError/delivery`` says why.
+///
 /// ```swift
 /// var configuration = CurlConfiguration()
 /// configuration.tls.clientCertificate = .pkcs12(file: certificate, password: password)
@@ -54,7 +58,7 @@ public struct CurlTransport: Transport {
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
       provisional: Self.provisional(setup, configuration), bodyBytes: request.options.bodyLimit,
-      isObserved: isObserved, unpacks: setup.decompresses)
+      isObserved: isObserved, mayRepeat: request.replacesStaleConnection, unpacks: setup.decompresses)
     let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
     let transfer = Transfer(
       handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
@@ -64,10 +68,11 @@ public struct CurlTransport: Transport {
     return transfer
   }
 
-  /// libcurl answers a proxy's challenge, and a server that will not let it wait for a 100.
+  /// libcurl answers a proxy's challenge, that of a host with which it negotiates, and a server that will not let it wait for a 100.
   private static func provisional(_ setup: RequestSetup, _ configuration: CurlConfiguration) -> Set<Int> {
     var statuses: Set<Int> = []
     if configuration.proxy.credentials != nil { statuses.insert(407) }
+    if configuration.negotiates(for: setup.request) { statuses.insert(401) }
     if setup.expectsContinue { statuses.insert(417) }
     return statuses
   }
@@ -81,6 +86,8 @@ extension Transfer {
     handle.set(CURLOPT_HEADERDATA, pointer: user)
     handle.set(CURLOPT_WRITEFUNCTION, Callbacks.write)
     handle.set(CURLOPT_WRITEDATA, pointer: user)
+    handle.setRequest(Callbacks.request)
+    handle.set(CURLOPT_PREREQDATA, pointer: user)
     if let headerLines { handle.set(CURLOPT_HTTPHEADER, pointer: headerLines) }
     if case .none = upload { return }
     handle.set(CURLOPT_READFUNCTION, Callbacks.read)

@@ -16,7 +16,8 @@ struct RequestSetup {
     setTarget()
     setMethod()
     setConnection()
-    setProxy()
+    try setProxy()
+    try setNegotiation()
     setTLS()
     if decompresses { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
     if let refused = handle.refusedOption { throw refusal(refused.option, refused.code) }
@@ -79,7 +80,7 @@ struct RequestSetup {
     }
   }
 
-  private func setProxy() {
+  private func setProxy() throws(HTTPError) {
     let proxy = configuration.proxy
     switch proxy.route {
     case .environment: break
@@ -90,9 +91,26 @@ struct RequestSetup {
     }
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     guard let credentials = proxy.credentials else { return }
-    handle.set(CURLOPT_PROXYAUTH, martlet_auth_basic_or_digest)
+    if credentials.schemes.contains(.negotiate) { try requireNegotiation() }
+    handle.set(CURLOPT_PROXYAUTH, credentials.schemes.reduce(0) { $0 | $1.bit })
     handle.set(CURLOPT_PROXYUSERNAME, credentials.user)
     handle.set(CURLOPT_PROXYPASSWORD, credentials.password)
+  }
+
+  /// The engine answers the challenges of origins, this one excepted, because it belongs to the connection.
+  private func setNegotiation() throws(HTTPError) {
+    guard configuration.negotiates(for: request) else { return }
+    try requireNegotiation()
+    handle.set(CURLOPT_HTTPAUTH, martlet_auth_negotiate)
+    handle.set(CURLOPT_USERNAME, "")
+    handle.set(CURLOPT_PASSWORD, "")
+  }
+
+  private func requireNegotiation() throws(HTTPError) {
+    guard martlet_can_negotiate() == 0 else { return }
+    throw HTTPError(
+      .authenticationFailed, "this libcurl was built without GSS-API, so it cannot negotiate: install one that was",
+      phase: .preparing)
   }
 
   private func setTLS() {
@@ -107,18 +125,27 @@ struct RequestSetup {
       handle.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.map { "sha256//" + $0 }.joined(separator: ";"))
     }
     guard let certificate = tls.clientCertificate else { return }
-    handle.set(CURLOPT_SSLCERTTYPE, "P12")
-    handle.set(CURLOPT_KEYPASSWD, certificate.password)
+    handle.set(CURLOPT_KEYPASSWD, certificate.password ?? "")  // without one, OpenSSL would ask at the terminal
+    handle.set(CURLOPT_SSLCERTTYPE, certificate.type)
     switch certificate.source {
     case .file(let url): handle.set(CURLOPT_SSLCERT, url.path)
     case .data(let data): handle.set(CURLOPT_SSLCERT_BLOB, blob: data)
+    case .pem(let certificate, let key):
+      handle.set(CURLOPT_SSLCERT, certificate.path)
+      handle.set(CURLOPT_SSLKEYTYPE, "PEM")
+      handle.set(CURLOPT_SSLKEY, key.path)
     }
   }
 
   private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
     var lines: UnsafeMutablePointer<curl_slist>?
     for (name, value) in request.fields where !Self.framing.contains(name) {
-      lines = curl_slist_append(lines, value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")
+      let line = value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)"
+      if name == .cookie, FieldOctets.hasOctets(line) {
+        lines = curl_slist_append(lines, FieldOctets.bytes(line).map { CChar(bitPattern: $0) } + [0])
+      } else {
+        lines = curl_slist_append(lines, line)
+      }
     }
     // libcurl expects a 100 before every large body by itself, asked or not, and goes again without after a 417
     if body != nil, !request.fields.contains(.expect) {
@@ -142,6 +169,16 @@ struct RequestSetup {
     let kind: HTTPError.Kind = option == CURLOPT_SSLCERT_BLOB ? .badClientCertificate : .invalidRequest
     return HTTPError(
       kind, "libcurl refuses option \(option.rawValue) for '\(request.url.redacted)': \(reason)", phase: .preparing)
+  }
+}
+
+extension Proxy.Scheme {
+  fileprivate var bit: Int {
+    switch self {
+    case .basic: martlet_auth_basic
+    case .digest: martlet_auth_digest
+    case .negotiate: martlet_auth_negotiate
+    }
   }
 }
 

@@ -75,4 +75,18 @@ struct CookieTests {
       .data(for: HTTPRequest(.get, server.url("/")))
     #expect(try await configuration.cookies?.allCookies().map(\.name) == ["b"])
   }
+
+  @Test func bytesThatAreNoUTF8ComeBackAsTheyCame() async throws {
+    let server = try LoopbackServer { request in
+      guard request.path == "/set" else { return .text("") }
+      return .raw(
+        Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=".utf8) + [0xE9]
+          + Data("\r\nSet-Cookie: b=é\r\n\r\n".utf8))
+    }
+    let session = HTTPSession(transport: CurlTransport(), configuration: configuration)
+    _ = try await session.data(for: HTTPRequest(.get, server.url("/set")))
+    _ = try await session.data(for: HTTPRequest(.get, server.url("/")))
+    // the server reads UTF-8, which one byte of Latin-1 is not
+    #expect(server.requests.last?.fields[values: .cookie] == ["a=\u{FFFD}; b=é"])
+  }
 }

@@ -12,6 +12,8 @@ struct PasswordProgress: Sendable {
 
   struct Used: Sendable {
     let answer: PasswordMemory.Answer
+    /// The value of the field.
+    let authorization: String
     let origin: Origin
     /// Whether it answered a challenge of this exchange, and not of an earlier one.
     let isFresh: Bool
@@ -38,8 +40,8 @@ struct PasswordProgress: Sendable {
   ///
   /// A stale nonce says nothing against the password (RFC 7616 §3.3); neither does another nonce or scheme, if what was sent
   /// answered a challenge from before: not every server says `stale`. Three renewals in one exchange are enough, though.
-  mutating func refusal(by challenge: PasswordChallenge, of origin: Origin) -> Refusal {
-    guard let used, used.origin == origin else { return .none }
+  mutating func refusal(by challenge: PasswordChallenge, in rejection: Rejection) -> Refusal {
+    guard let used, used.authorization == rejection.request.fields[.authorization] else { return .none }
     if renewals < 3, Self.isRenewal(used, challenge) {
       renewals += 1
       return .renew(used.answer.credential)

@@ -98,7 +98,8 @@ public final class PasswordSource: CredentialSource {
     }
     var request = request
     request.fields[.authorization] = value
-    progress.used = PasswordProgress.Used(answer: answer, origin: origin, isFresh: space != nil)
+    progress.used = PasswordProgress.Used(
+      answer: answer, authorization: value, origin: origin, isFresh: space != nil)
     return request
   }
 
@@ -110,7 +111,7 @@ public final class PasswordSource: CredentialSource {
     }
     guard !stepAside.isActive, let challenge else { return false }
     let space = ProtectionSpace(origin: rejection.origin, realm: challenge.realm)
-    let refused = progress.refusal(by: challenge, of: rejection.origin)
+    let refused = progress.refusal(by: challenge, in: rejection)
     if case .renew(let credential) = refused {
       return adopt(challenge, credential, rejection, &progress)
     }

@@ -5,34 +5,35 @@ import Synchronization
 ///
 /// Nobody's cancellation ends a renewal, not even that of everybody who waits: a server that gave out a new token has taken
 /// the old one back, and to drop the answer would be to lose both. What it brings is there for the next who comes.
-final class Renewal<Value: Sendable>: Sendable {
-  typealias Version = RenewedValue<Value>
+package final class Renewal<Value: Sendable>: Sendable {
+  package typealias Version = RenewedValue<Value>
   typealias State = RenewalState<Value, AnswerGate<Version?>>
-  typealias Work = @Sendable (Value?) async throws -> Value?
+  package typealias Work = @Sendable (Value?) async throws -> Value?
 
   private let state: Mutex<State>
   private let stepAside: StepAside
 
   /// - Parameter stepAside: set while the value is renewed.
-  init(_ value: Value?, _ stepAside: StepAside) {
+  package init(_ value: Value?, _ stepAside: StepAside) {
     state = Mutex(State(value))
     self.stepAside = stepAside
   }
 
   /// The value if it fulfils the condition, else a new one; nil where there is none to be had.
-  func value(where isUsable: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version? {
+  package func value(where isUsable: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version? {
     let gate = AnswerGate<Version?>()
     return try await obey(state.withLock { $0.need(where: isUsable, gate) }, gate, renew)
   }
 
   /// Another value than one that was refused; nil where there is none to be had.
-  func value(insteadOf wasRefused: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version? {
+  package func value(insteadOf wasRefused: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version?
+  {
     let gate = AnswerGate<Version?>()
     return try await obey(state.withLock { $0.replace(where: wasRefused, gate) }, gate, renew)
   }
 
   /// Takes a value from outside.
-  func use(_ value: Value?) {
+  package func use(_ value: Value?) {
     let (waiters, version) = state.withLock { $0.use(value) }
     for waiter in waiters { waiter.answer(.success(version)) }
   }

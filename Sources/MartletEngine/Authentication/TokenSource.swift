@@ -41,8 +41,8 @@ public final class TokenSource: CredentialSource {
   }
 
   private struct Progress: Sendable {
-    /// The number of the token that the last attempt carried.
-    var used: Int?
+    /// What the last attempt carried, and the number of its token.
+    var used: (authorization: String, number: Int)?
     var hasRenewed = false
   }
 
@@ -82,10 +82,10 @@ public final class TokenSource: CredentialSource {
     let isRenewable = refresh != nil
     let version = try await renewal.value(
       where: { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }, renew: work)
-    exchange[progress].used = version?.number
-    guard let version else { return request }
+    exchange[progress].used = version.map { ($0.value.token.authorization, $0.number) }
+    guard let authorization = version?.value.token.authorization else { return request }
     var request = request
-    request.fields[.authorization] = version.value.token.authorization
+    request.fields[.authorization] = authorization
     return request
   }
 
@@ -95,7 +95,8 @@ public final class TokenSource: CredentialSource {
       return false
     }
     exchange[self.progress].hasRenewed = true
-    let used = progress.used
+    let isOurs = progress.used?.authorization == rejection.request.fields[.authorization]
+    let used = isOurs ? progress.used?.number : nil
     let version = try await renewal.value(insteadOf: { $0.number == used }, renew: work)
     return version != nil
   }

@@ -13,9 +13,9 @@ struct CookieTransport: Transport {
     var context = request.options.cookieContext
     context.method = request.method
     let response = try await base.send(await addingCookies(to: request, context, exchange), in: exchange)
-    guard let lines = response.wire?.fields[values: .setCookie], !lines.isEmpty else { return response }
+    guard let fields = response.wire?.fields, fields.contains(.setCookie) else { return response }
     do {
-      for refusal in try await jar.store(setCookie: lines, for: request.url, in: context) {
+      for refusal in try await jar.store(from: fields, for: request.url, in: context) {
         exchange.emit(.cookieRefused(refusal))
       }
     } catch {

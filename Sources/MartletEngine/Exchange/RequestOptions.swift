@@ -33,6 +33,12 @@ public struct RequestOptions: Sendable {
   @Setting public var collectLimit: Int = 1 << 30
   /// The most bytes of a response's heads and trailers together, 256 KiB by default.
   @Setting public var headerLimit: Int = 256 << 10
+  /// Whether the session's cookies go with the request, and those of its responses are taken. True by default. A request
+  /// that has a `Cookie` field of its own gets no other, but responses may still set cookies.
+  @Setting public var handlesCookies = true
+  /// What is known of the request, as far as cookies depend on it; see ``CookieContext``. By default the request is
+  /// same-site. The method is that of the request, whatever this says.
+  @Setting public var cookieContext = CookieContext()
   /// How long the body waits for the server's consent (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent all the
   /// same. It does so if it has more than 1 MiB, an unknown length, or is there only once. An answer that comes instead, a 401 or
   /// a 413 say, leaves the body unsent, and a single-use one untouched for the next attempt.
@@ -46,12 +52,6 @@ public struct RequestOptions: Sendable {
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for what can be gone on with.
   @Setting public var downloadResumptions: Int = 0
-  /// Whether the session's cookies go with the request, and those of its responses are taken. True by default. A request
-  /// that has a `Cookie` field of its own gets no other, but responses may still set cookies.
-  @Setting public var handlesCookies = true
-  /// What is known of the request, as far as cookies depend on it; see ``CookieContext``. By default the request is
-  /// same-site. The method is that of the request, whatever this says.
-  @Setting public var cookieContext = CookieContext()
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// Watchers of this request, told after those of the session.
@@ -81,10 +81,10 @@ public struct RequestOptions: Sendable {
     options._bodyLimit.inherit(defaults._bodyLimit)
     options._collectLimit.inherit(defaults._collectLimit)
     options._headerLimit.inherit(defaults._headerLimit)
-    options._continueTimeout.inherit(defaults._continueTimeout)
-    options._downloadResumptions.inherit(defaults._downloadResumptions)
     options._handlesCookies.inherit(defaults._handlesCookies)
     options._cookieContext.inherit(defaults._cookieContext)
+    options._continueTimeout.inherit(defaults._continueTimeout)
+    options._downloadResumptions.inherit(defaults._downloadResumptions)
     options.listeners = defaults.listeners + listeners
     return options
   }

@@ -57,6 +57,13 @@ public struct RetryPolicy: Sendable {
   }()
 }
 
+extension HTTPRequest {
+  /// Whether a transport may send it again by itself, if its connection was stale.
+  package var replacesStaleConnection: Bool {
+    options.retryPolicy.replacesStaleConnections && RetryRule.mayRepeat(head, isIdempotent: options.isIdempotent)
+  }
+}
+
 extension RetryPolicy {
   var rule: RetryRule {
     RetryRule(

@@ -7,7 +7,7 @@ extension Cookie {
     guard ![name, value, path].contains(where: { $0.utf8.contains(where: SetCookie.isForbidden) }) else {
       throw CookieRefusal(.controlCharacter, name: name)
     }
-    guard name.utf8.count + value.utf8.count <= SetCookie.pairLimit else {
+    guard FieldOctets.count(name) + FieldOctets.count(value) <= SetCookie.pairLimit else {
       throw CookieRefusal(.tooLarge, name: String(name.prefix(64)))
     }
     guard isSendable else { throw CookieRefusal(.unsendable, name: name) }

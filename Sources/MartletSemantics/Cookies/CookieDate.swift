@@ -1,7 +1,12 @@
 /// The date of an `Expires` attribute (RFC 6265bis §5.1.1): read from whatever order and punctuation servers write it in.
-package enum CookieDate {
-  /// The date that the text means; nil if it lacks day, month, year or time, or names a moment that does not exist.
-  package static func parse(_ text: some StringProtocol) -> Date? {
+///
+/// ```swift
+/// CookieDate.parse("Wed, 21-Oct-15 07:28:00 GMT")   // 1445412480 seconds after 1970
+/// ```
+public enum CookieDate {
+  /// The date that the text means, in UTC whatever zone it names; nil if it lacks day, month, year or time, or names a
+  /// moment that does not exist or lies before 1601. A year of two digits lies between 1970 and 2069.
+  public static func parse(_ text: some StringProtocol) -> Date? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
     var month: Int?

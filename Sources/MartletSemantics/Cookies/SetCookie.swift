@@ -34,13 +34,13 @@ package struct SetCookie: Sendable, Hashable {
       throw CookieRefusal(.controlCharacter, name: String(name.prefix(64)))
     }
     guard !name.isEmpty || !value.isEmpty else { throw CookieRefusal(.empty) }
-    guard name.utf8.count + value.utf8.count <= Self.pairLimit else {
+    guard FieldOctets.count(name) + FieldOctets.count(value) <= Self.pairLimit else {
       throw CookieRefusal(.tooLarge, name: String(name.prefix(64)))
     }
     var lifetime = Lifetime()
     for piece in pieces {
       let attribute = Self.pair(Substring(piece), withoutEquals: .name)
-      guard attribute.value.utf8.count <= Self.attributeLimit else { continue }
+      guard FieldOctets.count(attribute.value) <= Self.attributeLimit else { continue }
       take(attribute, &lifetime, now)
     }
     // Max-Age wins over Expires, wherever it stands.

@@ -24,10 +24,9 @@ package struct RetryRule: Sendable {
 
   /// What has to be known of the request.
   package struct Request: Sendable {
-    package var method: HTTPMethod
+    package var head: RequestHead
     /// What the caller says; nil leaves it to the method.
     package var isIdempotent: Bool?
-    package var fields: HTTPFields
     package var isReplayable: Bool
     /// How often it was sent again before, with and without counting.
     package var retries: Int
@@ -39,8 +38,7 @@ package struct RetryRule: Sendable {
       _ head: RequestHead, isIdempotent: Bool?, isReplayable: Bool, sent: (retries: Int, replacements: Int),
       remaining: Duration?
     ) {
-      method = head.method
-      fields = head.fields
+      self.head = head
       self.isIdempotent = isIdempotent
       self.isReplayable = isReplayable
       retries = sent.retries
@@ -99,16 +97,18 @@ package struct RetryRule: Sendable {
 
   private static func obstacle(to cause: Cause, _ request: Request) -> String? {
     guard request.isReplayable else { return "the body cannot be sent twice; use RequestBody.stream" }
-    guard !cause.isUnprocessed, !mayRepeat(request) else { return nil }
+    guard !cause.isUnprocessed, !mayRepeat(request.head, isIdempotent: request.isIdempotent) else { return nil }
     return request.isIdempotent == false
       ? "the request is marked as not idempotent"
-      : "\(request.method) is not idempotent, and nothing says that the server has not acted on it"
+      : "\(request.head.method) is not idempotent, and nothing says that the server has not acted on it"
   }
 
   /// RFC 9110 §9.2.2: an idempotent method, or the knowledge that this request is idempotent all the same; an
   /// idempotency key is such knowledge.
-  private static func mayRepeat(_ request: Request) -> Bool {
-    request.isIdempotent ?? (request.method.isIdempotent || request.fields.contains("Idempotency-Key"))
+  ///
+  /// - Parameter isIdempotent: What the caller says; nil leaves it to the request.
+  package static func mayRepeat(_ request: RequestHead, isIdempotent: Bool?) -> Bool {
+    isIdempotent ?? (request.method.isIdempotent || request.fields.contains("Idempotency-Key"))
   }
 }
 

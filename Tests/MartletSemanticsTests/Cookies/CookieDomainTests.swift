@@ -107,6 +107,15 @@ struct CookieDomainTests {
   }
 
   @Test
+  func relativeURLIsReadWhole() throws {
+    let base = try #require(URL(string: "HTTPS://www.Example.org/a/b"))
+    let request = try #require(URL(string: "c/d?e", relativeTo: base).flatMap(CookieRequest.init))
+    #expect(request.host == "www.example.org")
+    #expect(request.path == "/a/c/d")
+    #expect(request.isSecure)
+  }
+
+  @Test
   func everyDomainThatAHostMayUseIsOfItsSite() {
     let suffixes = PublicSuffixes { ["ck", "x.ck"].contains($0) }
     #expect(suffixes.site(of: "a.b.x.ck") == "b.x.ck")

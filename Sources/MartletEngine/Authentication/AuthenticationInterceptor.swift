@@ -1,14 +1,19 @@
 import MartletSemantics
 
-/// Lets the credential sources of a session speak, each for its own origins.
+/// Lets credential sources speak, each for its own origins.
+///
+/// A session makes one of ``SessionConfiguration/credentials``, which stands between the caller's interceptors, who may
+/// set `Authorization` themselves, and retries and redirects, which decide first what comes next: where a redirect leads,
+/// the sources are asked again for that origin. Make another one only where credentials have to come at a certain place
+/// among ``SessionConfiguration/interceptors``.
 ///
 /// Who computes which scheme: for origins the engine computes Basic, Bearer and Digest, on every transport alike, because
 /// only it knows what was asked, what was answered before, and when to stop. Negotiate (GSS-API) for origins, and
 /// everything for proxies, is the transport's: those belong to a connection, which only the transport knows.
 ///
-/// It stands between the caller's interceptors, which may set `Authorization` themselves, and retries and redirects,
-/// which decide first what comes next: where a redirect leads, the sources are asked again for that origin.
-struct AuthenticationInterceptor: Interceptor {
+/// User information in a request's URL is a source too, and the first: `http://user:password@host/` answers a challenge of
+/// that origin, is never sent unasked, and never as part of the URL.
+public struct AuthenticationInterceptor: Interceptor {
   private let sources: [any CredentialSource]
   private let urls: URLCredentials
   private let round = ExchangeLocal(Round())
@@ -23,13 +28,15 @@ struct AuthenticationInterceptor: Interceptor {
     var answering: Int?
   }
 
-  init(_ sources: [any CredentialSource]) {
+  /// Makes an interceptor of sources, which are asked in this order.
+  public init(_ sources: [any CredentialSource]) {
     urls = URLCredentials()
     self.sources = [urls.source] + sources
   }
 
-  func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     var request = urls.take(from: request, in: exchange)
+    guard sources.count > 1 || !urls.isEmpty(in: exchange) else { return request }
     var round = exchange[round]
     round.candidates = candidates(for: request, in: exchange)
     round.authorizer = nil
@@ -43,23 +50,21 @@ struct AuthenticationInterceptor: Interceptor {
     return request
   }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
+  public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
     let round = exchange[round]
-    guard case .success(let response) = outcome, !round.candidates.isEmpty, let origin = Origin(attempt.sent.url) else {
-      return .accept
-    }
+    guard case .success(let response) = outcome, !round.candidates.isEmpty else { return .accept }
     guard response.status == .unauthorized else {
       if let index = round.authorizer, let head = response.wire {
         try sources[index].accepted(head, to: attempt.sent, in: exchange)
       }
       return .accept
     }
-    let rejection = Rejection(of: attempt.sent, from: origin, response.head)
+    guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in Self.order(round.candidates, first: round.authorizer) {
       guard try await sources[index].authenticate(after: rejection, in: exchange) else { continue }
       guard attempt.request.body.canBeSent else { return .accept }
       exchange[self.round].answering = index
-      return .resend(attempt.request, reason: "\(origin) wants other credentials (401)")
+      return .resend(attempt.request, reason: "\(rejection.origin) wants other credentials (401)")
     }
     return .accept
   }

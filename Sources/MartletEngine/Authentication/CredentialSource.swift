@@ -67,7 +67,9 @@ public struct Rejection: Sendable {
   /// The origin that refused.
   public let origin: Origin
 
-  init(of request: HTTPRequest, from origin: Origin, _ response: ResponseHead) {
+  /// Makes one, for tests of a source; nil if the request's URL has no origin.
+  public init?(of request: HTTPRequest, by response: ResponseHead) {
+    guard let origin = Origin(request.url) else { return nil }
     challenges = AuthenticationChallenge.challenges(in: response.fields)
     self.request = request
     self.response = response

@@ -50,6 +50,7 @@ final class AskedPasswords: Sendable {
   func credential(for question: PasswordQuestion, refused: Credential?) async throws -> Credential? {
     let renewal = spaces.withLock { spaces in
       let renewal = spaces[question.space] ?? Renewal(nil, stepAside)
+      if spaces.count >= 100 { spaces.removeAll() }  // a server can invent realms
       spaces[question.space] = renewal
       return renewal
     }

@@ -4,7 +4,7 @@ import MartletSemantics
 struct PasswordProgress: Sendable {
   /// What the last attempt carried; nil if it carried nothing of this source.
   var used: Used?
-  /// Whose challenge the next attempt answers.
+  /// Whose challenge the next attempt answers, and only that: where it leads is perhaps another space.
   var answering: ProtectionSpace?
   /// How many credentials were refused.
   var failures = 0

@@ -91,9 +91,11 @@ public final class PasswordSource: CredentialSource {
     defer { exchange[self.progress] = progress }
     guard !stepAside.isActive, let origin = Origin(request.url) else { return request }
     let space = progress.answering.flatMap { $0.origin == origin ? $0 : nil }
+    progress.answering = nil
     let only = lookup.only(for: origin, in: exchange)
     let known = memory.withLock { $0.answer(to: (request.method, request.url), in: space, only: only) }
-    guard let answer = known ?? unasked(origin, progress), let value = try Self.value(of: answer) else {
+    guard let answer = known ?? (space == nil ? unasked(origin, progress) : nil), let value = try Self.value(of: answer)
+    else {
       return request
     }
     var request = request
@@ -149,7 +151,7 @@ public final class PasswordSource: CredentialSource {
   }
 
   private func unasked(_ origin: Origin, _ progress: PasswordProgress) -> PasswordMemory.Answer? {
-    guard offer == .fromTheStart, progress.failures == 0, progress.answering?.origin != origin else { return nil }
+    guard offer == .fromTheStart, progress.failures == 0 else { return nil }
     return lookup.known(for: origin).map { .basic($0) }
   }
 

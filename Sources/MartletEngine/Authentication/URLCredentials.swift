@@ -30,5 +30,7 @@ struct URLCredentials: Sendable {
     return request
   }
 
+  func isEmpty(in exchange: Exchange) -> Bool { exchange[credentials].isEmpty }
+
   func knows(_ origin: Origin, in exchange: Exchange) -> Bool { exchange[credentials][origin] != nil }
 }

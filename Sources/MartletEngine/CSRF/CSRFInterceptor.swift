@@ -76,14 +76,15 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
-    guard !stepAside.isActive, case .success(let response) = outcome, let head = response.wire else { return .accept }
+    guard !stepAside.isActive, case .success(let response) = outcome else { return .accept }
     let state = exchange[progress]
-    if let source = state.source, CSRFRule.refuses(head, options) {
+    if let source = state.source, CSRFRule.refuses(response.head, options) {
       return try await renew(source, after: state, attempt, in: exchange)
     }
-    if let token = CSRFRule.token(in: head, field: options.field) {
+    // a token in a stored response is an old one
+    if let head = response.wire, let token = CSRFRule.token(in: head, field: options.field) {
       try await learn(token, from: response, of: attempt, state, in: exchange)
-    } else if let source = state.source, state.token == nil, head.status.isSuccessful {
+    } else if let source = state.source, state.token == nil, response.status.isSuccessful {
       tokens.remember(unprotected: source)
     }
     return .accept

@@ -23,7 +23,9 @@ extension CachingTransport {
         response, to: question, Asked(entry: entry, lookup: lookup, ticket: ticket, flight: flight))
     } catch {
       cache.writes.end(ticket)
-      flight?.end(HTTPError(wrapping: error).isCancelled ? .abandoned : .released)
+      let failure = HTTPError(wrapping: error)
+      // Somebody has to go in the place of who was cancelled, or goes again because a pooled connection was closed.
+      flight?.end(failure.isCancelled || failure.delivery == .staleConnection ? .abandoned : .released)
       guard let entry, let standIn = await standIn(entry, for: lookup, after: error) else { throw error }
       return standIn
     }
@@ -38,7 +40,9 @@ extension CachingTransport {
   }
 
   private func standIn(_ entry: CacheEntry, for lookup: Lookup, after error: any Error) async -> HTTPResponse? {
-    guard HTTPError(wrapping: error).meansUnreachable,
+    let error = HTTPError(wrapping: error)
+    let goesAgain = error.delivery != .unknown && lookup.request.options.retryPolicy.replacesStaleConnections
+    guard error.meansUnreachable, !goesAgain,
       let use = StaleFallback.use(
         of: entry.response, for: lookup.request.head, policy: lookup.policy, after: .unreachable, at: cache.now())
     else { return nil }
@@ -69,7 +73,7 @@ extension CachingTransport {
       guard var entry = asked.entry else { break }
       if let merged {
         entry.response = merged
-        await cache.update(entry)
+        await update(entry, asked)
       }
       if let answer = await replace(response, with: entry, as: .revalidated, asked) { return answer }
       return try await ask(asked.lookup.request.head, about: nil, for: asked.lookup, flight: nil)
@@ -81,13 +85,21 @@ extension CachingTransport {
     case .update(let updated):
       guard var entry = asked.entry else { break }
       entry.response = updated
-      await cache.update(entry)
+      await update(entry, asked)
     case .forget:
-      if let entry = asked.entry { await cache.forget(.entry(entry.id)) }
+      if let entry = asked.entry { await forget(.entry(entry.id), asked.lookup) }
     case .store, .pass: break
     }
     cache.count { $0.misses += 1 }
     return response
+  }
+
+  private func update(_ entry: CacheEntry, _ asked: Asked) async {
+    _ = await cache.attempt(in: asked.lookup.exchange) { try await cache.store.update(entry) }
+  }
+
+  private func forget(_ selection: CacheSelection, _ lookup: Lookup) async {
+    _ = await cache.attempt(in: lookup.exchange) { try await cache.remove(selection) }
   }
 
   /// Puts a stored response in the place of the one that came, whose small rest is read so that its connection lives on.
@@ -103,7 +115,7 @@ extension CachingTransport {
     cache.count { $0.misses += 1 }
     let lookup = asked.lookup
     let entry = CacheEntry(key: lookup.key, response: stored, length: response.body.length)
-    guard let writer = await cache.attempt({ try await cache.store.begin(entry) }) else {
+    guard let writer = await cache.attempt(in: lookup.exchange, { try await cache.store.begin(entry) }) else {
       cache.writes.end(asked.ticket)
       asked.flight?.end(.released)
       return response
@@ -111,8 +123,8 @@ extension CachingTransport {
     // Who reads as it comes may take any time, and may even wait for one that waits for this answer.
     if !lookup.request.options.isCollected { asked.flight?.end(.released) }
     cache.flights.note(lookup.key, isShared: true)
-    let body = StoringBody(
-      response.body, of: entry.id, to: writer, in: cache, ticket: asked.ticket, flight: asked.flight)
+    let errand = StoringBody.Errand(exchange: lookup.exchange, ticket: asked.ticket, flight: asked.flight)
+    let body = StoringBody(response.body, of: entry.id, to: writer, in: cache, for: errand)
     var kept = response
     kept.body = ResponseBody(length: response.body.length, from: body)
     guard let length = response.body.length, response.status.isRedirection && length <= 16 << 10 || length == 0,
@@ -132,7 +144,7 @@ extension CachingTransport {
     let response = try await base.send(lookup.request, in: lookup.exchange)
     let head = lookup.request.head
     for key in InvalidationRule.keys(after: response.head, to: head, partition: lookup.key.partition) {
-      await cache.forget(.key(key))
+      await forget(.key(key), lookup)
     }
     let question = Reception.Question(
       request: head, sent: head, policy: .useProtocolCachePolicy, requestTime: requestTime)

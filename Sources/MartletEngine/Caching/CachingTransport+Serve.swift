@@ -15,9 +15,12 @@ extension CachingTransport {
     response.wire = wire
     response.source = source
     if !answer.range.isEmpty {
-      guard let body = await StoredBody.open(entry, range: answer.range, of: cache) else { return nil }
+      guard let body = await StoredBody.open(entry, range: answer.range, of: cache, in: lookup.exchange) else {
+        return nil
+      }
       response.body = ResponseBody(length: Int64(answer.range.count), from: body)
     }
+    lookup.exchange.emit(.note("the answer comes from the cache: \(source.rawValue)"))
     switch source {
     case .network: break
     case .cache: cache.count { $0.hits += 1 }

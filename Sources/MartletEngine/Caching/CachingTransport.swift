@@ -29,7 +29,7 @@ struct CachingTransport: Transport {
   }
 
   private func answer(_ lookup: Lookup, mayWait: Bool) async throws -> HTTPResponse {
-    let entries = await cache.entries(for: lookup.key)
+    let entries = await cache.attempt(in: lookup.exchange) { try await cache.store.entries(for: lookup.key) } ?? []
     let stored = entries.map { (response: $0.response, length: $0.length ?? 0) }
     let request = lookup.request.head
     switch CachePlan.make(for: request, policy: lookup.policy, stored: stored, at: cache.now()) {
@@ -66,6 +66,7 @@ struct CachingTransport: Transport {
     case .leader(let flight): return try await go(flight)
     case .follower(let gate):
       cache.count { $0.collapsed += 1 }
+      lookup.exchange.emit(.note("an identical request is on its way: waiting for what it brings"))
       let end = try await wait(for: gate, at: lookup)
       return try await answer(lookup, mayWait: end == .abandoned)
     }

@@ -69,20 +69,16 @@ public final class HTTPCache: Sendable {
 extension HTTPCache {
   func count(_ change: (inout CacheStatistics) -> Void) { counts.withLock { change(&$0) } }
 
-  /// Asks the store; where it fails, the answer is nil.
-  func attempt<Value: Sendable>(_ work: () async throws -> Value?) async -> Value? {
+  /// Asks the store; where it fails, the answer is nil, and the exchange's listeners are told.
+  func attempt<Value: Sendable>(in exchange: Exchange, _ work: () async throws -> Value?) async -> Value? {
     do { return try await work() } catch {
       // A reader that is cancelled is no fault of the store.
-      if !Task.isCancelled { count { $0.storeFailures += 1 } }
+      guard !Task.isCancelled else { return nil }
+      count { $0.storeFailures += 1 }
+      exchange.emit(.note("the cache's store failed, and the exchange goes on without it: \(error)"))
       return nil
     }
   }
-
-  func entries(for key: CacheKey) async -> [CacheEntry] { await attempt { try await store.entries(for: key) } ?? [] }
-
-  func forget(_ selection: CacheSelection) async { _ = await attempt { try await remove(selection) } }
-
-  func update(_ entry: CacheEntry) async { _ = await attempt { try await store.update(entry) } }
 
   /// Claims the revalidation of an entry in the background; false where it is under way.
   func beginRevalidation(of id: CacheEntry.ID) -> Bool { revalidating.withLock { $0.insert(id).inserted } }

@@ -10,8 +10,7 @@ final class StoringBody: BodySource {
   private let length: Int64?
   private let cache: HTTPCache
   private let id: CacheEntry.ID
-  private let ticket: UInt64
-  private let flight: CacheFlights.Flight?
+  private let errand: Errand
   private let state: Mutex<State>
 
   private struct State {
@@ -25,16 +24,21 @@ final class StoringBody: BodySource {
     var count: Int64 = 0
   }
 
+  /// Who the body is for, and who else waits for it.
+  struct Errand: Sendable {
+    let exchange: Exchange
+    let ticket: UInt64
+    let flight: CacheFlights.Flight?
+  }
+
   init(
-    _ body: ResponseBody, of id: CacheEntry.ID, to writer: any CacheWriter, in cache: HTTPCache, ticket: UInt64,
-    flight: CacheFlights.Flight?
+    _ body: ResponseBody, of id: CacheEntry.ID, to writer: any CacheWriter, in cache: HTTPCache, for errand: Errand
   ) {
-    self.id = id
     base = body.source
     length = body.length
+    self.id = id
     self.cache = cache
-    self.ticket = ticket
-    self.flight = flight
+    self.errand = errand
     state = Mutex(State(writing: .idle(writer)))
   }
 
@@ -49,7 +53,7 @@ final class StoringBody: BodySource {
       state.count += Int64(chunk?.count ?? 0)
       return state.count
     }
-    let isStored = await cache.attempt {
+    let isStored = await cache.attempt(in: errand.exchange) {
       if let chunk { try await writer.append(chunk) }
       // The last byte is enough where it is known to be the last: not every reader asks for the end.
       guard chunk == nil || count == length else { return false }
@@ -65,13 +69,13 @@ final class StoringBody: BodySource {
 
   /// - Throws: what the store throws, or where the body is not what was announced, or its key was removed meanwhile.
   private func commit(_ writer: any CacheWriter, count: Int64) async throws -> Bool {
-    guard length == nil || count == length, cache.writes.isValid(ticket) else {
+    guard length == nil || count == length, cache.writes.isValid(errand.ticket) else {
       await writer.abort()
       over(.released)
       return true
     }
     try await writer.commit()
-    guard cache.writes.isValid(ticket) else {
+    guard cache.writes.isValid(errand.ticket) else {
       try await cache.store.remove(.entry(id))  // The removal came while the store was writing.
       return true
     }
@@ -110,7 +114,7 @@ final class StoringBody: BodySource {
       return true
     }
     guard isFirst else { return }
-    cache.writes.end(ticket)
-    flight?.end(end)
+    cache.writes.end(errand.ticket)
+    errand.flight?.end(end)
   }
 }

@@ -30,7 +30,8 @@ public struct HTTPRequest: Sendable {
     set { head.method = newValue }
   }
 
-  /// The URL.
+  /// The URL. User information in it is a credential for its origin, and is not sent as part of it: see
+  /// ``AuthenticationInterceptor``.
   public var url: URL {
     get { head.url }
     set { head.url = newValue }

@@ -116,7 +116,7 @@ extension CurlCommand {
   }
 
   private mutating func words(of body: Data) -> [String] {
-    guard body.count <= Self.longestBody else {
+    guard body.count <= Self.longestBody, redaction.canSearch(request.fields) else {
       remarks.append("the body of \(body.count) bytes is not shown: bring it to the standard input")
       return ["--data-binary", "@-"]
     }

@@ -70,10 +70,9 @@ struct HARAttempt: Sendable {
     part.httpVersion = version ?? part.httpVersion
     part.bodySize = metrics?.bytesSent ?? max(sent.count, sentCount)
     guard sent.count > 0 else { return part }
-    let type = request.fields.mediaType
-    var data = HAR.PostData(
-      mimeType: request.fields[.contentType] ?? "", bytes: redaction.redacted(sent.readable, type: type))
-    if sent.isCutOff { data.comment = sent.cutOff }
+    let (bytes, remark) = sent.shown(describedBy: request.fields, redaction)
+    var data = HAR.PostData(mimeType: request.fields[.contentType] ?? "", bytes: bytes ?? Data())
+    data.comment = remark
     part.postData = data
     return part
   }
@@ -92,15 +91,13 @@ struct HARAttempt: Sendable {
     if let metrics, !hasInformational, metrics.headerBytesReceived > 0 {
       part.headersSize = metrics.headerBytesReceived
     }
-    let type = response.fields.mediaType
-    part.content = HAR.Content(
-      mimeType: response.fields[.contentType] ?? "", bytes: redaction.redacted(received.readable, type: type))
+    let (bytes, remark) = received.shown(describedBy: response.fields, redaction)
+    let type = response.fields[.contentType] ?? ""
+    let isUnread = metrics == nil && received.count == 0
+    part.content =
+      if let bytes, !isUnread { HAR.Content(mimeType: type, bytes: bytes) } else { HAR.Content(size: 0, mimeType: type) }
     part.content.size = max(received.count, receivedCount ?? 0)
-    if received.isCutOff { part.content.comment = received.cutOff }
-    if metrics == nil, received.count == 0 {
-      part.content.text = nil
-      part.content.comment = "the body was not read"
-    }
+    part.content.comment = isUnread ? "the body was not recorded" : remark
     let saved = part.content.size - part.bodySize
     if part.bodySize > 0, saved > 0 { part.content.compression = saved }
     return part
@@ -108,5 +105,14 @@ struct HARAttempt: Sendable {
 }
 
 extension CappedBytes {
-  fileprivate var cutOff: String { "cut off after \(bytes.count) of \(count) bytes" }
+  /// The bytes without their secrets, and what a reader has to know; nil where there may be secrets that nobody can see.
+  fileprivate func shown(describedBy fields: HTTPFields, _ redaction: Redaction) -> (Data?, remark: String?) {
+    guard redaction.canSearch(fields) else {
+      return (nil, "left out: it is encoded, and cannot be searched for secrets")
+    }
+    return (
+      redaction.redacted(readable, type: fields.mediaType),
+      isCutOff ? "cut off after \(bytes.count) of \(count) bytes" : nil
+    )
+  }
 }

@@ -36,7 +36,7 @@ final class CacheFile: Sendable {
     let (used, now) = (uses.take(), now())
     let (result, isTidy) = try await database.write { [capacity, pins] connection in
       let table = CacheTable(connection)
-      for entry in used { try table.use(entry) }
+      try table.use(used)
       let result = try work(table)
       try table.makeRoom(capacity, now: now)
       return (result, try table.sweep(Self.sweepLimit, now: now, pins: pins))
@@ -73,7 +73,7 @@ final class CacheFile: Sendable {
       let (used, now) = (uses.take(), now())
       isTidy = try await database.write { [pins] connection in
         let table = CacheTable(connection)
-        for entry in used { try table.use(entry) }
+        try table.use(used)
         return try table.sweep(Self.sweepLimit, now: now, pins: pins)
       }
     }

@@ -37,12 +37,9 @@ enum CacheStatement: String, CaseIterable {
     """
   case postpone = "UPDATE loose SET due = ? WHERE body = ?"
 
-  case turn = "UPDATE state SET turn = turn + 1"
-  case use =
-    """
-    INSERT INTO use (entry, turn) SELECT number, (SELECT turn FROM state) FROM entry WHERE number = ?
-    ON CONFLICT (entry) DO UPDATE SET turn = excluded.turn
-    """
+  case turn = "SELECT turn FROM state"
+  case use = "UPDATE use SET turn = ? WHERE entry = ?"
+  case endTurn = "UPDATE state SET turn = ?"
   case leastUsed =
     "SELECT use.entry, entry.size FROM use JOIN entry ON entry.number = use.entry ORDER BY use.turn LIMIT 32"
   case looseBytes = "SELECT total(size) FROM loose WHERE due > ?"
@@ -91,7 +88,8 @@ enum CacheStatement: String, CaseIterable {
       CREATE TABLE state (entries INTEGER NOT NULL, bytes INTEGER NOT NULL, turn INTEGER NOT NULL);
       INSERT INTO state VALUES (0, 0, 0);
       CREATE TRIGGER entry_added AFTER INSERT ON entry BEGIN
-        UPDATE state SET entries = entries + 1, bytes = bytes + new.size;
+        UPDATE state SET entries = entries + 1, bytes = bytes + new.size, turn = turn + 1;
+        INSERT INTO use SELECT new.number, turn FROM state;
       END;
       CREATE TRIGGER entry_changed AFTER UPDATE OF size ON entry BEGIN
         UPDATE state SET bytes = bytes + new.size - old.size;

@@ -74,7 +74,6 @@ struct CacheTable {
       .date(entry.response.requestTime), .date(entry.response.responseTime),
       .integer(entry.response.isUnpacked ? 1 : 0), .integer(length),
       .integer(Self.size(of: entry, head: head, length: length)), body, .text(head), whole)
-    try use(connection.lastInserted)
     return true
   }
 
@@ -87,12 +86,18 @@ struct CacheTable {
       .change, .text(entry.response.variant), .date(entry.response.requestTime), .date(entry.response.responseTime),
       .integer(entry.response.isUnpacked ? 1 : 0), .integer(Self.size(of: entry, head: head, length: length)),
       .text(head), .integer(number))
-    try use(number)
+    try use([number])
   }
 
-  func use(_ entry: Int64) throws {
-    try run(.turn)
-    try run(.use, .integer(entry))
+  /// Makes these entries the last used, in this order. Those that are gone stay gone.
+  func use(_ entries: [Int64]) throws {
+    guard !entries.isEmpty else { return }
+    var turn = try first(.turn) { $0.integer(0) } ?? 0
+    for entry in entries {
+      turn += 1
+      try run(.use, .integer(turn), .integer(entry))
+    }
+    try run(.endTurn, .integer(turn))
   }
 
   func remove(_ selection: CacheSelection) throws {
@@ -182,7 +187,7 @@ struct CacheTable {
   // MARK: Rows
 
   private static func entry(_ row: SQLiteRow, _ key: CacheKey) -> CacheEntry? {
-    guard let head = HeadText.read(row.text(6)) else { return nil }
+    guard let head = row.withText(6, HeadText.read) else { return nil }
     let response = StoredResponse(
       head: head, variant: row.text(1), requestTime: row.date(2), responseTime: row.date(3),
       isUnpacked: row.integer(4) != 0)

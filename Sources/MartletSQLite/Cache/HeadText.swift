@@ -11,18 +11,30 @@ enum HeadText {
   }
 
   /// - Returns: nil for what was not written here.
-  static func read(_ text: String) -> ResponseHead? {
-    var lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).makeIterator()
-    guard let start = lines.next(), let space = start.firstIndex(of: 32) else { return nil }
-    guard let status = Int(Substring(start[start.index(after: space)...])) else { return nil }
-    var head = ResponseHead(
-      status: HTTPStatus(status), version: HTTPVersion(rawValue: String(Substring(start[..<space]))))
-    while let line = lines.next() {
-      guard let colon = line.firstIndex(of: 58), let name = try? FieldName(String(Substring(line[..<colon]))) else {
-        return nil
-      }
-      head.fields.appendReceived(name, String(Substring(line[line.index(after: colon)...])))
+  static func read(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
+    var rest = text[...]
+    let start = takeLine(&rest)
+    guard let space = start.firstIndex(of: 32), let status = Int(string(start[(space + 1)...])) else { return nil }
+    var fields = HTTPFields()
+    fields.reserveCapacity(16)
+    while !rest.isEmpty {
+      let line = takeLine(&rest)
+      guard let colon = line.firstIndex(of: 58), let name = try? FieldName(string(line[..<colon])) else { return nil }
+      fields.appendReceived(name, string(line[(colon + 1)...]))
     }
-    return head
+    let version = HTTPVersion(rawValue: string(start[..<space]))
+    return ResponseHead(status: HTTPStatus(status), fields: fields, version: version)
+  }
+
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  private static func takeLine(_ rest: inout Bytes) -> Bytes {
+    let end = rest.firstIndex(of: 10) ?? rest.endIndex
+    defer { rest = rest[min(end + 1, rest.endIndex)...] }
+    return rest[..<end]
+  }
+
+  private static func string(_ bytes: Bytes) -> String {
+    String(decoding: UnsafeBufferPointer(rebasing: bytes), as: UTF8.self)
   }
 }

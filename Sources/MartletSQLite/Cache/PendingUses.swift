@@ -11,7 +11,7 @@ final class PendingUses: Sendable {
   }
 
   private let state = Mutex(State())
-  private static let capacity = 64
+  private static let capacity = 256
   private static let patience = Duration.seconds(10)
 
   /// - Returns: Whether it is time to write them.

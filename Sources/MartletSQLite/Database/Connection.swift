@@ -76,9 +76,6 @@ final class Connection: @unchecked Sendable {
   /// How many rows the last statement inserted, changed or deleted.
   var changes: Int64 { sqlite3_changes64(handle) }
 
-  /// The row that the last statement inserted.
-  var lastInserted: Int64 { sqlite3_last_insert_rowid(handle) }
-
   /// Does the work as one: all of it is stored, or none, whatever happens to the process. The lock for writing is taken
   /// at the beginning, so that what is read here is still so when it is written, and no other process comes between.
   func transaction<R>(_ work: () throws -> R) throws -> R {

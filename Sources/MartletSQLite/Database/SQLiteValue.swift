@@ -61,10 +61,14 @@ struct SQLiteRow {
     return UUID(uuid: bytes)
   }
 
-  func text(_ column: Int32) -> String {
-    guard let start = sqlite3_column_text(statement, column) else { return "" }
-    let count = Int(sqlite3_column_bytes(statement, column))
-    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  func text(_ column: Int32) -> String { withText(column) { String(decoding: $0, as: UTF8.self) } }
+
+  /// Lends the bytes of a text, without making a string of them.
+  func withText<R>(_ column: Int32, _ read: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    // The text first: asking for it may change the count.
+    let start = sqlite3_column_text(statement, column)
+    return read(
+      UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))
   }
 
   func blob(_ column: Int32) -> Data {

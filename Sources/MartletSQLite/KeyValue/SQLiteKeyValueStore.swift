@@ -9,8 +9,9 @@ public import MartletSemantics
 /// ```
 ///
 /// Any number of processes may use the file at once, and one that is killed leaves it whole. Only the file's owner may
-/// read it; what is removed is overwritten. It is not encrypted. It must lie on a local disk: SQLite shares memory between
-/// the processes. A file that is damaged, foreign or of a later version is set aside: ``SetAsideFile``.
+/// read it; what is removed is overwritten, at the latest when the last store of the file goes. It is not encrypted. It
+/// must lie on a local disk: SQLite shares memory between the processes. A file that is damaged, foreign or of a later
+/// version is set aside: ``SetAsideFile``.
 ///
 /// A value may have up to a thousand million bytes, and is in memory as a whole while it is read or written. Errors are
 /// ``HTTPError`` of kind `.file`, which name the file and what to do.
@@ -58,5 +59,6 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   private static let schema = Schema(
     application: 0x4D6C_4B56,  // "MlKV"
     steps: ["CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"],
-    settings: "PRAGMA secure_delete = ON;")
+    settings: "PRAGMA secure_delete = ON;",
+    layout: "PRAGMA auto_vacuum = FULL;")
 }

@@ -12,6 +12,9 @@ package enum VaryRule {
   package static func variant(of response: HTTPFields, for request: HTTPFields) -> String {
     var names = Set(response.list(.vary).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
     if request.contains(.authorization), !CacheControl(response).contains("public") { names.insert(.authorization) }
+    // Packed bytes are for those alone who asked for them in the same words: everybody else's transport unpacks, which it
+    // cannot do to what is stored. Servers forget to say so.
+    if response.contains(.contentEncoding) { names.insert(.acceptEncoding) }
     guard !names.isEmpty else { return "" }
     let lines = names.map { "\($0.canonicalName):\(normalValue(of: $0, in: request) ?? "-")" }
     return Fingerprint.of(lines.sorted().joined(separator: "\n"))

@@ -1,6 +1,6 @@
 /// Replaces the values of JSON members (RFC 8259 §4) whose names are hidden, and copies every other byte.
 ///
-/// It reads no more structure than it has to, so that a text that is cut off, or several in a row, can be read too.
+/// Strings that are http or https URLs are shown without their secrets. It reads no more structure than it has to, so that a text that is cut off, or several in a row, can be read too.
 /// `true`, `false` and `null` are no secrets: they stay.
 struct JSONRedactor {
   private let redaction: Redaction
@@ -21,7 +21,7 @@ struct JSONRedactor {
       }
       let end = Self.endOfString(bytes, from: index)
       let colon = Self.skipSpace(bytes, from: end)
-      output += bytes[index..<end]
+      output += withoutSecrets(bytes[index..<end])
       defer { index = max(index, end) }
       guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"), hides(bytes[index..<end]) else { continue }
       let value = Self.skipSpace(bytes, from: colon + 1)
@@ -40,6 +40,16 @@ struct JSONRedactor {
       ? (try? JSONDecoder().decode(String.self, from: Data(string))) ?? ""
       : String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
     return redaction.hides(name: name)
+  }
+
+  /// A string that is a URL loses its secrets too.
+  private func withoutSecrets(_ string: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard string.starts(with: "\"http".utf8) else { return string }
+    let text = String(decoding: string.dropFirst(), as: UTF8.self).replacing("\\/", with: "/")
+    guard text.hasPrefix("http://") || text.hasPrefix("https://") else { return string }
+    let isClosed = text.hasSuffix("\"")
+    let redacted = redaction.redacted(reference: isClosed ? String(text.dropLast()) : text)
+    return "\"\(redacted)\(isClosed ? "\"" : "")".utf8.map { $0 }[...]
   }
 
   private static func skipSpace(_ bytes: [UInt8], from start: Int) -> Int {

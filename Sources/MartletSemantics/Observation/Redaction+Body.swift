@@ -16,6 +16,11 @@ extension Redaction {
     return JSONRedactor(self).redacted(body)
   }
 
+  /// Whether secrets can be found in a body that these fields describe: not where it is compressed.
+  package func canSearch(_ fields: HTTPFields) -> Bool {
+    hidesNothing || fields.list(.contentEncoding).allSatisfy { ASCII.equalIgnoringCase($0, "identity") }
+  }
+
   /// The parts of RFC 7578 §4: a part whose name is hidden loses its content.
   private func multipart(_ body: Data, boundary: String) -> Data {
     let delimiter = Data("--\(boundary)".utf8)

@@ -13,7 +13,7 @@
 /// |---|---|
 /// | fields | `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, and whatever is named like a secret: `X-API-Key`, `X-CSRF-Token` |
 /// | URLs | user information; parameters of query, path and fragment that are named like a secret; also in `Location`, `Referer` and `Link` |
-/// | bodies | members of JSON, fields of forms, urlencoded or multipart, that are named like a secret |
+/// | bodies | members of JSON, parameters of URLs in it, fields of forms, urlencoded or multipart, that are named like a secret |
 ///
 /// A name is like a secret if its words say so, however they are put together: `access_token`, `clientSecret`, `password2`,
 /// `X-Amz-Signature`, `api_key`; `key`, `code` and `sig` only where they are the whole name. What a value looks like does

@@ -66,7 +66,7 @@ enum SecretName {
   private static let wholeNames: Set<String> = [
     "key", "code", "sig", "auth", "pass", "pin", "cvv", "cvc", "sid", "session", "sessionid", "jsessionid", "phpsessid",
     "aspnetsessionid", "hmac", "bearer", "assertion", "clientassertion", "samlresponse", "samlrequest", "codeverifier",
-    "xcsrf", "csrf", "xsrf", "csrfmiddleware", "accesskey", "authkey", "secretkey",
+    "xcsrf", "csrf", "xsrf", "csrfmiddleware", "accesskey", "authkey", "secretkey", "cookie", "setcookie",
   ]
 
   /// A key of these is secret; a sort key or a primary key is not.

@@ -4,7 +4,7 @@ import MartletSemantics
 /// A server from the system's packages that a test starts and stops.
 ///
 /// A shell holds it and reads from a pipe of ours: when the pipe closes, because the test is over or its process is gone
-/// for whatever reason, the shell ends the server. Nothing is left running.
+/// for whatever reason, the shell ends the server with all that it has started. Nothing is left running.
 final class RealProcess: Sendable {
   let port: Int
   private let lifeline: Pipe
@@ -15,7 +15,7 @@ final class RealProcess: Sendable {
     lifeline = Pipe()
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
-    let script = #""$@" & server=$!; read -r line; kill -9 $server"#
+    let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
     shell.arguments = ["-c", script, "sh", try Self.find(executable)] + arguments
     shell.standardInput = lifeline
     shell.standardOutput = FileHandle.nullDevice
@@ -48,6 +48,7 @@ final class RealProcess: Sendable {
   }
 
   private static func find(_ executable: String) throws -> String {
+    if executable.hasPrefix("/") { return executable }
     let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/bin"]
     let path = folders.map { $0 + "/" + executable }.first { FileManager.default.isExecutableFile(atPath: $0) }
     guard let path else { throw RealServerError("\(executable) is not installed: `make test` installs it") }

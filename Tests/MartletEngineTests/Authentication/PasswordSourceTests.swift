@@ -172,6 +172,30 @@ struct PasswordSourceTests {
     #expect(transport.records.map { $0.request.fields.contains(.authorization) } == [true, false])
   }
 
+  @Test func aRedirectIntoAnotherRealmIsAnotherQuestion() async throws {
+    let questions = Mutex<[String]>([])
+    let transport = RecordingTransport(
+      around: MockTransport { request in
+        let realm = request.url.path == "/a/start" ? "one" : "two"
+        guard request.fields[.authorization] == "Basic " + Data("\(realm):x".utf8).base64EncodedString() else {
+          return .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=\(realm)"])
+        }
+        return realm == "one" ? .redirect(to: "/b/end") : .text("in")
+      })
+    var configuration = SessionConfiguration()
+    configuration.credentials = [
+      PasswordSource(for: Self.scope) { question in
+        questions.withLock { $0.append("\(question.space.realm) \(question.failureCount)") }
+        return Credential(user: question.space.realm, password: "x")
+      }
+    ]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    #expect(try await status(session, "http://a.example/a/start") == .ok)
+    #expect(questions.withLock { $0 } == ["one 0", "two 0"])
+    #expect(transport.records.map { $0.request.fields.contains(.authorization) } == [false, true, false, true])
+  }
+
   @Test func anotherRealmDoesNotGetThePassword() async throws {
     let server = PasswordServer(.basic)
     let session = server.session(PasswordSource(Self.right, for: Self.scope, realm: "other"))

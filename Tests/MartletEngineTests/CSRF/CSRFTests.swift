@@ -32,6 +32,23 @@ struct CSRFTests {
     #expect(server.refusals == 0)
   }
 
+  @Test func theSessionsOwnCookiesMakeThePair() async throws {
+    let server = TokenServer()
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [CSRFInterceptor(root: Self.root)]
+    let session = HTTPSession(
+      transport: MockTransport { try await server.respond(to: $0) }, configuration: configuration)
+
+    for round in 0..<3 {
+      server.forgetSessions()
+      let calls = (0..<10).map { number in Task { try await session.data(for: post("\(round)/\(number)")).1.status } }
+      for call in calls { #expect(try await call.value == .created) }
+    }
+
+    #expect(server.accepted.count == 30)
+    #expect(server.fetches.count == 3)
+  }
+
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE"])
   func whatChangesNothingNeedsNoToken(method: String) async throws {
     let server = TokenServer { _ in .text("ok") }

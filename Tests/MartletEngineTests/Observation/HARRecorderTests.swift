@@ -81,6 +81,23 @@ struct HARRecorderTests {
     #expect(entries.first?.response.cookies.first?.value == "hidden")
   }
 
+  @Test func aBodyThatCannotBeSearchedIsLeftOut() async throws {
+    let secret = RequestBody.data(Data(#"{"password": "hidden"}"#.utf8)).compressed()
+    let answer = MockResponse.json("{}").with(.contentEncoding, "br")
+    let request = HTTPRequest(.post, origin, body: secret)
+    let transport = MockTransport { request in
+      _ = try await request.readBody()
+      return answer
+    }
+
+    let entry = try #require(await record(request, with: recorder(), transport).first)
+    let complete = try #require(await record(request, with: recorder(.off), transport).first)
+
+    #expect(entry.request.postData?.text == "" && entry.response.content.text == nil)
+    #expect(entry.request.postData?.comment?.hasPrefix("left out") == true && entry.response.content.size == 2)
+    #expect(complete.request.postData?.encoding == "base64" && complete.response.content.text == "{}")
+  }
+
   @Test func aLongBodyIsCutOffAndSaysSo() async throws {
     let request = HTTPRequest(.post, origin, fields: [.contentType: "text/plain"], body: .data(Data("äääää".utf8)))
     let transport = ScriptedTransport(.text("0123456789"))

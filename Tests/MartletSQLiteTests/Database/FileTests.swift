@@ -48,6 +48,14 @@ struct FileTests {
     #expect(try folder.permissions(of: "values.sqlite") == 0o600)
   }
 
+  @Test func theFileShrinksWhenMuchIsRemoved() async throws {
+    let store = try open()
+    for number in 0..<5 { try await store.set(Data(count: 1 << 20), for: "\(number)") }
+    try await store.removeAll()
+    try sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(try Data(contentsOf: folder.file("values.sqlite")).count < 100_000)
+  }
+
   @Test func whatWasRemovedIsOverwritten() async throws {
     let secret = Data(String(repeating: "TheSecret", count: 1_000).utf8)
     do {
@@ -55,6 +63,7 @@ struct FileTests {
       try await store.set(secret, for: "a")
       try await store.removeValue(for: "a")
     }
+    try sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
     let bytes = try Data(contentsOf: folder.file("values.sqlite"))
     #expect(bytes.range(of: Data("TheSecret".utf8)) == nil)
   }

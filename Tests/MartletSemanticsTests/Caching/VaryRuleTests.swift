@@ -48,6 +48,11 @@ struct VaryRuleTests {
       [.acceptLanguage: "de, en;q=0.5"], false),
     Row("case of encodings", [.vary: "Accept-Encoding"], [.acceptEncoding: "gzip"], [.acceptEncoding: "GZIP"], true),
     Row("order of types", [.vary: "Accept"], [.accept: "a/b, c/d ;q=0.1"], [.accept: "c/d;q=0.1,a/b"], true),
+    Row("packed bytes for who unpacks", [.contentEncoding: "br"], [.acceptEncoding: "br"], [:], false),
+    Row(
+      "packed bytes for who asked so", [.contentEncoding: "br"], [.acceptEncoding: "br"], [.acceptEncoding: "BR"], true),
+    Row("packed bytes unasked", [.contentEncoding: "br"], [:], [:], true),
+    Row("plain bytes for who takes packed ones", [:], [:], [.acceptEncoding: "br"], true),
     Row("credentials count always", [:], [.authorization: "Bearer a"], [.authorization: "Bearer b"], false),
     Row("and their absence", [:], [.authorization: "Bearer a"], [:], false),
     Row("not for what is public", [.cacheControl: "public"], [.authorization: "Bearer a"], [:], true),

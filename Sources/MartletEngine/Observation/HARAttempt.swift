@@ -94,8 +94,8 @@ struct HARAttempt: Sendable {
     let (bytes, remark) = received.shown(describedBy: response.fields, redaction)
     let type = response.fields[.contentType] ?? ""
     let isUnread = metrics == nil && received.count == 0
-    part.content =
-      if let bytes, !isUnread { HAR.Content(mimeType: type, bytes: bytes) } else { HAR.Content(size: 0, mimeType: type) }
+    part.content = HAR.Content(size: 0, mimeType: type)
+    if let bytes, !isUnread { part.content = HAR.Content(mimeType: type, bytes: bytes) }
     part.content.size = max(received.count, receivedCount ?? 0)
     part.content.comment = isUnread ? "the body was not recorded" : remark
     let saved = part.content.size - part.bodySize

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 /// The stores under a session, of a program that is started twice.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionTests {
   private let folder: TemporaryFolder
   private let wire = RecordingTransport(

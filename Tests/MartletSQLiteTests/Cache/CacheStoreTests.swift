@@ -4,7 +4,7 @@ import MartletSemantics
 import Testing
 
 /// What every cache store owes its cache.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CacheStoreTests {
   /// A way to make a store of a megabyte.
   struct Making: Sendable, CustomTestStringConvertible {

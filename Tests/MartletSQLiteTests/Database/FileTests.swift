@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What happens to the file of a store; the key-value store stands for all.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FileTests {
   private let folder: TemporaryFolder
 

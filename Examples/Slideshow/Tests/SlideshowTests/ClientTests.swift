@@ -4,7 +4,7 @@ import SlideshowModel
 import SlideshowService
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ClientTests {
   private static let slide = Slide(id: SlideID("1"), imageFileName: "a.jpg")
 

@@ -3,7 +3,7 @@ import MartletTesting
 import SlideshowModel
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ImageCacheTests {
   private let picture: Picture
   private let urls: [URL]

@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 /// What `curlCommand` says, the shell and curl do; and what arrives is what a session sends.
-@Suite("The curl command arrives as the session's request does", .timeLimit(.minutes(1)))
+@Suite("The curl command arrives as the session's request does", .timeLimit(.minutes(5)))
 struct CommandComparisonTests {
   private static let text = Data("it's \"quoted\" $HOME `id` \\ !\n%s & ä=ö\r\n\ttab".utf8)
   private static let binary = Data((0...255).map { UInt8($0) })

@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite("The recorder of archives", .timeLimit(.minutes(1)))
+@Suite("The recorder of archives", .timeLimit(.minutes(5)))
 struct HARRecorderTests {
   private func record(
     _ request: HTTPRequest, with recorder: HARRecorder, _ transport: any Transport

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What happens to the file of a store; the key-value store stands for all.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FileTests {
   private let folder: TemporaryFolder
 
@@ -186,6 +186,7 @@ struct FileTests {
     let error = #expect(throws: HTTPError.self) { try open() }
     #expect(error?.kind == .file)
     #expect(error?.message.contains("values.sqlite' cannot be opened") == true)
+    #expect(try folder.permissions(of: "values.sqlite") & 0o100 != 0, "a folder's permissions are no affair of ours")
   }
 
   @Test func aRemoteURLIsAnError() throws {

@@ -77,7 +77,9 @@ struct CommandComparisonTests {
     let encoded = target.replacing("'", with: "%27")
     request.url = try #require(
       URL(string: "http://\(user.replacing(" ", with: "%20"))127.0.0.1:\(server.port)\(encoded)"))
-    _ = try await HTTPSession(transport: CurlTransport()).data(for: request)
+    var configuration = SessionConfiguration()
+    configuration.userAgent = nil
+    _ = try await HTTPSession(transport: CurlTransport(), configuration: configuration).data(for: request)
     #expect(try run(request.curlCommand(redaction: .off)) == 0)
     let received = server.requests
     try #require(received.count == 2)

@@ -24,6 +24,7 @@ struct TokenSourceTests {
 
     func session(_ source: TokenSource) -> HTTPSession {
       var configuration = SessionConfiguration()
+      configuration.cache = nil  // which would let one of several equal requests go, and the others wait
       configuration.credentials = [source]
       return HTTPSession(transport: MockTransport { [self] in try await respond(to: $0) }, configuration: configuration)
     }

@@ -26,6 +26,7 @@ struct TokenSourceTests {
       var configuration = SessionConfiguration()
       configuration.cache = nil  // identical requests would go out once
       configuration.credentials = [source]
+      configuration.cache = nil  // which would send one request for many that are alike
       return HTTPSession(transport: MockTransport { [self] in try await respond(to: $0) }, configuration: configuration)
     }
 
@@ -156,6 +157,7 @@ struct TokenSourceTests {
     }
     var configuration = SessionConfiguration()
     configuration.credentials = [source]
+    configuration.cache = nil  // which would send one request for many that are alike
     let session = HTTPSession(
       transport: MockTransport { request in
         guard request.fields[.authorization] == "Bearer old" else { return .text("welcome") }

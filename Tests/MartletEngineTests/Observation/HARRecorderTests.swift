@@ -37,6 +37,19 @@ struct HARRecorderTests {
     #expect(entries[1].comment?.hasSuffix("attempt 2") == true)
   }
 
+  @Test func anAnswerOfTheCacheSaysSo() async throws {
+    let recorder = recorder()
+    let transport = ScriptedTransport(.text("kept").with(.cacheControl, "max-age=60"))
+    var configuration = SessionConfiguration()
+    configuration.listeners = [recorder]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    for _ in 0..<2 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
+
+    let entries = recorder.har.log.entries
+    #expect(entries.map(\.response.content.text) == ["kept", "kept"])
+    #expect(entries.map { $0.comment?.hasSuffix("without the network") } == [false, true])
+  }
+
   @Test func aFailureIsAnEntryWithoutResponse() async throws {
     let transport = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")))
     let entry = try #require(await record(HTTPRequest(.get, origin), with: recorder(), transport).first)

@@ -15,6 +15,7 @@ struct AuthenticationTests {
     curl.proxy = .direct
     configure(&curl)
     var configuration = SessionConfiguration()
+    configuration.cache = nil
     configuration.credentials = sources
     return HTTPSession(transport: CurlTransport(curl), configuration: configuration)
   }

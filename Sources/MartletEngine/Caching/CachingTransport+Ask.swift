@@ -127,18 +127,24 @@ extension CachingTransport {
     let body = StoringBody(response.body, of: entry.id, to: writer, in: cache, for: errand)
     var kept = response
     kept.body = ResponseBody(length: response.body.length, from: body)
-    guard let length = response.body.length, response.status.isRedirection && length <= 16 << 10 || length == 0,
-      let bytes = try? await kept.body.collect(upTo: Int(length))
-    else { return kept }
+    guard let length = response.body.length, response.status.isRedirection && length <= 16 << 10 || length == 0 else {
+      return kept
+    }
     // Nobody reads the body of a redirect that is followed: it would never be whole.
-    kept.body = ResponseBody(bytes)
+    do { kept.body = ResponseBody(try await kept.body.collect(upTo: Int(length))) } catch {
+      kept.body = ResponseBody(length: length, from: BrokenBody(error: error))
+    }
     return kept
   }
 
-  /// A request that may change something at the origin: it goes out, and what it makes out of date is forgotten.
-  func sendChange(_ lookup: Lookup) async throws -> HTTPResponse {
+  /// A request that no stored response can answer. If it changes something at the origin, what that makes out of date is
+  /// forgotten.
+  func sendUncached(_ lookup: Lookup) async throws -> HTTPResponse {
     if lookup.policy == .returnCacheDataDontLoad {
-      throw HTTPError(.notCached, "a \(lookup.request.method) cannot be answered from the cache, as its policy demands")
+      throw HTTPError(
+        .notCached,
+        "a \(lookup.request.method)\(lookup.request.body.isEmpty ? "" : " with a body") is never answered from the cache, "
+          + "but its policy allows nothing else")
     }
     let requestTime = cache.now()
     let response = try await base.send(lookup.request, in: lookup.exchange)
@@ -162,4 +168,11 @@ extension HTTPError {
     [.cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .proxyFailed, .connectionLost]
       .contains(kind)
   }
+}
+
+/// A body that was lost before its reader came.
+private struct BrokenBody: BodySource {
+  let error: HTTPError
+
+  func next() async throws -> Data? { throw error }
 }

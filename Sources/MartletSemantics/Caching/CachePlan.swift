@@ -86,7 +86,7 @@ private struct Decision {
 
   func plan(policy: CachePolicy) -> CachePlan {
     let control = CacheControl(stored.head.fields)
-    let freshness = Freshness(of: stored, at: now)
+    let freshness = Freshness(of: stored, control, at: now)
     switch policy {
     case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
       return .serve(place, freshness.isFresh ? .fresh : .stale)

@@ -5,31 +5,50 @@
 package enum Fingerprint {
   /// The digest of the text's UTF-8, in hexadecimal.
   package static func of(_ text: String) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    let bytes = digest(Array(text.utf8)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-    return String(decoding: bytes, as: UTF8.self)
+    let words = digest(Array(text.utf8))
+    return String(unsafeUninitializedCapacity: 64) { buffer in
+      for index in 0..<64 {
+        let digit = UInt8(truncatingIfNeeded: words[index / 8] >> UInt32(28 - index % 8 * 4)) & 15
+        buffer[index] = digit < 10 ? digit + 48 : digit + 87
+      }
+      return 64
+    }
   }
 
-  private static func digest(_ message: [UInt8]) -> [UInt8] {
-    var padded = message + [0x80]
-    padded += Array(repeating: 0, count: (120 - padded.count % 64) % 64)
-    padded += (0..<8).map { UInt8(truncatingIfNeeded: (UInt64(message.count) * 8) >> UInt64(56 - $0 * 8)) }
+  private static func digest(_ message: [UInt8]) -> [UInt32] {
+    var padded = message
+    padded.append(0x80)
+    padded.append(contentsOf: repeatElement(0, count: (120 - padded.count % 64) % 64))
+    for shift in stride(from: 56, through: 0, by: -8) {
+      padded.append(UInt8(truncatingIfNeeded: (message.count * 8) >> shift))
+    }
     var state: [UInt32] = [
       0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
-    for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &state) }
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(24 - $0 * 8)) } }
+    var schedule = [UInt32](repeating: 0, count: 64)
+    for start in stride(from: 0, to: padded.count, by: 64) {
+      for index in 0..<16 {
+        let place = start + index * 4
+        schedule[index] =
+          UInt32(padded[place]) << 24 | UInt32(padded[place + 1]) << 16 | UInt32(padded[place + 2]) << 8
+          | UInt32(padded[place + 3])
+      }
+      expand(&schedule)
+      compress(schedule, into: &state)
+    }
+    return state
   }
 
-  private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
-    var schedule = [UInt32](repeating: 0, count: 64)
-    for (index, byte) in block.enumerated() { schedule[index / 4] = schedule[index / 4] << 8 | UInt32(byte) }
+  private static func expand(_ schedule: inout [UInt32]) {
     for index in 16..<64 {
       let (early, late) = (schedule[index - 15], schedule[index - 2])
-      let first = rotated(early, 7) ^ rotated(early, 18) ^ early >> 3
-      let second = rotated(late, 17) ^ rotated(late, 19) ^ late >> 10
+      let first = rotated(early, 7) ^ rotated(early, 18) ^ (early >> 3)
+      let second = rotated(late, 17) ^ rotated(late, 19) ^ (late >> 10)
       schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
     }
+  }
+
+  private static func compress(_ schedule: [UInt32], into state: inout [UInt32]) {
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {

@@ -7,9 +7,14 @@ package struct Freshness: Sendable, Hashable {
 
   /// Reckons for a stored response at a moment.
   package init(of stored: StoredResponse, at now: Date) {
+    self.init(of: stored, CacheControl(stored.head.fields), at: now)
+  }
+
+  /// Reckons with directives that were read already.
+  init(of stored: StoredResponse, _ control: CacheControl, at now: Date) {
     lifetime =
-      Self.explicitLifetime(of: stored.head, receivedAt: stored.responseTime)
-      ?? Self.heuristicLifetime(of: stored.head, receivedAt: stored.responseTime) ?? 0
+      Self.explicitLifetime(of: stored.head, control, receivedAt: stored.responseTime)
+      ?? Self.heuristicLifetime(of: stored.head, control, receivedAt: stored.responseTime) ?? 0
     age = Self.age(of: stored, at: now)
   }
 
@@ -24,8 +29,10 @@ extension Freshness {
   ///
   /// What is stated but cannot be read makes the response stale: the section encourages that for `max-age`, and §5.3
   /// demands it for `Expires`.
-  package static func explicitLifetime(of head: ResponseHead, receivedAt responseTime: Date) -> Double? {
-    switch CacheControl(head.fields).seconds("max-age") {
+  static func explicitLifetime(
+    of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
+  ) -> Double? {
+    switch control.seconds("max-age") {
     case .value(let seconds): return Double(seconds)
     case .invalid, .unlimited: return 0
     case nil: break
@@ -37,8 +44,10 @@ extension Freshness {
 
   /// A guess where the origin states nothing (§4.2.2): a tenth of the time since the last modification, a week at most.
   /// nil where guessing is not allowed.
-  package static func heuristicLifetime(of head: ResponseHead, receivedAt responseTime: Date) -> Double? {
-    guard isHeuristicallyCacheable(head.status) || CacheControl(head.fields).contains("public"),
+  static func heuristicLifetime(
+    of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
+  ) -> Double? {
+    guard isHeuristicallyCacheable(head.status) || control.contains("public"),
       let modified = head.fields[values: .lastModified].first.flatMap({ HTTPDate.parse($0, now: responseTime) })
     else { return nil }
     let interval = date(of: head, receivedAt: responseTime).timeIntervalSince(modified)
@@ -46,7 +55,7 @@ extension Freshness {
   }
 
   /// The statuses that RFC 9110 §15.1 calls heuristically cacheable; 206 is left out because it is not stored.
-  package static func isHeuristicallyCacheable(_ status: HTTPStatus) -> Bool {
+  static func isHeuristicallyCacheable(_ status: HTTPStatus) -> Bool {
     switch status.code {
     case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
     default: false
@@ -71,7 +80,7 @@ extension Freshness {
   }
 
   /// When the message was made: `Date`, or where that is missing or no date, when it came (RFC 9110 §6.6.1).
-  package static func date(of head: ResponseHead, receivedAt responseTime: Date) -> Date {
+  static func date(of head: ResponseHead, receivedAt responseTime: Date) -> Date {
     head.fields[values: .date].first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
   }
 }

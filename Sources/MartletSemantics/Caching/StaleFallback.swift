@@ -24,7 +24,7 @@ package enum StaleFallback {
     // "In all circumstances" (§5.2.2.2), and not "without successful validation" (§5.2.2.4).
     guard isError(failure), !control.contains("must-revalidate"), !control.isUnqualified("no-cache") else { return nil }
     let wishes = CacheControl(request.fields)
-    let staleness = Freshness(of: stored, at: now).staleness
+    let staleness = Freshness(of: stored, control, at: now).staleness
     let isReload = wishes.contains("no-cache") || policy == .reloadRevalidatingCacheData
     let windows = [wishes.validSeconds("stale-if-error"), isReload ? nil : control.validSeconds("stale-if-error")]
     if windows.contains(where: { $0.map { staleness <= Double($0) } ?? false }) { return .staleIfError }

@@ -15,7 +15,7 @@ package enum StorageRule {
     guard isFinal(response.status), !forbids(control, for: response.status),
       !CacheControl(request.fields).contains("no-store"), !VaryRule.matchesNothing(response.fields)
     else { return false }
-    let explicit = Freshness.explicitLifetime(of: response, receivedAt: responseTime)
+    let explicit = Freshness.explicitLifetime(of: response, control, receivedAt: responseTime)
     switch request.method {
     case .get: break
     case .post:
@@ -28,7 +28,7 @@ package enum StorageRule {
       explicit != nil || control.contains("public") || control.contains("private")
         || Freshness.isHeuristicallyCacheable(response.status)
     else { return false }
-    let lifetime = explicit ?? Freshness.heuristicLifetime(of: response, receivedAt: responseTime) ?? 0
+    let lifetime = explicit ?? Freshness.heuristicLifetime(of: response, control, receivedAt: responseTime) ?? 0
     return wantsStale || lifetime > 0 || hasValidator(response) || servesStale(control)
   }
 

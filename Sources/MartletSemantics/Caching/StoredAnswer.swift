@@ -19,7 +19,7 @@ package struct StoredAnswer: Sendable, Hashable {
     let control = CacheControl(head.fields)
     if !isConfirmed { for name in control.fieldNames("no-cache") { head.fields.remove(name) } }
     // §5.1: what comes from a cache says how old it is.
-    head.fields[.age] = String(Int(min(Freshness(of: stored, at: now).age, Double(1 << 31))))
+    head.fields[.age] = String(Int(min(Freshness(of: stored, control, at: now).age, Double(1 << 31))))
     if head.status == .ok, Self.isNotModified(stored, for: request) {
       self.init(head: Self.notModified(head), range: 0..<0)
     } else if request.method == .head {

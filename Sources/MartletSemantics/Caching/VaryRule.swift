@@ -28,8 +28,8 @@ package enum VaryRule {
 
   /// The place of the answer to use: of those that match, the one with the latest `Date` (§4.1), then the last to come.
   package static func select(for request: HTTPFields, among stored: [StoredResponse]) -> Int? {
-    stored.indices.filter { matches(stored[$0], request) }.max { left, right in
-      let (left, right) = (stored[left], stored[right])
+    stored.indices.filter { matches(stored[$0], request) }.max { first, second in
+      let (left, right) = (stored[first], stored[second])
       let dates = [left, right].map { Freshness.date(of: $0.head, receivedAt: $0.responseTime) }
       return dates[0] == dates[1] ? left.responseTime < right.responseTime : dates[0] < dates[1]
     }

@@ -179,6 +179,36 @@ struct CachingTransportTests {
     #expect(try await fixture.get().source == .cache)
   }
 
+  @Test func aGetWithABodyIsNoQuestionForTheCache() async throws {
+    let fixture = CacheFixture { request in
+      .cacheable(request.request.body.bytes.map { String(decoding: $0, as: UTF8.self) } ?? "", "max-age=60")
+    }
+
+    let texts = [
+      try await fixture.get().text,
+      try await fixture.send(HTTPRequest(.get, url("http://a.example/"), body: .data(Data("b".utf8)))).text,
+      try await fixture.get().text,
+    ]
+
+    #expect(texts == ["", "b", ""])
+    #expect(fixture.sent.count == 2)
+  }
+
+  @Test func theBodyOfARedirectThatBreaksOffFailsItsReader() async throws {
+    let fixture = CacheFixture(
+      MockResponse(status: 301, fields: [.cacheControl: "max-age=60", .location: "/new"]) {
+        ResponseBody(length: 5, from: BrokenOff())
+      })
+    var request = HTTPRequest(.get, url("http://a.example/"))
+    request.options.redirectPolicy = .manual
+
+    await #expect { try await fixture.send(request) } throws: { ($0 as? HTTPError)?.kind == .connectionLost }
+  }
+
+  private struct BrokenOff: BodySource {
+    func next() async throws -> Data? { throw HTTPError(.connectionLost, "gone") }
+  }
+
   @Test func aRedirectIsGivenAgain() async throws {
     let fixture = CacheFixture { request in
       guard request.url.path == "/old" else { return .cacheable("there", "max-age=60") }

@@ -156,6 +156,7 @@ struct TokenSourceTests {
     }
     var configuration = SessionConfiguration()
     configuration.credentials = [source]
+    configuration.cache = nil  // which would send one request for many that are alike
     let session = HTTPSession(
       transport: MockTransport { request in
         guard request.fields[.authorization] == "Bearer old" else { return .text("welcome") }

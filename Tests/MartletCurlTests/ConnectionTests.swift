@@ -11,7 +11,7 @@ struct ConnectionTests {
   private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
     var configuration = CurlConfiguration()
     change(&configuration)
-    return HTTPSession(transport: CurlTransport(configuration))
+    return HTTPSession.uncached(CurlTransport(configuration))
   }
 
   @Test func oneConnectionServesOneRequestAfterAnother() async throws {

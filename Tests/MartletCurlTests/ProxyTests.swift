@@ -22,7 +22,7 @@ struct ProxyTests {
     var configuration = CurlConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
     configuration.proxy = proxy
-    return HTTPSession(transport: CurlTransport(configuration))
+    return HTTPSession.uncached(CurlTransport(configuration))
   }
 
   private func text(_ url: URL, through proxy: Proxy) async throws(HTTPError) -> String {

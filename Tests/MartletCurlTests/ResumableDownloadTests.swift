@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ResumableDownloadTests {
-  private let session = HTTPSession(transport: CurlTransport())
+  private let session = HTTPSession.uncached()
   private let folder: TemporaryFolder
   private let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) })
 

@@ -110,7 +110,7 @@ struct StaleConnectionTests {
     let nginx = try Nginx.shared.get()
     var configuration = CurlConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
-    let session = HTTPSession(transport: CurlTransport(configuration))
+    let session = HTTPSession.uncached(CurlTransport(configuration))
     var outcomes: [String: Int] = [:]
     await withTaskGroup(of: [String].self) { group in
       for _ in 0..<5 { group.addTask { await self.post(60, to: nginx.brief("/sink"), session) } }

@@ -15,7 +15,7 @@ struct TLSTests {
     var configuration = CurlConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
     change(&configuration)
-    return HTTPSession(transport: CurlTransport(configuration))
+    return HTTPSession.uncached(CurlTransport(configuration))
   }
 
   private func text(_ url: URL, _ session: HTTPSession) async throws(HTTPError) -> String {
@@ -40,7 +40,7 @@ struct TLSTests {
   }
 
   @Test func anUnknownAuthorityIsNotTrusted() async throws {
-    let error = await failure(nginx.tls("/hello.txt"), HTTPSession(transport: CurlTransport()))
+    let error = await failure(nginx.tls("/hello.txt"), HTTPSession.uncached())
 
     #expect(error?.kind == .untrustedCertificate)
     #expect(error?.phase == .securing)

@@ -79,7 +79,9 @@ let package = Package(
     .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
     .testTarget(
       name: "MartletSQLiteTests",
-      dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CSQLite", "sqlite-writer"]),
+      dependencies: [
+        "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "CSQLite", "sqlite-writer",
+      ]),
     .executableTarget(
       name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
       path: "Tests/sqlite-writer"),

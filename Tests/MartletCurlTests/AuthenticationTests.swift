@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Credentials over real sockets: nginx, and our own server where one has to see what came.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AuthenticationTests {
   private func session(
     _ sources: any CredentialSource..., configure: (inout CurlConfiguration) -> Void = { _ in }
@@ -15,6 +15,7 @@ struct AuthenticationTests {
     curl.proxy = .direct
     configure(&curl)
     var configuration = SessionConfiguration()
+    configuration.cache = nil
     configuration.credentials = sources
     return HTTPSession(transport: CurlTransport(curl), configuration: configuration)
   }

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 /// The cache on the real wire.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CachingTests {
   private let session = HTTPSession(transport: CurlTransport())
 

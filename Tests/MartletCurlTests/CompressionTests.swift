@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CompressionTests {
   private let session = HTTPSession(transport: CurlTransport())
   private static let text = String(repeating: "hello ", count: 20)

@@ -6,7 +6,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
   private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
     var configuration = CurlConfiguration()

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 /// Cookies over sockets. The server stands in as a proxy, so that it can be any host.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieTests {
   private let configuration = SessionConfiguration()
 

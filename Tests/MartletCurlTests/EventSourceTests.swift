@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventSourceTests {
   private let session = HTTPSession(transport: CurlTransport())
 

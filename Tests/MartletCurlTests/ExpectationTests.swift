@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// `Expect: 100-continue` (RFC 9110 §10.1.1): who waits, for what, and what becomes of the body.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExpectationTests {
   private let session = HTTPSession(transport: CurlTransport())
   private let content = Data(repeating: 7, count: 2_000_000)

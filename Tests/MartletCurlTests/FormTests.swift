@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 /// Bodies as servers and clients that others wrote see them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FormTests {
   private let session = HTTPSession(transport: CurlTransport())
   private let folder: TemporaryFolder

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 /// Through proxies that others wrote: tinyproxy for HTTP, microsocks for SOCKS5.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
   let nginx: Nginx
 

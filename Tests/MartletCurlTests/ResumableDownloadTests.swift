@@ -6,7 +6,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumableDownloadTests {
   private let session = HTTPSession(transport: CurlTransport())
   private let folder: TemporaryFolder

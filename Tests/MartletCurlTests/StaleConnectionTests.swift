@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("Connections that had served before and are gone", .timeLimit(.minutes(1)))
+@Suite("Connections that had served before and are gone", .timeLimit(.minutes(5)))
 struct StaleConnectionTests {
   /// Answers the first request of the first connection and hangs up on the second; other connections work.
   private func server(_ end: Reply) throws -> LoopbackServer {

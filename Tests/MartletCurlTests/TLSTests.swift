@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Against nginx, with certificates of an authority that exists for this run only.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TLSTests {
   let nginx: Nginx
 

@@ -3,7 +3,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("Work that is shared", .timeLimit(.minutes(1)))
+@Suite("Work that is shared", .timeLimit(.minutes(5)))
 struct SingleFlightTests {
   private struct Failure: Error {}
 

@@ -31,9 +31,13 @@ struct CookieTransport: Transport {
     guard !request.fields.contains(.cookie) else { return request }
     do {
       guard let line = try await jar.cookieHeader(for: request.url, in: context) else { return request }
-      var request = request
-      request.fields[.cookie] = line
-      return request
+      var result = request
+      result.fields[.cookie] = line
+      guard result.fields.contains(.cookie) else {
+        exchange.emit(.note("the cookie store holds a cookie with a control character: none were sent"))
+        return request
+      }
+      return result
     } catch {
       exchange.emit(.note("the cookie store failed: \(error)"))
       return request

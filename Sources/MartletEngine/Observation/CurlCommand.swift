@@ -57,7 +57,8 @@ struct CurlCommand {
     guard let user = request.url.user(percentEncoded: false), !request.fields.contains(.authorization) else { return }
     let password = request.url.password(percentEncoded: false) ?? ""
     let hidden = "\(redaction.placeholder):\(redaction.placeholder)"
-    groups.append(["-u", Self.quoted(redaction.hidesNothing ? "\(user):\(password)" : hidden)])
+    // a session waits until it is asked, and answers with the strongest scheme
+    groups.append(["--anyauth -u", Self.quoted(redaction.hidesNothing ? "\(user):\(password)" : hidden)])
   }
 
   private mutating func addFields(hasBody: Bool) {

@@ -13,6 +13,7 @@ struct HARAttempt: Sendable {
   private var receivedCount: Int64?
   private var response: ResponseHead?
   private var hasInformational = false
+  private var wasSent = false
   private var metrics: TransferMetrics?
   private var marks = HARMarks()
 
@@ -27,7 +28,9 @@ struct HARAttempt: Sendable {
 
   mutating func take(_ event: Event) {
     switch event {
-    case .sending(let head): request = head
+    case .sending(let head):
+      request = head
+      wasSent = true
     case .informational: hasInformational = true
     case .progress(let progress):
       switch progress.direction {
@@ -57,7 +60,8 @@ struct HARAttempt: Sendable {
     var entry = HAR.Entry(
       startedDateTime: started, request: requestPart(redaction), response: responsePart(error, redaction),
       timings: HAR.Timings(marks, metrics),
-      comment: "exchange \(exchange), attempt \(number)" + (reason.map { ": \($0)" } ?? ""))
+      comment: "exchange \(exchange), attempt \(number)" + (reason.map { ": \($0)" } ?? "")
+        + (wasSent ? "" : ": answered without the network"))
     entry.serverIPAddress = metrics?.remoteAddress
     entry.connection = metrics?.localPort.map(String.init)
     return entry
@@ -94,8 +98,8 @@ struct HARAttempt: Sendable {
     let (bytes, remark) = received.shown(describedBy: response.fields, redaction)
     let type = response.fields[.contentType] ?? ""
     let isUnread = metrics == nil && received.count == 0
-    part.content =
-      if let bytes, !isUnread { HAR.Content(mimeType: type, bytes: bytes) } else { HAR.Content(size: 0, mimeType: type) }
+    part.content = HAR.Content(size: 0, mimeType: type)
+    if let bytes, !isUnread { part.content = HAR.Content(mimeType: type, bytes: bytes) }
     part.content.size = max(received.count, receivedCount ?? 0)
     part.content.comment = isUnread ? "the body was not recorded" : remark
     let saved = part.content.size - part.bodySize

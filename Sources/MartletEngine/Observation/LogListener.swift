@@ -9,7 +9,7 @@ public import MartletSemantics
 ///
 /// | line | level |
 /// |---|---|
-/// | an attempt begins; an informational response; why and when the request goes again: a redirect, a retry | debug |
+/// | an attempt begins; an informational response; why and when the request goes again, or why not; a refused cookie | debug |
 /// | a response below 500; an exchange that was cancelled, or whose body was given up | info |
 /// | a response of 500 and above | warning |
 /// | an exchange that failed | error |
@@ -47,6 +47,8 @@ public struct LogListener: EventListener {
     case .informational(let head): log(.debug, exchange, "\(head.status)")
     case .resend(_, let delay, let reason):
       log(.debug, exchange, delay > .zero ? "again in \(ExchangeSummary.text(delay)): \(reason)" : "again: \(reason)")
+    case .cookieRefused(let refusal): log(.debug, exchange, "\(refusal)")
+    case .note(let text): log(.debug, exchange, text)
     case .finished: log(summary.level, exchange, summary.line(redaction))
     default: break
     }

@@ -32,14 +32,18 @@ final class CacheFile: Sendable {
   }
 
   /// Writes, and keeps the file within its bounds.
+  ///
+  /// What is deleted lost its entry in an earlier transaction: whoever holds on to a body from now on does not find the
+  /// entry any more. In the transaction that takes the entry away, somebody might still find it and hold on too late.
   func write<R: Sendable>(_ work: @Sendable (CacheTable) throws -> R) async throws(HTTPError) -> R {
     let (used, now) = (uses.take(), now())
     let (result, isTidy) = try await database.write { [capacity, pins] connection in
       let table = CacheTable(connection)
+      try table.sweep(Self.sweepLimit, now: now, pins: pins)
       try table.use(used)
       let result = try work(table)
       try table.makeRoom(capacity, now: now)
-      return (result, try table.sweep(Self.sweepLimit, now: now, pins: pins))
+      return (result, try table.isTidy(now: now, pins: pins))
     }
     if !isTidy { tidySoon() }
     return result
@@ -74,7 +78,8 @@ final class CacheFile: Sendable {
       isTidy = try await database.write { [pins] connection in
         let table = CacheTable(connection)
         try table.use(used)
-        return try table.sweep(Self.sweepLimit, now: now, pins: pins)
+        try table.sweep(Self.sweepLimit, now: now, pins: pins)
+        return try table.isTidy(now: now, pins: pins)
       }
     }
     try await database.shrink()

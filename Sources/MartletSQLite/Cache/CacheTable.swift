@@ -152,22 +152,23 @@ struct CacheTable {
   }
 
   /// Deletes some of the chunks that are due, but for bodies that somebody here still reads.
-  ///
-  /// - Returns: Whether that was all.
-  func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws -> Bool {
-    let due = try all(.due, .date(now), .integer(limit + Int64(pins.count))) {
-      (body: $0.integer(0), owner: $0.id(1))
-    }
+  func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws {
     var rest = limit
-    for body in pins.free(due) {
-      guard rest > 0 else { return false }
-      let range = (CacheStatement.place(body, 0), CacheStatement.place(body + 1, 0))
-      try run(.deleteChunks, .integer(range.0), .integer(range.1), .integer(rest))
+    for body in try due(limit, now: now, pins: pins) where rest > 0 {
+      let (start, end) = (CacheStatement.place(body, 0), CacheStatement.place(body + 1, 0))
+      try run(.deleteChunks, .integer(start), .integer(end), .integer(rest))
       let deleted = connection.changes
       if deleted < rest { try run(.endBody, .integer(body)) }
       rest -= max(1, deleted)
     }
-    return rest > 0
+  }
+
+  /// Whether no chunk waits to be deleted.
+  func isTidy(now: Date, pins: BodyPins) throws -> Bool { try due(1, now: now, pins: pins).isEmpty }
+
+  private func due(_ limit: Int64, now: Date, pins: BodyPins) throws -> [Int64] {
+    pins.free(
+      try all(.due, .date(now), .integer(limit + Int64(pins.count))) { (body: $0.integer(0), owner: $0.id(1)) })
   }
 
   // MARK: Statements

@@ -1,7 +1,7 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A ``CacheStore`` in a file.
+/// A ``Martlet/CacheStore`` in a file.
 ///
 /// ```swift
 /// let store = try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite"), capacity: 512 << 20)
@@ -16,7 +16,7 @@ public import MartletSemantics
 /// What was used longest ago makes room. The file is as large as what it held at most; space that became free is used
 /// again, and given back to the disk where it is more than a quarter of the file. A body that another process reads can
 /// be removed under its hands a minute after it was replaced, or at once where room or a removal asks for it; the reading
-/// then throws. Errors are ``HTTPError`` of kind `.file`, which name the file and what to do.
+/// then throws. Errors are ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
 public struct SQLiteCacheStore: CacheStore {
   let file: CacheFile
 
@@ -27,7 +27,7 @@ public struct SQLiteCacheStore: CacheStore {
   ///   - capacity: the most bytes of bodies and heads, 256 MiB by default. Processes that share a file should agree.
   ///   - entryLimit: the most bytes of one body; a quarter of the capacity by default.
   ///   - onSetAside: told when a file could not be used and an empty one took its place; by default nobody is.
-  /// - Throws: ``HTTPError`` of kind `.file`.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, capacity: Int64 = 256 << 20, entryLimit: Int64? = nil,
     onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }

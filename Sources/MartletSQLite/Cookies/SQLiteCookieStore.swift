@@ -1,7 +1,7 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A ``CookieStore`` in a file.
+/// A ``Martlet/CookieStore`` in a file.
 ///
 /// ```swift
 /// configuration.cookies = CookieJar(store: try SQLiteCookieStore(at: folder.appending(path: "cookies.sqlite")))
@@ -13,7 +13,7 @@ public import MartletSemantics
 /// ``SetAsideFile``. Expired cookies are dropped when the store is opened.
 ///
 /// Session cookies are kept in memory, for this store alone, unless ``SessionCookies/persistent`` asks for more.
-/// Errors are ``HTTPError`` of kind `.file`, which name the file and what to do.
+/// Errors are ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
 public struct SQLiteCookieStore: CookieStore {
   /// Where cookies without a date of their own are kept.
   public enum SessionCookies: Sendable, Hashable {
@@ -34,7 +34,7 @@ public struct SQLiteCookieStore: CookieStore {
   ///   - file: a file URL; SQLite keeps two more files beside it, with `-wal` and `-shm` added to its name.
   ///   - sessionCookies: where session cookies are kept; in memory by default.
   ///   - onSetAside: told when a file could not be used and an empty one took its place; by default nobody is.
-  /// - Throws: ``HTTPError`` of kind `.file`.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, sessionCookies: SessionCookies = .transient,
     onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }

@@ -41,8 +41,15 @@ struct DatabaseFile: Sendable {
     } else if errno != EEXIST {
       throw Self.failure(path, "cannot be made")
     } else {
-      for companion in Self.companions { chmod(path + companion, 0o600) }
+      for companion in Self.companions { Self.closeToOthers(path + companion) }
     }
+  }
+
+  /// Takes others' permissions away from a file, where they have any; nothing else than a file is touched.
+  private static func closeToOthers(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+    chmod(path, 0o600)
   }
 
   /// Renames the file and its companions to the first free `<name>.<n>.<reason>`, with the n counted from 1.

@@ -1,7 +1,7 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A ``KeyValueStore`` in a file: for credentials, tokens, settings.
+/// A ``Martlet/KeyValueStore`` in a file: for credentials, tokens, settings.
 ///
 /// ```swift
 /// let store = try SQLiteKeyValueStore(at: folder.appending(path: "values.sqlite"))
@@ -14,7 +14,7 @@ public import MartletSemantics
 /// version is set aside: ``SetAsideFile``.
 ///
 /// A value may have up to a thousand million bytes, and is in memory as a whole while it is read or written. Errors are
-/// ``HTTPError`` of kind `.file`, which name the file and what to do.
+/// ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
 public struct SQLiteKeyValueStore: KeyValueStore {
   private let database: Database
 
@@ -23,7 +23,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   /// - Parameters:
   ///   - file: a file URL; SQLite keeps two more files beside it, with `-wal` and `-shm` added to its name.
   ///   - onSetAside: told when a file could not be used and an empty one took its place; by default nobody is.
-  /// - Throws: ``HTTPError`` of kind `.file`.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
   ) throws(HTTPError) {

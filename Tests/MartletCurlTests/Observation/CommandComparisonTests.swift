@@ -6,7 +6,7 @@ import MartletTesting
 import Testing
 
 /// What `curlCommand` says, the shell and curl do; and what arrives is what a session sends.
-@Suite("The curl command arrives as the session's request does", .timeLimit(.minutes(1)))
+@Suite("The curl command arrives as the session's request does", .timeLimit(.minutes(5)))
 struct CommandComparisonTests {
   private static let text = Data("it's \"quoted\" $HOME `id` \\ !\n%s & ä=ö\r\n\ttab".utf8)
   private static let binary = Data((0...255).map { UInt8($0) })
@@ -24,7 +24,6 @@ struct CommandComparisonTests {
     HTTPRequest(.post, URL(filePath: "/"), fields: [.contentType: "application/x-own"], body: .data(binary)),
     HTTPRequest(.post, URL(filePath: "/"), body: .data(Data(repeating: 65, count: 300_000))),
     HTTPRequest(.patch, URL(filePath: "/"), fields: [.acceptEncoding: "identity"], body: .data(Data("@x".utf8))),
-    HTTPRequest(.get, URL(filePath: "/user")),
   ])
   func bothArriveEqual(request: HTTPRequest) async throws {
     let server = try LoopbackServer { _ in .text("hello") }
@@ -54,6 +53,27 @@ struct CommandComparisonTests {
     #expect(server.requests.map { "\($0.method) \($0.path)" } == ["POST /", "GET /new", "POST /", "GET /new"])
   }
 
+  @Test func theUserOfTheURLIsAnswered() async throws {
+    let server = try LoopbackServer { request in
+      request.fields.contains(.authorization)
+        ? .text("hello") : .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=\"a\""])
+    }
+    let target = try #require(URL(string: "http://anna:it's%20secret@127.0.0.1:\(server.port)/"))
+    let request = HTTPRequest(.get, target)
+    let (_, response) = try await session.data(for: request)
+    _ = try run(request.curlCommand(redaction: .off))
+
+    let answers = server.requests.compactMap { $0.fields[.authorization] }
+    #expect(response.status == .ok && answers.count == 2 && answers[0] == answers[1])
+  }
+
+  /// Without what a session adds of its own.
+  private var session: HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.userAgent = nil
+    return HTTPSession(transport: CurlTransport(), configuration: configuration)
+  }
+
   private struct Arrival: Equatable {
     let method: HTTPMethod
     let target: String
@@ -68,16 +88,14 @@ struct CommandComparisonTests {
     }
   }
 
-  /// Sends the request to the server, once by a session and once by the shell. The file URL's path is the target; `/user`
-  /// stands for a URL with a user.
+  /// Sends the request to the server, once by a session and once by the shell. The file URL's path is the target.
   private func arrivals(of request: HTTPRequest, at server: LoopbackServer) async throws -> [Arrival] {
     var request = request
-    let user = request.url.path == "/user" ? "anna:it's secret@" : ""
     let target = request.url.path
     let encoded = target.replacing("'", with: "%27")
     request.url = try #require(
-      URL(string: "http://\(user.replacing(" ", with: "%20"))127.0.0.1:\(server.port)\(encoded)"))
-    _ = try await HTTPSession(transport: CurlTransport()).data(for: request)
+      URL(string: "http://127.0.0.1:\(server.port)\(encoded)"))
+    _ = try await session.data(for: request)
     #expect(try run(request.curlCommand(redaction: .off)) == 0)
     let received = server.requests
     try #require(received.count == 2)

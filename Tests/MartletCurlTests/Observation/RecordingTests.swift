@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 /// The recorder over real sockets: what the wire measured, and whether the archive is one.
-@Suite("Archives of real exchanges", .timeLimit(.minutes(1)))
+@Suite("Archives of real exchanges", .timeLimit(.minutes(5)))
 struct RecordingTests {
   private let recorder = HARRecorder()
 

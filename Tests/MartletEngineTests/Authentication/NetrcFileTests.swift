@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite("A netrc file", .timeLimit(.minutes(1)))
+@Suite("A netrc file", .timeLimit(.minutes(5)))
 struct NetrcFileTests {
   private func file(_ text: String, permissions: Int = 0o600) throws -> URL {
     let url = FileManager.default.temporaryDirectory.appending(component: "netrc-\(UUID().uuidString)")

@@ -49,6 +49,7 @@ final class PasswordServer: Sendable {
 
   func session(_ sources: any CredentialSource...) -> HTTPSession {
     var configuration = SessionConfiguration()
+    configuration.cache = nil  // which would let one of several equal requests go, and the others wait
     configuration.credentials = sources
     return HTTPSession(transport: transport, configuration: configuration)
   }

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PasswordSourceTests {
   private static let right = Credential(user: "anna", password: "secret")
   private static let wrong = Credential(user: "anna", password: "mistaken")

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TokenSourceTests {
   private static let scope = CredentialScope.origin(of: origin)
 
@@ -24,7 +24,9 @@ struct TokenSourceTests {
 
     func session(_ source: TokenSource) -> HTTPSession {
       var configuration = SessionConfiguration()
+      configuration.cache = nil  // identical requests would go out once
       configuration.credentials = [source]
+      configuration.cache = nil  // which would send one request for many that are alike
       return HTTPSession(transport: MockTransport { [self] in try await respond(to: $0) }, configuration: configuration)
     }
 
@@ -155,6 +157,7 @@ struct TokenSourceTests {
     }
     var configuration = SessionConfiguration()
     configuration.credentials = [source]
+    configuration.cache = nil  // which would send one request for many that are alike
     let session = HTTPSession(
       transport: MockTransport { request in
         guard request.fields[.authorization] == "Bearer old" else { return .text("welcome") }

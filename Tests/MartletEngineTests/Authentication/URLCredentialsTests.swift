@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite("User information in URLs", .timeLimit(.minutes(1)))
+@Suite("User information in URLs", .timeLimit(.minutes(5)))
 struct URLCredentialsTests {
   private func session(_ transport: any Transport, _ sources: any CredentialSource...) -> HTTPSession {
     var configuration = SessionConfiguration()

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("CSRF tokens stay where they belong", .timeLimit(.minutes(1)))
+@Suite("CSRF tokens stay where they belong", .timeLimit(.minutes(5)))
 struct CSRFOriginTests {
   private static let root = url("http://a.example/service/")
 

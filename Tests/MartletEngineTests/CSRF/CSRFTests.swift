@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("CSRF tokens", .timeLimit(.minutes(1)))
+@Suite("CSRF tokens", .timeLimit(.minutes(5)))
 struct CSRFTests {
   private static let root = url("http://a.example/service/")
   private let log = EventLog()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What a user of a private cache sees of one URL over several requests, a row a behaviour. Times are seconds.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CacheScenarioTests {
   /// One request, what the origin would answer, what is to be seen, and the time until the next.
   struct Step: Sendable {

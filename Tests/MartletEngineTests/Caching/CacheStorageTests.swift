@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CacheStorageTests {
   private static let fields: HTTPFields = [.cacheControl: "max-age=60"]
 

@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CachingTransportTests {
   @Test func aFreshAnswerIsGivenAgain() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=60", [.setCookie: "a=b"]))

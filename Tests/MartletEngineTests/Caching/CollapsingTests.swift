@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// Identical requests at the same time.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CollapsingTests {
   private func collapsed(_ count: Int, in fixture: CacheFixture) async {
     while fixture.cache.statistics.collapsed < count { await Task.yield() }

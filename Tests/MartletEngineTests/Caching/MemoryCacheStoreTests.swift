@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MemoryCacheStoreTests {
   private static func entry(_ path: String, variant: String = "", length: Int64? = nil) -> CacheEntry {
     let time = Date(timeIntervalSince1970: 0)

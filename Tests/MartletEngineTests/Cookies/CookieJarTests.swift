@@ -3,7 +3,7 @@ import MartletSemantics
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieJarTests {
   private static let home = url("https://www.example.com/dir/page")
 
@@ -67,6 +67,17 @@ struct CookieJarTests {
       try await jar.store(setCookie: ["b=1; Domain=a.shop.example.com", "c=2; Domain=example.com"], for: shop) == [])
     #expect(try await jar.cookieHeader(for: shop) == "b=1; c=2")
     #expect(try await jar.cookieHeader(for: url("http://example.com/")) == "c=2")
+  }
+
+  @Test(arguments: [
+    ("https://a.example.com/x", "https://b.example.com:8443/", true),
+    ("http://example.com/", "http://example.com/", true),
+    ("https://example.com/", "http://example.com/", false), ("https://example.com/", "https://example.org/", false),
+    ("https://a.github.io/", "https://b.github.io/", false), ("https://a.github.io/", "https://x.a.github.io/", true),
+    ("http://127.0.0.1/", "http://127.0.0.1:81/", true), ("data:,x", "data:,x", false),
+  ])
+  func sameSiteIsSchemeAndRegistrableDomain(_ one: String, _ two: String, isSame: Bool) {
+    #expect(CookieJar().isSameSite(url(one), as: url(two)) == isSame)
   }
 
   @Test

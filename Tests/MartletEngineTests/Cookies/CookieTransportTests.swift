@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieTransportTests {
   private static let home = url("https://www.example.com/dir/page")
 
@@ -182,5 +182,49 @@ struct CookieTransportTests {
 
     #expect(response.status == .ok)
     #expect(log.lines.filter { $0.hasPrefix("note: the cookie store failed") }.count == 2)
+  }
+
+  @Test
+  func damagedStoreFailsNoRequest() async throws {
+    let store = MemoryCookieStore()
+    try await store.update("example.com") {
+      $0 = [Cookie(name: "a", value: "b\r\nX: y", domain: "www.example.com")]
+    }
+    var configuration = SessionConfiguration()
+    configuration.cookies = CookieJar(store: store)
+    let log = EventLog()
+    configuration.listeners = [log]
+    let transport = Self.recording()
+
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: .init(.get, Self.home))
+
+    #expect(transport.records.map(\.request.fields[.cookie]) == [nil])
+    #expect(log.lines.contains { $0.hasPrefix("note: the cookie store holds") })
+  }
+
+  @Test
+  func cacheSetsNoOldCookiesAndItsConfirmationSetsNewOnes() async throws {
+    let transport = RecordingTransport(
+      around: MockTransport { request in
+        switch request.url.path {
+        case "/fresh": MockResponse(fields: [.cacheControl: "max-age=60", .setCookie: "a=1"])
+        case _ where request.fields.contains(.ifNoneMatch):
+          MockResponse(status: .notModified, fields: [.eTag: "\"1\"", .setCookie: "b=2"])
+        default: MockResponse(fields: [.cacheControl: "no-cache", .eTag: "\"1\"", .setCookie: "b=1"])
+        }
+      })
+    let configuration = SessionConfiguration()
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    for path in ["fresh", "confirmed"] {
+      _ = try await session.data(for: .init(.get, url("https://www.example.com/\(path)")))
+    }
+    try await configuration.cookies?.removeAll()
+
+    for path in ["fresh", "confirmed"] {
+      _ = try await session.data(for: .init(.get, url("https://www.example.com/\(path)")))
+    }
+
+    #expect(transport.records.count == 3)
+    #expect(try await configuration.cookies?.cookieHeader(for: url("https://www.example.com/")) == "b=2")
   }
 }

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("Interceptors that add fields", .timeLimit(.minutes(1)))
+@Suite("Interceptors that add fields", .timeLimit(.minutes(5)))
 struct FieldInterceptorTests {
   private func send(
     _ request: HTTPRequest, through interceptors: any Interceptor..., script: [MockResponse] = [.text("done")],

@@ -76,8 +76,9 @@ struct CurlCommandTests {
     let complete = command(.post, target, fields: fields, body: body, redaction: .off)
 
     #expect(!redacted.contains("hidden"))
-    #expect(redacted.contains("'http://h/?token=***&q=1' -u '***:***'") && redacted.contains("'a=1&password=***'"))
-    #expect(complete.contains("'http://h/?token=hidden&q=1' -u 'u:hidden'"))
+    #expect(
+      redacted.contains("'http://h/?token=***&q=1' --anyauth -u '***:***'") && redacted.contains("'a=1&password=***'"))
+    #expect(complete.contains("'http://h/?token=hidden&q=1' --anyauth -u 'u:hidden'"))
     #expect(complete.contains("'X-Api-Key: hidden'") && complete.contains("'a=1&password=hidden'"))
   }
 }

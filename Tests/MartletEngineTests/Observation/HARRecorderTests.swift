@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite("The recorder of archives", .timeLimit(.minutes(1)))
+@Suite("The recorder of archives", .timeLimit(.minutes(5)))
 struct HARRecorderTests {
   private func record(
     _ request: HTTPRequest, with recorder: HARRecorder, _ transport: any Transport
@@ -35,6 +35,19 @@ struct HARRecorderTests {
     #expect(entries[1].response.content.text == #"{"a":1}"#)
     #expect(entries[1].response.content.mimeType == "application/json")
     #expect(entries[1].comment?.hasSuffix("attempt 2") == true)
+  }
+
+  @Test func anAnswerOfTheCacheSaysSo() async throws {
+    let recorder = recorder()
+    let transport = ScriptedTransport(.text("kept").with(.cacheControl, "max-age=60"))
+    var configuration = SessionConfiguration()
+    configuration.listeners = [recorder]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    for _ in 0..<2 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
+
+    let entries = recorder.har.log.entries
+    #expect(entries.map(\.response.content.text) == ["kept", "kept"])
+    #expect(entries.map { $0.comment?.hasSuffix("without the network") } == [false, true])
   }
 
   @Test func aFailureIsAnEntryWithoutResponse() async throws {

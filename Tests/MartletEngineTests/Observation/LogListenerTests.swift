@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("The log", .timeLimit(.minutes(1)))
+@Suite("The log", .timeLimit(.minutes(5)))
 struct LogListenerTests {
   private final class Lines: LogSink {
     private let minimum: LogLevel

@@ -13,7 +13,7 @@ final class BodyLog: EventListener {
   func receive(_ event: Event, in exchange: Exchange) { log.receive(event, in: exchange) }
 }
 
-@Suite("What listeners are told", .timeLimit(.minutes(1)))
+@Suite("What listeners are told", .timeLimit(.minutes(5)))
 struct ObservationTests {
   private func session(_ listeners: any EventListener..., transport: any Transport) -> HTTPSession {
     var configuration = SessionConfiguration()

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("The counter of running exchanges", .timeLimit(.minutes(1)))
+@Suite("The counter of running exchanges", .timeLimit(.minutes(5)))
 struct TaskCounterTests {
   private func session(_ counter: TaskCounter, _ transport: any Transport) -> HTTPSession {
     var configuration = SessionConfiguration()

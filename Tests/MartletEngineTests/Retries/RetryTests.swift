@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("Requests that are sent again", .timeLimit(.minutes(1)))
+@Suite("Requests that are sent again", .timeLimit(.minutes(5)))
 struct RetryTests {
   private let log = EventLog()
 

@@ -4,7 +4,7 @@ import MartletSemantics
 import Testing
 
 /// What every cache store owes its cache.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CacheStoreTests {
   /// A way to make a store of a megabyte.
   struct Making: Sendable, CustomTestStringConvertible {
@@ -13,9 +13,10 @@ struct CacheStoreTests {
   }
 
   static let all = [
+    Making(testDescription: "memory") { _ in MemoryCacheStore(capacity: 1_000_000, entryLimit: 500_000) },
     Making(testDescription: "SQLite") {
       try SQLiteCacheStore(at: $0.file("cache.sqlite"), capacity: 1_000_000, entryLimit: 500_000)
-    }
+    },
   ]
 
   /// Bodies that lie in a piece, at the border, and in chunks.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSQLite
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLiteCacheStoreTests {
   private let folder: TemporaryFolder
   private let clock = Clock()

@@ -4,7 +4,7 @@ import MartletSemantics
 import Testing
 
 /// What every cookie store owes its jar.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieStoreTests {
   /// A way to make a store.
   struct Making: Sendable, CustomTestStringConvertible {

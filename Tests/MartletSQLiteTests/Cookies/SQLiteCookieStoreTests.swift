@@ -4,7 +4,7 @@ import MartletSQLite
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SQLiteCookieStoreTests {
   private let folder: TemporaryFolder
 

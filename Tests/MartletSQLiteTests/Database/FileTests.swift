@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What happens to the file of a store; the key-value store stands for all.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FileTests {
   private let folder: TemporaryFolder
 
@@ -160,6 +160,45 @@ struct FileTests {
     #expect(try await open().keys().count == 3)
   }
 
+  @Test func processesThatMeetTheSameDamageShareTheNewFile() async throws {
+    try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
+    let path = folder.file("values.sqlite").path
+    let others = try (1...3).map { try OtherProcess("value", path, "key \($0)", "x") }
+    let store = try open()
+    try await store.set(Data([1]), for: "key 0")
+    for other in others { #expect(other.end()) }
+    #expect(try await open().keys() == ["key 0", "key 1", "key 2", "key 3"])
+    #expect(try folder.names().filter { $0.contains("damaged") } == ["values.sqlite.damaged-1"])
+  }
+
+  @Test func closingAStoreWhoseFileWasSetAsideLeavesTheNewFileAlone() async throws {
+    var old: SQLiteKeyValueStore? = try open()
+    try await old?.set(Data([1]), for: "old")
+    try sqlite("PRAGMA user_version = 1000")
+    let new = try open()
+    try await new.set(Data([1]), for: "new")
+
+    // The last connection to a file folds its journal in and removes it, by name.
+    old = nil
+
+    try await new.set(Data([2]), for: "newer")
+    #expect(try await open().keys() == ["new", "newer"])
+    #expect(try RawDatabase.run("PRAGMA integrity_check", on: folder.file("values.sqlite")) == ["ok"])
+    let aside = try RawDatabase.run("SELECT key FROM entry", on: folder.file("values.sqlite.newer-1"))
+    #expect(aside == ["old"])
+  }
+
+  @Test func aStoreWhoseFileWasSetAsideGoesOnWithTheNewOne() async throws {
+    let old = try open()
+    try await old.set(Data([1]), for: "old")
+    try sqlite("PRAGMA user_version = 1000")
+    let new = try open()
+    try await new.set(Data([1]), for: "new")
+    #expect(try await old.keys() == ["new"])
+    try await old.set(Data([2]), for: "from the old one")
+    #expect(try await new.keys() == ["from the old one", "new"])
+  }
+
   @Test func manyStoresMayOpenANewFileAtOnce() async throws {
     let folder = folder
     try await withThrowingTaskGroup { group in
@@ -186,6 +225,7 @@ struct FileTests {
     let error = #expect(throws: HTTPError.self) { try open() }
     #expect(error?.kind == .file)
     #expect(error?.message.contains("values.sqlite' cannot be opened") == true)
+    #expect(try folder.permissions(of: "values.sqlite") & 0o100 != 0, "a folder's permissions are no affair of ours")
   }
 
   @Test func aRemoteURLIsAnError() throws {

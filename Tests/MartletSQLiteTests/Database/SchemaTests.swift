@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSQLite
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SchemaTests {
   private let folder: TemporaryFolder
   private let application: Int32 = 0x7465_7374

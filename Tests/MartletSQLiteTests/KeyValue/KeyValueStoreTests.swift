@@ -4,7 +4,7 @@ import MartletSemantics
 import Testing
 
 /// What every key-value store owes its users.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeyValueStoreTests {
   /// A way to make a store.
   struct Making: Sendable, CustomTestStringConvertible {

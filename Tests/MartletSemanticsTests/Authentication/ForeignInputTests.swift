@@ -2,7 +2,7 @@ import MartletSemantics
 import Testing
 
 /// What comes from outside makes no parser stop the program, whatever it is.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ForeignInputTests {
   /// The same numbers in every run.
   private struct Generator: RandomNumberGenerator {

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumeRuleTests {
   private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
   private static let secondBefore = "Sun, 06 Nov 1994 08:49:36 GMT"

@@ -2,7 +2,7 @@ import MartletSemantics
 import Testing
 
 /// WHATWG HTML §9.2.5 and §9.2.6, sentence by sentence.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServerSentEventTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let sentence: String

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// `cookies.txt` between ours and the programs that made the format common.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieFileTests {
   private let folder: TemporaryFolder
   private let server: LoopbackServer

@@ -16,8 +16,8 @@ struct CachingTransport: Transport {
     return try await answer(lookup, mayWait: true)
   }
 
-  /// One request on its way through the cache.
-  struct Lookup: Sendable {
+  /// One request on its way through the cache. An object, because a request is large and every step passes it on.
+  final class Lookup: Sendable {
     let request: HTTPRequest
     let key: CacheKey
     let exchange: Exchange
@@ -47,6 +47,7 @@ struct CachingTransport: Transport {
         try await ask(head, about: entries[place], for: lookup, flight: flight)
       }
     case .forward(let head):
+      await makeRoom(among: entries, for: lookup)
       return try await collapse(lookup, mayWait: mayWait) { flight in
         try await ask(head, about: nil, for: lookup, flight: flight)
       }
@@ -58,6 +59,17 @@ struct CachingTransport: Transport {
       throw HTTPError(.notCached, "the request may only be answered from the cache, and nothing is stored for it")
     }
   }
+
+  /// Forgets the oldest variant where a key has many: what varies by a field that is never the same twice, a cookie say,
+  /// would make every look-up slower than the last.
+  private func makeRoom(among entries: [CacheEntry], for lookup: Lookup) async {
+    guard entries.count >= Self.variantLimit,
+      let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
+    else { return }
+    _ = await cache.attempt(in: lookup.exchange) { try await cache.store.remove(.entry(oldest.id)) }
+  }
+
+  private static let variantLimit = 32
 
   /// Lets one of several identical requests go, and the others wait for what it brings.
   private func collapse(
@@ -92,9 +104,10 @@ extension CachingTransport.Lookup {
     guard request.method == .get, policy != .reloadIgnoringCacheData, policy != .reloadRevalidatingCacheData else {
       return false
     }
-    let special: [FieldName] = [
-      .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since",
-    ]
-    return !special.contains { request.fields.contains($0) }
+    return !request.fields.contains { Self.special.contains($0.name) }
   }
+
+  private static let special: [FieldName] = [
+    .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since",
+  ]
 }

@@ -78,6 +78,19 @@ struct CachingTransportTests {
     #expect(fixture.sent.count == 3)
   }
 
+  @Test func aKeyHasNoMoreThanSoManyVariants() async throws {
+    let fixture = CacheFixture { _ in .cacheable("one", "max-age=6000", [.vary: "Foo"]) }
+
+    for number in 1...40 {
+      _ = try await fixture.get("/", ["Foo": "\(number)"])
+      fixture.wall.advance(1)
+    }
+
+    #expect(try await fixture.cache.usage().entries == 32)
+    #expect(try await fixture.get("/", ["Foo": "40"]).source == .cache)
+    #expect(try await fixture.get("/", ["Foo": "1"]).source == .network)
+  }
+
   @Test func partitionsDoNotSeeEachOther() async throws {
     let fixture = CacheFixture(.cacheable("of a", "max-age=60"), .cacheable("of b", "max-age=60"))
 

@@ -86,6 +86,21 @@ struct CachingTests {
     await #expect(throws: HTTPError.self) { try await get(other.url) }
   }
 
+  @Test func anErrorThatTakesItsTimeHoldsNoStaleAnswerUp() async throws {
+    let server = try LoopbackServer { request in
+      request.fields[.ifNoneMatch] == nil
+        ? Reply.text("hello").with(.cacheControl, "max-age=0, stale-if-error=60").with(.eTag, "\"a\"")
+        : Reply.text("sorry", status: .serviceUnavailable).stalled(after: 2)
+    }
+
+    _ = try await get(server.url)
+    // A response that is not collected is there with its head.
+    let (body, response) = try await session.bytes(for: HTTPRequest(.get, server.url))
+
+    #expect(response.source == .stale)
+    #expect(try await body.collect(upTo: 10) == Data("hello".utf8))
+  }
+
   @Test func manyAtOnceAreOneRequest() async throws {
     let gate = Gate()
     let body = Data(repeating: 7, count: 3 << 20)

@@ -52,8 +52,7 @@ extension CachingTransport {
   private func receive(
     _ response: HTTPResponse, to question: Reception.Question, _ asked: Asked
   ) async throws -> HTTPResponse {
-    let isUnpacked = response.wire.map { $0.fields[.contentEncoding] != response.fields[.contentEncoding] } ?? false
-    let reception = Reception.of(response.head, to: question, at: cache.now(), isUnpacked: isUnpacked)
+    let reception = Reception.of(response.head, to: question, at: cache.now(), isUnpacked: response.isUnpacked)
     if case .store(let stored) = reception { return await keep(response, as: stored, asked) }
     let result = try await act(on: reception, response, asked)
     cache.writes.end(asked.ticket)
@@ -102,12 +101,17 @@ extension CachingTransport {
     _ = await cache.attempt(in: lookup.exchange) { try await cache.remove(selection) }
   }
 
-  /// Puts a stored response in the place of the one that came, whose small rest is read so that its connection lives on.
+  /// Puts a stored response in the place of the one that came. A 304 is read to its end, which is at hand; what an error
+  /// has to say is given up, because it may take its time.
   private func replace(
     _ response: HTTPResponse, with entry: CacheEntry, as source: ResponseSource, _ asked: Asked
   ) async -> HTTPResponse? {
     guard let answer = await serve(entry, to: asked.lookup, as: source, wire: response.wire) else { return nil }
-    _ = try? await response.body.collect(upTo: 16 << 10)
+    if response.status == .notModified {
+      _ = try? await response.body.collect(upTo: 0)
+    } else {
+      response.body.cancel()
+    }
     return answer
   }
 
@@ -155,18 +159,29 @@ extension CachingTransport {
     let question = Reception.Question(
       request: head, sent: head, policy: .useProtocolCachePolicy, requestTime: requestTime)
     guard head.method == .post,
-      case .store(let stored) = Reception.of(response.head, to: question, at: cache.now(), isUnpacked: false)
+      case .store(let stored) = Reception.of(
+        response.head, to: question, at: cache.now(), isUnpacked: response.isUnpacked)
     else { return response }
     let ticket = cache.writes.begin(lookup.key)
     return await keep(response, as: stored, Asked(entry: nil, lookup: lookup, ticket: ticket, flight: nil))
   }
 }
 
+extension HTTPResponse {
+  /// Whether the transport unpacked the body: then it took the field away that says how it was packed.
+  fileprivate var isUnpacked: Bool {
+    wire.map { $0.fields[.contentEncoding] != fields[.contentEncoding] } ?? false
+  }
+}
+
 extension HTTPError {
-  /// Whether the origin was not reached, or fell silent before it had answered. Not where it answered and was not trusted.
+  /// Whether the origin was not reached, or fell silent before there was a response to hand on: a transport may wait for the
+  /// whole of a small one. Not where it answered and was not trusted.
   fileprivate var meansUnreachable: Bool {
-    [.cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .proxyFailed, .connectionLost]
-      .contains(kind)
+    [
+      .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
+      .connectionLost,
+    ].contains(kind)
   }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletSemantics
+import Synchronization
 
 /// A server from the system's packages that a test starts and stops.
 ///
@@ -8,6 +9,8 @@ import MartletSemantics
 final class RealProcess: Sendable {
   let port: Int
   private let lifeline: Pipe
+  /// One process is started after another: Foundation crashed once when several were started at the same time.
+  private static let start = Mutex(())
 
   /// Starts a server and returns once its port answers.
   init(_ executable: String, _ arguments: [String], port: Int) throws {
@@ -20,13 +23,13 @@ final class RealProcess: Sendable {
     shell.standardInput = lifeline
     shell.standardOutput = FileHandle.nullDevice
     shell.standardError = FileHandle.nullDevice
-    try shell.run()
+    try Self.start.withLock { _ in try shell.run() }
     let limit = ContinuousClock.now + .seconds(20)
     while !LocalPort.answers(port) {
       guard ContinuousClock.now < limit else {
         throw RealServerError("\(executable) does not answer; run it by hand: \(arguments)")
       }
-      sched_yield()
+      usleep(5000)  // a server that starts needs the processor more than we do
     }
   }
 
@@ -41,7 +44,7 @@ final class RealProcess: Sendable {
     process.currentDirectoryURL = folder
     process.standardOutput = output
     process.standardError = output
-    try process.run()
+    try start.withLock { _ in try process.run() }
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw RealServerError("\(executable) \(arguments): \(text)") }

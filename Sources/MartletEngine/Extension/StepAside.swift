@@ -22,6 +22,10 @@ public final class StepAside: Sendable {
   /// Whether the current task works for the owner of this mark.
   public var isActive: Bool { Self.active.contains(ObjectIdentifier(self)) }
 
+  /// Whether the current task works for the owner of any mark: somebody waits for what it does, perhaps the very one for
+  /// whom it would wait.
+  static var isAnyActive: Bool { !active.isEmpty }
+
   /// Does the work with the mark set, for everything that it calls and every task that it starts with `Task { }`.
   public func perform<Result>(_ work: () async throws -> Result) async rethrows -> Result {
     try await Self.$active.withValue(Self.active.union([ObjectIdentifier(self)])) { try await work() }

@@ -70,7 +70,8 @@ struct EventConnection: Sendable {
 
   /// WHATWG HTML §9.2.3: waits for the reconnection time, and longer the more often that was in vain.
   private func pause() async throws(HTTPError) {
-    let time = parser.reconnectionTime ?? .seconds(3)
+    // whatever the server wants: who cannot reach it does not ask without a pause
+    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : .zero)
     let longest = max(time, Self.longestPause)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
     do {

@@ -65,7 +65,7 @@ struct HARTests {
     let line = "a=1; Path=/p; Domain=h; Expires=Sun, 06 Nov 1994 08:49:37 GMT; HttpOnly; Secure; SameSite=Lax"
     let head = ResponseHead(status: .found, fields: [.setCookie: line, .location: "/x"], version: .http1_1)
 
-    let response = HAR.Response(head, redaction: .off, now: Date(timeIntervalSince1970: 0))
+    let response = HAR.Response(head, redaction: .off)
 
     let cookie = try #require(response.cookies.first)
     #expect((cookie.name, cookie.value) == ("a", "1"))
@@ -73,5 +73,14 @@ struct HARTests {
     #expect(cookie.httpOnly == true && cookie.secure == true)
     #expect((response.status, response.statusText, response.httpVersion) == (302, "Found", "HTTP/1.1"))
     #expect(response.redirectURL == "/x")
+  }
+
+  @Test func theEndOfACookieIsReadAsCookiesAre() {
+    let line = "a=1; Expires=Sun, 06-Nov-1994 08:49:37 GMT"
+    let head = ResponseHead(status: .ok, fields: [.setCookie: line])
+
+    let response = HAR.Response(head, redaction: .off)
+
+    #expect(response.cookies.first?.expires == "1994-11-06T08:49:37.000Z")
   }
 }

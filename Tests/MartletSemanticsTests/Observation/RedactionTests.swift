@@ -106,6 +106,8 @@ struct RedactionTests {
       (json, #"{"a": "x\"#, #"{"a": "x\"#),
       (json, #"["https://u:p@h/?a=1&token=x"]"#, #"["https://h/?a=1&token=***"]"#),
       (json, #"{"url":"https:\/\/h\/?key=x","b":"http"}"#, #"{"url":"https://h/?key=***","b":"http"}"#),
+      (json, #"{"url":"https://h/?a=1\u0026token=x"}"#, #"{"url":"https://h/?a=1&token=***"}"#),
+      (json, #"["https:\u002f\u002fu:p@h\u003Fkey\u003dx\u0022"]"#, #"["https://h?key=***"]"#),
       (json, #"{"url":"https://h/?key=x"#, #"{"url":"https://h/?key=***"#),
       (json, "{\"token\":1}\n{\"token\":2}", "{\"token\":\"***\"}\n{\"token\":\"***\"}"),
       ("application/problem+json", #"{"token":"x"}"#, #"{"token":"***"}"#),

@@ -15,6 +15,7 @@ extension Transfer {
     }
     guard allowsResend() else { return false }
     if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
+    dismissHead()  // what it answered is over: it is no answer to what goes out now
     return true
   }
 

@@ -122,7 +122,8 @@ struct StaleConnectionTests {
     var curl = CurlConfiguration()
     curl.proxy = .http("127.0.0.1", port: server.port)
     let session = HTTPSession(transport: CurlTransport(curl))
-    let neighbour = try #require(URL(string: "http://h2.example/")), url = try #require(URL(string: "http://a.example/"))
+    let neighbour = try #require(URL(string: "http://h2.example/"))
+    let url = try #require(URL(string: "http://a.example/"))
     _ = try await session.data(for: HTTPRequest(.get, neighbour))
     _ = try await session.data(for: HTTPRequest(.get, url))
 
@@ -132,6 +133,33 @@ struct StaleConnectionTests {
 
     #expect(error?.delivery == .staleConnection)
     #expect(server.requests.map(\.method) == [.get, .get, .post])
+  }
+
+  /// An answer that libcurl deals with itself says nothing of what is sent after it.
+  @Test(arguments: [RequestBody.data(Data("order".utf8)), .empty])
+  func aPostThatAProxyHasChallengedIsNotSentTwiceAfterwards(body: RequestBody) async throws {
+    let proxy = try LoopbackServer { request in
+      guard request.fields.contains(.proxyAuthorization) else {
+        return .status(
+          .proxyAuthenticationRequired, fields: [.proxyAuthenticate: "Digest realm=p, nonce=n, qop=auth"])
+      }
+      return request.target.hasSuffix("/last") ? .hangUp : .text(request.text)
+    }
+    var curl = CurlConfiguration()
+    curl.proxy = .http("127.0.0.1", port: proxy.port).authenticated(user: "a", password: "b", schemes: [.digest])
+    let session = HTTPSession(transport: CurlTransport(curl))
+    let first = try #require(URL(string: "http://a.example/"))
+    let url = try #require(URL(string: "http://a.example/last"))
+    let (data, _) = try await HTTPSession(transport: CurlTransport(curl)).data(
+      for: HTTPRequest(.post, first, body: body))
+    #expect(data.count == body.length.map(Int.init))
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.post, url, body: body))
+    }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(proxy.requests.count { $0.fields.contains(.proxyAuthorization) } == 2)
   }
 
   @Test func postsSurviveAServerThatEndsHTTP2ConnectionsGracefully() async throws {

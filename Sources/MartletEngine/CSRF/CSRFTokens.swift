@@ -21,11 +21,17 @@ final class CSRFTokens: Sendable {
     var isFetched = false
   }
 
+  /// What is shared: the work for a URL, by those who work for the same owners.
+  private struct Key: Hashable {
+    let url: URL
+    let owners: Set<ObjectIdentifier>
+  }
+
   private typealias Work = @Sendable () async throws -> Found
 
   private let options: CSRFOptions
   private let stepAside: StepAside
-  private let flight = SingleFlight<URL, Found>()
+  private let flight = SingleFlight<Key, Found>()
   private let memory = Mutex(Memory())
 
   init(_ options: CSRFOptions, stepAside: StepAside) {
@@ -76,10 +82,10 @@ final class CSRFTokens: Sendable {
     }
   }
 
-  /// One at a time for a URL. Only who works for somebody else waits for nobody: the renewal of a credential, say, may send
-  /// a request that needs a CSRF token while the fetch of that waits for the credential.
+  /// One at a time for a URL. Only who works for somebody else does not wait for what others began: the renewal of a
+  /// credential, say, may send a request that needs a CSRF token while the fetch of that waits for the credential.
   private func shared(_ url: URL, _ work: @escaping Work) async throws -> Found {
-    StepAside.isAnyActive ? try await work() : try await flight.value(for: url, work)
+    try await flight.value(for: Key(url: url, owners: StepAside.owners), work)
   }
 
   /// A request without a token was accepted.

@@ -7,6 +7,7 @@ struct RedactionTests {
     "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-CSRF-Token", "x-xsrf-token", "X-API-Key",
     "Api-Key", "apikey", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "X-Amz-Security-Token", "X-Amz-Signature",
     "X-Vault-Token", "X-Functions-Key", "X-Shared-Secret", "X-Forwarded-Authorization", "X-Session-Id",
+    "X-Auth", "X-XSRF", "X-Key", "X-Session",
   ])
   func fieldsThatCarryCredentialsAreHidden(name: String) throws {
     #expect(Redaction.standard.hides(try FieldName(name)))
@@ -27,6 +28,7 @@ struct RedactionTests {
     "new_password", "userpassword", "passwd", "pwd", "code", "code_verifier", "authorization_code", "sig", "signature",
     "X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "auth", "jwt", "otp", "session_id", "JSESSIONID", "sid",
     "privateKey", "aws_secret_access_key", "SAMLResponse", "client_assertion", "pin", "csrfmiddlewaretoken",
+    "id_token_hint", "SAMLart",
   ])
   func namesOfSecretsAreHidden(name: String) {
     #expect(Redaction.standard.hides(name: name))

@@ -43,6 +43,16 @@ struct HARTests {
     #expect(entry.time == 12.5 && entry.timings.wait == 3 && entry.timings.dns == -1 && entry.connection == "80")
   }
 
+  @Test(arguments: ["nan", "inf", "-infinity", "1e999"])
+  func whatWasReadCanBeWritten(number: String) throws {
+    let text = """
+      {"log": {"entries": [{"time": "\(number)", "timings": {"wait": "\(number)"}, "request": {}, "response": {}}]}}
+      """
+    let har = try HAR(json: Data(text.utf8))
+
+    #expect(try HAR(json: har.json()) == har)
+  }
+
   @Test(arguments: ["", "[]", "{}", #"{"log": {"entries": [{}]}}"#])
   func whatIsNoArchiveIsAnError(text: String) {
     #expect(throws: (any Error).self) { try HAR(json: Data(text.utf8)) }

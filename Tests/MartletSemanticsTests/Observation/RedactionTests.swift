@@ -61,6 +61,10 @@ struct RedactionTests {
     ("/login?next=/a&%70assword=x", "/login?next=/a&%70assword=***"),
     ("//u:p@h?key=1", "//h?key=***"),
     ("https://h/?token=", "https://h/?token=***"),
+    ("https://h/?to=https%3A%2F%2Fi%2Fcb%3Faccess_token%3Dx&b=c", "https://h/?to=***&b=c"),
+    ("https://h/?to=https://u:p@i/&b=https://i/?c=d", "https://h/?to=***&b=https://i/?c=d"),
+    ("https://h/?to=http://i?a=http://j#token=x", "https://h/?to=http://i?a=http://j#token=***"),
+    ("https://h/#to=http://i?a=http://j?token=x", "https://h/#to=***"),
     ("https://h/?a@b=c", "https://h/?a@b=c"),
     ("?api_key=a=b", "?api_key=***"),
   ])

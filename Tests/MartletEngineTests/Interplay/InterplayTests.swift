@@ -42,7 +42,7 @@ struct InterplayTests {
     let session = HTTPSession(transport: transport, configuration: configuration)
 
     var request = HTTPRequest(.put, Self.root.appending(path: "x"), body: .data(Data("b".utf8)))
-    request.options.deadline = .seconds(20)
+    request.options.deadline = .seconds(120)
     let (data, response) = try await session.data(for: request)
 
     #expect(data == Data("elsewhere".utf8))
@@ -86,9 +86,9 @@ struct InterplayTests {
     defer { found.withLock { $0 = nil } }
 
     var read = HTTPRequest(.get, Self.root)
-    read.options.deadline = .seconds(5)
+    read.options.deadline = .seconds(120)
     var write = HTTPRequest(.post, Self.root)
-    write.options.deadline = .seconds(5)
+    write.options.deadline = .seconds(120)
     async let first = session.data(for: read)
     try await refreshing.wait()
     async let second = session.data(for: write)

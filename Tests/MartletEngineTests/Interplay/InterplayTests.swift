@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What goes again for several reasons, and who waits for whom.
-@Suite("Credentials, CSRF tokens, redirects and retries in one exchange", .timeLimit(.minutes(1)))
+@Suite("Credentials, CSRF tokens, redirects and retries in one exchange", .timeLimit(.minutes(5)))
 struct InterplayTests {
   private static let root = url("http://a.example/service/")
 
@@ -119,5 +119,51 @@ struct InterplayTests {
     #expect(third.source == .network)
     source.use(nil)
     #expect(asked.withLock { $0 } == ["Bearer 1", "Bearer 2", "Bearer 3"])
+  }
+
+  @Test(arguments: ["no-store", "max-age=60", "no-cache"])
+  func aThousandEqualRequestsWithACacheBetweenCauseOneRefresh(_ control: String) async throws {
+    let refreshes = Mutex(0)
+    var configuration = SessionConfiguration()
+    configuration.credentials = [
+      TokenSource(AccessToken("old"), for: .any) { _ in
+        refreshes.withLock { $0 += 1 }
+        return AccessToken("new")
+      }
+    ]
+    let session = HTTPSession(
+      transport: MockTransport { request in
+        for _ in 0..<Int.random(in: 0...20) { await Task.yield() }
+        let isRight = request.fields[.authorization] == "Bearer new"
+        return .text("x", status: isRight ? .ok : .unauthorized).with(.cacheControl, control).with(
+          .eTag, "\"\(isRight)\"")
+      }, configuration: configuration)
+
+    let welcome = try await withThrowingTaskGroup(of: (Data, HTTPResponse).self) { group in
+      for _ in 0..<1000 { group.addTask { try await session.data(for: HTTPRequest(.get, origin)) } }
+      return try await group.reduce(into: 0) { $0 += $1.1.status == .ok && $1.0 == Data("x".utf8) ? 1 : 0 }
+    }
+
+    #expect(welcome == 1000)
+    #expect(refreshes.withLock { $0 } == 1)
+  }
+
+  @Test func aRedirectToAnotherPortOrSchemeTakesNoSecretAlong() async throws {
+    let strangers = ["http://a.example:8080/x", "https://a.example/x", "http://A.EXAMPLE./x", "http://b.a.example/x"]
+    for stranger in strangers {
+      let transport = RecordingTransport(
+        around: MockTransport { request in
+          request.url.absoluteString.hasPrefix("http://a.example/") ? .redirect(to: stranger, status: 307) : .text("in")
+        })
+      var configuration = SessionConfiguration()
+      configuration.interceptors = [DefaultFieldsInterceptor(["X-Api-Key": "hidden"], for: [origin])]
+      configuration.credentials = [TokenSource(AccessToken("hidden"), for: .origin(of: origin))]
+      let session = HTTPSession(transport: transport, configuration: configuration)
+      let request = HTTPRequest(.post, url("http://u:hidden@a.example/"), fields: [.cookie: "s=hidden"])
+      _ = try await session.data(for: request)
+      let sent = try #require(transport.records.last).request
+      #expect(sent.url.absoluteString == stranger)
+      #expect(sent.fields.allSatisfy { !$0.value.contains("hidden") }, "\(stranger)")
+    }
   }
 }

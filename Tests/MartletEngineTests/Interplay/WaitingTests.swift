@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Wherever an exchange waits, its deadline and its task's cancellation end the wait, and only its own.
-@Suite("Deadlines and cancellation while something else is waited for", .timeLimit(.minutes(1)))
+@Suite("Deadlines and cancellation while something else is waited for", .timeLimit(.minutes(5)))
 struct WaitingTests {
   enum Wait: String, CaseIterable, Sendable {
     case renewal, question, csrfFetch, csrfStore, retry

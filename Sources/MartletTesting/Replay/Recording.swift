@@ -17,7 +17,9 @@ public import MartletSemantics
 /// ```
 ///
 /// What is recorded is what the wire sees, below the session's cookies, cache, credentials and redirects; so these work the
-/// same when it is replayed. The session must begin in the same state as well: with an empty cache and jar, say.
+/// same when it is replayed. The session must begin in the same state as well: with an empty cache and jar, say. The dates in
+/// answers are those of the recording: what is to be fresh in a cache, or a cookie that ends at a date, needs an `HTTPCache`
+/// and a `CookieJar` whose `now` is ``ReplayTransport/recorded``.
 ///
 /// Secrets are scrubbed as `Redaction` says, from fields, URLs and bodies; requests are compared scrubbed, and the program
 /// under test gets `***` where the server said a token. Look through a new file before it is shared: what is secret only by

@@ -97,8 +97,7 @@ public final class ReplayTransport: Transport {
     let equal = entries.indices.filter { entries[$0].key.differences(from: key).isEmpty }
     guard let index = take(equal) else {
       let size = body.isEmpty ? "" : " with a body of \(body.count) bytes"
-      throw HTTPError(
-        .other, missing("\(asked.method) \(asked.url)\(size)", key, answers: equal.count), phase: .preparing)
+      throw HTTPError(.other, missing(shown(asked) + size, key, answers: equal.count), phase: .preparing)
     }
     return try ReplayAnswer(recorded: entries[index].entry.response, isOwn: isOwn, source: source)
       .response(to: request)
@@ -120,11 +119,15 @@ public final class ReplayTransport: Transport {
         + "or set ReplayMatching.repeatsLastAnswer"
     }
     let nearest = entries.sorted { $0.key.distance(from: key) < $1.key.distance(from: key) }.prefix(3).map { near in
-      let url = redaction.redacted(reference: near.entry.request.url)
-      return "\(near.entry.request.method) \(url) (\(near.key.differences(from: key).joined(separator: ", ")) differs)"
+      "\(shown(near.entry.request)) (\(near.key.differences(from: key).joined(separator: ", ")) differs)"
     }
     return "\(source) has no answer for \(request); "
       + (nearest.isEmpty ? "it is empty" : "nearest are \(nearest.joined(separator: "; "))") + ": \(Recording.remedy)"
+  }
+
+  /// Errors show no secret, be it in the recording.
+  private func shown(_ request: HAR.Request) -> String {
+    "\(request.method) \(Redaction.standard.redacted(reference: redaction.redacted(reference: request.url)))"
   }
 
   /// The recording and its age.

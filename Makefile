@@ -11,11 +11,11 @@ strict := $(shell grep -v '^#' scripts/build-flags)
 # Debian keeps daemons where a user's PATH does not look.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-# Passed on by demo, bench, test and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# Passed on by demo, bench, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo test check format bench docs sanitize sanitize-thread sanitize-address clean \
-  build-libraries test-libraries bench-libraries
+.PHONY: help demo test check format bench interop docs sanitize sanitize-thread sanitize-address clean \
+  build-libraries test-libraries bench-libraries interop-libraries
 
 help: ## list what make can do
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,9 @@ format: ## lay out the Swift sources as .swift-format says
 bench: bench-libraries ## the measurements
 	@exec swift run --package-path Benchmarks -c release bench $(ARGS)
 
+interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
+	@scripts/interop $(ARGS)
+
 docs: build-libraries ## the documentation, as an archive in .build/documentation
 	@swift build --build-tests $(strict)
 	@scripts/documentation
@@ -49,7 +52,7 @@ sanitize-thread sanitize-address: sanitize-%: test-libraries
 	@scripts/sanitize $* $(ARGS)
 
 clean: ## remove everything that was built
-	@rm -rf $(addsuffix /.build,. $(packages))
+	@rm -rf $(addsuffix /.build,. Interop $(packages))
 
-build-libraries test-libraries bench-libraries: %-libraries:
+build-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
+    .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
   ],
@@ -44,6 +45,7 @@ let package = Package(
         "MartletEngine", "MartletSemantics", .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // Level 3: the core product.
     .target(
@@ -75,6 +77,14 @@ let package = Package(
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
     .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
+    .testTarget(
+      name: "MartletSQLiteTests",
+      dependencies: [
+        "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "CSQLite", "sqlite-writer",
+      ]),
+    .executableTarget(
+      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
+      path: "Tests/sqlite-writer"),
     .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]

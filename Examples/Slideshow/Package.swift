@@ -13,6 +13,7 @@ let package = Package(
       dependencies: [
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
+        .product(name: "MartletSQLite", package: "Martlet"),
       ]),
     // A web service to look at, for those who have none.
     .target(

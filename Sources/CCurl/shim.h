@@ -9,6 +9,7 @@ typedef int (*martlet_seek_callback)(void *, curl_off_t, int);
 typedef int (*martlet_socket_callback)(CURL *, curl_socket_t, int, void *, void *);
 typedef int (*martlet_timer_callback)(CURLM *, long, void *);
 typedef int (*martlet_close_callback)(void *, curl_socket_t);
+typedef int (*martlet_request_callback)(void *, char *, char *, int, int);
 typedef int (*martlet_opened_callback)(void *, curl_socket_t, curlsocktype);
 
 static inline CURLcode martlet_set_long(CURL *handle, CURLoption option, long value) {
@@ -34,6 +35,9 @@ static inline CURLcode martlet_set_close(CURL *handle, martlet_close_callback va
 }
 static inline CURLcode martlet_set_opened(CURL *handle, martlet_opened_callback value) {
   return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, value);
+}
+static inline CURLcode martlet_set_request(CURL *handle, martlet_request_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
 }
 static inline CURLcode martlet_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
@@ -87,7 +91,12 @@ static inline const char *martlet_get_string(CURL *handle, CURLINFO info) {
 }
 
 // Macros that Swift cannot read.
-static const long martlet_auth_basic_or_digest = CURLAUTH_BASIC | CURLAUTH_DIGEST;
+static const long martlet_auth_basic = CURLAUTH_BASIC;
+static const long martlet_auth_digest = CURLAUTH_DIGEST;
+static const long martlet_auth_negotiate = CURLAUTH_NEGOTIATE;
+static inline int martlet_can_negotiate(void) {
+  return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) != 0;
+}
 
 #ifdef __linux__
 #include <sys/epoll.h>

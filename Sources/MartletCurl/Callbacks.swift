@@ -22,6 +22,11 @@ enum Callbacks {
     return isDone ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
   }
 
+  static let request: martlet_request_callback = { user, address, _, port, _ in
+    Callbacks.transfer(user) { $0.mayBegin(address: address, port: port) ? 1 : 0 } == 1
+      ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  }
+
   static let socket: martlet_socket_callback = { _, descriptor, interest, user, _ in
     Callbacks.loop(user) { $0.sockets.want(interest, of: descriptor) }
     return 0

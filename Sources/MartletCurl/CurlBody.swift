@@ -73,6 +73,7 @@ final class CurlBody: BodySource {
     switch signal {
     case .sent(let count):
       exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
+    case .note(let note): exchange.emit(.note(note))
     case .end(let ending):
       over(trailers: HeadParser.fields(ending.trailers[...]))
       if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }
@@ -106,6 +107,7 @@ final class CurlBody: BodySource {
     guard let body, case .queue(let queue) = transfer.upload else { return nil }
     return Task {
       do {
+        guard await queue.demand() else { return body.source.cancel() }
         while let chunk = try await body.source.next() {
           guard await queue.push(chunk, unpause: { mailbox.submit(.unpause(transfer)) }) else {
             return body.source.cancel()

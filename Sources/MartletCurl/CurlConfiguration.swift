@@ -1,5 +1,6 @@
 #if os(Linux)
 import MartletEngine
+import MartletSemantics
 
 /// How a ``CurlTransport`` connects. Copied when the transport is made.
 public struct CurlConfiguration: Sendable {
@@ -26,8 +27,27 @@ public struct CurlConfiguration: Sendable {
   /// How many bytes of a response's body may wait for a slow reader before the sender has to wait. 1 MiB by default.
   public var readAhead = 1 << 20
 
+  /// The hosts that get the user's own ticket (Negotiate by way of GSS-API, Kerberos most of the time, RFC 4559), and no
+  /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
+  ///
+  /// Run `kinit` before. A request with an `Authorization` of its own is left alone. Where libcurl was built without GSS-API,
+  /// a request to such a host is an error of kind ``HTTPError/Kind/authenticationFailed``. All other schemes are the
+  /// session's: ``SessionConfiguration/credentials``.
+  public var negotiatingHosts: Set<String> = []
+
   /// Makes the default configuration.
   public init() {}
+
+  func negotiates(for request: HTTPRequest) -> Bool {
+    guard !negotiatingHosts.isEmpty, !request.fields.contains(.authorization), let host = Origin(request.url)?.host
+    else {
+      return false
+    }
+    return negotiatingHosts.contains { name in
+      let name = ASCII.lowercased(name)
+      return name.hasPrefix(".") ? host.hasSuffix(name) : host == name
+    }
+  }
 
   /// Which versions of HTTP to speak.
   public enum Versions: Sendable, Hashable {

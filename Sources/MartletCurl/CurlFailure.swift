@@ -17,7 +17,9 @@ struct CurlFailure {
   private var reason: String {
     let detail = handle.lastError
     let meaning = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
-    return code == CURLE_SSL_CERTPROBLEM && !isWrongPassword ? meaning + " (is it a PKCS#12 container?)" : meaning
+    guard code == CURLE_SSL_CERTPROBLEM else { return meaning }
+    if detail.contains("PEM") { return isWrongPassword ? meaning + " (is the password right?)" : meaning }
+    return isWrongPassword ? meaning : meaning + " (is it a PKCS#12 container?)"
   }
 
   /// Host and port of the request, or the whole redacted URL where there is none.
@@ -55,6 +57,7 @@ struct CurlFailure {
       CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED:
       (.tlsFailed, .securing)
     case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3: (.protocolViolation, nil)
+    case CURLE_AUTH_ERROR, CURLE_LOGIN_DENIED: (.authenticationFailed, nil)
     case CURLE_GOT_NOTHING: (.connectionLost, .waiting)
     case CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND: (.connectionLost, .sending)
     case CURLE_PARTIAL_FILE: (.connectionLost, .receiving)
@@ -69,7 +72,16 @@ struct CurlFailure {
     return handle.lastError.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)
   }
 
-  /// libcurl has one code for a container that is none and for one it cannot open, but says which.
-  private var isWrongPassword: Bool { handle.lastError.contains("check password") }
+  /// libcurl has one code for a container that is none and for one it cannot open, but says which. Of a key in a file of its
+  /// own it says only that it cannot be used: if it is there and encrypted, it is the password.
+  private var isWrongPassword: Bool {
+    let detail = handle.lastError
+    if detail.contains("check password") { return true }
+    guard let start = detail.firstRange(of: "private key file: '"),
+      let end = detail[start.upperBound...].firstRange(of: "' type PEM"),
+      let key = try? Data(contentsOf: URL(filePath: String(detail[start.upperBound..<end.lowerBound])))
+    else { return false }
+    return String(decoding: key, as: UTF8.self).contains("ENCRYPTED")
+  }
 }
 #endif

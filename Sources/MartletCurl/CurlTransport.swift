@@ -9,6 +9,10 @@ import MartletSemantics
 /// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
 /// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
 ///
+/// Where a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
+/// ``RetryPolicy/replacesStaleConnections`` is set; ``Event/note(_:)`` tells. A request that may not be fails, and the error's
+/// ``HTTPError/delivery`` says why.
+///
 /// ```swift
 /// var configuration = CurlConfiguration()
 /// configuration.tls.clientCertificate = .pkcs12(file: certificate, password: password)
@@ -35,6 +39,15 @@ public struct CurlTransport: Transport {
     let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
     let source = CurlBody(transfer, on: thread, of: body, in: exchange)
     let head = try await source.head()
+    if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
+      request.body.canBeSent
+    {
+      // the expectation was ours, so that it is ours to drop it; libcurl does it only where the connection stays open
+      source.cancel()
+      var request = request
+      request.options.continueTimeout = nil
+      return try await send(request, in: exchange)
+    }
     return HTTPResponse(to: request, wire: head, from: source, isUnpacked: setup.decompresses)
   }
 
@@ -44,21 +57,23 @@ public struct CurlTransport: Transport {
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
-      provisional: Self.provisional(request, configuration), bodyBytes: request.options.bodyLimit,
-      isObserved: isObserved, unpacks: setup.decompresses)
+      provisional: Self.provisional(setup, configuration), bodyBytes: request.options.bodyLimit,
+      isObserved: isObserved, mayRepeat: request.replacesStaleConnection, unpacks: setup.decompresses)
+    let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
     let transfer = Transfer(
       handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
-      upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(UploadQueue()),
+      upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(queue),
       limits: limits, headerLines: try setup.apply(), chunks: chunks)
     transfer.connectCallbacks()
     return transfer
   }
 
-  /// libcurl answers a proxy's challenge, and a server that will not let it wait for a 100.
-  private static func provisional(_ request: HTTPRequest, _ configuration: CurlConfiguration) -> Set<Int> {
+  /// libcurl answers a proxy's challenge, that of a host with which it negotiates, and a server that will not let it wait for a 100.
+  private static func provisional(_ setup: RequestSetup, _ configuration: CurlConfiguration) -> Set<Int> {
     var statuses: Set<Int> = []
     if configuration.proxy.credentials != nil { statuses.insert(407) }
-    if request.fields.contains(.expect) { statuses.insert(417) }
+    if configuration.negotiates(for: setup.request) { statuses.insert(401) }
+    if setup.expectsContinue { statuses.insert(417) }
     return statuses
   }
 }
@@ -71,6 +86,8 @@ extension Transfer {
     handle.set(CURLOPT_HEADERDATA, pointer: user)
     handle.set(CURLOPT_WRITEFUNCTION, Callbacks.write)
     handle.set(CURLOPT_WRITEDATA, pointer: user)
+    handle.setRequest(Callbacks.request)
+    handle.set(CURLOPT_PREREQDATA, pointer: user)
     if let headerLines { handle.set(CURLOPT_HTTPHEADER, pointer: headerLines) }
     if case .none = upload { return }
     handle.set(CURLOPT_READFUNCTION, Callbacks.read)

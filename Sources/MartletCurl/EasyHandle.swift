@@ -58,6 +58,11 @@ final class EasyHandle: @unchecked Sendable {
     check(option, blob.withUnsafeBytes { martlet_set_blob(raw, option, $0.baseAddress, $0.count) })
   }
 
+  /// Who is asked before a request goes out, each time that it does.
+  func setRequest(_ callback: martlet_request_callback?) {
+    check(CURLOPT_PREREQFUNCTION, martlet_set_request(raw, callback))
+  }
+
   func setSeek(_ callback: martlet_seek_callback?) { check(CURLOPT_SEEKFUNCTION, martlet_set_seek(raw, callback)) }
 
   /// Who is told of connections' sockets, opened and closed.

@@ -63,7 +63,9 @@ enum HeadParser {
     guard let colon = line.firstIndex(of: 58) else { return nil }
     let name = line[line.startIndex..<colon]
     guard !name.isEmpty, name.allSatisfy(Token.isTokenCharacter) else { return nil }
-    return (FieldName(unchecked: String(decoding: name, as: UTF8.self)), text(trimmed(line[(colon + 1)...])))
+    let fieldName = FieldName(unchecked: String(decoding: name, as: UTF8.self))
+    let value = trimmed(line[(colon + 1)...])
+    return (fieldName, fieldName == .setCookie ? FieldOctets.text(value) : text(value))
   }
 
   static func status(of block: [UInt8]) -> Int {

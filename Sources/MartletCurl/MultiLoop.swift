@@ -15,6 +15,7 @@ final class MultiLoop {
   private var dirty: [Transfer] = []
   private lazy var noteDirty: (Transfer) -> Void = { [unowned self] in dirty.append($0) }
   private var commands: [Mailbox.Command] = []
+  private let peersOfHTTP2 = PeersOfHTTP2()
   /// When libcurl wants to be called, nil for not at all; nanoseconds on ``now``'s clock.
   private var timer: UInt64?
   /// When the first of the transfers' own timeouts may strike.
@@ -94,6 +95,7 @@ extension MultiLoop {
 
   private func start(_ transfer: Transfer) {
     transfer.onDirty = noteDirty
+    transfer.peersOfHTTP2 = peersOfHTTP2
     transfer.lastActivity = now
     transfers[transfer.handle.raw] = transfer
     if let timeout = transfer.limits.response { nextCheck = min(nextCheck, now + timeout) }
@@ -187,6 +189,7 @@ extension MultiLoop {
     curl_multi_remove_handle(multi, transfer.handle.raw)
     transfer.finish(last ?? .failed(HTTPError(wrapping: CancellationError())))
     transfer.onDirty = nil
+    transfer.peersOfHTTP2 = nil
     pool.give(back: transfer.handle)
   }
 

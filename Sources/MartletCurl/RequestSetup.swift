@@ -16,7 +16,8 @@ struct RequestSetup {
     setTarget()
     setMethod()
     setConnection()
-    setProxy()
+    try setProxy()
+    try setNegotiation()
     setTLS()
     if decompresses { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
     if let refused = handle.refusedOption { throw refusal(refused.option, refused.code) }
@@ -28,9 +29,19 @@ struct RequestSetup {
     configuration.decompresses && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
   }
 
+  /// Whether the body waits for the server's consent: where the caller says so, or allows it and it is worth the time.
+  var expectsContinue: Bool {
+    guard body != nil else { return false }
+    if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
+    guard request.options.continueTimeout != nil else { return false }
+    return isLarge || !request.body.isReplayable
+  }
+
+  /// Whether libcurl finds that a body is worth a 100: it is larger than 1 MiB, or nobody knows.
+  private var isLarge: Bool { body?.length.map { $0 > 1 << 20 } ?? true }
+
   private func setTarget() {
-    let text = request.url.absoluteString
-    handle.set(CURLOPT_URL, text.contains("#") ? String(text.prefix { $0 != "#" }) : text)
+    handle.set(CURLOPT_URL, request.url.sendableText)
     handle.set(CURLOPT_PATH_AS_IS, 1)
     handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
   }
@@ -43,6 +54,9 @@ struct RequestSetup {
       handle.set(CURLOPT_UPLOAD, 1)
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: body.map { $0.length ?? -1 } ?? 0)
       handle.prefer(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+      if let timeout = request.options.continueTimeout {
+        handle.set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, timeout.milliseconds))
+      }
     }
     if method != .get || hasBody { handle.set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
   }
@@ -66,7 +80,7 @@ struct RequestSetup {
     }
   }
 
-  private func setProxy() {
+  private func setProxy() throws(HTTPError) {
     let proxy = configuration.proxy
     switch proxy.route {
     case .environment: break
@@ -77,9 +91,26 @@ struct RequestSetup {
     }
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     guard let credentials = proxy.credentials else { return }
-    handle.set(CURLOPT_PROXYAUTH, martlet_auth_basic_or_digest)
+    if credentials.schemes.contains(.negotiate) { try requireNegotiation() }
+    handle.set(CURLOPT_PROXYAUTH, credentials.schemes.reduce(0) { $0 | $1.bit })
     handle.set(CURLOPT_PROXYUSERNAME, credentials.user)
     handle.set(CURLOPT_PROXYPASSWORD, credentials.password)
+  }
+
+  /// The engine answers the challenges of origins, this one excepted, because it belongs to the connection.
+  private func setNegotiation() throws(HTTPError) {
+    guard configuration.negotiates(for: request) else { return }
+    try requireNegotiation()
+    handle.set(CURLOPT_HTTPAUTH, martlet_auth_negotiate)
+    handle.set(CURLOPT_USERNAME, "")
+    handle.set(CURLOPT_PASSWORD, "")
+  }
+
+  private func requireNegotiation() throws(HTTPError) {
+    guard martlet_can_negotiate() == 0 else { return }
+    throw HTTPError(
+      .authenticationFailed, "this libcurl was built without GSS-API, so it cannot negotiate: install one that was",
+      phase: .preparing)
   }
 
   private func setTLS() {
@@ -94,21 +125,36 @@ struct RequestSetup {
       handle.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.map { "sha256//" + $0 }.joined(separator: ";"))
     }
     guard let certificate = tls.clientCertificate else { return }
-    handle.set(CURLOPT_SSLCERTTYPE, "P12")
-    handle.set(CURLOPT_KEYPASSWD, certificate.password)
+    handle.set(CURLOPT_KEYPASSWD, certificate.password ?? "")  // without one, OpenSSL would ask at the terminal
+    handle.set(CURLOPT_SSLCERTTYPE, certificate.type)
     switch certificate.source {
     case .file(let url): handle.set(CURLOPT_SSLCERT, url.path)
     case .data(let data): handle.set(CURLOPT_SSLCERT_BLOB, blob: data)
+    case .pem(let certificate, let key):
+      handle.set(CURLOPT_SSLCERT, certificate.path)
+      handle.set(CURLOPT_SSLKEYTYPE, "PEM")
+      handle.set(CURLOPT_SSLKEY, key.path)
     }
   }
 
   private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
     var lines: UnsafeMutablePointer<curl_slist>?
     for (name, value) in request.fields where !Self.framing.contains(name) {
-      lines = curl_slist_append(lines, value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")
+      let line = value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)"
+      if name == .cookie, FieldOctets.hasOctets(line) {
+        lines = curl_slist_append(lines, FieldOctets.bytes(line).map { CChar(bitPattern: $0) } + [0])
+      } else {
+        lines = curl_slist_append(lines, line)
+      }
     }
-    // libcurl would wait a second for a 100 before every large body
-    if body != nil, !request.fields.contains(.expect) { lines = curl_slist_append(lines, "Expect:") }
+    // libcurl expects a 100 before every large body by itself, asked or not, and goes again without after a 417
+    if body != nil, !request.fields.contains(.expect) {
+      if !expectsContinue {
+        lines = curl_slist_append(lines, "Expect:")
+      } else if !isLarge {
+        lines = curl_slist_append(lines, "Expect: 100-continue")
+      }
+    }
     if request.fields.contains(.range), !request.fields.contains(.acceptEncoding) {
       lines = curl_slist_append(lines, "Accept-Encoding: identity")
     }
@@ -123,6 +169,31 @@ struct RequestSetup {
     let kind: HTTPError.Kind = option == CURLOPT_SSLCERT_BLOB ? .badClientCertificate : .invalidRequest
     return HTTPError(
       kind, "libcurl refuses option \(option.rawValue) for '\(request.url.redacted)': \(reason)", phase: .preparing)
+  }
+}
+
+extension Proxy.Scheme {
+  fileprivate var bit: Int {
+    switch self {
+    case .basic: martlet_auth_basic
+    case .digest: martlet_auth_digest
+    case .negotiate: martlet_auth_negotiate
+    }
+  }
+}
+
+extension URL {
+  /// The URL without what no server sees: the fragment; and user information, of which libcurl would make an
+  /// `Authorization` that nobody asked for.
+  fileprivate var sendableText: String {
+    var text = absoluteString
+    if let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")) { text.removeSubrange(fragment...) }
+    guard let slashes = text.firstRange(of: "://") else { return text }
+    let end = text[slashes.upperBound...].utf8.firstIndex { "/?".utf8.contains($0) } ?? text.endIndex
+    let authority = slashes.upperBound..<end
+    guard let at = text[authority].utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
+    text.removeSubrange(authority.lowerBound...at)
+    return text
   }
 }
 

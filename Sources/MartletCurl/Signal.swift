@@ -6,6 +6,8 @@ import MartletSemantics
 enum Signal: Sendable {
   /// The raw bytes of an informational response's head.
   case informational([UInt8])
+  /// Something for those who watch.
+  case note(String)
   /// So many bytes of the request's body went out.
   case sent(Int64)
   /// The raw bytes of the final response's head: they are parsed by the waiting task, not on the loop thread.

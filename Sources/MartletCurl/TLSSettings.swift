@@ -28,18 +28,19 @@ public struct TLSSettings: Sendable {
   }
 }
 
-/// A certificate with its private key, as a PKCS#12 container (RFC 7292, `.p12` or `.pfx`).
+/// A certificate with its private key: a PKCS#12 container (RFC 7292, `.p12` or `.pfx`), or two PEM files (RFC 7468).
 ///
-/// A container that cannot be read fails with ``HTTPError/Kind/badClientCertificate``, a wrong password with
+/// What cannot be read fails with ``HTTPError/Kind/badClientCertificate``, a wrong password with
 /// ``HTTPError/Kind/badClientCertificatePassword``, both when the first connection needs it.
 public struct ClientCertificate: Sendable {
   enum Source: Sendable {
     case file(URL)
     case data(Data)
+    case pem(certificate: URL, key: URL)
   }
 
   let source: Source
-  let password: String
+  let password: String?
 
   /// The container in a file.
   public static func pkcs12(file: URL, password: String) -> ClientCertificate {
@@ -50,6 +51,21 @@ public struct ClientCertificate: Sendable {
   public static func pkcs12(data: Data, password: String) -> ClientCertificate {
     ClientCertificate(source: .data(data), password: password)
   }
+
+  /// A certificate, and behind it those of the authorities that a server may not know, in one PEM file; the private key in
+  /// another, or in the same.
+  ///
+  /// - Parameters:
+  ///   - certificate: the file of the certificates.
+  ///   - key: the file of the key.
+  ///   - password: opens an encrypted key; nil, the default, for one that is not encrypted.
+  public static func pem(certificate: URL, key: URL, password: String? = nil) -> ClientCertificate {
+    ClientCertificate(source: .pem(certificate: certificate, key: key), password: password)
+  }
+
+  var type: String {
+    if case .pem = source { "PEM" } else { "P12" }
+  }
 }
 
 extension ClientCertificate: CustomStringConvertible, CustomReflectable {
@@ -58,6 +74,7 @@ extension ClientCertificate: CustomStringConvertible, CustomReflectable {
     switch source {
     case .file(let url): "PKCS#12 file \(url.path)"
     case .data(let data): "PKCS#12 data of \(data.count) bytes"
+    case .pem(let certificate, let key): "PEM files \(certificate.path) and \(key.path)"
     }
   }
 

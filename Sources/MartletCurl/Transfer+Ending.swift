@@ -38,6 +38,7 @@ extension Transfer {
     metrics.reusedConnection = handle.long(CURLINFO_NUM_CONNECTS) == 0
     metrics.remoteAddress = handle.string(CURLINFO_PRIMARY_IP)
     metrics.remotePort = handle.long(CURLINFO_PRIMARY_PORT)
+    metrics.localPort = handle.long(CURLINFO_LOCAL_PORT)
     metrics.version =
       switch handle.long(CURLINFO_HTTP_VERSION) {
       case Int(CURL_HTTP_VERSION_1_0): .http1_0

@@ -30,6 +30,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     /// The most bytes of a body; more is an error.
     var bodyBytes: Int64?
     var isObserved: Bool
+    /// Whether libcurl may send the request again if its connection was stale.
+    var mayRepeat: Bool
     /// Whether libcurl unpacks compressed bodies.
     var unpacks: Bool
   }
@@ -50,7 +52,11 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   /// Whether the reader made the sender wait: then silence is nobody's fault.
   var isPausedByReader = false
   /// Why a callback made libcurl give up.
-  private(set) var failure: HTTPError?
+  var failure: HTTPError?
+  /// To whom the request was sent; nil until it is.
+  var peer: Peer?
+  /// Who is known to speak HTTP/2, learnt from all transfers of the loop.
+  var peersOfHTTP2: PeersOfHTTP2?
   /// How many bytes may still be thrown away for the sake of the connection, once the reader wants no more.
   private var discarding: Int?
 
@@ -155,13 +161,20 @@ extension Transfer {
     return count
   }
 
-  /// libcurl wants to send the body again, on a fresh connection. Only bytes can.
-  func rewindBody(to offset: Int64) -> Bool {
+  /// Begins the body anew, if it is all there.
+  func rewindBytes(to offset: Int64) -> Bool {
     if case .bytes = upload {
       sent = offset
       return true
     }
     return sent == offset
+  }
+
+  /// Something for those who watch.
+  func tell(_ note: String) {
+    guard limits.isObserved else { return }
+    outbox.append(.note(note))
+    markDirty()
   }
 }
 
@@ -262,6 +275,7 @@ extension Transfer {
     guard let block = heldHead else { return }
     heldHead = nil
     hasHead = true
+    if let peer, block.starts(with: "HTTP/2".utf8) { peersOfHTTP2?.insert(peer) }
     isUnpacked = limits.unpacks && HeadParser.hasContentEncoding(block)
     outbox.append(.head(block))
   }

@@ -15,16 +15,22 @@ final class UploadQueue: Sendable {
     var isEnded = false
     var isClosed = false
     var isPaused = false
+    var isWanted = false
     var producer: CheckedContinuation<Void, Never>?
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private static let highWater = 512 << 10
+
+  /// - Parameter waitsForDemand: whether the producer begins only when libcurl asks for the first bytes. It does where a
+  ///   body must stay untouched if it is not sent; else the bytes are there before the connection is.
+  init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
 
   /// From the loop thread: fills libcurl's buffer. 0 is the end; nothing there yet pauses the sending.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let (count, producer) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
       let count = state.take(into: buffer)
+      state.isWanted = true
       if count == 0, !state.isEnded { state.isPaused = true }
       guard state.buffered <= Self.highWater / 2 else { return (count, nil) }
       defer { state.producer = nil }
@@ -32,6 +38,19 @@ final class UploadQueue: Sendable {
     }
     producer?.resume()
     return count
+  }
+
+  /// From the producer: waits until anybody wants bytes. Returns false if nobody ever will.
+  func demand() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let goesOn = state.withLock { state in
+        if state.isClosed || state.isWanted { return true }
+        state.producer = continuation
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+    return state.withLock { !$0.isClosed }
   }
 
   /// From the producer: adds bytes, and waits while there are too many. Returns whether the sending has to be unpaused

@@ -3,7 +3,7 @@ import MartletCombine
 import Synchronization
 import Testing
 
-@Suite("How work begins and ends", .timeLimit(.minutes(1)))
+@Suite("How work begins and ends", .timeLimit(.minutes(5)))
 struct LifetimeTests {
   @Test func aTaskBeginsWithTheFirstDemandAndAnewForEverySubscriber() async throws {
     let runs = Atomic(0)

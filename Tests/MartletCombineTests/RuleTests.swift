@@ -2,7 +2,7 @@ import MartletCombine
 import Testing
 
 /// The rules that Combine states for publishers and subscribers, over several publishers of different making.
-@Suite("The rules of publishers", .timeLimit(.minutes(1)))
+@Suite("The rules of publishers", .timeLimit(.minutes(5)))
 struct RuleTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -6,12 +6,12 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionTests {
   private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
     var configuration = CurlConfiguration()
     change(&configuration)
-    return HTTPSession(transport: CurlTransport(configuration))
+    return HTTPSession.uncached(CurlTransport(configuration))
   }
 
   @Test func oneConnectionServesOneRequestAfterAnother() async throws {

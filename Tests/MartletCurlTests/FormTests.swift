@@ -6,9 +6,9 @@ import MartletTesting
 import Testing
 
 /// Bodies as servers and clients that others wrote see them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FormTests {
-  private let session = HTTPSession(transport: CurlTransport())
+  private let session = HTTPSession.uncached()
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }

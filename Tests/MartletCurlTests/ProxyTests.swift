@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 /// Through proxies that others wrote: tinyproxy for HTTP, microsocks for SOCKS5.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
   let nginx: Nginx
 
@@ -22,7 +22,7 @@ struct ProxyTests {
     var configuration = CurlConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
     configuration.proxy = proxy
-    return HTTPSession(transport: CurlTransport(configuration))
+    return HTTPSession.uncached(CurlTransport(configuration))
   }
 
   private func text(_ url: URL, through proxy: Proxy) async throws(HTTPError) -> String {

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Against nginx, with certificates of an authority that exists for this run only.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct TLSTests {
   let nginx: Nginx
 
@@ -15,7 +15,7 @@ struct TLSTests {
     var configuration = CurlConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
     change(&configuration)
-    return HTTPSession(transport: CurlTransport(configuration))
+    return HTTPSession.uncached(CurlTransport(configuration))
   }
 
   private func text(_ url: URL, _ session: HTTPSession) async throws(HTTPError) -> String {
@@ -40,7 +40,7 @@ struct TLSTests {
   }
 
   @Test func anUnknownAuthorityIsNotTrusted() async throws {
-    let error = await failure(nginx.tls("/hello.txt"), HTTPSession(transport: CurlTransport()))
+    let error = await failure(nginx.tls("/hello.txt"), HTTPSession.uncached())
 
     #expect(error?.kind == .untrustedCertificate)
     #expect(error?.phase == .securing)
@@ -86,6 +86,15 @@ struct TLSTests {
       try await text(nginx.client("/certificate"), session { $0.tls.clientCertificate = certificate }) == "CN=client")
   }
 
+  @Test(arguments: [("client.key", nil), ("client.locked.key", TestAuthority.password)] as [(String, String?)])
+  func aClientCertificateInPEMFilesIdentifiesUs(_ key: String, _ password: String?) async throws {
+    let folder = nginx.authority.folder
+    let certificate = ClientCertificate.pem(
+      certificate: folder.file("client.pem"), key: folder.file(key), password: password)
+    #expect(
+      try await text(nginx.client("/certificate"), session { $0.tls.clientCertificate = certificate }) == "CN=client")
+  }
+
   @Test func withoutAClientCertificateTheServerRefuses() async throws {
     let (data, response) = try await session().data(for: HTTPRequest(.get, nginx.client("/certificate")))
 
@@ -96,19 +105,28 @@ struct TLSTests {
   @Test func aWrongPasswordIsToldApartFromABadFile() async throws {
     let folder = nginx.authority.folder
     let container = try Data(contentsOf: folder.file("client.p12"))
+    func pem(_ certificate: String, _ key: String, _ password: String?) -> ClientCertificate {
+      .pem(certificate: folder.file(certificate), key: folder.file(key), password: password)
+    }
     let table: [(ClientCertificate, HTTPError.Kind)] = [
-      (.pkcs12(file: folder.file("client.p12"), password: "wrong"), .badClientCertificatePassword),
-      (.pkcs12(data: container, password: "wrong"), .badClientCertificatePassword),
+      (.pkcs12(file: folder.file("client.p12"), password: "mistaken"), .badClientCertificatePassword),
+      (.pkcs12(data: container, password: "mistaken"), .badClientCertificatePassword),
       (.pkcs12(file: folder.file("broken.p12"), password: "any"), .badClientCertificate),
       (.pkcs12(data: Data("no container".utf8), password: "any"), .badClientCertificate),
       (.pkcs12(data: container.prefix(100), password: TestAuthority.password), .badClientCertificate),
       (.pkcs12(file: URL(filePath: "/nowhere/client.p12"), password: "any"), .badClientCertificate),
       (.pkcs12(data: Data(), password: "any"), .badClientCertificate),
+      (pem("client.pem", "client.locked.key", "mistaken"), .badClientCertificatePassword),
+      (pem("client.pem", "client.locked.key", nil), .badClientCertificatePassword),
+      (pem("client.pem", "broken.p12", nil), .badClientCertificate),
+      (pem("client.pem", "nowhere.key", nil), .badClientCertificate),
+      (pem("nowhere.pem", "client.key", nil), .badClientCertificate),
+      (pem("client.pem", "server.key", nil), .badClientCertificate),
     ]
     for (certificate, kind) in table {
       let error = await failure(nginx.client("/"), session { $0.tls.clientCertificate = certificate })
       #expect(error?.kind == kind, "\(certificate): \(String(describing: error))")
-      #expect(error?.description.contains("wrong") != true)
+      #expect(error?.description.contains("mistaken") != true)
     }
   }
 

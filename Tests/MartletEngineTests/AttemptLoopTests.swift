@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct AttemptLoopTests {
   private func session(
     _ transport: any Transport, _ interceptors: [any Interceptor], limit: Int = 21,

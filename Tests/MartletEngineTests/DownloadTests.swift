@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
   private let folder: URL
 
@@ -58,14 +58,16 @@ struct DownloadTests {
     #expect(names.isEmpty)
   }
 
-  @Test func aPlaceThatCannotBeWrittenIsNamed() async throws {
-    let source = WatchedSource(["content"])
+  @Test func aPlaceThatCannotBeWrittenIsNamedBeforeAnythingIsSent() async throws {
+    let transport = ScriptedTransport(.text("content"))
     let error = await #expect(throws: HTTPError.self) {
-      try await session(source).download(for: HTTPRequest(.get, origin), to: URL(filePath: "/nowhere/at/all"))
+      try await HTTPSession(transport: transport)
+        .download(for: HTTPRequest(.get, origin), to: URL(filePath: "/nowhere/at/all"))
     }
     #expect(error?.kind == .file)
     #expect(error?.message.contains("/nowhere/at/all") == true)
-    #expect(source.isCancelled)
+    #expect(error?.request?.url == origin)
+    #expect(transport.requests.isEmpty)
   }
 
   @Test func aBodyFromAFileIsReadWhenItIsSent() async throws {

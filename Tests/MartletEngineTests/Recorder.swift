@@ -20,11 +20,15 @@ final class EventLog: EventListener {
       switch event {
       case .started: "started"
       case .attempt(let number, let request): "attempt \(number) \(request.method) \(request.url.absoluteString)"
+      case .sending(let head): "sending \(head.method) \(head.url.absoluteString)"
+      case .bytes(let bytes, let direction, let attempt): "bytes \(direction) \(bytes.count) of \(attempt)"
       case .informational(let head): "informational \(head.status.code)"
       case .progress(let progress): "\(progress.direction) \(progress.completed)"
       case .response(let head, _): "response \(head.status.code)"
       case .metrics: "metrics"
       case .resend(_, _, let reason): "resend: \(reason)"
+      case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
+      case .note(let text): "note: \(text)"
       case .finished(let error): "finished" + (error.map { " \($0.kind)" } ?? "")
       }
     log.withLock { $0.append(line) }

@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectTests {
   private func run(
     _ request: HTTPRequest, _ script: MockResponse..., interceptors: [any Interceptor] = []

@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SessionTests {
   private func session(
     clock: any Clock<Duration> = ContinuousClock(),
@@ -154,8 +154,9 @@ struct SessionTests {
 
     #expect(
       log.lines == [
-        "started", "attempt 1 GET http://a.example/a", "response 302", "resend: 302 redirect to http://a.example/b",
-        "attempt 2 GET http://a.example/b", "response 200", "received 5", "finished",
+        "started", "attempt 1 GET http://a.example/a", "sending GET http://a.example/a", "response 302",
+        "resend: 302 redirect to http://a.example/b", "attempt 2 GET http://a.example/b",
+        "sending GET http://a.example/b", "response 200", "received 5", "finished",
       ])
   }
 

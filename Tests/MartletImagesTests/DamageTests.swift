@@ -1,7 +1,7 @@
 import MartletImages
 import Testing
 
-@Suite("Cut, damaged and hostile files", .timeLimit(.minutes(1)))
+@Suite("Cut, damaged and hostile files", .timeLimit(.minutes(5)))
 struct DamageTests {
   @Test(arguments: Fixture.allNames)
   func fileThatIsCutAnywhereIsAnErrorNeverHalfAPicture(_ name: String) throws {

@@ -158,7 +158,7 @@ struct Golden: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite("Golden pictures", .timeLimit(.minutes(1)))
+@Suite("Golden pictures", .timeLimit(.minutes(5)))
 struct GoldenTests {
   @Test(arguments: Golden.table)
   func decodesToTheSamePixelsAsAnotherDecoder(_ golden: Golden) throws {

@@ -1,7 +1,7 @@
 import MartletImages
 import Testing
 
-@Suite("Limits", .timeLimit(.minutes(1)))
+@Suite("Limits", .timeLimit(.minutes(5)))
 struct LimitTests {
   /// Files of some dozen bytes that declare huge pictures.
   private static let bombs: [(String, [UInt8])] = [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletImages
 
-@Suite("EXIF orientation", .timeLimit(.minutes(1)))
+@Suite("EXIF orientation", .timeLimit(.minutes(5)))
 struct OrientationTests {
   /// A TIFF structure with one entry.
   private static func tiff(

@@ -1,7 +1,7 @@
 import MartletImages
 import Testing
 
-@Suite("Recognition by content", .timeLimit(.minutes(1)))
+@Suite("Recognition by content", .timeLimit(.minutes(5)))
 struct RecognitionTests {
   struct Row: Sendable {
     let bytes: [UInt8]

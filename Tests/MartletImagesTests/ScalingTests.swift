@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletImages
 
-@Suite("Scaling", .timeLimit(.minutes(1)))
+@Suite("Scaling", .timeLimit(.minutes(5)))
 struct ScalingTests {
   struct Row: Sendable {
     let name: String

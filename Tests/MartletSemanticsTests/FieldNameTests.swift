@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FieldNameTests {
   @Test(arguments: ["Content-Type", "x", "X_Y", "a1", "!#$%&'*+-.^_`|~", "9"])
   func tokenIsAName(_ text: String) throws {

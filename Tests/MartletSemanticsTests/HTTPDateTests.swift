@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTPDateTests {
   /// 2024-02-29 12:00:00.
   private static let now = Date(timeIntervalSince1970: 1_709_208_000)
@@ -21,8 +21,7 @@ struct HTTPDateTests {
       ("Mon, 01 Jan 0001 00:00:00 GMT", -62_135_596_800),
       ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),  // A leap second is the second after it.
       ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
-      ("sun, 06 NOV 1994 08:49:37 gmt", 784_111_777),  // RFC 9111 §4.2: without case, and UTC is valid.
-      ("Sun, 06 Nov 1994 08:49:37 UTC", 784_111_777),
+      ("sun, 06 NOV 1994 08:49:37 gmt", 784_111_777),  // RFC 9111 §4.2: without case.
       ("SUNDAY, 06-nov-94 08:49:37 GMT", 784_111_777),
       ("Mon, 06 Nov 1994 08:49:37 GMT", 784_111_777),  // The day of the week is not checked.
     ] as [(String, Int)])
@@ -61,6 +60,7 @@ struct HTTPDateTests {
     "Sun, 06 Nov 1994 08:49:61 GMT",
     "Sun, -6 Nov 1994 08:49:37 GMT",
     "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37 UTC",  // RFC 9111 §4.2: another zone than GMT
     "Sun, 06-Nov-94 08:49:37 GMT",
     "Sunday, 06 Nov 1994 08:49:37 GMT",
     "Sunday, 06-Nov-1994 08:49:37 GMT",

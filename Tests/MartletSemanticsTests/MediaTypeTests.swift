@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MediaTypeTests {
   // RFC 9110 §8.3.1: type, subtype and parameter names have no case; these are equivalent.
   @Test(arguments: [

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MethodAndStatusTests {
   // RFC 9110 §9.2.1 and §9.2.2; RFC 5789 §2 for PATCH.
   @Test(arguments: [

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OriginTests {
   // RFC 6454 §4 and §6.2.
   @Test(arguments: [

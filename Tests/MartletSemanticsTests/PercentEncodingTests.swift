@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PercentEncodingTests {
   private static let ascii = String(decoding: (32...126 as ClosedRange<UInt8>), as: UTF8.self)
   private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

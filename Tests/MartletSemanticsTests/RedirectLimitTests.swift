@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectLimitTests {
   @Test(arguments: [
     (1, 0, true), (2, 0, false), (21, 20, true), (22, 20, false), (0, 0, true), (2, 1, true), (1, -1, true),

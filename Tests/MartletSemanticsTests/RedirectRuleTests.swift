@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectRuleTests {
   // RFC 9110 §15.4.2, §15.4.3 (a user agent may change POST to GET), §15.4.4 (303 is retrieved with GET or HEAD),
   // §15.4.8 and §15.4.9 (the method must not change).

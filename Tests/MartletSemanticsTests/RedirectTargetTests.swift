@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RedirectTargetTests {
   // RFC 3986 §5.4.1 and §5.4.2, with http for their scheme.
   @Test(arguments: [

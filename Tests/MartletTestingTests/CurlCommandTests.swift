@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// A real client as the peer, where it is installed.
-@Suite(.timeLimit(.minutes(1)), .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
+@Suite(.timeLimit(.minutes(5)), .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
 struct CurlCommandTests {
   @Test func itReadsAReply() async throws {
     let server = try LoopbackServer { .text("hello \($0.path)") }

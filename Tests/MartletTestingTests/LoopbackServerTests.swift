@@ -2,7 +2,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct LoopbackServerTests {
   @Test func oneClosureIsAServer() async throws {
     let server = try LoopbackServer { request in .text("hello \(request.path)") }

@@ -2,7 +2,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MisbehaviourTests {
   @Test func aStalledBodyGoesOnWhenTheGateOpens() async throws {
     let gate = Gate()

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MockTransportTests {
   private func request(_ path: String = "/", body: RequestBody = .empty) throws -> HTTPRequest {
     HTTPRequest(.post, try #require(URL(string: "http://example.com\(path)")), body: body)

@@ -2,7 +2,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplyTests {
   @Test func repeatedFieldsStayRepeated() throws {
     let client = try Conversation { _ in .status(200).with(.setCookie, "a=1").with(.setCookie, "b=2") }

@@ -2,7 +2,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RequestBodyTests {
   @Test func collectedBodiesAreRecorded() async throws {
     let server = try LoopbackServer { .text("\($0.body.count)") }

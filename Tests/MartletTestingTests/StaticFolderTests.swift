@@ -2,7 +2,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StaticFolderTests {
   private let folder: TemporaryFolder
   private let client: Conversation

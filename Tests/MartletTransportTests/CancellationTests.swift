@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// A cancelled task ends at once, and the server sees that nobody wants its answer.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct CancellationTests {
     @Test(arguments: Wire.real)
     func cancellingBeforeTheHeadEndsTheTransfer(_ wire: Wire) async throws {

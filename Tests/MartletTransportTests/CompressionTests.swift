@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// Bodies come unpacked, unless the caller speaks for itself.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct CompressionTests {
     private static let text = String(repeating: "martlets never land ", count: 200)
 

@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// Connections are kept and shared, and a stale one is nobody's error.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct ConnectionTests {
     @Test(arguments: Wire.real)
     func requestsOneAfterAnotherShareAConnection(_ wire: Wire) async throws {

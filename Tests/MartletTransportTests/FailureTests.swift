@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// What goes wrong has a kind that a user can act on, and a message that names the host.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct FailureTests {
     @Test(arguments: Wire.real)
     func refusedConnectionNamesHostAndPort(_ wire: Wire) async throws {

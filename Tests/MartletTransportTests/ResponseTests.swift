@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// What comes back: every status is a response, and its head and body are what was sent.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct ResponseTests {
     @Test(arguments: Wire.allCases)
     func collectsExactBytes(_ wire: Wire) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// Bodies are pulled: nothing waits for the end, and whoever takes nothing makes the sender wait.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct StreamingTests {
     @Test(arguments: Wire.real)
     func returnsAtTheHeadWhileTheBodyIsStillToCome(_ wire: Wire) async throws {

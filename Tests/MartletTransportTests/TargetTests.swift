@@ -5,7 +5,7 @@ import Testing
 
 extension TransportContract {
   /// What goes out is what was written.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct TargetTests {
     @Test(
       arguments: Wire.real,

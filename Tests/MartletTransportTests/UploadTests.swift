@@ -6,7 +6,7 @@ import Testing
 
 extension TransportContract {
   /// Request bodies arrive as they are, framed in one way.
-  @Suite(.timeLimit(.minutes(1)))
+  @Suite(.timeLimit(.minutes(5)))
   struct UploadTests {
     /// The kinds of body; each makes 3 MB of the same bytes.
     enum Kind: CaseIterable, Sendable {

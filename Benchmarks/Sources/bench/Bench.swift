@@ -56,6 +56,7 @@ enum Bench {
       print(Report.comparison(rows, of: clients) + "\n")
     }
     if arguments.wants("pipeline") { try await pipeline(arguments) }
+    if arguments.wants("cache") { try await cache(arguments, at: server) }
     if arguments.wants("memory") {
       say("memory")
       print(Report.memory(try MemoryProbe.allCases.map { ($0, try $0.run(at: server)) }) + "\n")
@@ -72,6 +73,17 @@ enum Bench {
       costs.append((interceptors, cost))
     }
     print(Report.pipeline(costs) + "\n")
+  }
+
+  private static func cache(_ arguments: Arguments, at server: RunningServer) async throws {
+    say("cache")
+    var rows: [CacheCost.Row] = []
+    for file in CacheCost.files {
+      rows.append(
+        try await CacheCost.measure(
+          file, at: server, requests: Int(20_000 * arguments.scale), rounds: arguments.rounds))
+    }
+    print(Report.cache(rows) + "\n")
   }
 
   private static func profile(_ workload: Workload, seconds: Int, at server: RunningServer) async throws {

@@ -1,4 +1,5 @@
 import MartletSemantics
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -8,13 +9,15 @@ import Musl
 import Darwin
 #endif
 
-/// A file that takes its name only when it is complete.
+/// A file that takes its name only when it is complete, and goes when nobody completes or keeps it.
 final class PartialFile: Sendable {
   private let destination: String
   private let path: String
   private let descriptor: Int32
+  private let state: Mutex<(count: Int64, isKept: Bool)>
 
-  init(for url: URL) throws(HTTPError) {
+  /// - Parameter permissions: who may read and write it, before the process's `umask`; everybody by default.
+  init(for url: URL, permissions: mode_t = 0o666) throws(HTTPError) {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
     }
@@ -22,9 +25,44 @@ final class PartialFile: Sendable {
     let name =
       "." + url.lastPathComponent.prefix(40) + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
     path = url.deletingLastPathComponent().appending(component: name).path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
+    flock(descriptor, LOCK_EX | LOCK_NB)
+    state = Mutex((0, false))
   }
+
+  /// Goes on with what an earlier download kept. nil where that is not there any more, is shorter than it was, belongs to
+  /// a download that runs, or lies on another volume than the destination, where it could not get its name.
+  init?(resuming resumption: DownloadResumption, for url: URL) {
+    guard url.isFileURL, resumption.file.isFileURL, resumption.byteCount > 0 else { return nil }
+    let path = resumption.file.path
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    guard Self.isUsable(descriptor, upTo: resumption.byteCount, beside: url.deletingLastPathComponent().path) else {
+      close(descriptor)
+      return nil
+    }
+    destination = url.path
+    self.path = path
+    self.descriptor = descriptor
+    state = Mutex((resumption.byteCount, true))
+  }
+
+  /// Locks the file, and cuts off what came after the download had said how far it was.
+  private static func isUsable(_ descriptor: Int32, upTo count: Int64, beside folder: String) -> Bool {
+    var file = stat()
+    var place = stat()
+    guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFREG, Int64(file.st_size) >= count,
+      stat(folder, &place) == 0, place.st_dev == file.st_dev, flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    else { return false }
+    return ftruncate(descriptor, off_t(count)) == 0 && lseek(descriptor, off_t(count), SEEK_SET) == off_t(count)
+  }
+
+  /// Where the bytes are until the file is complete.
+  var url: URL { URL(filePath: path) }
+
+  /// The bytes so far.
+  var count: Int64 { state.withLock { $0.count } }
 
   func append(_ chunk: Data) throws(HTTPError) {
     var rest = chunk
@@ -33,18 +71,32 @@ final class PartialFile: Sendable {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw .file(destination, "cannot be written") }
       rest = rest.dropFirst(count)
+      state.withLock { $0.count += Int64(count) }
     }
   }
+
+  /// Forgets all bytes.
+  func empty() throws(HTTPError) {
+    guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+      throw .file(destination, "cannot be written")
+    }
+    state.withLock { $0.count = 0 }
+  }
+
+  /// Whether the file stays where it is although it is not complete.
+  func keep(_ isKept: Bool) { state.withLock { $0.isKept = isKept } }
 
   /// Gives the file its name, in place of what was there.
   func complete() throws(HTTPError) {
     // a full disk may show only now
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
     guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
+    keep(true)
   }
 
   deinit {
+    // before the lock goes with the descriptor: who waits for it must not get what is about to vanish
+    if !state.withLock({ $0.isKept }) { unlink(path) }
     close(descriptor)
-    unlink(path)  // fails where the file has its name, which is the point
   }
 }

@@ -104,6 +104,17 @@ public struct RequestBody: Sendable {
   }
 }
 
+extension RequestBody: CustomStringConvertible {
+  /// What kind of body it is and how long, never what it says.
+  public var description: String {
+    switch storage {
+    case .data(let data): data.isEmpty ? "no body" : "a body of \(data.count) bytes"
+    case .file(let url): "the file '\(url.path)' as body"
+    case .made: length.map { "a stream of \($0) bytes as body" } ?? "a stream as body"
+    }
+  }
+}
+
 /// A request's body opened for one attempt: its bytes, and how many there will be.
 public struct OpenBody: Sendable {
   /// Where the bytes come from.

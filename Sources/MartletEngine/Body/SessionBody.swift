@@ -7,6 +7,7 @@ final class SessionBody: BodySource {
   private let base: any BodySource
   private let length: Int64?
   private let limit: Int64?
+  private let attempt: Int
   private let deadline: Deadline?
   private let exchange: Exchange
   private let place: @Sendable (HTTPError) -> HTTPError
@@ -18,6 +19,7 @@ final class SessionBody: BodySource {
   ) {
     base = response.body.source
     length = response.body.length
+    attempt = response.history.count + 1
     self.limit = limit
     self.deadline = deadline
     self.exchange = exchange
@@ -36,6 +38,7 @@ final class SessionBody: BodySource {
         return state.count
       }
       if let limit, count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
+      if exchange.wantsBodies { exchange.emit(.bytes(chunk, .received, attempt: attempt)) }
       exchange.emit(.progress(TransferProgress(.received, completed: count, total: length)))
       return chunk
     } catch {

@@ -2,17 +2,23 @@
 struct Deadline: Sendable {
   private let limit: Duration
   private let sleepUntilEnd: @Sendable () async throws -> Void
+  private let timeUntilEnd: @Sendable () -> Duration
 
   /// - Parameter limit: the time from now.
   init(_ limit: Duration, on clock: any Clock<Duration>) {
     self.limit = limit
-    sleepUntilEnd = Self.alarm(limit, on: clock)
+    (sleepUntilEnd, timeUntilEnd) = Self.alarm(limit, on: clock)
   }
 
-  private static func alarm<C: Clock<Duration>>(_ limit: Duration, on clock: C) -> @Sendable () async throws -> Void {
+  private static func alarm<C: Clock<Duration>>(
+    _ limit: Duration, on clock: C
+  ) -> (@Sendable () async throws -> Void, @Sendable () -> Duration) {
     let end = clock.now.advanced(by: limit)
-    return { try await clock.sleep(until: end, tolerance: nil) }
+    return ({ try await clock.sleep(until: end, tolerance: nil) }, { clock.now.duration(to: end) })
   }
+
+  /// The time that is left; zero when it is up.
+  var remaining: Duration { max(.zero, timeUntilEnd()) }
 
   /// Runs the work, and throws `.deadlineExceeded` if it has not ended in time; it is then cancelled and left alone.
   func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {

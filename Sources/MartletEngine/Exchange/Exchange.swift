@@ -8,17 +8,32 @@ public final class Exchange: Sendable {
   /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
   public let session: HTTPSession?
   private let listeners: [any EventListener]
+  private let deadline: Deadline?
+  /// Whether anybody wants to see the bytes of bodies.
+  let wantsBodies: Bool
+  /// The number of the attempt that was told last.
+  private let attempt = Atomic(0)
   /// After `.finished` there is silence, also from work that a deadline left behind.
   private let isFinished = Atomic(false)
   private static let lastID = Atomic<UInt64>(0)
   private let locals = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
   /// Makes the exchange of one call. A session does this; tests of a transport may do it too.
-  public init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+  public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+    self.init(session: session, listeners: listeners, deadline: nil)
+  }
+
+  init(session: HTTPSession?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
+    self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
+    wantsBodies = listeners.contains(where: \.wantsBodies)
   }
+
+  /// The time that is left until ``RequestOptions/deadline``, never below zero; nil without one. What waits, a retry say,
+  /// should not begin to wait for longer.
+  public var remainingTime: Duration? { deadline?.remaining }
 
   /// Whether anybody watches: a transport that has none to tell can save itself the work of telling.
   public var isObserved: Bool { !listeners.isEmpty }
@@ -28,8 +43,17 @@ public final class Exchange: Sendable {
     guard isObserved, !isFinished.load(ordering: .relaxed) else { return }
     let event = event()
     if case .finished = event, isFinished.exchange(true, ordering: .relaxed) { return }
-    for listener in listeners { listener.receive(event, in: self) }
+    switch event {
+    case .bytes: for listener in listeners where listener.wantsBodies { listener.receive(event, in: self) }
+    case .attempt(let number, _):
+      attempt.store(number, ordering: .relaxed)
+      fallthrough
+    default: for listener in listeners { listener.receive(event, in: self) }
+    }
   }
+
+  /// The number of the attempt that is under way, where somebody watches.
+  var currentAttempt: Int { attempt.load(ordering: .relaxed) }
 
   /// What somebody remembers of this exchange from one attempt to the next.
   public subscript<Value>(local: ExchangeLocal<Value>) -> Value {

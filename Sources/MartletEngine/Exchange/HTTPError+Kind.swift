@@ -57,6 +57,9 @@ extension HTTPError {
     public static let redirectRefused = Kind(name: "redirectRefused")
     /// The exchange went again too often: ``SessionConfiguration/attemptLimit``.
     public static let tooManyAttempts = Kind(name: "tooManyAttempts")
+    /// The credentials for a request could not be had or cannot be sent: renewing a token failed, somebody who was asked for
+    /// a password could not be, a user's name does not fit the scheme. A 401 as such is a response and no error.
+    public static let authenticationFailed = Kind(name: "authenticationFailed")
     /// Nothing is stored, and the network was not to be asked.
     public static let notCached = Kind(name: "notCached")
     /// A file cannot be read or written.

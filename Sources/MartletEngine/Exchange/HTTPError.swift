@@ -20,12 +20,16 @@ public struct HTTPError: Error, Sendable {
   public var message: String
   /// The phase of the exchange in which a transport failed.
   public var phase: Phase?
+  /// What is known of whether the peer acted on the request; ``Delivery/unknown`` by default.
+  public var delivery = Delivery.unknown
   /// The request that failed, as it went out; nil while the error has not reached the session.
   public var request: RequestHead?
   /// The response's head, where one had arrived.
   public var response: ResponseHead?
   /// The beginning of the response's body, at most 64 KiB, where the error is about what it holds. Descriptions leave it out.
   public var body: Data?
+  /// How a ``HTTPSession/resumableDownload(for:to:resuming:)`` goes on; nil where there is nothing to go on with.
+  public var resumption: DownloadResumption?
   /// The attempts before the one that failed.
   public var attempts: [AttemptRecord] = []
   /// What lay beneath: the error of an interceptor, a stream, a decoder.
@@ -66,6 +70,18 @@ public struct HTTPError: Error, Sendable {
 }
 
 extension HTTPError {
+  /// What a transport knows of whether the peer acted on a request that failed: whether it may be sent again.
+  public enum Delivery: Sendable, Hashable {
+    /// Nothing, beyond what ``HTTPError/kind`` says: the peer may have acted on it.
+    case unknown
+    /// The request went over a connection that had served before, and that ended before any byte of the response: most
+    /// likely the peer had closed it meanwhile. To be sent again if it is idempotent (RFC 9112 §9.3.1).
+    case staleConnection
+    /// The peer said that it has not acted on it, with REFUSED_STREAM or a GOAWAY below its stream: it may be sent again
+    /// whatever the method (RFC 9113 §8.7).
+    case refused
+  }
+
   /// The phases of an attempt, in order.
   public enum Phase: String, Sendable, Hashable {
     /// Before anything was sent: the request itself, its body, the configuration.

@@ -30,7 +30,8 @@ public struct HTTPRequest: Sendable {
     set { head.method = newValue }
   }
 
-  /// The URL.
+  /// The URL. User information in it is a credential for its origin, and is not sent as part of it: see
+  /// ``AuthenticationInterceptor``.
   public var url: URL {
     get { head.url }
     set { head.url = newValue }
@@ -41,4 +42,9 @@ public struct HTTPRequest: Sendable {
     get { head.fields }
     _modify { yield &head.fields }
   }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+  /// The head without secrets, and how long the body is.
+  public var description: String { "\(head)\n(\(body))" }
 }

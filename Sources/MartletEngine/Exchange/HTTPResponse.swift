@@ -11,6 +11,8 @@ public struct HTTPResponse: Sendable {
   public var body: ResponseBody
   /// The head as it came over the network in this exchange, untouched; nil where the answer came from elsewhere.
   public var wire: ResponseHead?
+  /// Where the answer came from. From a cache, ``wire`` is nil, or what confirmed it.
+  public var source: ResponseSource = .network
   /// The attempts before this answer: redirects, retries, challenges. Empty in the usual case.
   public var history: [AttemptRecord] = []
 
@@ -58,6 +60,11 @@ public struct HTTPResponse: Sendable {
 
   /// The trailer fields (RFC 9110 §6.5). They are there once the body has been read to its end.
   public var trailers: HTTPFields { body.trailers }
+}
+
+extension HTTPResponse: CustomStringConvertible {
+  /// The URL and the head, without secrets.
+  public var description: String { "\(url.redacted): \(head)" }
 }
 
 /// One attempt of an exchange, in short: what remains of it in responses and errors.

@@ -1,3 +1,5 @@
+public import MartletSemantics
+
 /// The options of one request.
 ///
 /// What is not set on a request is taken from the session's ``SessionConfiguration/options``; what is set on neither has
@@ -13,8 +15,16 @@ public struct RequestOptions: Sendable {
   @Setting public var deadline: Duration? = nil
   /// What a cache may do for this request. By default, what the protocol says.
   @Setting public var cachePolicy: CachePolicy = .useProtocolCachePolicy
+  /// Whose answers a cache may use and keep for this request: those of one partition are never seen from another. Name a
+  /// user or a tenant where one process speaks for several. The empty one by default.
+  @Setting public var cachePartition: String = ""
   /// What happens on a redirect. By default up to 20 are followed.
   @Setting public var redirectPolicy: RedirectPolicy = .follow
+  /// What is sent again when it fails. By default a stale connection is replaced, and nothing else is retried.
+  @Setting public var retryPolicy: RetryPolicy = RetryPolicy()
+  /// Whether sending the request twice does what sending it once does. nil, the default, leaves that to the method and to
+  /// an `Idempotency-Key` field (RFC 9110 §9.2.2); set it where the request's meaning says otherwise.
+  @Setting public var isIdempotent: Bool? = nil
   /// The most bytes of a response's body, counted after decompression; more is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. No limit by default, except for verbs that collect: see ``collectLimit``.
   @Setting public var bodyLimit: Int64? = nil
@@ -23,6 +33,25 @@ public struct RequestOptions: Sendable {
   @Setting public var collectLimit: Int = 1 << 30
   /// The most bytes of a response's heads and trailers together, 256 KiB by default.
   @Setting public var headerLimit: Int = 256 << 10
+  /// Whether the session's cookies go with the request, and those of its responses are taken. True by default. A request
+  /// that has a `Cookie` field of its own gets no other, but responses may still set cookies.
+  @Setting public var handlesCookies = true
+  /// What is known of the request, as far as cookies depend on it; see ``CookieContext``. By default the request is
+  /// same-site. The method is that of the request, whatever this says.
+  @Setting public var cookieContext = CookieContext()
+  /// How long the body waits for the server's consent (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent all the
+  /// same. It does so if it has more than 1 MiB, an unknown length, or is there only once. An answer that comes instead, a 401 or
+  /// a 413 say, leaves the body unsent, and a single-use one untouched for the next attempt.
+  ///
+  /// nil, the default, sends at once: few servers refuse, and waiting costs the time to the server and back. Worth it where a
+  /// challenge is to be expected, or uploads are refused by size. A request with a field `Expect` of its own waits as long as
+  /// is said here, a second by default. Only for transports that can wait: the URLSession transport cannot.
+  @Setting public var continueTimeout: Duration? = nil
+  /// How often one call of a download verb goes on after its connection was lost; 0 by default. It waits before it tries again
+  /// only where nothing came since the last time: a second, and twice as long each time, up to 30.
+  ///
+  /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for what can be gone on with.
+  @Setting public var downloadResumptions: Int = 0
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// Watchers of this request, told after those of the session.
@@ -31,6 +60,13 @@ public struct RequestOptions: Sendable {
   /// Makes options of which none is set.
   public init() {}
 
+  /// For an exchange that is meant to last: what would end it holds only if it is set here, and not on the session.
+  mutating func letLast() {
+    var lasting = RequestOptions()
+    (lasting.idleTimeout, lasting.deadline, lasting.bodyLimit) = (nil, nil, nil)
+    self = inheriting(from: lasting)
+  }
+
   /// Fills what is not set here with what is set there.
   func inheriting(from defaults: RequestOptions) -> RequestOptions {
     var options = self
@@ -38,10 +74,17 @@ public struct RequestOptions: Sendable {
     options._idleTimeout.inherit(defaults._idleTimeout)
     options._deadline.inherit(defaults._deadline)
     options._cachePolicy.inherit(defaults._cachePolicy)
+    options._cachePartition.inherit(defaults._cachePartition)
     options._redirectPolicy.inherit(defaults._redirectPolicy)
+    options._retryPolicy.inherit(defaults._retryPolicy)
+    options._isIdempotent.inherit(defaults._isIdempotent)
     options._bodyLimit.inherit(defaults._bodyLimit)
     options._collectLimit.inherit(defaults._collectLimit)
     options._headerLimit.inherit(defaults._headerLimit)
+    options._handlesCookies.inherit(defaults._handlesCookies)
+    options._cookieContext.inherit(defaults._cookieContext)
+    options._continueTimeout.inherit(defaults._continueTimeout)
+    options._downloadResumptions.inherit(defaults._downloadResumptions)
     options.listeners = defaults.listeners + listeners
     return options
   }

@@ -32,6 +32,8 @@ public struct TransferMetrics: Sendable, Hashable {
   public var remoteAddress: String?
   /// The port of the peer.
   public var remotePort: Int?
+  /// The port at this end, which tells connections apart.
+  public var localPort: Int?
 
   /// Makes empty metrics, for a transport to fill.
   public init() {}

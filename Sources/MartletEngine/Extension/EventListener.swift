@@ -14,8 +14,18 @@ public import MartletSemantics
 /// }
 /// ```
 public protocol EventListener: Sendable {
-  /// Takes one event of an exchange. Events of one exchange come one after another, in order.
+  /// Takes one event of an exchange. Events of one exchange come one after another, in order; only the bytes of a
+  /// request's body may come at the same time as others, and late, because they are read while the response is awaited.
   func receive(_ event: Event, in exchange: Exchange)
+
+  /// Whether ``Event/bytes(_:_:attempt:)`` is to be told, which costs something; asked once an exchange. `false` by
+  /// default.
+  var wantsBodies: Bool { get }
+}
+
+extension EventListener {
+  /// Bodies do not matter.
+  public var wantsBodies: Bool { false }
 }
 
 /// A listener made of a closure.
@@ -34,16 +44,27 @@ public enum Event: Sendable {
   case started(HTTPRequest)
   /// A request goes out: the number of the attempt (1 is the first), and what is sent.
   case attempt(Int, HTTPRequest)
+  /// The transport sends this: what the attempt said, and what was added beneath the interceptors, such as cookies. It
+  /// does not come where the network is not asked.
+  case sending(RequestHead)
   /// An informational response (1xx), such as 103 Early Hints.
   case informational(ResponseHead)
   /// Bytes of a body moved.
   case progress(TransferProgress)
+  /// The bytes themselves, of this attempt: a request's as the transport takes them, a response's as the reader does. Only
+  /// for listeners that want them: see ``EventListener/wantsBodies``.
+  case bytes(Data, TransferProgress.Direction, attempt: Int)
   /// The head of an attempt's response arrived, for the request with this URL.
   case response(ResponseHead, from: URL)
   /// The transport finished an attempt; how long each phase took.
   case metrics(TransferMetrics)
   /// The request goes again: what comes next, after how long, and why.
   case resend(HTTPRequest, after: Duration, reason: String)
+  /// A cookie of the response was not taken.
+  case cookieRefused(CookieRefusal)
+  /// Something that explains what follows, or why nothing does: a retry that was decided against, a store that failed and
+  /// is done without. For people.
+  case note(String)
   /// The exchange ended: its body was read to the end, failed or was abandoned. Always the last event.
   case finished(HTTPError?)
 }

@@ -22,7 +22,7 @@ extension HTTPSession {
     if !request.fields.contains(.accept) { request.fields[.accept] = MediaType.json.description }
     let (data, response) = try await data(for: request)
     guard response.status.isSuccessful else {
-      throw .unexpected(response, to: request, data, "the status is \(response.status.code), so there is no \(type)")
+      throw .unexpected("the status is \(response.status.code), so there is no \(type)", response, to: request, data)
     }
     do {
       return (try decoder.decode(type, from: data), response)
@@ -30,7 +30,7 @@ extension HTTPSession {
       let content = response.fields.mediaType.map { " (\($0.essence), \(data.count) bytes)" } ?? ""
       let failure = CodingFailure(error: error)
       throw .unexpected(
-        response, to: request, data, "the body\(content) is no \(type): \(failure.reason)\(failure.place)",
+        "the body\(content) is no \(type): \(failure.reason)\(failure.place)", response, to: request, data,
         underlying: error)
     }
   }
@@ -39,7 +39,7 @@ extension HTTPSession {
 extension HTTPError {
   /// An error about what a response is, placed in its exchange.
   static func unexpected(
-    _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil, _ message: String,
+    _ message: String, _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil,
     underlying: (any Error)? = nil
   ) -> HTTPError {
     var error = HTTPError(.unexpectedResponse, message, phase: .receiving, underlying: underlying)

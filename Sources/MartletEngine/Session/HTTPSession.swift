@@ -12,7 +12,7 @@ public import MartletSemantics
 /// such as 404 is no error.
 public struct HTTPSession: Sendable {
   private let pipeline: Pipeline
-  private let configuration: SessionConfiguration
+  let configuration: SessionConfiguration
 
   /// Makes a session on a transport.
   public init(transport: any Transport, configuration: SessionConfiguration = .init()) {
@@ -24,9 +24,8 @@ public struct HTTPSession: Sendable {
   public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
     var request = request
     request.options.isCollected = true
-    let response = try await respond(to: request) { options in
-      min(options.bodyLimit ?? .max, Int64(options.collectLimit))
-    }
+    let response = try await respond(
+      to: request, limit: { min($0.bodyLimit ?? .max, Int64($0.collectLimit)) }, until: deadline(of: request))
     return (try await response.body.collect(upTo: .max), response)
   }
 
@@ -39,32 +38,8 @@ public struct HTTPSession: Sendable {
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     var request = request
     request.options.isCollected = false
-    let response = try await respond(to: request, limit: \.bodyLimit)
+    let response = try await respond(to: request, limit: \.bodyLimit, until: deadline(of: request))
     return (response.body, response)
-  }
-
-  /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
-  ///
-  /// The bytes go to a hidden file beside the destination, which replaces the destination at the end and is removed when
-  /// something fails. A response that is not a 2xx is returned with its body unread, and the destination is left as it is:
-  /// check ``HTTPResponse/status``.
-  ///
-  /// - Throws: ``HTTPError``, of kind `.file` where the destination cannot be written.
-  public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
-    var request = request
-    request.options.isCollected = false
-    let response = try await respond(to: request, limit: \.bodyLimit)
-    guard response.status.isSuccessful else { return response }
-    do {
-      let file = try PartialFile(for: destination)
-      for try await chunk in response.body { try file.append(chunk) }
-      try file.complete()
-    } catch {
-      response.body.cancel()
-      throw HTTPError(wrapping: error).placed(
-        request: request.head, response: response.head, attempts: response.history)
-    }
-    return response
   }
 
   /// Sends the request with this body in place of its own, and collects the response's.
@@ -77,13 +52,13 @@ public struct HTTPSession: Sendable {
   }
 
   /// One exchange up to the head of its response. Errors are wrapped here, and nowhere else.
-  private func respond(
-    to request: HTTPRequest, limit: (RequestOptions) -> Int64?
+  func respond(
+    to request: HTTPRequest, limit: (RequestOptions) -> Int64?, until deadline: Deadline?
   ) async throws(HTTPError) -> HTTPResponse {
     var request = request
     request.options = request.options.inheriting(from: configuration.options)
-    let exchange = Exchange(session: self, listeners: configuration.listeners + request.options.listeners)
-    let deadline = request.options.deadline.map { Deadline($0, on: configuration.clock) }
+    let exchange = Exchange(
+      session: self, listeners: configuration.listeners + request.options.listeners, deadline: deadline)
     exchange.emit(.started(request))
     do {
       var response = try await run(request, in: exchange, until: deadline)
@@ -100,6 +75,10 @@ public struct HTTPSession: Sendable {
       exchange.emit(.finished(error))
       throw error
     }
+  }
+
+  private func deadline(of request: HTTPRequest) -> Deadline? {
+    request.options.inheriting(from: configuration.options).deadline.map { Deadline($0, on: configuration.clock) }
   }
 
   private func run(

@@ -1,3 +1,5 @@
+import MartletSemantics
+
 /// The order of everything, written once. See "How a request flows" in ARCHITECTURE.md.
 ///
 /// Interceptors prepare from top to bottom and review from bottom to top; transports nest, the wire at the bottom.
@@ -7,10 +9,21 @@ struct Pipeline: Sendable {
   init(transport: any Transport, configuration: SessionConfiguration) {
     var interceptors: [any Interceptor] = []
     interceptors += configuration.interceptors
+    if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
+    interceptors.append(AuthenticationInterceptor(configuration.credentials))
+    interceptors.append(
+      RetryInterceptor(
+        budget: configuration.retryBudget, attemptLimit: max(1, configuration.attemptLimit),
+        clock: configuration.clock))
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack = transport
-    stack = UncachedTransport(base: stack)
+    var stack: any Transport = ObservedTransport(base: transport)
+    if let cache = configuration.cache {
+      stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
+    } else {
+      stack = UncachedTransport(base: stack)
+    }
+    if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
     loop = AttemptLoop(
       interceptors: interceptors, transport: stack, limit: max(1, configuration.attemptLimit),
@@ -18,7 +31,7 @@ struct Pipeline: Sendable {
   }
 }
 
-/// Stands where a cache would: without one, a request that must not reach the network has no answer.
+/// Stands in the place of a cache: without one, a request that must not reach the network has no answer.
 struct UncachedTransport: Transport {
   let base: any Transport
 

@@ -90,9 +90,12 @@ public struct HTTPFields: Sendable, Hashable {
 
   /// Takes a line as it came over the wire, where the message was already framed: control characters become
   /// spaces, as RFC 9110 §5.5 allows a recipient, and white space around the value is no part of it.
+  ///
+  /// `Set-Cookie` keeps its control characters: a cookie that has any must be ignored (RFC 6265bis §5.6), and with spaces
+  /// in their place it could not be told.
   package mutating func appendReceived(_ name: FieldName, _ value: String) {
     let clean =
-      Self.isValidValue(value)
+      Self.isValidValue(value) || name == .setCookie
       ? value : String(decoding: value.utf8.map { ASCII.isControl($0) ? 32 : $0 }, as: UTF8.self)
     lines.append(Line(name: name, value: Self.trimmed(clean)))
   }
@@ -145,12 +148,12 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPFields: CustomStringConvertible {
-  /// The lines as they would be written, for people who read logs: the values of fields that carry credentials
-  /// (`Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`) are left out.
+extension HTTPFields: CustomStringConvertible, CustomReflectable {
+  /// The lines as they would be written, for people who read logs: without what ``Redaction/standard`` hides.
   public var description: String {
-    map { "\($0.name): \(Self.secret.contains($0.name) ? "…" : $0.value)" }.joined(separator: "\n")
+    Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
   }
 
-  private static let secret: Set<FieldName> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["lines": description]) }
 }

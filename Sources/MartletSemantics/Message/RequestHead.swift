@@ -14,3 +14,11 @@ public struct RequestHead: Sendable, Hashable {
     self.fields = fields
   }
 }
+
+extension RequestHead: CustomStringConvertible, CustomReflectable {
+  /// Method, URL and fields, without secrets: no user information, no query, and only fields that may be shown.
+  public var description: String { "\(method) \(url.redacted)" + fields.indented }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["head": description]) }
+}

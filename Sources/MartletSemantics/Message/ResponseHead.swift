@@ -15,6 +15,16 @@ public struct ResponseHead: Sendable, Hashable {
   }
 }
 
+extension ResponseHead: CustomStringConvertible {
+  /// Status and fields, without secrets.
+  public var description: String { "\(status.code)" + fields.indented }
+}
+
+extension HTTPFields {
+  /// The description as it follows a first line; nothing where there are no fields.
+  var indented: String { isEmpty ? "" : "\n" + description }
+}
+
 /// A version of the HTTP protocol.
 public enum HTTPVersion: String, Sendable, Hashable, Comparable, CustomStringConvertible {
   /// HTTP/1.0.

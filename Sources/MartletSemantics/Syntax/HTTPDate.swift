@@ -7,9 +7,8 @@
 public enum HTTPDate {
   /// Reads a date in one of the three forms that a recipient must accept: IMF-fixdate, RFC 850, asctime.
   ///
-  /// Case does not matter, and `UTC` is as good as `GMT` (RFC 9111 §4.2). That the day of the week fits the date is
-  /// not checked: the date says it all. What has another form, another zone, or names a day or a time that does not
-  /// exist is no date.
+  /// Case does not matter. That the day of the week fits the date is not checked: the date says it all. What has another
+  /// form, another zone than `GMT`, be it `UTC` (RFC 9111 §4.2), or names a day or a time that does not exist is no date.
   ///
   /// - Parameters:
   ///   - text: The value, or the element of a list, that should be a date.
@@ -102,7 +101,7 @@ public enum HTTPDate {
 
   private static func zone(_ scanner: inout DateScanner) -> Bool {
     guard scanner.skip(" "), let zone = scanner.word() else { return false }
-    return zone == "gmt" || zone == "utc"
+    return zone == "gmt"
   }
 
   private static func isMoreThanFiftyYears(_ moment: CivilTime, after now: CivilTime) -> Bool {

@@ -32,6 +32,9 @@ public struct PercentEncoding: Sendable, Hashable {
   /// `*-._` is encoded, and a space is a `+`.
   public static let form = PercentEncoding(unchanged: "*-._", encodesSpaceAsPlus: true)
 
+  /// The value of a parameter such as `username*` (RFC 8187 §3.2.1, attr-char).
+  package static let extendedValue = PercentEncoding(unchanged: "!#$&+-.^_`|~")
+
   private init(unchanged characters: StaticString, encodesSpaceAsPlus: Bool = false) {
     var low: UInt64 = 0x03FF_0000_0000_0000  // The digits.
     var high: UInt64 = 0x07FF_FFFE_07FF_FFFE  // The letters.

@@ -13,6 +13,7 @@ final class Nginx: Sendable {
     let client: Int
     let stranger: Int
     let old: Int
+    let brief: Int
   }
 
   /// One for all tests of a run.
@@ -23,9 +24,10 @@ final class Nginx: Sendable {
     folder = try TemporaryFolder()
     ports = Ports(
       plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free(),
-      stranger: try LocalPort.free(), old: try LocalPort.free())
+      stranger: try LocalPort.free(), old: try LocalPort.free(), brief: try LocalPort.free())
     try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "long.txt")
     try folder.write(Data("hello".utf8), to: "hello.txt")
+    try folder.write(Data("anna:{PLAIN}secret\n".utf8), to: "users")
     try folder.write(Data(count: 1_000_000), to: "zeros.bin")
     try Data(Self.configuration(ports, folder.url.path, authority.folder.url.path).utf8)
       .write(to: folder.file("nginx.conf"))
@@ -39,6 +41,8 @@ final class Nginx: Sendable {
   func client(_ path: String) -> URL { url("https", ports.client, path) }
   /// Shows a certificate for another name.
   func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
+  /// Ends every connection after a few requests.
+  func brief(_ path: String) -> URL { url("https", ports.brief, path) }
   /// Speaks TLS 1.2 only.
   func old(_ path: String) -> URL { url("https", ports.old, path) }
 
@@ -54,7 +58,9 @@ final class Nginx: Sendable {
           listen 127.0.0.1:\(listen); root \(root); \(tls) \(more)
           location /protocol { return 200 "$server_protocol $ssl_protocol"; }
           location /certificate { return 200 "$ssl_client_s_dn"; }
+          location /private/ { auth_basic "private"; auth_basic_user_file \(root)/users; alias \(root)/; }
           location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
+          location /small { client_max_body_size 1k; return 200 "$request_length"; }
           location /sink { client_max_body_size 100m; return 200 "$request_length"; }
         }
         """
@@ -69,6 +75,7 @@ final class Nginx: Sendable {
         \(server("\(ports.tls) ssl http2", "server"))
         \(server("\(ports.client) ssl", "server", "ssl_protocols TLSv1.2 TLSv1.3; ssl_client_certificate \(keys)/ca.pem; ssl_verify_client on;"))
         \(server("\(ports.stranger) ssl", "stranger"))
+        \(server("\(ports.brief) ssl http2", "server", "keepalive_requests 20;"))
         \(server("\(ports.old) ssl", "server", "ssl_protocols TLSv1.2;"))
       }
       """

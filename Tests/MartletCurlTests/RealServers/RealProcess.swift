@@ -1,13 +1,16 @@
 import Foundation
 import MartletSemantics
+import Synchronization
 
 /// A server from the system's packages that a test starts and stops.
 ///
 /// A shell holds it and reads from a pipe of ours: when the pipe closes, because the test is over or its process is gone
-/// for whatever reason, the shell ends the server. Nothing is left running.
+/// for whatever reason, the shell ends the server with all that it has started. Nothing is left running.
 final class RealProcess: Sendable {
   let port: Int
   private let lifeline: Pipe
+  /// One process is started after another: Foundation crashed once when several were started at the same time.
+  private static let start = Mutex(())
 
   /// Starts a server and returns once its port answers.
   init(_ executable: String, _ arguments: [String], port: Int) throws {
@@ -15,18 +18,18 @@ final class RealProcess: Sendable {
     lifeline = Pipe()
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
-    let script = #""$@" & server=$!; read -r line; kill -9 $server"#
+    let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
     shell.arguments = ["-c", script, "sh", try Self.find(executable)] + arguments
     shell.standardInput = lifeline
     shell.standardOutput = FileHandle.nullDevice
     shell.standardError = FileHandle.nullDevice
-    try shell.run()
+    try Self.start.withLock { _ in try shell.run() }
     let limit = ContinuousClock.now + .seconds(20)
     while !LocalPort.answers(port) {
       guard ContinuousClock.now < limit else {
         throw RealServerError("\(executable) does not answer; run it by hand: \(arguments)")
       }
-      sched_yield()
+      usleep(5000)  // a server that starts needs the processor more than we do
     }
   }
 
@@ -41,13 +44,14 @@ final class RealProcess: Sendable {
     process.currentDirectoryURL = folder
     process.standardOutput = output
     process.standardError = output
-    try process.run()
+    try start.withLock { _ in try process.run() }
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw RealServerError("\(executable) \(arguments): \(text)") }
   }
 
   private static func find(_ executable: String) throws -> String {
+    if executable.hasPrefix("/") { return executable }
     let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/bin"]
     let path = folders.map { $0 + "/" + executable }.first { FileManager.default.isExecutableFile(atPath: $0) }
     guard let path else { throw RealServerError("\(executable) is not installed: `make test` installs it") }

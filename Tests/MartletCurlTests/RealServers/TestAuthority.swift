@@ -18,6 +18,10 @@ struct TestAuthority: Sendable {
         "pkcs12", "-export", "-in", "client.pem", "-inkey", "client.key", "-out", "client.p12", "-passout",
         "pass:" + Self.password,
       ], in: folder.url)
+    try RealProcess.run(
+      "openssl",
+      ["pkey", "-in", "client.key", "-aes256", "-passout", "pass:" + Self.password, "-out", "client.locked.key"],
+      in: folder.url)
     try folder.write(Data("this is no container".utf8), to: "broken.p12")
   }
 

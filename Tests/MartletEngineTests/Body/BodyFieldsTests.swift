@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct BodyFieldsTests {
   // WHATWG URL §5.2: order and repeats are kept; a space is a plus; everything but *-._ and alphanumerics is encoded.
   @Test(arguments: [

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What comes out is read by servers that others wrote in MartletCurlTests; here is how it comes out.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CompressedBodyTests {
   private func read(_ open: OpenBody) async throws -> [Data] {
     var chunks: [Data] = []

@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct JSONTests {
   struct Order: Codable, Equatable {
     var id: Int

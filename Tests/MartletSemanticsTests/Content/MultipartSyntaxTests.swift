@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MultipartSyntaxTests {
   // HTML §4.10.21.8: `"`, CR and LF are escaped, nothing else; a lone CR or LF in a name becomes CRLF first.
   @Test(arguments: [

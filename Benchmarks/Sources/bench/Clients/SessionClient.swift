@@ -10,7 +10,9 @@ struct SessionClient: Client {
   init(authority: URL? = nil) {
     var configuration = CurlConfiguration()
     configuration.tls.authorities = authority
-    session = HTTPSession(transport: CurlTransport(configuration))
+    var settings = SessionConfiguration()
+    settings.cache = nil  // What is measured is the wire.
+    session = HTTPSession(transport: CurlTransport(configuration), configuration: settings)
   }
 
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {

@@ -20,6 +20,17 @@ enum Report {
     return table.text
   }
 
+  static func cache(_ rows: [CacheCost.Row]) -> String {
+    var table = MarkdownTable("µs a request, one after another", "from the cache", "over loopback", "cache : loopback")
+    for row in rows {
+      table.add([
+        "\(row.file.count / 1024) KiB", number(row.hit, digits: 1), number(row.wire, digits: 1),
+        number(row.hit / row.wire, digits: 2),
+      ])
+    }
+    return table.text
+  }
+
   static func memory(_ results: [(probe: MemoryProbe, result: MemoryProbe.Result)]) -> String {
     var table = MarkdownTable("MB resident", "before", "while paused", "peak", "peak : body")
     for (probe, result) in results {

@@ -20,6 +20,23 @@ package final class DemoService: Sendable {
     server = try LoopbackServer(port: port) { request in files.reply(to: request) }
   }
 
+  /// Where a demo service is, or was.
+  package struct Addresses: Sendable {
+    /// The URL of the JSON.
+    package let service: URL
+    /// The URL of the folder of the images.
+    package let imageBase: URL
+
+    /// Makes the addresses for a port of this computer; nil if it is none.
+    package init?(port: Int) {
+      guard (1...65_535).contains(port), let base = URL(string: "http://127.0.0.1:\(port)/") else { return nil }
+      imageBase = base
+      service = base.appending(path: "holidayslideshow.json")
+    }
+  }
+
+  /// The port on which it listens.
+  package var port: Int { server.port }
   /// The URL of the JSON.
   package var service: URL { server.url("/holidayslideshow.json") }
   /// The URL of the folder of the images.

@@ -31,21 +31,46 @@ enum SlideshowProgram {
 
   private static func show(_ options: CommandLineOptions) async throws {
     let environment = ProcessInfo.processInfo.environment
-    let demo = options.needsDemo(environment: environment) ? try demoService(options, port: 0) : nil
-    let configuration = try SlideshowConfiguration(allowsInsecure: options.allowsInsecure) { key in
-      guard let demo else { return options.value(of: key, environment: environment) }
-      return key == .service ? demo.service.absoluteString : demo.imageBase.absoluteString
-    }
     let file = options.state.map { URL(filePath: $0) } ?? StateStore.defaultFile(environment: environment)
-    // The demo's port changes from run to run, and what is kept of it must not.
-    let store = StateStore(file: file, name: demo == nil ? configuration.service.absoluteString : "demo")
-    let client = SlideshowClient(configuration)
+    var store = StateStore(file: file, name: "demo")
+    let isDemo = options.needsDemo(environment: environment)
+    let demo = isDemo && !options.isOffline ? try demoService(options, store) : nil
+    let addresses = isDemo ? try demoAddresses(demo?.port ?? store.demoPort) : nil
+    let configuration = try SlideshowConfiguration(allowsInsecure: options.allowsInsecure) { key in
+      guard let addresses else { return options.value(of: key, environment: environment) }
+      return (key == .service ? addresses.service : addresses.imageBase).absoluteString
+    }
+    if !isDemo { store = StateStore(file: file, name: configuration.service.absoluteString) }
+    let client = SlideshowClient(configuration, session: session(options, environment))
     if Terminal.isPresent {
       await present(client, store)
     } else {
       try await list(client, store)
     }
     demo?.stop()
+  }
+
+  private static func session(_ options: CommandLineOptions, _ environment: [String: String]) -> HTTPSession {
+    let file = options.cache.map { URL(filePath: $0) } ?? HTTPCache.defaultFile(environment: environment)
+    let (cache, warning) = HTTPCache.slideshow(in: file)
+    if let warning { complain(warning) }
+    return .slideshow(allowsInsecure: options.allowsInsecure, cache: cache)
+  }
+
+  /// The demo's service, at the port of the last time where that is free: then what is cached of it holds.
+  private static func demoService(_ options: CommandLineOptions, _ store: StateStore) throws -> DemoService {
+    let known = store.demoPort.flatMap { try? demoService(options, port: $0) }
+    let service = try known ?? demoService(options, port: 0)
+    if service.port != store.demoPort, let warning = store.save(demoPort: service.port) { complain(warning) }
+    return service
+  }
+
+  private static func demoAddresses(_ port: Int?) throws -> DemoService.Addresses {
+    guard let addresses = port.flatMap(DemoService.Addresses.init) else {
+      throw CommandLineOptions.Mistake(
+        description: "the demo was never shown here, so there is nothing to show: run it once without --offline")
+    }
+    return addresses
   }
 
   @MainActor

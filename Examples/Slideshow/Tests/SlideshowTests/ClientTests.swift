@@ -4,7 +4,7 @@ import SlideshowModel
 import SlideshowService
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ClientTests {
   private static let slide = Slide(id: SlideID("1"), imageFileName: "a.jpg")
 
@@ -80,7 +80,7 @@ struct ClientTests {
     let first = try await client.picture(for: Self.slide)
     let second = try await client.picture(for: Self.slide)
 
-    #expect(first.source == .network)
+    #expect(first.source == .session(.network))
     #expect(second.source == .memory)
     #expect(second.picture.data == photo)
     #expect(server.requests.map(\.target) == ["/a.jpg"])

@@ -3,7 +3,7 @@ import SlideshowModel
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DrawingTests {
   private static let bitmap = Bitmap(
     size: PixelSize(width: 2, height: 2),

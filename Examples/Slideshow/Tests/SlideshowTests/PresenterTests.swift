@@ -6,7 +6,7 @@ import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 @MainActor
 struct PresenterTests {
   /// Runs a presenter until a state is as the test wants it; returns that state.

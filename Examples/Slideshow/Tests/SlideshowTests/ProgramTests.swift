@@ -5,7 +5,7 @@ import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgramTests {
   @Test func theListHasALineForEachSlideAndASummary() async throws {
     let demo = try DemoService()

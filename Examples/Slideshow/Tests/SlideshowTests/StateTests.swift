@@ -3,7 +3,7 @@ import SlideshowModel
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StateTests {
   private let shown = ShownPicture(
     bitmap: Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255]),

@@ -33,17 +33,14 @@ package final class ImageCache: Sendable {
   /// Lets failed loads be tried again, and those that are under way be replaced by newer ones.
   package func forgetFailures() { shelf.withLock { $0.forgetFailures() } }
 
-  /// Where a picture came from.
-  package enum Source: String, Sendable, Hashable {
-    case network, memory
-  }
-
   /// The picture of a URL, loaded if it is not there. Callers who come while it is being loaded wait for that one load.
   ///
   /// A load that no caller waits for any more, because all were cancelled, is cancelled.
+  ///
+  /// - Returns: the picture, and whether it was there already.
   package func picture(
     for url: URL, load: @escaping @Sendable () async -> Result<Picture, PictureError>
-  ) async throws(PictureError) -> (Picture, Source) {
+  ) async throws(PictureError) -> (Picture, isKept: Bool) {
     // A task is only made under the lock; it runs later, and not here.
     let claim = shelf.withLock { shelf in
       shelf.claim(url) { id in
@@ -55,7 +52,7 @@ package final class ImageCache: Sendable {
       }
     }
     switch claim {
-    case .held(let picture): return (picture, .memory)
+    case .held(let picture): return (picture, true)
     case .failed(let error): throw error
     case .wait(let load):
       let result = await withTaskCancellationHandler {
@@ -63,7 +60,7 @@ package final class ImageCache: Sendable {
       } onCancel: {
         self.shelf.withLock { $0.leave(url, id: load.id) }?.cancel()
       }
-      return (try result.get(), .network)
+      return (try result.get(), false)
     }
   }
 }

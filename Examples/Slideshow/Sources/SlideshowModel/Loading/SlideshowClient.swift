@@ -14,11 +14,12 @@ package struct SlideshowClient: Sendable {
     self.cache = cache
   }
 
-  /// Fetches title and slides, asking the server whatever a cache holds.
+  /// Fetches title and slides, asking the server whatever a cache holds; where the server cannot be reached, what it said
+  /// last.
   package func slideshow() async throws(SlideshowError) -> Slideshow {
     let url = configuration.service
     var request = HTTPRequest(.get, url)
-    request.options.cachePolicy = .reloadRevalidatingCacheData
+    request.fields[.cacheControl] = "no-cache"
     let data: Data
     let response: HTTPResponse
     do { (data, response) = try await session.data(for: request) } catch { throw SlideshowError(error, at: url) }
@@ -28,10 +29,25 @@ package struct SlideshowClient: Sendable {
     }
   }
 
+  /// Where a picture came from.
+  package enum Source: Sendable, Hashable, CustomStringConvertible {
+    /// The memory: it was shown before.
+    case memory
+    /// The session: over the network, or from its cache.
+    case session(ResponseSource)
+
+    package var description: String {
+      switch self {
+      case .memory: "memory"
+      case .session(let source): source.rawValue
+      }
+    }
+  }
+
   /// A picture, and how it came.
   package struct Arrival: Sendable {
     package let picture: Picture
-    package let source: ImageCache.Source
+    package let source: Source
     package let duration: Duration
   }
 
@@ -44,10 +60,11 @@ package struct SlideshowClient: Sendable {
     let urls = try ImageLocation(base: configuration.imageBase).urls(for: slide.imageFileName)
     let clock = ContinuousClock()
     let start = clock.now
-    let (picture, source) = try await cache.picture(for: urls[0]) { [self] in
+    let (picture, isKept) = try await cache.picture(for: urls[0]) { [self] in
       await fetch(urls, progress)
     }
-    return Arrival(picture: picture, source: source, duration: start.duration(to: clock.now))
+    return Arrival(
+      picture: picture, source: isKept ? .memory : .session(picture.source), duration: start.duration(to: clock.now))
   }
 
   /// Lets pictures that could not be loaded be tried again.
@@ -77,6 +94,6 @@ package struct SlideshowClient: Sendable {
     let response: HTTPResponse
     do { (data, response) = try await session.data(for: request) } catch { throw PictureError(error, at: url) }
     guard response.status.isSuccessful else { throw .unexpectedStatusCode(response.status.code, url) }
-    do { return try Picture(data) } catch { throw .notAnImage(url, reason: error.message) }
+    do { return try Picture(data, from: response.source) } catch { throw .notAnImage(url, reason: error.message) }
   }
 }

@@ -11,6 +11,7 @@ package struct StateStore: Sendable {
 
   private struct Document: Codable {
     var slideshows: [String: KeptState] = [:]
+    var demoPort: Int?
   }
 
   /// Makes a store for one slideshow, named by its URL for example.
@@ -21,9 +22,7 @@ package struct StateStore: Sendable {
 
   /// Where the file is by default: `$XDG_STATE_HOME` or `~/.local/state`, and there `martlet-slideshow/state.json`.
   package static func defaultFile(environment: [String: String]) -> URL {
-    let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? URL(filePath: $0) : nil }
-    let home = URL(filePath: environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp")
-    return (state ?? home.appending(path: ".local/state")).appending(path: "martlet-slideshow/state.json")
+    UserFolder.state.url(environment: environment).appending(path: "martlet-slideshow/state.json")
   }
 
   /// Reads what is remembered; nothing, where there is no file yet. The warning is for people.
@@ -36,8 +35,22 @@ package struct StateStore: Sendable {
   ///
   /// - Returns: A warning for people if that was not possible.
   package func save(_ state: KeptState) -> String? {
+    change { $0.slideshows[name] = state }
+  }
+
+  /// The port that the demo service had last: with the same one, what is cached of it is found again.
+  package var demoPort: Int? { read().0.demoPort }
+
+  /// Remembers the port of the demo service.
+  ///
+  /// - Returns: A warning for people if that was not possible.
+  package func save(demoPort: Int) -> String? {
+    change { $0.demoPort = demoPort }
+  }
+
+  private func change(_ change: (inout Document) -> Void) -> String? {
     var (document, warning) = read()
-    document.slideshows[name] = state
+    change(&document)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
     do {

@@ -6,6 +6,8 @@ package struct CommandLineOptions: Sendable, Hashable {
   package var images: String?
   package var allowsInsecure = false
   package var state: String?
+  package var cache: String?
+  package var isOffline = false
   package var photos: String?
   package var isServing = false
   package var port: Int?
@@ -14,6 +16,8 @@ package struct CommandLineOptions: Sendable, Hashable {
   /// A mistake on the command line.
   package struct Mistake: Error, Sendable, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
   }
 
   /// Reads the arguments, without the program's name.
@@ -24,6 +28,8 @@ package struct CommandLineOptions: Sendable, Hashable {
       case "--service": service = try Self.value(of: argument, &rest)
       case "--images": images = try Self.value(of: argument, &rest)
       case "--state": state = try Self.value(of: argument, &rest)
+      case "--cache": cache = try Self.value(of: argument, &rest)
+      case "--offline": isOffline = true
       case "--photos": photos = try Self.value(of: argument, &rest)
       case "--allow-insecure": allowsInsecure = true
       case "--serve": isServing = true
@@ -60,7 +66,8 @@ package struct CommandLineOptions: Sendable, Hashable {
   package static let help = """
     slideshow: shows the slides of a web service in the terminal.
 
-    usage: slideshow [--service URL --images URL] [--allow-insecure] [--state FILE]
+    usage: slideshow [--service URL --images URL] [--allow-insecure] [--state FILE] [--cache FILE]
+           slideshow --offline
            slideshow --serve [--port N] [--photos FOLDER]
 
       --service URL      the JSON of the slideshow     (or environment: SlideWebServiceUrl)
@@ -69,6 +76,9 @@ package struct CommandLineOptions: Sendable, Hashable {
       --allow-insecure   lets plain http leave this computer
       --state FILE       where favourites and title are kept
                          (default: $XDG_STATE_HOME or ~/.local/state, martlet-slideshow/state.json)
+      --cache FILE       where pictures are kept, for when the service cannot be reached
+                         (default: $XDG_CACHE_HOME or ~/.cache, martlet-slideshow/cache.sqlite)
+      --offline          shows the demo as it was shown last, without its service
       --serve            only runs the demo service, until Ctrl-C
       --port N           its port: 8000 by default, 0 for a free one
       --photos FOLDER    what it serves: pictures and their holidayslideshow.json

@@ -82,7 +82,7 @@ extension SlideshowClient {
     do {
       let shown = ShownPicture(
         bitmap: try arrival.picture.bitmap(mode, box), size: arrival.picture.size, bytes: arrival.picture.data.count,
-        source: arrival.source.rawValue, milliseconds: arrival.duration.milliseconds)
+        source: "\(arrival.source)", milliseconds: arrival.duration.milliseconds)
       return .success(shown)
     } catch {
       return .failure(.notAnImage(configuration.imageBase, reason: error.message))

@@ -20,7 +20,7 @@ package enum SlideList {
         let picture = arrival.picture
         pictures += 1
         bytes += picture.data.count
-        outcome = "\(picture.size)  \(picture.data.count) bytes  \(arrival.source.rawValue)"
+        outcome = "\(picture.size)  \(picture.data.count) bytes  \(arrival.source)"
       } catch {
         outcome = "missing: \(error)"
       }

@@ -1,0 +1,14 @@
+import MartletSemantics
+
+/// The folders in which programs keep what is the user's, as the XDG Base Directory Specification names them.
+enum UserFolder {
+  case state
+  case cache
+
+  func url(environment: [String: String]) -> URL {
+    let (variable, usual) = self == .state ? ("XDG_STATE_HOME", ".local/state") : ("XDG_CACHE_HOME", ".cache")
+    if let path = environment[variable], path.hasPrefix("/") { return URL(filePath: path) }
+    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    return URL(filePath: home).appending(path: usual)
+  }
+}

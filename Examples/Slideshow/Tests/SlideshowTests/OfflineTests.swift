@@ -1,0 +1,76 @@
+import Martlet
+import MartletTesting
+import SlideshowModel
+import SlideshowService
+import SlideshowTerminal
+import Testing
+
+@Suite("The slideshow without its service", .timeLimit(.minutes(5)))
+struct OfflineTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(
+    path: "slideshow-\(UInt64.random(in: 0 ... .max))")
+
+  @Test func whatWasShownOnceIsShownAgainAndSaysFromWhere() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "cache.sqlite")
+    let service = try DemoService()
+    let configuration = try SlideshowConfiguration { key in
+      (key == .service ? service.service : service.imageBase).absoluteString
+    }
+    let first = try await lines(configuration, file)
+    service.stop()
+
+    // Another program: nothing is left but the file.
+    let second = try await lines(configuration, file)
+
+    let shown = first.filter { $0.contains("bytes  ") }
+    #expect(shown.count > 3)
+    #expect(shown.allSatisfy { $0.hasSuffix("network") })
+    let again = second.filter { $0.contains("bytes  ") }
+    #expect(again.count == shown.count)
+    #expect(again.allSatisfy { $0.hasSuffix("offline") || $0.hasSuffix("cache") })
+  }
+
+  @Test func withoutAnythingKeptTheServiceIsSaidToBeDown() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let service = try DemoService()
+    let configuration = try SlideshowConfiguration { key in
+      (key == .service ? service.service : service.imageBase).absoluteString
+    }
+    service.stop()
+
+    await #expect {
+      _ = try await lines(configuration, folder.appending(path: "cache.sqlite"))
+    } throws: { error in
+      if case .serviceDown? = error as? SlideshowError { true } else { false }
+    }
+  }
+
+  @Test func aCacheThatCannotBeOpenedCostsAWarningOnly() {
+    let (cache, warning) = HTTPCache.slideshow(in: URL(filePath: "/dev/null/cache.sqlite"))
+
+    #expect(warning?.contains("kept for this run only") == true)
+    #expect(cache.store is MemoryCacheStore)
+  }
+
+  @Test func thePortOfTheDemoIsRemembered() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let store = StateStore(file: folder.appending(path: "state.json"), name: "demo")
+    #expect(store.demoPort == nil)
+
+    #expect(store.save(demoPort: 4711) == nil)
+
+    #expect(store.demoPort == 4711)
+    #expect(DemoService.Addresses(port: 4711)?.service.absoluteString == "http://127.0.0.1:4711/holidayslideshow.json")
+    #expect(DemoService.Addresses(port: 0) == nil)
+  }
+
+  private func lines(_ configuration: SlideshowConfiguration, _ file: URL) async throws -> [String] {
+    let (cache, warning) = HTTPCache.slideshow(in: file)
+    #expect(warning == nil)
+    let client = SlideshowClient(configuration, session: .slideshow(cache: cache), cache: ImageCache())
+    var lines: [String] = []
+    try await SlideList.run(client: client, kept: KeptState()) { lines.append($0) }
+    return lines
+  }
+}

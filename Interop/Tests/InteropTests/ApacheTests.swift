@@ -1,0 +1,80 @@
+import Foundation
+import Martlet
+import Testing
+
+@Suite("Apache httpd", .timeLimit(.minutes(2)))
+struct ApacheTests {
+  let server: Apache
+
+  init() throws { server = try Apache.shared.get() }
+
+  private var session: HTTPSession { makeSession(trusting: server.authority.certificate) }
+
+  @Test func http2IsSpokenOverTLS() async throws {
+    let (data, response) = try await session.data(for: HTTPRequest(.get, server.tls("/hello.txt")))
+
+    #expect(String(decoding: data, as: UTF8.self) == "hello" && response.wire?.version == .http2)
+  }
+
+  @Test func aClientCertificateIsShown() async throws {
+    let certificate = ClientCertificate.pkcs12(
+      file: server.authority.folder.file("client.p12"), password: TestAuthority.password)
+    let known = makeSession(trusting: server.authority.certificate, certificate: certificate)
+    let (_, response) = try await known.data(for: HTTPRequest(.get, server.client("/hello.txt")))
+    #expect(response.fields["X-Client"] == "client")
+
+    let error = await #expect(throws: HTTPError.self) { try await session.text(server.client("/hello.txt")) }
+    #expect(error?.isTLSFailure == true || error?.kind == .connectionLost, "\(String(describing: error))")
+  }
+
+  @Test func rangesAndValidatorsWork() async throws {
+    let (_, whole) = try await session.data(for: HTTPRequest(.get, server.plain("/hello.txt")))
+    let tag = try #require(whole.fields[.eTag])
+    let part: HTTPFields = [.range: "bytes=1-3", .ifRange: tag]
+    let (data, response) = try await session.data(for: HTTPRequest(.get, server.plain("/hello.txt"), fields: part))
+
+    #expect(response.status == .partialContent && String(decoding: data, as: UTF8.self) == "ell")
+    let stale: HTTPFields = [.range: "bytes=1-3", .ifRange: "\"other\""]
+    #expect(try await session.status(HTTPRequest(.get, server.plain("/hello.txt"), fields: stale)) == .ok)
+    let known: HTTPFields = [.ifNoneMatch: tag]
+    #expect(try await session.status(HTTPRequest(.get, server.plain("/hello.txt"), fields: known)) == .notModified)
+  }
+
+  @Test func compressionIsUndone() async throws {
+    let (data, response) = try await session.data(for: HTTPRequest(.get, server.plain("/long.txt")))
+
+    #expect(data.count == 80_000 && response.wire?.fields[.contentEncoding] == "gzip")
+  }
+
+  @Test func aRedirectIsFollowed() async throws {
+    #expect(try await session.text(server.tls("/moved")) == "hello")
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func aLargeUploadComesBack(isSecure: Bool, expectsContinue: Bool) async throws {
+    let content = pattern(8 << 20)
+    let path = "/dav/\(isSecure)-\(expectsContinue).bin"
+    let target = isSecure ? server.tls(path) : server.plain(path)
+    let fields: HTTPFields = expectsContinue ? [.expect: "100-continue"] : [:]
+    let body = RequestBody.stream { pieces(of: content, size: 100_000) }
+    let status = try await session.status(HTTPRequest(.put, target, fields: fields, body: body))
+    let (stored, _) = try await session.data(for: HTTPRequest(.get, target))
+
+    #expect(status == .created && stored == content)
+    #expect(try await session.status(HTTPRequest(.delete, target)) == .noContent)
+  }
+
+  @Test func aRefusedUploadIsAnsweredBeforeItsBody() async throws {
+    let fields: HTTPFields = [.expect: "100-continue"]
+    let request = HTTPRequest(.put, server.plain("/basic/x"), fields: fields, body: .data(pattern(4 << 20)))
+
+    #expect(try await session.status(request) == .unauthorized)
+  }
+
+  @Test func aFolderIsListedByItsOwnMethod() async throws {
+    let (data, response) = try await session.data(
+      for: HTTPRequest("PROPFIND", server.plain("/dav/"), fields: ["Depth": "0"]))
+
+    #expect(response.status == .multiStatus && String(decoding: data, as: UTF8.self).contains("<D:multistatus"))
+  }
+}

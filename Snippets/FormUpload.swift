@@ -1,0 +1,22 @@
+// A form with a photograph, streamed from disk; and an order as JSON, whose answer is decoded.
+
+import Martlet
+
+struct Order: Codable, Sendable {
+  var id: Int
+  var lines: [String]
+}
+
+func publish(_ photo: URL, to url: URL, in session: HTTPSession) async throws(HTTPError) -> HTTPStatus {
+  var form = MultipartForm()
+  form.append("Sunset over the bay", for: "title")
+  form.append(.file(photo), for: "photo")  // its name and type come from the file's name, its bytes from disk
+  var request = HTTPRequest(.post, url, body: .multipart(form))
+  request.options.continueTimeout = .seconds(1)  // a server that refuses may say so before anything is sent
+  return try await session.data(for: request).1.status
+}
+
+func place(_ order: Order, at url: URL, in session: HTTPSession) async throws(HTTPError) -> Order {
+  let request = HTTPRequest(.post, url, body: try .json(order).compressed())
+  return try await session.value(of: Order.self, for: request).0
+}

@@ -1,0 +1,34 @@
+public import MartletSemantics
+
+/// How a download that did not end goes on, in this run of the program or a later one.
+///
+/// ```swift
+/// do {
+///   _ = try await session.resumableDownload(for: request, to: file, resuming: saved)
+/// } catch {
+///   saved = error.resumption        // Codable: keep it where you like
+/// }
+/// ```
+///
+/// It names the file with the bytes that are there, which is the caller's from then on: resume it or ``discard()`` it. It
+/// holds no field of the request and no credentials, but the URL as it was asked for.
+public struct DownloadResumption: Sendable, Hashable, Codable {
+  /// What was asked for, before any redirect.
+  public let url: URL
+  /// The file with the first ``byteCount`` bytes, beside the destination.
+  public let file: URL
+  /// How many bytes there are.
+  public let byteCount: Int64
+  /// How many there will be, nil where the server did not say.
+  public let size: Int64?
+  /// The strong entity tag, or the date of the last change, that the rest must have.
+  public let validator: String
+
+  /// Removes the file. A file that is not there any more is fine.
+  public func discard() { try? FileManager.default.removeItem(at: file) }
+}
+
+extension DownloadResumption: CustomStringConvertible {
+  /// How far it is, with the URL's secrets left out.
+  public var description: String { "\(byteCount) of \(size.map(String.init) ?? "?") bytes of \(url.redacted)" }
+}

@@ -1,0 +1,101 @@
+import MartletSemantics
+
+/// One connection to a source of events after another.
+struct EventConnection: Sendable {
+  private let events: ServerSentEvents
+  private var parser: ServerSentEventParser
+  private var body: (any BodySource)?
+  /// How many connections in a row failed.
+  private var failures = 0
+  private static let longestPause: Duration = .seconds(60)
+
+  init(_ events: ServerSentEvents) {
+    self.events = events
+    parser = ServerSentEventParser(after: events.lastEventID, limit: events.eventLimit)
+  }
+
+  /// The events of the next chunk, perhaps none; nil where there will be no more.
+  mutating func next() async throws(HTTPError) -> [ServerSentEvent]? {
+    do throws(HTTPError) {
+      guard let body else { return try await connect() ? [] : nil }
+      if let chunk = try await chunk(of: body) { return try parse(chunk) }
+      guard events.reconnects else { return nil }
+    } catch {
+      guard events.reconnects, error.endsConnectionOnly(isConnected: body != nil) else { throw error }
+      failures += 1
+      if let limit = events.failureLimit, failures >= limit { throw error }
+    }
+    body = nil
+    try await pause()
+    return []
+  }
+
+  /// Returns whether there is something to read; nothing more will come after a 204.
+  private mutating func connect() async throws(HTTPError) -> Bool {
+    let request = request
+    let (body, response) = try await events.session.bytes(for: request)
+    if response.status == .noContent { return false }
+    guard response.status == .ok, response.fields.mediaType?.matches(.eventStream) == true else {
+      body.cancel()
+      throw .unexpected(Self.refusal(response), response, to: request)
+    }
+    failures = 0
+    parser.restart()
+    self.body = body.source
+    return true
+  }
+
+  private var request: HTTPRequest {
+    var request = events.request
+    var probe = HTTPFields()
+    probe["Last-Event-ID"] = parser.lastEventID
+    // an ID that no field can carry is not sent: an error would end a stream that can go on without
+    if !parser.lastEventID.isEmpty, probe.refusal == nil { request.fields["Last-Event-ID"] = parser.lastEventID }
+    return request
+  }
+
+  private func chunk(of body: any BodySource) async throws(HTTPError) -> Data? {
+    do { return try await body.next() } catch { throw HTTPError(wrapping: error) }
+  }
+
+  private mutating func parse(_ chunk: Data) throws(HTTPError) -> [ServerSentEvent] {
+    do {
+      return try parser.parse(chunk)
+    } catch {
+      throw HTTPError(
+        .bodyTooLarge, "an event is larger than \(error.limit) bytes: raise ServerSentEvents.eventLimit",
+        phase: .receiving)
+    }
+  }
+
+  /// WHATWG HTML §9.2.3: waits for the reconnection time, and longer the more often that was in vain.
+  private func pause() async throws(HTTPError) {
+    let time = parser.reconnectionTime ?? .seconds(3)
+    let longest = max(time, Self.longestPause)
+    let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
+    do {
+      try await events.session.configuration.clock.sleep(for: doubled)
+    } catch {
+      throw HTTPError(wrapping: error)
+    }
+  }
+
+  private static func refusal(_ response: HTTPResponse) -> String {
+    guard response.status == .ok else {
+      return "the status is \(response.status.code), and events come with 200 only"
+    }
+    let type = response.fields.mediaType.map { "'\($0.essence)'" } ?? "missing"
+    return "the Content-Type is \(type), and events come as 'text/event-stream' only"
+  }
+}
+
+extension HTTPError {
+  /// Whether it is the network's failure, so that a new connection may help.
+  fileprivate func endsConnectionOnly(isConnected: Bool) -> Bool {
+    switch kind {
+    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
+    case .protocolViolation: isConnected  // an HTTP/2 stream that was reset
+    default: false
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/// How long something has taken, on any clock.
+struct Stopwatch: Sendable {
+  private let read: @Sendable () -> Duration
+
+  /// Starts now.
+  init(_ clock: any Clock<Duration>) { read = Self.start(clock) }
+
+  private static func start<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+    let start = clock.now
+    return { start.duration(to: clock.now) }
+  }
+
+  var elapsed: Duration { read() }
+}
+
+extension Duration {
+  /// In milliseconds, with their fraction.
+  var inMilliseconds: Double {
+    Double(components.seconds) * 1000 + Double(components.attoseconds) / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,110 @@
+/// The cache's file and every statement that is put to it, in one place: a test asks SQLite for each how it would be
+/// carried out, and none may look through all entries but the one that removes them.
+///
+/// An entry is one row. A body that fits into a chunk lies in that row; a longer one is cut into rows of `chunk`, whose
+/// places are its number and theirs within it: see ``place(_:_:)``. Chunks without an entry are *loose*: they are being
+/// written, or have lost their entry, and are deleted when they are due. So one statement makes an entry appear or
+/// disappear, and what a killed process leaves behind is found. The order of use is kept apart from the entries, so that
+/// a use writes a few bytes.
+enum CacheStatement: String, CaseIterable {
+  case usage = "SELECT entries, bytes FROM state"
+  case entries =
+    """
+    SELECT id, variant, request_time, response_time, is_unpacked, length, head FROM entry
+    WHERE url = ? AND partition = ?
+    """
+  case body = "SELECT number, length, body, bytes FROM entry WHERE id = ?"
+  case chunk = "SELECT bytes FROM chunk WHERE place = ?"
+
+  case beginBody = "INSERT INTO loose (body, owner, size, due) VALUES (?, ?, 0, ?)"
+  case addChunk = "INSERT INTO chunk (place, bytes) VALUES (?, ?)"
+  case growBody = "UPDATE loose SET size = size + ?, due = ? WHERE body = ?"
+  case endBody = "DELETE FROM loose WHERE body = ?"
+  case giveUpBody = "UPDATE loose SET due = 0 WHERE body = ?"
+
+  case add =
+    """
+    INSERT INTO entry (id, url, partition, variant, request_time, response_time, is_unpacked, length, size, body, head,
+      bytes)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+  case sameVariant = "SELECT number, body FROM entry WHERE url = ? AND partition = ? AND variant = ? AND id <> ?"
+  case known = "SELECT number, length FROM entry WHERE id = ?"
+  case change =
+    """
+    UPDATE entry SET variant = ?, request_time = ?, response_time = ?, is_unpacked = ?, size = ?, head = ?
+    WHERE number = ?
+    """
+  case postpone = "UPDATE loose SET due = ? WHERE body = ?"
+
+  case turn = "SELECT turn FROM state"
+  case use = "UPDATE use SET turn = ? WHERE entry = ?"
+  case endTurn = "UPDATE state SET turn = ?"
+  case leastUsed =
+    "SELECT use.entry, entry.size FROM use JOIN entry ON entry.number = use.entry ORDER BY use.turn LIMIT 32"
+  case looseBytes = "SELECT total(size) FROM loose WHERE due > ?"
+  case endGrace = "UPDATE loose SET due = 0 WHERE due > ? AND due <= ?"
+  case due = "SELECT body, owner FROM loose WHERE due <= ? LIMIT ?"
+  case deleteChunks =
+    """
+    DELETE FROM chunk WHERE place IN (SELECT place FROM chunk WHERE place >= ? AND place < ? LIMIT ?)
+    """
+
+  case removeNumber = "DELETE FROM entry WHERE number = ?"
+  case removeEntry = "DELETE FROM entry WHERE id = ?"
+  case removeKey = "DELETE FROM entry WHERE url = ? AND partition = ?"
+  case removeURL = "DELETE FROM entry WHERE url = ?"
+  case removePartition = "DELETE FROM entry WHERE partition = ?"
+  case removeOlder = "DELETE FROM entry WHERE response_time < ?"
+  case removeAll = "DELETE FROM entry"
+
+  /// How many bytes of a body lie in one row. Another number is another schema.
+  static let chunkSize = 128 << 10
+
+  /// The place of a body's chunk: bodies have 38 bits, the chunks of one body 24, which is two tebibytes.
+  static func place(_ body: Int64, _ index: Int64) -> Int64 { body << 24 | index }
+
+  /// A number for a new body. It is random, so that whoever still reads or writes a body of a file that was set aside
+  /// meanwhile does not meet one of the new file.
+  static func makeBody() -> Int64 { Int64.random(in: 1..<1 << 38) }
+
+  static let schema = Schema(
+    application: 0x4D6C_4341,  // "MlCA"
+    steps: [
+      """
+      CREATE TABLE entry (
+        number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, url TEXT NOT NULL, partition TEXT NOT NULL,
+        variant TEXT NOT NULL, request_time REAL NOT NULL, response_time REAL NOT NULL, is_unpacked INTEGER NOT NULL,
+        length INTEGER NOT NULL, size INTEGER NOT NULL, body INTEGER, head TEXT NOT NULL, bytes BLOB
+      );
+      CREATE UNIQUE INDEX entry_key ON entry (url, partition, variant);
+      CREATE INDEX entry_partition ON entry (partition);
+      CREATE INDEX entry_age ON entry (response_time);
+      CREATE TABLE chunk (place INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+      CREATE TABLE loose (body INTEGER PRIMARY KEY, owner BLOB NOT NULL, size INTEGER NOT NULL, due REAL NOT NULL);
+      CREATE INDEX loose_due ON loose (due, size);
+      CREATE TABLE use (entry INTEGER PRIMARY KEY, turn INTEGER NOT NULL);
+      CREATE INDEX use_turn ON use (turn);
+      CREATE TABLE state (entries INTEGER NOT NULL, bytes INTEGER NOT NULL, turn INTEGER NOT NULL);
+      INSERT INTO state VALUES (0, 0, 0);
+      CREATE TRIGGER entry_added AFTER INSERT ON entry BEGIN
+        UPDATE state SET entries = entries + 1, bytes = bytes + new.size, turn = turn + 1;
+        INSERT INTO use SELECT new.number, turn FROM state;
+      END;
+      CREATE TRIGGER entry_changed AFTER UPDATE OF size ON entry BEGIN
+        UPDATE state SET bytes = bytes + new.size - old.size;
+      END;
+      CREATE TRIGGER entry_removed AFTER DELETE ON entry BEGIN
+        UPDATE state SET entries = entries - 1, bytes = bytes - old.size;
+        DELETE FROM use WHERE entry = old.number;
+        INSERT INTO loose (body, owner, size, due)
+          SELECT old.body, old.id, old.length, 0 WHERE old.body IS NOT NULL;
+      END;
+      """
+    ],
+    // The library may be built to overwrite what is deleted, which would write every evicted body once more.
+    settings: "PRAGMA secure_delete = OFF;",
+    layout: "PRAGMA auto_vacuum = INCREMENTAL;",
+    // A clock that was wrong for a while must not keep loose chunks for ever.
+    opening: "UPDATE loose SET due = 0 WHERE due > strftime('%s', 'now') - 978307200 + 86400;")
+}

@@ -1,0 +1,203 @@
+import MartletEngine
+import MartletSemantics
+
+/// The cache's file behind one connection, within one transaction or one reading.
+struct CacheTable {
+  private let connection: Connection
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  /// The body of an entry: in a piece, or the number of its chunks.
+  struct Body: Sendable {
+    enum Bytes: Sendable {
+      case whole(Data)
+      case chunks(Int64)
+    }
+    let entry: Int64
+    let length: Int64
+    let bytes: Bytes
+  }
+
+  func usage() throws -> CacheUsage {
+    try first(.usage) { CacheUsage(entries: Int($0.integer(0)), bytes: $0.integer(1)) }
+      ?? CacheUsage(entries: 0, bytes: 0)
+  }
+
+  func entries(for key: CacheKey) throws -> [CacheEntry] {
+    try all(.entries, .text(key.url), .text(key.partition)) { Self.entry($0, key) }.compactMap { $0 }
+  }
+
+  func body(of id: CacheEntry.ID) throws -> Body? {
+    try first(.body, .id(id)) { row in
+      Body(
+        entry: row.integer(0), length: row.integer(1),
+        bytes: row.isNull(2) ? .whole(row.blob(3)) : .chunks(row.integer(2)))
+    }
+  }
+
+  func chunk(_ index: Int64, of body: Int64) throws -> Data? {
+    try first(.chunk, .integer(CacheStatement.place(body, index))) { $0.blob(0) }
+  }
+
+  // MARK: Writing
+
+  func beginBody(_ body: Int64, of id: CacheEntry.ID, due: Date) throws {
+    try run(.beginBody, .integer(body), .id(id), .date(due))
+  }
+
+  /// - Returns: false if the body is gone: its time was over, or the file is another.
+  func addChunk(_ bytes: Data, _ index: Int64, to body: Int64, due: Date) throws -> Bool {
+    try run(.growBody, .integer(Int64(bytes.count)), .date(due), .integer(body))
+    guard connection.changes == 1 else { return false }
+    try run(.addChunk, .integer(CacheStatement.place(body, index)), .blob(bytes))
+    return true
+  }
+
+  func giveUpBody(_ body: Int64) throws { try run(.giveUpBody, .integer(body)) }
+
+  /// Adds an entry, in place of the one with its key and variant.
+  ///
+  /// - Returns: false if the body is gone.
+  func add(_ entry: CacheEntry, length: Int64, bytes: Body.Bytes, now: Date) throws -> Bool {
+    let (body, whole): (SQLiteValue, SQLiteValue)
+    switch bytes {
+    case .whole(let bytes): (body, whole) = (.null, .blob(bytes))
+    case .chunks(let number):
+      (body, whole) = (.integer(number), .null)
+      try run(.endBody, .integer(number))
+      guard connection.changes == 1 else { return false }
+    }
+    try removeVariant(of: entry, now: now)
+    let head = HeadText.write(entry.response.head)
+    try run(
+      .add, .id(entry.id), .text(entry.key.url), .text(entry.key.partition), .text(entry.response.variant),
+      .date(entry.response.requestTime), .date(entry.response.responseTime),
+      .integer(entry.response.isUnpacked ? 1 : 0), .integer(length),
+      .integer(Self.size(of: entry, head: head, length: length)), body, .text(head), whole)
+    return true
+  }
+
+  func update(_ entry: CacheEntry, now: Date) throws {
+    let known = try first(.known, .id(entry.id)) { ($0.integer(0), $0.integer(1)) }
+    guard let (number, length) = known else { return }
+    try removeVariant(of: entry, now: now)
+    let head = HeadText.write(entry.response.head)
+    try run(
+      .change, .text(entry.response.variant), .date(entry.response.requestTime), .date(entry.response.responseTime),
+      .integer(entry.response.isUnpacked ? 1 : 0), .integer(Self.size(of: entry, head: head, length: length)),
+      .text(head), .integer(number))
+    try use([number])
+  }
+
+  /// Makes these entries the last used, in this order. Those that are gone stay gone.
+  func use(_ entries: [Int64]) throws {
+    guard !entries.isEmpty else { return }
+    var turn = try first(.turn) { $0.integer(0) } ?? 0
+    for entry in entries {
+      turn += 1
+      try run(.use, .integer(turn), .integer(entry))
+    }
+    try run(.endTurn, .integer(turn))
+  }
+
+  func remove(_ selection: CacheSelection) throws {
+    switch selection {
+    case .entry(let id): try run(.removeEntry, .id(id))
+    case .key(let key): try run(.removeKey, .text(key.url), .text(key.partition))
+    case .url(let url): try run(.removeURL, .text(url))
+    case .partition(let partition): try run(.removePartition, .text(partition))
+    case .olderThan(let date): try run(.removeOlder, .date(date))
+    case .all: try run(.removeAll)
+    }
+  }
+
+  /// Removes another entry with the key and variant of this one. Somebody may be reading its body, in another process too:
+  /// it stays for a while.
+  private func removeVariant(of entry: CacheEntry, now: Date) throws {
+    let others = try all(
+      .sameVariant, .text(entry.key.url), .text(entry.key.partition), .text(entry.response.variant), .id(entry.id)
+    ) { ($0.integer(0), $0.isNull(1) ? nil : $0.integer(1)) }
+    for (number, body) in others {
+      try run(.removeNumber, .integer(number))
+      guard let body else { continue }
+      try run(.postpone, .date(now.addingTimeInterval(CacheFile.readersTime)), .integer(body))
+    }
+  }
+
+  // MARK: Room
+
+  /// Removes the entries that were used longest ago until all fits, and at last the bodies that were replaced a moment ago.
+  ///
+  /// - Returns: Whether all fits; if not, it is too much that is being written.
+  @discardableResult
+  func makeRoom(_ capacity: Int64, now: Date) throws -> Bool {
+    var excess = try usage().bytes + looseBytes(now: now) - capacity
+    while excess > 0 {
+      let oldest = try all(.leastUsed) { ($0.integer(0), $0.integer(1)) }
+      guard !oldest.isEmpty else {
+        try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readersTime)))
+        return try looseBytes(now: now) <= capacity
+      }
+      for (number, size) in oldest where excess > 0 {
+        try run(.removeNumber, .integer(number))
+        excess -= size
+      }
+    }
+    return true
+  }
+
+  /// How many bytes lie in bodies that have no entry and are not to be deleted yet.
+  private func looseBytes(now: Date) throws -> Int64 {
+    try first(.looseBytes, .date(now)) { Int64($0.real(0)) } ?? 0
+  }
+
+  /// Deletes some of the chunks that are due, but for bodies that somebody here still reads.
+  func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws {
+    var rest = limit
+    for body in try due(limit, now: now, pins: pins) where rest > 0 {
+      let (start, end) = (CacheStatement.place(body, 0), CacheStatement.place(body + 1, 0))
+      try run(.deleteChunks, .integer(start), .integer(end), .integer(rest))
+      let deleted = connection.changes
+      if deleted < rest { try run(.endBody, .integer(body)) }
+      rest -= max(1, deleted)
+    }
+  }
+
+  /// Whether no chunk waits to be deleted.
+  func isTidy(now: Date, pins: BodyPins) throws -> Bool { try due(1, now: now, pins: pins).isEmpty }
+
+  private func due(_ limit: Int64, now: Date, pins: BodyPins) throws -> [Int64] {
+    pins.free(
+      try all(.due, .date(now), .integer(limit + Int64(pins.count))) { (body: $0.integer(0), owner: $0.id(1)) })
+  }
+
+  // MARK: Statements
+
+  private func run(_ statement: CacheStatement, _ values: SQLiteValue...) throws {
+    try connection.run(statement.rawValue, values)
+  }
+
+  private func first<R>(_ statement: CacheStatement, _ values: SQLiteValue..., read: (SQLiteRow) -> R) throws -> R? {
+    try connection.first(statement.rawValue, values, read: read)
+  }
+
+  private func all<R>(_ statement: CacheStatement, _ values: SQLiteValue..., read: (SQLiteRow) -> R) throws -> [R] {
+    try connection.all(statement.rawValue, values, read: read)
+  }
+
+  // MARK: Rows
+
+  private static func entry(_ row: SQLiteRow, _ key: CacheKey) -> CacheEntry? {
+    guard let head = row.withText(6, HeadText.read) else { return nil }
+    let response = StoredResponse(
+      head: head, variant: row.text(1), requestTime: row.date(2), responseTime: row.date(3),
+      isUnpacked: row.integer(4) != 0)
+    return CacheEntry(id: row.id(0), key: key, response: response, length: row.integer(5))
+  }
+
+  /// What an entry counts for: its body, its head, its key in table and index, and what holds them together.
+  private static func size(of entry: CacheEntry, head: String, length: Int64) -> Int64 {
+    let key = entry.key.url.utf8.count + entry.key.partition.utf8.count + entry.response.variant.utf8.count
+    return length + Int64(head.utf8.count + 2 * key + 256)
+  }
+}

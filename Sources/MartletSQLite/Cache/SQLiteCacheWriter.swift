@@ -1,0 +1,90 @@
+import MartletEngine
+import MartletSemantics
+
+/// Takes the body of one entry: chunks go to the file as they are full, and the entry appears at the end. A body that fits
+/// into one chunk goes there with its entry.
+actor SQLiteCacheWriter: CacheWriter {
+  private let entry: CacheEntry
+  private let file: CacheFile
+  /// Keeps the chunks from being taken for something left behind.
+  private var pin: BodyPin?
+  private var buffer = Data()
+  /// The number of the body, once its first chunk has been written, and how many chunks there are.
+  private var body: Int64?
+  private var chunks: Int64 = 0
+  private var length: Int64 = 0
+  private var isOver = false
+
+  init(_ entry: CacheEntry, in file: CacheFile) {
+    self.entry = entry
+    self.file = file
+    pin = BodyPin(entry.id, in: file)
+  }
+
+  func append(_ chunk: Data) async throws {
+    length += Int64(chunk.count)
+    guard !isOver, length <= file.entryLimit else {
+      await abort()
+      throw HTTPError.notStored(limit: file.entryLimit)
+    }
+    buffer.append(chunk)
+    // One more byte than a chunk, so that a body of just one chunk stays in a piece.
+    while buffer.count > CacheStatement.chunkSize { try await flush() }
+  }
+
+  func commit() async throws {
+    guard !isOver else { throw HTTPError.notStored(limit: file.entryLimit) }
+    if body != nil, !buffer.isEmpty { try await flush() }
+    isOver = true
+    let bytes = body.map(CacheTable.Body.Bytes.chunks) ?? .whole(buffer)
+    do {
+      let isStored = try await file.write { [entry, length, now = file.now()] table in
+        try table.add(entry, length: length, bytes: bytes, now: now)
+      }
+      guard isStored else { throw HTTPError.notStored(limit: file.entryLimit) }
+      body = nil
+    } catch {
+      await abort()
+      throw error
+    }
+    buffer = Data()
+    pin = nil
+  }
+
+  func abort() async {
+    isOver = true
+    buffer = Data()
+    pin = nil
+    guard let body else { return }
+    self.body = nil
+    // Where this fails, what is left behind is found when its time is over.
+    try? await file.write { try $0.giveUpBody(body) }
+  }
+
+  /// Writes a chunk of the buffer.
+  private func flush() async throws {
+    let chunk = buffer.prefix(CacheStatement.chunkSize)
+    buffer = Data(buffer.dropFirst(chunk.count))
+    let (number, index, isNew) = (body ?? CacheStatement.makeBody(), chunks, body == nil)
+    body = number
+    chunks += 1
+    do {
+      let isStored = try await file.write { [entry, file, now = file.now()] table in
+        let due = now.addingTimeInterval(CacheFile.writersTime)
+        if isNew { try table.beginBody(number, of: entry.id, due: due) }
+        guard try table.addChunk(chunk, index, to: number, due: due) else { return false }
+        try file.makeRoom(in: table, now: now)
+        return true
+      }
+      guard isStored else { throw HTTPError.notStored(limit: file.entryLimit) }
+    } catch {
+      await abort()
+      throw error
+    }
+  }
+
+  deinit {
+    guard let body else { return }
+    Task { [file] in try? await file.write { try $0.giveUpBody(body) } }
+  }
+}

@@ -1,0 +1,147 @@
+/// The credentials of a `.netrc` file: which user and password belong to which host.
+///
+/// ```
+/// machine example.com login anna password "a b"    # a comment
+/// default login anonymous password guest
+/// ```
+///
+/// Values may be quoted, with `\"`, `\\`, `\n`, `\r` and `\t` in the quotes; `account` and macros (`macdef`, up to the next
+/// empty line) are read over. The first entry of a host counts, and `default` counts where there is none.
+public struct Netrc: Sendable, Hashable {
+  private var machines: [String: Credential] = [:]
+  private var fallback: Credential?
+
+  /// Makes an empty one.
+  public init() {}
+
+  /// Reads the text of a file.
+  ///
+  /// - Throws: ``NetrcError`` with the line that makes no sense.
+  public init(parsing text: String) throws(NetrcError) {
+    var reader = NetrcReader(text)
+    var entry: (host: String?, user: String, password: String)?
+    while let word = try reader.next(isKeyword: true) {
+      switch word {
+      case "machine":
+        add(entry)
+        entry = (ASCII.lowercased(try reader.value(of: word)), "", "")
+      case "default":
+        add(entry)
+        entry = (nil, "", "")
+      case "login": entry?.user = try reader.value(of: word)
+      case "password": entry?.password = try reader.value(of: word)
+      case "account": _ = try reader.value(of: word)
+      case "macdef": reader.skipMacro()
+      default: throw NetrcError(line: reader.line, reason: "no keyword is expected to be called like this")
+      }
+      if entry == nil, word != "macdef" {
+        throw NetrcError(line: reader.line, reason: "'\(word)' comes before any 'machine'")
+      }
+    }
+    add(entry)
+  }
+
+  /// The credential for a host, names compared without case; nil if there is none.
+  public func credential(for host: String) -> Credential? { machines[ASCII.lowercased(host)] ?? fallback }
+
+  private mutating func add(_ entry: (host: String?, user: String, password: String)?) {
+    guard let entry, !entry.user.isEmpty || !entry.password.isEmpty else { return }
+    let credential = Credential(user: entry.user, password: entry.password)
+    if let host = entry.host {
+      machines[host] = machines[host] ?? credential
+    } else {
+      fallback = fallback ?? credential
+    }
+  }
+}
+
+extension Netrc: CustomStringConvertible, CustomReflectable {
+  /// How many hosts it names, and no more.
+  public var description: String { "a netrc with \(machines.count) machine\(machines.count == 1 ? "" : "s")" }
+
+  /// Shows nothing.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// What makes no sense in a `.netrc` file. It never shows the file's text.
+public struct NetrcError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The line, from 1.
+  public let line: Int
+  /// What is wrong with it.
+  public let reason: String
+
+  /// Line and reason.
+  public var description: String { "line \(line): \(reason)" }
+}
+
+/// Splits a file into words.
+private struct NetrcReader {
+  private var rest: Substring.UTF8View
+  private(set) var line = 1
+
+  init(_ text: String) { rest = text[...].utf8 }
+
+  /// The next word; nil at the end. A comment can stand where a keyword can: a password may begin with `#`.
+  mutating func next(isKeyword: Bool) throws(NetrcError) -> String? {
+    while let byte = rest.first {
+      if Self.isSpace(byte) {
+        take()
+      } else if isKeyword, byte == UInt8(ascii: "#") {
+        while let next = rest.first, next != 10 { take() }
+      } else if byte == UInt8(ascii: "\"") {
+        return try quoted()
+      } else {
+        let word = rest.prefix { !Self.isSpace($0) }
+        rest = rest[word.endIndex...]
+        return String(decoding: word, as: UTF8.self)
+      }
+    }
+    return nil
+  }
+
+  mutating func value(of keyword: String) throws(NetrcError) -> String {
+    guard let value = try next(isKeyword: false) else {
+      throw NetrcError(line: line, reason: "nothing follows '\(keyword)'")
+    }
+    return value
+  }
+
+  /// A macro ends with an empty line.
+  mutating func skipMacro() {
+    var isEmptyLine = false
+    while let byte = take() {
+      if byte == 10, isEmptyLine { return }
+      isEmptyLine = byte == 10 || (isEmptyLine && byte == 13)
+    }
+  }
+
+  private mutating func quoted() throws(NetrcError) -> String {
+    let start = line
+    take()
+    var bytes: [UInt8] = []
+    while let byte = take() {
+      switch byte {
+      case UInt8(ascii: "\""): return String(decoding: bytes, as: UTF8.self)
+      case UInt8(ascii: "\\"):
+        switch take() {
+        case UInt8(ascii: "n"): bytes.append(10)
+        case UInt8(ascii: "r"): bytes.append(13)
+        case UInt8(ascii: "t"): bytes.append(9)
+        case let other?: bytes.append(other)
+        case nil: break
+        }
+      default: bytes.append(byte)
+      }
+    }
+    throw NetrcError(line: start, reason: "the quotes are not closed")
+  }
+
+  @discardableResult
+  private mutating func take() -> UInt8? {
+    guard let byte = rest.popFirst() else { return nil }
+    if byte == 10 { line += 1 }
+    return byte
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
+}

@@ -1,0 +1,98 @@
+/// The directives of `Cache-Control` (RFC 9111 §5.2), of a request or a response.
+///
+/// ```swift
+/// let control = CacheControl([.cacheControl: "max-age=60, no-cache=\"Set-Cookie\""])
+/// control.seconds("max-age")         // .value(60)
+/// control.fieldNames("no-cache")     // ["set-cookie"]
+/// ```
+///
+/// Names have no case, arguments may be tokens or quoted strings, unknown directives are kept and mean nothing. Where a
+/// directive stands more than once, the first counts (§4.2.1).
+public struct CacheControl: Sendable, Hashable {
+  private var directives: [Directive] = []
+
+  private struct Directive: Sendable, Hashable {
+    let name: String
+    let argument: String?
+    let isMalformed: Bool
+  }
+
+  /// Reads the directives of a message, over all lines of the field.
+  public init(_ fields: HTTPFields) {
+    for line in fields where line.name == .cacheControl {
+      for element in FieldList.elements(of: line.value[...]) {
+        if let directive = Self.directive(element) { directives.append(directive) }
+      }
+    }
+  }
+
+  /// Whether the message has the directive, with an argument or without.
+  public func contains(_ name: String) -> Bool { first(name) != nil }
+
+  /// Whether the directive is there without field names as its argument, so that it means the whole response:
+  /// `no-cache`, but not `no-cache="Set-Cookie"` (RFC 9111 §5.2.2.4).
+  public func isUnqualified(_ name: String) -> Bool {
+    directives.contains { $0.name == name && Self.fieldNames(in: $0.argument).isEmpty }
+  }
+
+  /// The fields that the directive names as its argument, in all its occurrences.
+  public func fieldNames(_ name: String) -> Set<FieldName> {
+    directives.reduce(into: []) { names, directive in
+      if directive.name == name { names.formUnion(Self.fieldNames(in: directive.argument)) }
+    }
+  }
+
+  /// A number of seconds, as a directive's argument.
+  public enum Seconds: Sendable, Hashable {
+    /// So many seconds; what is larger than 2³¹ is 2³¹ (RFC 9111 §1.2.2).
+    case value(Int)
+    /// The directive stands without an argument.
+    case unlimited
+    /// The argument is no number of seconds: negative, with a fraction, a word.
+    case invalid
+  }
+
+  /// The seconds that a directive gives; nil if it is not there.
+  public func seconds(_ name: String) -> Seconds? {
+    guard let directive = first(name) else { return nil }
+    guard !directive.isMalformed else { return .invalid }
+    guard let argument = directive.argument else { return .unlimited }
+    return Self.deltaSeconds(argument).map(Seconds.value) ?? .invalid
+  }
+
+  /// The number of seconds where it is a valid one; nil otherwise.
+  package func validSeconds(_ name: String) -> Int? {
+    if case .value(let seconds) = seconds(name) { seconds } else { nil }
+  }
+
+  private func first(_ name: String) -> Directive? { directives.first { $0.name == name } }
+
+  /// delta-seconds of RFC 9111 §1.2.2: digits and nothing else.
+  package static func deltaSeconds(_ text: some StringProtocol) -> Int? {
+    guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+    return min(Int(text) ?? largest, largest)
+  }
+
+  private static let largest = 1 << 31
+
+  /// `name`, `name=token` or `name="text"`. White space around the equals sign is no syntax of a directive (RFC 9111
+  /// §5.2): the directive is then there, but its argument is not to be believed.
+  private static func directive(_ element: Substring) -> Directive? {
+    guard let equals = element.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+      return Token.isValid(element)
+        ? Directive(name: ASCII.lowercased(element), argument: nil, isMalformed: false) : nil
+    }
+    let written = element[..<equals]
+    let name = ASCII.trimmed(written)
+    guard Token.isValid(name) else { return nil }
+    let argument = element[element.utf8.index(after: equals)...]
+    let isMalformed = name.endIndex != written.endIndex || argument.utf8.first.map(ASCII.isWhitespace) == true
+    return Directive(
+      name: ASCII.lowercased(name), argument: QuotedString.unquoted(ASCII.trimmed(argument)), isMalformed: isMalformed)
+  }
+
+  private static func fieldNames(in argument: String?) -> [FieldName] {
+    guard let argument else { return [] }
+    return FieldList.elements(of: argument[...]).filter { Token.isValid($0) }.map { FieldName(unchecked: String($0)) }
+  }
+}

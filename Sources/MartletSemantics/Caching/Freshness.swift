@@ -1,0 +1,86 @@
+/// How old a stored response is, and how old it may become (RFC 9111 §4.2). In seconds.
+package struct Freshness: Sendable, Hashable {
+  /// Freshness lifetime (§4.2.1), explicit or guessed.
+  package let lifetime: Double
+  /// Current age (§4.2.3).
+  package let age: Double
+
+  /// Reckons for a stored response at a moment.
+  package init(of stored: StoredResponse, at now: Date) {
+    self.init(of: stored, CacheControl(stored.head.fields), at: now)
+  }
+
+  /// Reckons with directives that were read already.
+  init(of stored: StoredResponse, _ control: CacheControl, at now: Date) {
+    lifetime =
+      Self.explicitLifetime(of: stored.head, control, receivedAt: stored.responseTime)
+      ?? Self.heuristicLifetime(of: stored.head, control, receivedAt: stored.responseTime) ?? 0
+    age = Self.age(of: stored, at: now)
+  }
+
+  /// Whether it can be used without asking anybody (§4.2: lifetime > age).
+  package var isFresh: Bool { lifetime > age }
+  /// For how long it has been stale; zero or less while it is fresh.
+  package var staleness: Double { age - lifetime }
+}
+
+extension Freshness {
+  /// The lifetime that the origin states (§4.2.1), for a private cache: `s-maxage` is not for us. nil if it states none.
+  ///
+  /// What is stated but cannot be read makes the response stale: the section encourages that for `max-age`, and §5.3
+  /// demands it for `Expires`.
+  static func explicitLifetime(
+    of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
+  ) -> Double? {
+    switch control.seconds("max-age") {
+    case .value(let seconds): return Double(seconds)
+    case .invalid, .unlimited: return 0
+    case nil: break
+    }
+    guard let expires = head.fields[values: .expires].first else { return nil }
+    guard let expiry = HTTPDate.parse(expires, now: responseTime) else { return 0 }
+    return max(0, expiry.timeIntervalSince(date(of: head, receivedAt: responseTime)))
+  }
+
+  /// A guess where the origin states nothing (§4.2.2): a tenth of the time since the last modification, a week at most.
+  /// nil where guessing is not allowed.
+  static func heuristicLifetime(
+    of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
+  ) -> Double? {
+    guard isHeuristicallyCacheable(head.status) || control.contains("public"),
+      let modified = head.fields[values: .lastModified].first.flatMap({ HTTPDate.parse($0, now: responseTime) })
+    else { return nil }
+    let interval = date(of: head, receivedAt: responseTime).timeIntervalSince(modified)
+    return interval > 0 ? min(interval / 10, 7 * 86_400) : nil
+  }
+
+  /// The statuses that RFC 9110 §15.1 calls heuristically cacheable; 206 is left out because it is not stored.
+  static func isHeuristicallyCacheable(_ status: HTTPStatus) -> Bool {
+    switch status.code {
+    case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
+    default: false
+    }
+  }
+
+  /// §4.2.3, in its own terms.
+  private static func age(of stored: StoredResponse, at now: Date) -> Double {
+    // `Date` has whole seconds: compared with a fraction, every response would be born up to a second old.
+    let arrival = stored.responseTime.timeIntervalSince1970.rounded(.down)
+    let date = date(of: stored.head, receivedAt: stored.responseTime)
+    let apparentAge = max(0, arrival - date.timeIntervalSince1970)
+    let responseDelay = max(0, stored.responseTime.timeIntervalSince(stored.requestTime))
+    let correctedAge = ageValue(of: stored.head) + responseDelay
+    let residentTime = max(0, now.timeIntervalSince(stored.responseTime))
+    return max(apparentAge, correctedAge) + residentTime
+  }
+
+  /// The `Age` field (§5.1): the first member counts; one that is no number is ignored.
+  private static func ageValue(of head: ResponseHead) -> Double {
+    Double(head.fields.list(.age).first.flatMap { CacheControl.deltaSeconds($0) } ?? 0)
+  }
+
+  /// When the message was made: `Date`, or where that is missing or no date, when it came (RFC 9110 §6.6.1).
+  static func date(of head: ResponseHead, receivedAt responseTime: Date) -> Date {
+    head.fields[values: .date].first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+  }
+}

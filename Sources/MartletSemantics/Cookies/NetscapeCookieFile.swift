@@ -1,0 +1,130 @@
+/// The text format in which curl, wget, browsers' extensions and others exchange cookies: `cookies.txt`.
+///
+/// A line a cookie, seven fields with tabs between: domain, whether hosts below it get the cookie, path, whether it is
+/// secure, when it ends (seconds since 1970, 0 for a session cookie), name and value. `#HttpOnly_` before the domain marks
+/// a cookie with `HttpOnly`; all other lines that begin with `#` are comments. `SameSite` and the times of creation and
+/// access are not in it.
+package enum NetscapeCookieFile {
+  /// Reads a file's text.
+  ///
+  /// Forgiving where curl and wget differ: a leading dot or a port behind the domain is dropped, an empty value's tab may
+  /// be missing, and fields may be aligned with more than one tab.
+  ///
+  /// - Parameter now: when the cookies are made. Their end lies 400 days ahead of it at most, as that of all cookies.
+  /// - Returns: The cookies, those that have ended included, and the lines that are none.
+  package static func parse(_ text: String, now: Date) -> (
+    cookies: [(line: Int, cookie: Cookie)], problems: [CookieFileProblem]
+  ) {
+    var cookies: [(line: Int, cookie: Cookie)] = []
+    var problems: [CookieFileProblem] = []
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
+      do throws(CookieFileProblem) {
+        guard let cookie = try cookie(Substring(line), number: index + 1, now: now) else { continue }
+        cookies.append((index + 1, cookie))
+      } catch { problems.append(error) }
+    }
+    return (cookies, problems)
+  }
+
+  private static let httpOnlyMark = "#HttpOnly_"
+
+  /// The cookie of a line; nil if the line is empty or a comment.
+  private static func cookie(_ line: Substring, number: Int, now: Date) throws(CookieFileProblem) -> Cookie? {
+    var line = line.utf8.last == 13 ? Substring(line.utf8.dropLast()) : line
+    if number == 1, line.hasPrefix("\u{FEFF}") { line = line.dropFirst() }
+    let isHTTPOnly = line.hasPrefix(httpOnlyMark)
+    if isHTTPOnly { line = line.dropFirst(httpOnlyMark.count) }
+    guard !ASCII.trimmed(line).isEmpty, isHTTPOnly || line.utf8.first != UInt8(ascii: "#") else { return nil }
+
+    let fields = try fields(of: line, number)
+    guard let isForHosts = flag(fields[1]), let isSecure = flag(fields[3]) else {
+      throw CookieFileProblem(number, "fields 2 and 4 say TRUE or FALSE")
+    }
+    // Browsers write fractions, and -1 for what ends with the session.
+    guard let end = TimeInterval(fields[4]), end.isFinite else {
+      throw CookieFileProblem(number, "field 5 is the end in seconds since 1970, and 0 for a session cookie")
+    }
+    guard let domain = domain(fields[0]) else { throw CookieFileProblem(number, "field 1 is the host or the domain") }
+    guard fields[2].utf8.first == UInt8(ascii: "/") else {
+      throw CookieFileProblem(number, "field 3 is the path, and begins with '/'")
+    }
+    return Cookie(
+      name: String(fields[5]), value: String(fields[6]), domain: domain, isHostOnly: !isForHosts,
+      path: String(fields[2]),
+      expires: end <= 0 ? nil : min(Date(timeIntervalSince1970: end), now.addingTimeInterval(SetCookie.ageLimit)),
+      isSecure: isSecure, isHTTPOnly: isHTTPOnly, created: now)
+  }
+
+  private static func fields(of line: Substring, _ number: Int) throws(CookieFileProblem) -> [Substring] {
+    let tab = UInt8(ascii: "\t")
+    var fields = line.utf8.split(separator: tab, omittingEmptySubsequences: false).map { Substring($0) }
+    if fields.count > 7 { fields = fields.filter { !$0.isEmpty } }
+    if fields.count == 6 { fields.append("") }
+    guard fields.count == 7 else {
+      throw CookieFileProblem(number, "it has \(fields.count) fields: write seven, with one tab (no spaces) between")
+    }
+    return fields
+  }
+
+  private static func flag(_ text: Substring) -> Bool? {
+    switch ASCII.lowercased(text) {
+    case "true": true
+    case "false": false
+    default: nil
+    }
+  }
+
+  /// The domain without a leading dot, and without the port that wget writes for a host.
+  private static func domain(_ text: Substring) -> String? {
+    var text = text.utf8.first == UInt8(ascii: ".") ? text.dropFirst() : text
+    let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
+    if colons == 1 || text.hasPrefix("["), let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
+      text.utf8[text.utf8.index(after: colon)...].allSatisfy(ASCII.isDigit)
+    {
+      text = text[..<colon]
+    }
+    return CookieHost.canonical(text)
+  }
+}
+
+extension NetscapeCookieFile {
+  /// The text of a file with these cookies, in their order. A cookie that the format cannot hold, because there is a tab in
+  /// it, is left out.
+  package static func format(_ cookies: [Cookie]) -> String {
+    var text = "# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n"
+    for cookie in cookies {
+      let fields = [
+        (cookie.isHTTPOnly ? httpOnlyMark : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+        cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path, cookie.isSecure ? "TRUE" : "FALSE",
+        end(of: cookie), cookie.name, cookie.value,
+      ]
+      guard !fields.contains(where: { $0.utf8.contains { $0 == 9 || $0 == 10 || $0 == 13 } }) else { continue }
+      text += fields.joined(separator: "\t") + "\n"
+    }
+    return text
+  }
+
+  /// Whole seconds; one at least, because 0 would make it a session cookie.
+  private static func end(of cookie: Cookie) -> String {
+    guard let expires = cookie.expires?.timeIntervalSince1970 else { return "0" }
+    return String(Int64(min(max(1, expires.rounded(.up)), 253_402_300_799)))
+  }
+}
+
+/// A line of a `cookies.txt` that was not taken: which, why, and what would be right. Its text is not kept: it may hold a
+/// secret.
+public struct CookieFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The number of the line; 1 is the first.
+  public let line: Int
+  /// Why it was not taken, and what to do about it.
+  public let reason: String
+
+  package init(_ line: Int, _ reason: String) {
+    self.line = line
+    self.reason = reason
+  }
+
+  /// The line and the reason.
+  public var description: String { "line \(line) of the cookie file was not taken: \(reason)" }
+}

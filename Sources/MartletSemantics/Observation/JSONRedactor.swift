@@ -1,0 +1,93 @@
+/// Replaces the values of JSON members (RFC 8259 §4) whose names are hidden, and copies every other byte.
+///
+/// Strings that are http or https URLs are shown without their secrets. It reads no more structure than it has to, so that a text that is cut off, or several in a row, can be read too.
+/// `true`, `false` and `null` are no secrets: they stay.
+struct JSONRedactor {
+  private let redaction: Redaction
+
+  init(_ redaction: Redaction) { self.redaction = redaction }
+
+  func redacted(_ text: Data) -> Data {
+    let bytes = Array(text)
+    let replacement = Array("\"\(redaction.placeholder)\"".utf8)
+    var output: [UInt8] = []
+    output.reserveCapacity(bytes.count)
+    var index = 0
+    while index < bytes.count {
+      guard bytes[index] == UInt8(ascii: "\"") else {
+        output.append(bytes[index])
+        index += 1
+        continue
+      }
+      let end = Self.endOfString(bytes, from: index)
+      let colon = Self.skipSpace(bytes, from: end)
+      output += withoutSecrets(bytes[index..<end])
+      defer { index = max(index, end) }
+      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"), hides(bytes[index..<end]) else { continue }
+      let value = Self.skipSpace(bytes, from: colon + 1)
+      output += bytes[end..<value]
+      let valueEnd = Self.endOfValue(bytes, from: value)
+      let isSecret = value < bytes.count && !"tfn".utf8.contains(bytes[value])
+      output += isSecret ? replacement[...] : bytes[value..<valueEnd]
+      index = valueEnd
+    }
+    return Data(output)
+  }
+
+  private func hides(_ string: ArraySlice<UInt8>) -> Bool {
+    let name =
+      string.contains(UInt8(ascii: "\\"))
+      ? (try? JSONDecoder().decode(String.self, from: Data(string))) ?? ""
+      : String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
+    return redaction.hides(name: name)
+  }
+
+  /// A string that is a URL loses its secrets too.
+  private func withoutSecrets(_ string: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard string.starts(with: "\"http".utf8) else { return string }
+    let text = String(decoding: string.dropFirst(), as: UTF8.self).replacing("\\/", with: "/")
+    guard text.hasPrefix("http://") || text.hasPrefix("https://") else { return string }
+    let isClosed = text.hasSuffix("\"")
+    let redacted = redaction.redacted(reference: isClosed ? String(text.dropLast()) : text)
+    return "\"\(redacted)\(isClosed ? "\"" : "")".utf8.map { $0 }[...]
+  }
+
+  private static func skipSpace(_ bytes: [UInt8], from start: Int) -> Int {
+    bytes[min(start, bytes.count)...].firstIndex { ![9, 10, 13, 32].contains($0) } ?? bytes.count
+  }
+
+  /// Behind the closing quotation mark, or the end of the text.
+  private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
+    var index = start + 1
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\\"): index += 2
+      case UInt8(ascii: "\""): return index + 1
+      default: index += 1
+      }
+    }
+    return bytes.count
+  }
+
+  private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
+    var depth = 0
+    var index = start
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\""):
+        index = endOfString(bytes, from: index)
+        if depth == 0 { return index }
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        if depth == 0 { return index }
+        depth -= 1
+        if depth == 0 { return index + 1 }
+      case UInt8(ascii: ","), 9, 10, 13, 32: if depth == 0 { return index }
+      default: break
+      }
+      index += 1
+    }
+    return bytes.count
+  }
+}

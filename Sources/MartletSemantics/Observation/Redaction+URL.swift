@@ -1,0 +1,53 @@
+extension Redaction {
+  /// The URL as text, without its secrets; user information is left out altogether.
+  public func redacted(_ url: URL) -> String { redacted(reference: url.absoluteString) }
+
+  /// A URL or a reference to one (RFC 3986 §4.1), readable or not, without its secrets.
+  package func redacted(reference: String) -> String {
+    guard !hidesNothing else { return reference }
+    let bytes = reference.utf8
+    let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+    let query = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment
+    var text = path(Self.withoutUser(reference[..<query]))
+    if query < fragment {
+      text += hidesQueries ? "?…" : "?" + parameters(reference[query..<fragment].dropFirst(), separator: "&")
+    }
+    if fragment < reference.endIndex, !hidesQueries {
+      text += "#" + parameters(reference[fragment...].dropFirst(), separator: "&")
+    }
+    return text
+  }
+
+  /// `https://user:password@host/path` without what is before the last `@` of the authority.
+  package static func withoutUser(_ text: Substring) -> Substring {
+    guard let start = text.firstRange(of: "//")?.upperBound else { return text }
+    let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+    guard let at = text[start..<end].lastIndex(of: "@") else { return text }
+    return text[..<start] + text[text.index(after: at)...]
+  }
+
+  /// `/a;jsessionid=1/b`: parameters of a path's segments.
+  private func path(_ text: Substring) -> String {
+    guard text.utf8.contains(UInt8(ascii: ";")) else { return String(text) }
+    return text.split(separator: "/", omittingEmptySubsequences: false)
+      .map { parameters($0, separator: ";") }.joined(separator: "/")
+  }
+
+  /// `a=1&token=2` with the secret values replaced; everything else stays as it is.
+  func parameters(_ text: Substring, separator: Character) -> String {
+    text.split(separator: separator, omittingEmptySubsequences: false)
+      .map { piece in
+        guard let equals = piece.firstIndex(of: "="),
+          hides(name: PercentEncoding.form.decode(piece[..<equals]))
+        else { return String(piece) }
+        return piece[...equals] + placeholder
+      }
+      .joined(separator: String(separator))
+  }
+}
+
+extension URL {
+  /// The URL as errors show it: without user information and query, because both carry credentials. The query, where
+  /// there is one, becomes `?…`.
+  package var redacted: String { Redaction.strict.redacted(absoluteURL) }
+}

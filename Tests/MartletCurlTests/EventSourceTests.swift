@@ -1,0 +1,53 @@
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct EventSourceTests {
+  private let session = HTTPSession(transport: CurlTransport())
+
+  private func stream(_ text: String) -> Reply { .data(Data(text.utf8), type: "text/event-stream") }
+
+  @Test func eventArrivesBeforeTheStreamEnds() async throws {
+    let gate = Gate()
+    let first = "data: first\n\n"
+    let server = try LoopbackServer { [stream = stream(first + "data: second\n\n")] _ in
+      stream.chunked().stalled(after: Int64(first.utf8.count), until: gate)
+    }
+    var events = session.events(for: HTTPRequest(.get, server.url)).makeAsyncIterator()
+
+    #expect(try await events.next()?.data == "first")
+    gate.open()
+    #expect(try await events.next()?.data == "second")
+  }
+
+  @Test func brokenConnectionsAreMadeAnew() async throws {
+    let server = try LoopbackServer { [stream = stream("retry: 1\nid: 7\ndata: a\n\ndata: never\n")] request in
+      switch request.fields["Last-Event-ID"] {
+      case nil: stream.truncated(after: 30)
+      case "7" where request.connection < 3: .hangUp
+      default: .status(.noContent)
+      }
+    }
+    let seen = Mutex<[String]>([])
+    for try await event in session.events(for: HTTPRequest(.get, server.url)) {
+      seen.withLock { $0.append(event.data) }
+    }
+
+    #expect(seen.withLock { $0 } == ["a"])
+    #expect(server.requests.map { $0.fields["Last-Event-ID"] }.first == .some(nil))
+    #expect(server.requests.dropFirst().allSatisfy { $0.fields["Last-Event-ID"] == "7" })
+  }
+
+  @Test func lettingGoOfTheEventsClosesTheConnection() async throws {
+    let server = try LoopbackServer { [stream = stream("data: a\n\n")] _ in stream.chunked().stalled(after: 9) }
+    for try await event in session.events(for: HTTPRequest(.get, server.url)) {
+      #expect(event.data == "a")
+      break
+    }
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+}

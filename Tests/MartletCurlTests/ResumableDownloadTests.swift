@@ -1,0 +1,276 @@
+import Foundation
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct ResumableDownloadTests {
+  private let session = HTTPSession.uncached()
+  private let folder: TemporaryFolder
+  private let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) })
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private var file: URL { folder.file("file.bin") }
+  private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? [] }
+
+  /// Serves `content` with ranges, as `StaticFolder` does; the first replies are cut off after so many bytes.
+  private func server(cuts: [Int64], change: @escaping @Sendable (Reply, Int) -> Reply = { reply, _ in reply }) throws
+    -> LoopbackServer
+  {
+    let root = try TemporaryFolder()
+    try root.write(content, to: "data")
+    let count = Mutex(0)
+    return try LoopbackServer { request in
+      let number = count.withLock { count in
+        defer { count += 1 }
+        return count
+      }
+      let reply = change(StaticFolder(root.url).reply(to: request), number)
+      return number < cuts.count ? reply.truncated(after: cuts[number]) : reply
+    }
+  }
+
+  private func request(_ server: LoopbackServer, resumptions: Int) -> HTTPRequest {
+    var request = HTTPRequest(.get, server.url("/data"))
+    request.options.downloadResumptions = resumptions
+    return request
+  }
+
+  private func failure(
+    _ server: LoopbackServer, resuming resumption: DownloadResumption? = nil
+  ) async throws -> HTTPError {
+    let request = HTTPRequest(.get, server.url("/data"))
+    return try #require(
+      await #expect(throws: HTTPError.self) {
+        try await session.resumableDownload(for: request, to: file, resuming: resumption)
+      })
+  }
+
+  @Test func downloadGoesOnWhereItBroke() async throws {
+    let server = try server(cuts: [100_000, 50_000])
+
+    let first = try await failure(server)
+    let saved = try JSONEncoder().encode(try #require(first.resumption))
+    #expect(first.kind == .connectionLost)
+    #expect(first.resumption?.byteCount == 100_000 && first.resumption?.size == 300_000)
+    #expect(!names.contains("file.bin"))
+
+    let second = try await failure(
+      server, resuming: try JSONDecoder().decode(DownloadResumption.self, from: saved))
+    #expect(second.resumption?.byteCount == 150_000)
+
+    let response = try await session.resumableDownload(
+      for: HTTPRequest(.get, server.url("/data")), to: file, resuming: second.resumption)
+    #expect(response.status == .partialContent)
+    #expect(try Data(contentsOf: file) == content)
+    #expect(names == ["file.bin"])
+    let requests = server.requests
+    #expect(requests.map { $0.fields[.range] } == [nil, "bytes=100000-", "bytes=150000-"])
+    #expect(requests.dropFirst().allSatisfy { $0.fields[.ifRange] == first.resumption?.validator })
+    #expect(requests.allSatisfy { $0.fields[.acceptEncoding] == "identity" })
+  }
+
+  @Test func oneCallGoesOnAsOftenAsItIsAllowed() async throws {
+    let server = try server(cuts: [100_000, 50_000, 20_000])
+    let request = self.request(server, resumptions: 3)
+
+    let response = try await session.download(for: request, to: file)
+
+    #expect(response.status == .partialContent)
+    #expect(try Data(contentsOf: file) == content)
+    #expect(server.requests.map { $0.fields[.range] } == [nil, "bytes=100000-", "bytes=150000-", "bytes=170000-"])
+    #expect(names == ["file.bin"])
+  }
+
+  @Test func oneCallGivesUpInTheEndAndLeavesNothing() async throws {
+    let server = try server(cuts: [1000, 1000, 1000])
+    let request = self.request(server, resumptions: 2)
+
+    let error = await #expect(throws: HTTPError.self) { try await session.download(for: request, to: file) }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.resumption == nil)
+    #expect(server.requests.count == 3)
+    #expect(names.isEmpty)
+  }
+
+  /// What must lead to a fresh beginning, and never to a mixed file.
+  @Test(arguments: ["changed", "refused", "ignored", "otherTag", "shifted", "tooLong", "encoded", "416"])
+  func downloadBeginsAnewWhereTheRestIsInDoubt(_ doubt: String) async throws {
+    let server = try server(cuts: [100_000]) { [content] reply, number in
+      guard number == 1 else { return reply }
+      var reply = reply
+      switch doubt {
+      case "changed": return .data(content).with(.eTag, #""new""#)
+      case "refused": return .data(content)
+      case "ignored": return .data(content).with(.eTag, reply.fields[.eTag] ?? "")
+      case "otherTag": reply.fields[.eTag] = #""new""#
+      case "shifted": reply.fields[.contentRange] = "bytes 100001-300000/300001"
+      case "tooLong": reply.fields[.contentRange] = "bytes 100000-299999/300001"
+      case "encoded": reply.fields[.contentEncoding] = "br"
+      default: return .status(416, fields: [.contentRange: "bytes */200000"])
+      }
+      return reply
+    }
+    let resumption = try await failure(server).resumption
+
+    let response = try await session.resumableDownload(
+      for: HTTPRequest(.get, server.url("/data")), to: file, resuming: resumption)
+
+    #expect(response.status == .ok)
+    #expect(try Data(contentsOf: file) == content)
+    #expect(names == ["file.bin"])
+  }
+
+  @Test func withoutAStrongValidatorThereIsNothingToResume() async throws {
+    let server = try LoopbackServer { [content] _ in .data(content).with(.eTag, #"W/"a""#).truncated(after: 1000) }
+    let error = try await failure(server)
+    #expect(error.kind == .connectionLost)
+    #expect(error.resumption == nil)
+    #expect(names.isEmpty)
+  }
+
+  @Test func cancelledDownloadCanGoOn() async throws {
+    let gate = Gate()
+    let server = try server(cuts: []) { reply, number in number == 0 ? reply.stalled(after: 70_000) : reply }
+    var request = HTTPRequest(.get, server.url("/data"))
+    request.options.listeners = [
+      EventHandler { event, _ in
+        if case .progress(let progress) = event, progress.completed == 70_000 { gate.open() }
+      }
+    ]
+    let task = Task { [request] in try await session.resumableDownload(for: request, to: file) }
+    try await gate.wait()
+
+    task.cancel()
+
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .cancelled)
+    #expect(error?.resumption?.byteCount == 70_000)
+    _ = try await session.resumableDownload(for: request, to: file, resuming: error?.resumption)
+    #expect(try Data(contentsOf: file) == content)
+  }
+
+  @Test func keptFileThatIsNotAsItWasIsNotUsed() async throws {
+    for damage in ["gone", "shorter"] {
+      let server = try server(cuts: [100_000])
+      let resumption = try #require(try await failure(server).resumption)
+      if damage == "gone" { resumption.discard() } else { try Data(count: 10).write(to: resumption.file) }
+
+      _ = try await session.resumableDownload(
+        for: HTTPRequest(.get, server.url("/data")), to: file, resuming: resumption)
+
+      #expect(try Data(contentsOf: file) == content)
+      #expect(server.requests.last?.fields[.range] == nil)
+    }
+  }
+
+  @Test func keptBytesBehindTheKnownOnesAreCutOff() async throws {
+    let server = try server(cuts: [100_000])
+    let resumption = try #require(try await failure(server).resumption)
+    let handle = try FileHandle(forWritingTo: resumption.file)
+    try handle.seekToEnd()
+    try handle.write(contentsOf: Data("rubbish".utf8))
+    try handle.close()
+
+    _ = try await session.resumableDownload(
+      for: HTTPRequest(.get, server.url("/data")), to: file, resuming: resumption)
+
+    #expect(try Data(contentsOf: file) == content)
+  }
+
+  @Test func twoCannotResumeTheSameFile() async throws {
+    let gate = Gate()
+    let server = try server(cuts: [100_000]) { reply, number in
+      number == 1 ? reply.stalled(after: 10, until: gate) : reply
+    }
+    let resumption = try #require(try await failure(server).resumption)
+    let request = HTTPRequest(.get, server.url("/data"))
+    let first = Task { try await session.resumableDownload(for: request, to: file, resuming: resumption) }
+    _ = try await server.request(2)
+
+    _ = try await session.resumableDownload(for: request, to: folder.file("second"), resuming: resumption)
+    gate.open()
+    _ = try await first.value
+
+    #expect(try Data(contentsOf: file) == content)
+    #expect(try Data(contentsOf: folder.file("second")) == content)
+    #expect(server.requests.last?.fields[.range] == nil)
+  }
+
+  @Test func completeFileIsFinishedByA416() async throws {
+    let server = try server(cuts: [100_000])
+    let resumption = try #require(try await failure(server).resumption)
+    try content.write(to: resumption.file)
+    let text = String(decoding: try JSONEncoder().encode(resumption), as: UTF8.self)
+      .replacingOccurrences(of: "100000", with: "300000")
+    let whole = try JSONDecoder().decode(DownloadResumption.self, from: Data(text.utf8))
+
+    let response = try await session.resumableDownload(
+      for: HTTPRequest(.get, server.url("/data")), to: file, resuming: whole)
+
+    #expect(response.status == .ok && response.wire?.status == 416)
+    #expect(try Data(contentsOf: file) == content)
+  }
+
+  @Test func errorStatusLeavesTheKeptFileAlone() async throws {
+    let server = try server(cuts: [100_000]) { reply, number in number == 1 ? .status(503) : reply }
+    let resumption = try await failure(server).resumption
+    let request = HTTPRequest(.get, server.url("/data"))
+
+    let response = try await session.resumableDownload(for: request, to: file, resuming: resumption)
+    #expect(response.status == .serviceUnavailable)
+    _ = try await session.resumableDownload(for: request, to: file, resuming: resumption)
+    #expect(try Data(contentsOf: file) == content)
+    #expect(server.requests.last?.fields[.range] == "bytes=100000-")
+  }
+
+  @Test func partThatWasNotAskedForIsAnError() async throws {
+    let server = try LoopbackServer { [content] _ in
+      .data(content, status: .partialContent).with(.contentRange, "bytes 0-299999/300000")
+    }
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.download(for: HTTPRequest(.get, server.url), to: file)
+    }
+    #expect(error?.kind == .protocolViolation)
+    #expect(names.isEmpty)
+  }
+
+  @Test func partThatWasAskedForIsTheFile() async throws {
+    let server = try server(cuts: [])
+    let request = HTTPRequest(.get, server.url("/data"), fields: [.range: "bytes=10-19"])
+    let response = try await session.resumableDownload(for: request, to: file)
+    #expect(response.status == .partialContent)
+    #expect(try Data(contentsOf: file) == content[10...19])
+  }
+
+  @Test func nginxSendsTheRest() async throws {
+    let nginx = try Nginx.shared.get()
+    var request = HTTPRequest(.get, nginx.plain("/zeros.bin"))
+    let isFirst = Mutex(true)
+    request.options.listeners = [
+      EventHandler { event, _ in
+        // a listener runs on the task of the call
+        guard case .progress = event,
+          isFirst.withLock({ first in
+            defer { first = false }; return first
+          })
+        else { return }
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+    ]
+    let task = Task { [request] in try await session.resumableDownload(for: request, to: file) }
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    let resumption = try #require(error?.resumption)
+    #expect(resumption.byteCount > 0 && resumption.byteCount < 1_000_000)
+
+    let response = try await session.resumableDownload(for: request, to: file, resuming: resumption)
+
+    #expect(response.status == .partialContent)
+    #expect(try Data(contentsOf: file) == Data(count: 1_000_000))
+  }
+}

@@ -1,0 +1,133 @@
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite("Connections that had served before and are gone", .timeLimit(.minutes(5)))
+struct StaleConnectionTests {
+  /// Answers the first request of the first connection and hangs up on the second; other connections work.
+  private func server(_ end: Reply) throws -> LoopbackServer {
+    let count = Mutex(0)
+    return try LoopbackServer { request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      return number == 2 ? end : .text("reply \(number)")
+    }
+  }
+
+  private func session(_ policy: RetryPolicy = RetryPolicy()) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.retry = policy
+    return HTTPSession(transport: CurlTransport(), configuration: configuration)
+  }
+
+  @Test(arguments: [Reply.hangUp, .reset])
+  func whatMayBeRepeatedIsSentAgainAndSeen(end: Reply) async throws {
+    let server = try server(end)
+    let session = session()
+    let notes = Mutex<[String]>([])
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+    var request = HTTPRequest(.put, server.url, body: .data(Data("content".utf8)))
+    request.options.listeners = [
+      EventHandler { event, _ in if case .note(let note) = event { notes.withLock { $0.append(note) } } }
+    ]
+
+    let (data, _) = try await session.data(for: request)
+
+    #expect(data == Data("reply 3".utf8))
+    #expect(server.requests.map(\.text) == ["", "content", "content"])
+    #expect(server.requests.map(\.connection) == [1, 1, 2])
+    #expect(notes.withLock { $0.map { $0.contains("sent again on another connection") } } == [true])
+  }
+
+  @Test(arguments: [Reply.hangUp, .reset], ["", "order"])
+  func aPostIsNeverSentTwice(end: Reply, body: String) async throws {
+    let server = try server(end)
+    let session = session()
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.post, server.url, body: .data(Data(body.utf8))))
+    }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.delivery == .staleConnection)
+    #expect(server.requests.map(\.method) == [.get, .post])
+  }
+
+  @Test func aPostThatIsMarkedIsSentAgainFromAFreshStream() async throws {
+    let server = try server(.hangUp)
+    let session = session()
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+    let body = RequestBody.stream {
+      AsyncStream { continuation in
+        continuation.yield(Data("whole".utf8))
+        continuation.finish()
+      }
+    }
+    var request = HTTPRequest(.post, server.url, body: body)
+    request.options.isIdempotent = true
+
+    let (data, response) = try await session.data(for: request)
+
+    #expect(data == Data("reply 3".utf8))
+    #expect(response.history.map(\.reason).first?.contains("connection from the pool") == true)
+    #expect(server.requests.map(\.text) == ["", "whole", "whole"])
+  }
+
+  @Test func aPolicyMayLeaveEvenThatToTheCaller() async throws {
+    let server = try server(.hangUp)
+    let session = session(.never)
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, server.url)) }
+    #expect(error?.delivery == .staleConnection)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aNewConnectionThatEndsWithoutAnAnswerIsNotStale() async throws {
+    let server = try LoopbackServer { _ in .hangUp }
+    let error = await #expect(throws: HTTPError.self) { try await session().data(for: HTTPRequest(.get, server.url)) }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.delivery == .unknown)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func anAnswerThatBreaksOffIsNotStale() async throws {
+    let server = try server(.raw("HTTP/1.1 200 OK\r\nContent-"))
+    let session = session()
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, server.url)) }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.delivery == .unknown)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func postsSurviveAServerThatEndsHTTP2ConnectionsGracefully() async throws {
+    let nginx = try Nginx.shared.get()
+    var configuration = CurlConfiguration()
+    configuration.tls.authorities = nginx.authority.certificate
+    let session = HTTPSession.uncached(CurlTransport(configuration))
+    var outcomes: [String: Int] = [:]
+    await withTaskGroup(of: [String].self) { group in
+      for _ in 0..<5 { group.addTask { await self.post(60, to: nginx.brief("/sink"), session) } }
+      for await some in group { for outcome in some { outcomes[outcome, default: 0] += 1 } }
+    }
+    #expect(outcomes == ["200 HTTP/2": 300])
+  }
+
+  /// What came of so many posts, one after another.
+  private func post(_ count: Int, to url: URL, _ session: HTTPSession) async -> [String] {
+    var outcomes: [String] = []
+    for _ in 0..<count {
+      do throws(HTTPError) {
+        let response = try await session.data(for: HTTPRequest(.post, url, body: .data(Data("order".utf8)))).1
+        outcomes.append("\(response.status.code) \(response.wire?.version?.rawValue ?? "")")
+      } catch { outcomes.append(error.description) }
+    }
+    return outcomes
+  }
+}

@@ -1,0 +1,106 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+
+/// A mock that wants a password, and checks it as a server would.
+final class PasswordServer: Sendable {
+  private struct State: Sendable {
+    var nonce = "nonce-0"
+    var nonceUses = 0
+    var seen: Set<String> = []
+    var replays = 0
+    var challenges = 0
+    var requests: [HTTPRequest] = []
+  }
+
+  private let scheme: Scheme
+  private let state = Mutex(State())
+  let credential: Credential
+
+  enum Scheme: Sendable {
+    case basic
+    /// The challenge's parameters besides realm and nonce; after so many uses a nonce is stale, if that is said.
+    case digest(String, usesOfNonce: Int = .max, saysStale: Bool = true)
+  }
+
+  init(_ scheme: Scheme, _ credential: Credential = Credential(user: "anna", password: "secret")) {
+    self.scheme = scheme
+    self.credential = credential
+  }
+
+  var requests: [HTTPRequest] { state.withLock { $0.requests } }
+  /// How many 401 there were.
+  var challenges: Int { state.withLock { $0.challenges } }
+  /// How often a nonce came twice with the same count.
+  var replays: Int { state.withLock { $0.replays } }
+
+  /// What was sent as `Authorization`, the scheme only.
+  var schemes: [String] {
+    requests.map { $0.fields[.authorization]?.split(separator: " ").first.map(String.init) ?? "-" }
+  }
+
+  var transport: MockTransport {
+    MockTransport { [self] call in
+      _ = try await call.readBody()
+      return respond(to: call.request)
+    }
+  }
+
+  func session(_ sources: any CredentialSource...) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.cache = nil  // which would let one of several equal requests go, and the others wait
+    configuration.credentials = sources
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  private func respond(to request: HTTPRequest) -> MockResponse {
+    state.withLock { state in
+      state.requests.append(request)
+      let isRight: Bool
+      var isStale = false
+      switch scheme {
+      case .basic:
+        isRight = request.fields[.authorization] == (try? BasicScheme.authorization(for: credential))
+      case .digest(_, let limit, let saysStale):
+        (isRight, isStale) = judge(request, &state, limit)
+        isStale = isStale && saysStale
+      }
+      guard !isRight else { return .text("welcome") }
+      state.challenges += 1
+      return .status(.unauthorized, fields: [.wwwAuthenticate: challenge(state, isStale: isStale)])
+    }
+  }
+
+  private func challenge(_ state: State, isStale: Bool) -> String {
+    switch scheme {
+    case .basic: #"Basic realm="r", charset="UTF-8""#
+    case .digest(let rest, _, _):
+      #"Digest realm="r", nonce="\#(state.nonce)", opaque="o"\#(rest)\#(isStale ? ", stale=true" : "")"#
+    }
+  }
+
+  private func judge(_ request: HTTPRequest, _ state: inout State, _ limit: Int) -> (isRight: Bool, isStale: Bool) {
+    guard let sent = AuthenticationChallenge.challenges(in: request.fields, .authorization).first?.parameters,
+      let clientNonce = sent["cnonce"], let count = UInt32(sent["nc"] ?? "", radix: 16),
+      let challenge = AuthenticationChallenge.challenges(
+        in: [.wwwAuthenticate: challenge(state, isStale: false)]
+      ).first.flatMap(DigestChallenge.init)
+    else { return (false, false) }
+    let answer = DigestAnswer(
+      to: challenge, with: credential, nonce: sent["nonce"] ?? "", count: count, clientNonce: clientNonce,
+      for: (request.method, request.url))
+    let written = try? answer.authorization(hash: MessageDigest.hash)
+    let isRight = written == request.fields[.authorization]
+    if !state.seen.insert("\(sent["nonce"] ?? "") \(count)").inserted { state.replays += 1 }
+    guard sent["nonce"] == state.nonce, state.nonceUses < limit else {
+      if sent["nonce"] == state.nonce {
+        state.nonce = "nonce-\(state.challenges)"
+        state.nonceUses = 0
+      }
+      return (false, true)
+    }
+    state.nonceUses += 1
+    return (isRight, false)
+  }
+}

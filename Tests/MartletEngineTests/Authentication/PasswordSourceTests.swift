@@ -1,0 +1,297 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct PasswordSourceTests {
+  private static let right = Credential(user: "anna", password: "secret")
+  private static let wrong = Credential(user: "anna", password: "mistaken")
+  private static let scope = CredentialScope.origin(of: origin)
+
+  private func status(_ session: HTTPSession, _ text: String = "http://a.example/x") async throws -> HTTPStatus {
+    try await session.data(for: HTTPRequest(.get, url(text))).1.status
+  }
+
+  @Test(arguments: [
+    PasswordServer.Scheme.basic, .digest(", qop=auth"), .digest(", qop=auth, algorithm=SHA-256"),
+    .digest(", qop=auth, algorithm=SHA-512-256-sess"), .digest(", qop=\"auth-int,auth\", userhash=true"),
+  ])
+  func aPasswordIsSentWhenAskedForAndThenUnasked(_ scheme: PasswordServer.Scheme) async throws {
+    let server = PasswordServer(scheme)
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+
+    #expect(try await status(session) == .ok)
+    #expect(try await status(session) == .ok)
+    #expect(try await status(session, "http://a.example/deeper/still?q") == .ok)
+
+    #expect(server.schemes.map { $0 == "-" } == [true, false, false, false])
+  }
+
+  @Test(arguments: [PasswordServer.Scheme.basic, .digest(", qop=auth")])
+  func aRefusedPasswordIsNotSentAgain(_ scheme: PasswordServer.Scheme) async throws {
+    let server = PasswordServer(scheme)
+    let session = server.session(PasswordSource(Self.wrong, for: Self.scope))
+
+    #expect(try await status(session) == .unauthorized)
+
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func basicCanBeSentFromTheStart() async throws {
+    let server = PasswordServer(.basic)
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart))
+
+    #expect(try await status(session) == .ok)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func aServerThatWantsDigestGetsItAfterBasicFromTheStart() async throws {
+    let server = PasswordServer(.digest(", qop=auth"))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart))
+
+    #expect(try await status(session) == .ok)
+    #expect(try await status(session) == .ok)
+    #expect(server.schemes == ["Basic", "Digest", "Digest"])
+  }
+
+  @Test func aRefusedPasswordFromTheStartIsSentOnce() async throws {
+    let server = PasswordServer(.basic)
+    let session = server.session(PasswordSource(Self.wrong, for: Self.scope, offer: .fromTheStart))
+
+    #expect(try await status(session) == .unauthorized)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func concurrentRequestsUseDifferentCounts() async throws {
+    let server = PasswordServer(.digest(", qop=auth"))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+
+    try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
+      for _ in 0..<50 { group.addTask { try await status(session) } }
+      for try await status in group { #expect(status == .ok) }
+    }
+    #expect(server.replays == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func aStaleNonceIsRenewedWithoutAsking(saysStale: Bool) async throws {
+    let server = PasswordServer(.digest(", qop=auth", usesOfNonce: 2, saysStale: saysStale))
+    let questions = Mutex<[PasswordQuestion]>([])
+    let source = PasswordSource(for: Self.scope) { question in
+      questions.withLock { $0.append(question) }
+      return Self.right
+    }
+    let session = server.session(source)
+
+    for _ in 0..<6 { #expect(try await status(session) == .ok) }
+
+    #expect(questions.withLock { $0.count } == 1)
+    #expect(server.challenges == 3)  // the first, and two stale ones
+  }
+
+  @Test func aNonceThatIsAlwaysStaleComesToAnEnd() async throws {
+    let server = PasswordServer(.digest(", qop=auth", usesOfNonce: 0))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+
+    #expect(try await status(session) == .unauthorized)
+    #expect(server.requests.count < 10)
+  }
+
+  @Test func theUserIsAskedAgainUntilTheyGiveUp() async throws {
+    let server = PasswordServer(.basic)
+    let failures = Mutex<[Int]>([])
+    let source = PasswordSource(for: Self.scope) { question in
+      failures.withLock { $0.append(question.failureCount) }
+      #expect(question.space.description == "http://a.example (r)")
+      #expect(question.sendsPassword)
+      return question.failureCount < 3
+        ? Credential(user: "anna", password: "mistaken \(question.failureCount)") : nil
+    }
+
+    #expect(try await status(server.session(source)) == .unauthorized)
+    #expect(failures.withLock { $0 } == [0, 1, 2, 3])
+  }
+
+  @Test func manyRequestsAskOnce() async throws {
+    let server = PasswordServer(.basic)
+    let questions = Mutex(0)
+    let source = PasswordSource(for: Self.scope) { _ in
+      questions.withLock { $0 += 1 }
+      return Self.right
+    }
+    let session = server.session(source)
+
+    try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
+      for _ in 0..<50 { group.addTask { try await status(session) } }
+      for try await status in group { #expect(status == .ok) }
+    }
+    #expect(questions.withLock { $0 } == 1)
+  }
+
+  @Test func whatTheQuestionThrowsIsOneClearError() async throws {
+    struct Locked: Error {}
+    let source = PasswordSource(for: Self.scope) { _ in throw Locked() }
+    let error = await #expect(throws: HTTPError.self) {
+      try await status(PasswordServer(.basic).session(source))
+    }
+    #expect(error?.kind == .authenticationFailed)
+    #expect(error?.underlying is Locked)
+    #expect(error?.response?.status == .unauthorized)
+  }
+
+  @Test func theQuestionMayUseTheSameSession() async throws {
+    let server = PasswordServer(.basic)
+    let found = Mutex<HTTPSession?>(nil)
+    let source = PasswordSource(for: Self.scope) { _ in
+      let session = try #require(found.withLock { $0 })
+      let (_, response) = try await session.data(for: HTTPRequest(.get, url("http://a.example/vault")))
+      #expect(response.status == .unauthorized)  // it passes by the source, and so without a password
+      return Self.right
+    }
+    let session = server.session(source)
+    found.withLock { $0 = session }
+
+    #expect(try await status(session) == .ok)
+    found.withLock { $0 = nil }
+  }
+
+  @Test(arguments: ["http://b.example/", "https://a.example/", "http://a.example:81/"])
+  func anotherOriginNeverGetsThePassword(_ other: String) async throws {
+    let transport = RecordingTransport(
+      around: MockTransport { request in
+        if request.url.path == "/go" { return .redirect(to: other) }
+        return .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=r"])
+      })
+    var configuration = SessionConfiguration()
+    configuration.credentials = [PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart)]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    #expect(try await status(session, "http://a.example/go") == .unauthorized)
+    #expect(transport.records.map { $0.request.fields.contains(.authorization) } == [true, false])
+  }
+
+  @Test func aRedirectIntoAnotherRealmIsAnotherQuestion() async throws {
+    let questions = Mutex<[String]>([])
+    let transport = RecordingTransport(
+      around: MockTransport { request in
+        let realm = request.url.path == "/a/start" ? "one" : "two"
+        guard request.fields[.authorization] == "Basic " + Data("\(realm):x".utf8).base64EncodedString() else {
+          return .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=\(realm)"])
+        }
+        return realm == "one" ? .redirect(to: "/b/end") : .text("in")
+      })
+    var configuration = SessionConfiguration()
+    configuration.credentials = [
+      PasswordSource(for: Self.scope) { question in
+        questions.withLock { $0.append("\(question.space.realm) \(question.failureCount)") }
+        return Credential(user: question.space.realm, password: "x")
+      }
+    ]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    #expect(try await status(session, "http://a.example/a/start") == .ok)
+    #expect(questions.withLock { $0 } == ["one 0", "two 0"])
+    #expect(transport.records.map { $0.request.fields.contains(.authorization) } == [false, true, false, true])
+  }
+
+  @Test func anotherRealmDoesNotGetThePassword() async throws {
+    let server = PasswordServer(.basic)
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, realm: "other"))
+
+    #expect(try await status(session) == .unauthorized)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func anAuthorizationOfTheCallersIsLeftAlone() async throws {
+    let server = PasswordServer(.basic)
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart))
+    let request = HTTPRequest(.get, origin, fields: [.authorization: "Custom x"])
+
+    #expect(try await session.data(for: request).1.status == .unauthorized)
+    #expect(server.requests.map { $0.fields[.authorization] } == ["Custom x"])
+  }
+
+  @Test func aReplayableBodyGoesAgain() async throws {
+    let server = PasswordServer(.digest(", qop=auth"))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+
+    let (_, response) = try await session.data(for: HTTPRequest(.put, origin, body: .data(Data("body".utf8))))
+    #expect(response.status == .ok)
+    #expect(response.history.map { $0.response?.status } == [.unauthorized])
+    #expect(server.requests.map(\.body.bytes) == [Data("body".utf8), Data("body".utf8)])
+  }
+
+  @Test func aSingleUseBodyLeavesThe401ToTheCallerAndTheNextGoesThrough() async throws {
+    let server = PasswordServer(.digest(", qop=auth"))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+    func send() async throws -> HTTPStatus {
+      let chunks = AsyncStream<Data> { continuation in
+        continuation.yield(Data("once".utf8))
+        continuation.finish()
+      }
+      return try await session.data(for: HTTPRequest(.put, origin, body: .singleUse(chunks))).1.status
+    }
+
+    #expect(try await send() == .unauthorized)
+    #expect(try await status(session) == .ok)
+    #expect(try await send() == .ok)
+    #expect(server.challenges == 2)
+  }
+
+  @Test func aColonInTheUsersNameIsAnErrorForBasicOnly() async throws {
+    let credential = Credential(user: "a:b", password: "secret")
+    let error = await #expect(throws: HTTPError.self) {
+      try await status(PasswordServer(.basic).session(PasswordSource(credential, for: Self.scope)))
+    }
+    #expect(error?.kind == .authenticationFailed)
+    #expect(error.map { "\($0)".contains("secret") } == false)
+
+    let server = PasswordServer(.digest(", qop=auth"), credential)
+    #expect(try await status(server.session(PasswordSource(credential, for: Self.scope))) == .ok)
+  }
+
+  @Test func aServerThatProvesNothingIsAnError() async throws {
+    let transport = MockTransport { request in
+      request.fields.contains(.authorization)
+        ? .text("in").with(.authenticationInfo, "rspauth=\"00000000000000000000000000000000\"")
+        : .status(.unauthorized, fields: [.wwwAuthenticate: "Digest realm=r, nonce=n, qop=auth"])
+    }
+    var configuration = SessionConfiguration()
+    configuration.credentials = [PasswordSource(Self.right, for: Self.scope)]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    let error = await #expect(throws: HTTPError.self) { try await status(session) }
+    #expect(error?.kind == .authenticationFailed)
+  }
+
+  @Test func theNextNonceIsUsed() async throws {
+    let transport = RecordingTransport(
+      around: MockTransport { request in
+        request.fields.contains(.authorization)
+          ? .text("in").with(.authenticationInfo, "nextnonce=\"next\"")
+          : .status(.unauthorized, fields: [.wwwAuthenticate: "Digest realm=r, nonce=first, qop=auth"])
+      })
+    var configuration = SessionConfiguration()
+    configuration.credentials = [PasswordSource(Self.right, for: Self.scope)]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    for _ in 0..<2 { #expect(try await status(session) == .ok) }
+
+    let nonces = transport.records.map { record in
+      let sent = AuthenticationChallenge.challenges(in: record.request.fields, .authorization).first
+      return (sent?.parameters["nonce"] ?? "-") + " " + (sent?.parameters["nc"] ?? "-")
+    }
+    #expect(nonces == ["- -", "first 00000001", "next 00000001"])
+  }
+
+  @Test func theNextSourceIsAskedWhenOneHasNoAnswer() async throws {
+    let server = PasswordServer(.basic)
+    let session = server.session(
+      PasswordSource(Self.wrong, for: Self.scope), PasswordSource(for: Self.scope) { _ in Self.right })
+
+    #expect(try await status(session) == .ok)
+    #expect(server.requests.count == 3)
+  }
+}

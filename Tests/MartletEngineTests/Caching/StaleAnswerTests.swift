@@ -1,0 +1,123 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// RFC 5861, and what happens without a network.
+@Suite(.timeLimit(.minutes(5)))
+struct StaleAnswerTests {
+  @Test func aStaleAnswerIsGivenWhileItIsRevalidatedOnce() async throws {
+    let gate = Gate()
+    let fixture = CacheFixture { request in
+      guard request.fields.contains(.ifNoneMatch) else {
+        return .cacheable("one", "max-age=5, stale-while-revalidate=60", [.eTag: "\"a\""])
+      }
+      try await gate.wait()
+      return .cacheable("two", "max-age=60", [.eTag: "\"b\""])
+    }
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+
+    let answers = [try await fixture.get(), try await fixture.get()]
+    #expect(answers.map(\.text) == ["one", "one"])
+    #expect(answers.map(\.source) == [.stale, .stale])
+    _ = try await fixture.wire.request(2)
+    gate.open()
+
+    while try await fixture.get().text != "two" { await Task.yield() }
+    #expect(fixture.sent.count == 2)
+  }
+
+  @Test func behindTheWindowNothingStaleIsGiven() async throws {
+    let fixture = CacheFixture(
+      .cacheable("one", "max-age=5, stale-while-revalidate=60"), .cacheable("two", "max-age=60"))
+
+    _ = try await fixture.get()
+    fixture.wall.advance(66)
+
+    #expect(try await fixture.get().text == "two")
+  }
+
+  @Test func aRevalidationThatFailsLeavesTheStaleAnswer() async throws {
+    let failed = Gate()
+    let fixture = CacheFixture { request in
+      guard request.fields.contains(.ifNoneMatch) else {
+        return .cacheable("one", "max-age=5, stale-while-revalidate=60", [.eTag: "\"a\""])
+      }
+      failed.open()
+      throw HTTPError(.cannotConnect, "no network")
+    }
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+
+    #expect(try await fixture.get().text == "one")
+    try await failed.wait()
+    #expect(try await fixture.get().text == "one")
+  }
+
+  @Test(arguments: [500, 502, 503, 504])
+  func aStaleAnswerStandsInForAnError(status: Int) async throws {
+    let fixture = CacheFixture(
+      .cacheable("one", "max-age=5, stale-if-error=60"), .status(HTTPStatus(status)), .status(HTTPStatus(status)))
+
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+    let second = try await fixture.get()
+    fixture.wall.advance(60)
+    let third = try await fixture.get()
+
+    #expect(second.text == "one")
+    #expect(second.source == .stale)
+    #expect(third.status.code == status)
+  }
+
+  @Test func aStaleAnswerStandsInForAConnectionThatBreaks() async throws {
+    let fixture = CacheFixture(
+      .cacheable("one", "max-age=5, stale-if-error=60"), .failure(HTTPError(.connectionLost, "gone")))
+
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+
+    #expect(try await fixture.get().source == .stale)
+  }
+
+  @Test(arguments: [
+    ("max-age=5", HTTPError.Kind.cannotResolveHost, true), ("max-age=5", .cannotConnect, true),
+    ("max-age=5", .responseTimeout, true), ("max-age=5", .connectionLost, true),
+    ("max-age=5", .untrustedCertificate, false), ("max-age=5", .cancelled, false),
+    ("max-age=5, must-revalidate", .cannotConnect, false), ("no-cache", .cannotConnect, false),
+  ])
+  func offlineTheSameCallAnswersFromTheCache(control: String, kind: HTTPError.Kind, answers: Bool) async throws {
+    let fixture = CacheFixture(.cacheable("one", control), .failure(HTTPError(kind, "no network")))
+
+    _ = try await fixture.get(policy: .returnCacheDataIfOffline)
+    fixture.wall.advance(1_000_000)
+
+    if answers {
+      let answer = try await fixture.get(policy: .returnCacheDataIfOffline)
+      #expect(answer.text == "one")
+      #expect(answer.source == .offline)
+    } else {
+      await #expect { try await fixture.get(policy: .returnCacheDataIfOffline) } throws: {
+        ($0 as? HTTPError)?.kind == kind
+      }
+    }
+  }
+
+  @Test func offlineTheErrorIsTheAnswerWhereThePolicyDoesNotSayOtherwise() async throws {
+    let fixture = CacheFixture(.cacheable("one", "max-age=5"), .failure(HTTPError(.cannotConnect, "no network")))
+
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+
+    await #expect(throws: HTTPError.self) { try await fixture.get() }
+  }
+
+  @Test func whatSaysNothingAboutCachingIsKeptForWhoWantsItOffline() async throws {
+    let fixture = CacheFixture(.text("one"), .failure(HTTPError(.cannotConnect, "no network")))
+
+    _ = try await fixture.get(policy: .returnCacheDataIfOffline)
+
+    #expect(try await fixture.get(policy: .returnCacheDataIfOffline).source == .offline)
+  }
+}

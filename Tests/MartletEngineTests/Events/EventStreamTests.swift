@@ -1,0 +1,144 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct EventStreamTests {
+  private let clock = ManualClock()
+
+  private func session(_ transport: any Transport) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.clock = clock
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  private func stream(_ text: String) -> MockResponse {
+    .data(Data(text.utf8), type: "text/event-stream; charset=utf-8")
+  }
+
+  private func collect(_ events: ServerSentEvents) async throws(HTTPError) -> [ServerSentEvent] {
+    var collected: [ServerSentEvent] = []
+    for try await event in events { collected.append(event) }
+    return collected
+  }
+
+  @Test func connectionThatEndsIsMadeAnewAfterTheLastEvent() async throws {
+    let transport = ScriptedTransport(
+      stream("id: 1\ndata: a\n\ndata: lost"), stream("retry: 500\nid: 2\ndata: b\n\n"), stream(""),
+      .status(.noContent))
+    let events = session(transport).events(for: HTTPRequest(.get, origin))
+    let task = Task { try await collect(events) }
+
+    try await clock.sleepers(1)
+    clock.advance(by: .milliseconds(2999))
+    #expect(transport.requests.count == 1)
+    clock.advance(by: .milliseconds(1))  // 3 seconds are the default
+    for count in 2...3 {
+      try await clock.sleepers(1)
+      #expect(transport.requests.count == count)
+      clock.advance(by: .milliseconds(500))
+    }
+
+    #expect(try await task.value == [.init(data: "a", id: "1"), .init(data: "b", id: "2")])
+    #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == [nil, "1", "2", "2"])
+    #expect(transport.requests.allSatisfy { $0.fields[.accept] == "text/event-stream" })
+    #expect(transport.requests.allSatisfy { $0.options.idleTimeout == nil })
+  }
+
+  @Test func failuresDoubleThePauseUpToAMinute() async throws {
+    let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
+    let transport = ScriptedTransport(Array(repeating: failure, count: 7) + [.status(.noContent)])
+    let events = session(transport).events(for: HTTPRequest(.get, origin))
+    let task = Task { try await collect(events) }
+
+    for seconds in [3, 6, 12, 24, 48, 60, 60] {
+      try await clock.sleepers(1)
+      let count = transport.requests.count
+      clock.advance(by: .seconds(seconds) - .milliseconds(1))
+      #expect(transport.requests.count == count)
+      clock.advance(by: .milliseconds(1))
+    }
+
+    #expect(try await task.value.isEmpty)
+  }
+
+  @Test func limitOfFailuresEndsTheSequenceWithTheLast() async throws {
+    let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
+    let transport = ScriptedTransport(failure, failure)
+    var events = session(transport).events(for: HTTPRequest(.get, origin))
+    events.failureLimit = 2
+    let task = Task { [events] in try await collect(events) }
+
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(3))
+
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .cannotConnect)
+  }
+
+  @Test(arguments: [
+    (MockResponse.text("<html>"), "'text/plain'"), (.status(200), "missing"), (.status(500), "500"),
+    (.status(404), "404"),
+    (.data(Data(), type: "text/event-stream", status: .created), "201"),
+  ])
+  func answerThatIsNoStreamIsAnError(_ response: MockResponse, _ reason: String) async throws {
+    let events = session(ScriptedTransport(response)).events(for: HTTPRequest(.get, origin))
+    let error = await #expect(throws: HTTPError.self) { try await collect(events) }
+    #expect(error?.kind == .unexpectedResponse)
+    #expect(error?.message.contains(reason) == true)
+    #expect(error?.response?.status == response.status)
+  }
+
+  @Test func errorThatNoNewConnectionCanMendEndsTheSequence() async throws {
+    let events = session(ScriptedTransport(.failure(HTTPError(.untrustedCertificate, "who is this?"))))
+      .events(for: HTTPRequest(.get, origin))
+    let error = await #expect(throws: HTTPError.self) { try await collect(events) }
+    #expect(error?.kind == .untrustedCertificate)
+  }
+
+  @Test func requestThatIsNotSafeIsSentOnce() async throws {
+    let transport = ScriptedTransport(stream("data: a\n\ndata: b\n\n"))
+    let events = session(transport).events(for: HTTPRequest(.post, origin, body: try .json(["stream": true])))
+    #expect(try await collect(events).map(\.data) == ["a", "b"])
+  }
+
+  @Test func cancellationEndsTheWaitForANewConnection() async throws {
+    let events = session(ScriptedTransport(stream(""))).events(for: HTTPRequest(.get, origin))
+    let task = Task { try await collect(events) }
+    try await clock.sleepers(1)
+
+    task.cancel()
+
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .cancelled)
+  }
+
+  @Test func idThatNoFieldCanCarryIsNotSent() async throws {
+    let transport = ScriptedTransport(stream("id: a\u{1}b\ndata: a\n\n"), .status(.noContent))
+    let task = Task { [session = session(transport)] in
+      try await collect(session.events(for: HTTPRequest(.get, origin)))
+    }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(3))
+    #expect(try await task.value.map(\.id) == ["a\u{1}b"])
+    #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == [nil, nil])
+  }
+
+  @Test func optionsOfTheRequestHoldAndThoseOfTheSessionDoNotEndAStream() async throws {
+    var configuration = SessionConfiguration()
+    configuration.options.idleTimeout = .seconds(5)
+    configuration.options.deadline = .seconds(5)
+    configuration.options.headerLimit = 5000
+    let transport = ScriptedTransport(.status(.noContent), .status(.noContent))
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    var request = HTTPRequest(.get, origin)
+    _ = try await collect(session.events(for: request, after: "41"))
+    request.options.idleTimeout = .seconds(90)
+    _ = try await collect(session.events(for: request))
+
+    #expect(transport.requests.map(\.options.idleTimeout) == [nil, .seconds(90)])
+    #expect(transport.requests.allSatisfy { $0.options.deadline == nil && $0.options.headerLimit == 5000 })
+    #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == ["41", nil])
+  }
+}

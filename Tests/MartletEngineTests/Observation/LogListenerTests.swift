@@ -1,0 +1,96 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite("The log", .timeLimit(.minutes(5)))
+struct LogListenerTests {
+  private final class Lines: LogSink {
+    private let minimum: LogLevel
+    private let lines = Mutex<[String]>([])
+
+    init(from minimum: LogLevel = .debug) { self.minimum = minimum }
+
+    /// Without the exchanges' numbers, which are different in every run.
+    var texts: [String] {
+      lines.withLock { $0 }.map { line in
+        let parts = line.split(separator: " ", maxSplits: 2)
+        return "\(parts[0]) \(parts[2])"
+      }
+    }
+
+    func isEnabled(_ level: LogLevel) -> Bool { level >= minimum }
+    func write(_ line: String, at level: LogLevel) { lines.withLock { $0.append("\(level) \(line)") } }
+  }
+
+  private func log(
+    _ request: HTTPRequest, from level: LogLevel = .info, _ transport: any Transport
+  ) async -> [String] {
+    let lines = Lines(from: level)
+    var configuration = SessionConfiguration()
+    configuration.listeners = [LogListener(to: lines, clock: ManualClock())]
+    _ = try? await HTTPSession(transport: transport, configuration: configuration).data(for: request)
+    return lines.texts
+  }
+
+  @Test(arguments: [
+    (HTTPStatus.ok, "info GET http://a.example/ → 200 OK, 5 B received, 0 ms"),
+    (404, "info GET http://a.example/ → 404 Not Found, 5 B received, 0 ms"),
+    (503, "warning GET http://a.example/ → 503 Service Unavailable, 5 B received, 0 ms"),
+  ])
+  func aResponseIsOneLineOfItsLevel(status: HTTPStatus, line: String) async {
+    let transport = ScriptedTransport(.text("hello", status: status))
+
+    #expect(await log(HTTPRequest(.get, origin), transport) == [line])
+  }
+
+  @Test func aFailureIsAnErrorAndACancellationIsNone() async {
+    let failing = ScriptedTransport(.failure(HTTPError(.cannotConnect, "nobody\nanswers")))
+    let cancelling = ScriptedTransport(.failure(CancellationError()))
+
+    #expect(
+      await log(HTTPRequest(.get, origin), failing)
+        == ["error GET http://a.example/ → failed with cannotConnect: nobody answers, 0 ms"])
+    #expect(await log(HTTPRequest(.get, origin), cancelling) == ["info GET http://a.example/ → cancelled, 0 ms"])
+  }
+
+  @Test func whatHappensOnTheWayIsForDebugging() async {
+    let target = url("http://u:p@a.example/?q=1&token=hidden")
+    let transport = ScriptedTransport(.redirect(to: "/new?key=hidden"), .text(""))
+
+    #expect(
+      await log(HTTPRequest(.get, target), from: .debug, transport) == [
+        "debug attempt 1: GET http://a.example/?q=1&token=***",
+        "debug again: 302 redirect to http://a.example/new?…",
+        "debug attempt 2: GET http://a.example/new?key=***",
+        "info GET http://a.example/new?key=*** → 200 OK, 2 attempts, 0 B received, 0 ms",
+      ])
+  }
+
+  @Test func whatTheTransportMeasuredIsPartOfTheLine() async {
+    let transport = MeasuredTransport()
+    let request = HTTPRequest(.post, origin, body: .data(Data(count: 1234)))
+
+    #expect(
+      await log(request, transport)
+        == ["info POST http://a.example/ → 200 OK, 1.2 kB sent, 35 MB received, 0 ms, HTTP/2 on a reused connection"])
+  }
+
+  /// Tells of sizes as a wire would.
+  private struct MeasuredTransport: Transport {
+    func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+      var metrics = TransferMetrics()
+      (metrics.bytesSent, metrics.bytesReceived) = (1234, 34_600_000)
+      (metrics.version, metrics.reusedConnection) = (.http2, true)
+      exchange.emit(.metrics(metrics))
+      return .text("")
+    }
+  }
+
+  @Test func levelsAreOrdered() {
+    #expect(LogLevel.allCases == LogLevel.allCases.sorted())
+    #expect(!StandardErrorLog().isEnabled(.debug) && StandardErrorLog().isEnabled(.info))
+    #expect(StandardErrorLog(from: .debug).isEnabled(.debug))
+  }
+}

@@ -1,0 +1,105 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+/// An event log that also takes the bytes of bodies.
+final class BodyLog: EventListener {
+  private let log = EventLog()
+  var wantsBodies: Bool { true }
+  var lines: [String] { log.lines }
+
+  func receive(_ event: Event, in exchange: Exchange) { log.receive(event, in: exchange) }
+}
+
+@Suite("What listeners are told", .timeLimit(.minutes(5)))
+struct ObservationTests {
+  private func session(_ listeners: any EventListener..., transport: any Transport) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.listeners = listeners
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  private func chunks(_ texts: String...) -> AsyncStream<Data> {
+    AsyncStream { continuation in
+      for text in texts { continuation.yield(Data(text.utf8)) }
+      continuation.finish()
+    }
+  }
+
+  @Test func theBytesOfBothBodiesAreToldToWhoWantsThem() async throws {
+    let wanting = BodyLog()
+    let other = EventLog()
+    let transport = MockTransport { request in
+      _ = try await request.readBody()
+      return request.url.path == "/" ? .redirect(to: "/new", status: 307) : .text("there")
+    }
+    let body = RequestBody.stream { chunks("ab", "c") }
+
+    _ = try await session(wanting, other, transport: transport).data(for: HTTPRequest(.post, origin, body: body))
+
+    #expect(
+      wanting.lines.filter { $0.hasPrefix("bytes") } == [
+        "bytes sent 2 of 1", "bytes sent 1 of 1", "bytes sent 2 of 2", "bytes sent 1 of 2", "bytes received 5 of 2",
+      ])
+    #expect(!other.lines.contains { $0.hasPrefix("bytes") })
+    #expect(other.lines == wanting.lines.filter { !$0.hasPrefix("bytes") })
+  }
+
+  @Test func aBodyInMemoryIsToldAtOnce() async throws {
+    let log = BodyLog()
+    let request = HTTPRequest(.post, origin, body: .data(Data("abc".utf8)))
+
+    _ = try await session(log, transport: ScriptedTransport(.text(""))).data(for: request)
+
+    #expect(log.lines.prefix(4).map { String($0.prefix { $0 != " " }) } == ["started", "attempt", "sending", "bytes"])
+  }
+
+  @Test func whoWantsNoBodiesChangesNothingAboutThem() async throws {
+    let seen = Mutex<[Bool]>([])
+    let transport = TestTransport { request in
+      let body = try await request.body.open()
+      seen.withLock { $0.append(body.length == 3 && request.body.length == 3) }
+      return .text("")
+    }
+    for listener in [EventLog(), BodyLog()] as [any EventListener] {
+      let request = HTTPRequest(.post, origin, body: .stream(length: 3) { chunks("abc") })
+      _ = try await session(listener, transport: transport).data(for: request)
+    }
+
+    #expect(seen.withLock { $0 } == [true, true])
+  }
+
+  @Test func whatIsSentIsToldAsTheInterceptorsMadeIt() async throws {
+    let log = EventLog()
+    var configuration = SessionConfiguration()
+    configuration.listeners = [log]
+    configuration.interceptors = [
+      TestInterceptor(prepare: { request in HTTPRequest(.put, request.url) })
+    ]
+    _ = try await HTTPSession(transport: ScriptedTransport(.text("")), configuration: configuration)
+      .data(for: HTTPRequest(.get, origin))
+
+    #expect(log.lines.contains("sending PUT http://a.example/"))
+  }
+
+  @Test func descriptionsOfRequestsResponsesAndErrorsShowNoSecrets() async throws {
+    let target = url("http://u:hidden@a.example/?token=hidden")
+    let request = HTTPRequest(
+      .post, target, fields: [.authorization: "Bearer hidden"], body: .data(Data("password=hidden".utf8)))
+    let transport = ScriptedTransport(
+      MockResponse(status: 302, fields: [.location: "http://u:hidden@b.example/?code=hidden", .setCookie: "a=hidden"]),
+      .failure(HTTPError(.connectionLost, "gone")))
+    let events = Mutex<[String]>([])
+    let listener = EventHandler { event, _ in events.withLock { $0.append("\(event)") } }
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(listener, transport: transport).data(for: request)
+    }
+
+    let texts = events.withLock { $0 } + ["\(request)", String(reflecting: error), "\(error?.attempts ?? [])"]
+    #expect(texts.count > 6)
+    for text in texts { #expect(!text.contains("hidden"), "\(text)") }
+  }
+}

@@ -1,0 +1,218 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import Synchronization
+import Testing
+
+@testable import MartletSQLite
+
+@Suite(.timeLimit(.minutes(5)))
+struct SQLiteCacheStoreTests {
+  private let folder: TemporaryFolder
+  private let clock = Clock()
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open(capacity: Int64 = 10 << 20) throws -> SQLiteCacheStore {
+    let database = try Database(at: file, CacheStatement.schema, onSetAside: { _ in })
+    return SQLiteCacheStore(database, capacity: capacity, entryLimit: nil, now: { [clock] in clock.now })
+  }
+
+  private var file: URL { folder.file("cache.sqlite") }
+
+  @Test func entriesOutliveTheStore() async throws {
+    let entries = [entry("/a", length: 5), entry("/b", length: 300_000)]
+    do {
+      let store = try open()
+      for entry in entries { try await store.save(entry, bytes(Int(entry.length ?? 0))) }
+    }
+    let store = try open()
+    for entry in entries {
+      #expect(try await store.entries(for: entry.key) == [entry])
+      #expect(try await store.read(entry) == bytes(Int(entry.length ?? 0)))
+    }
+  }
+
+  @Test func storesOfOneFileSeeEachOthersEntries() async throws {
+    let (first, second) = (try open(), try open())
+    let entry = entry("/", length: 300_000)
+    try await first.save(entry, bytes(300_000))
+    #expect(try await second.read(entry) == bytes(300_000))
+    try await second.remove(.all)
+    #expect(try await first.entries(for: entry.key) == [])
+  }
+
+  @Test func onlyTheOwnerMayReadTheFiles() async throws {
+    let store = try open()
+    try await store.save(entry("/"), bytes(300_000))
+    for name in try folder.names() { #expect(try folder.permissions(of: name) == 0o600, "\(name)") }
+  }
+
+  @Test func removedBodiesLeaveNothingBehind() async throws {
+    let store = try open()
+    for number in 0..<5 { try await store.save(entry("/\(number)"), bytes(300_000)) }
+    let aborted = try #require(try await store.begin(entry("/aborted")))
+    try await aborted.append(bytes(300_000))
+    await aborted.abort()
+    try await store.remove(.all)
+    try await clean(store)
+    #expect(try rows("chunk") == 0)
+    #expect(try rows("loose") == 0)
+    #expect(try rows("use") == 0)
+  }
+
+  @Test func anEntryThatIsBeingWrittenSurvivesARemoval() async throws {
+    let store = try open()
+    let entry = entry("/", length: 300_000)
+    let writer = try #require(try await store.begin(entry))
+    try await writer.append(bytes(300_000).prefix(200_000))
+    clock.advance(by: 3_600)
+    try await store.remove(.all)
+    try await writer.append(bytes(300_000).dropFirst(200_000))
+    try await writer.commit()
+    #expect(try await store.read(entry) == bytes(300_000))
+  }
+
+  @Test func aReplacedBodyStaysForReadersInOtherProcesses() async throws {
+    let (reading, writing) = (try open(), try open())
+    let old = entry("/", length: 300_000)
+    try await writing.save(old, bytes(300_000))
+    let source = try #require(try await reading.open(old.id, range: 0..<300_000))
+    try await writing.save(entry("/"), bytes(1))
+    #expect(try await source.all() == bytes(300_000))
+
+    clock.advance(by: 61)
+    try await clean(writing)
+    #expect(try rows("chunk") == 0)
+  }
+
+  @Test func readingABodyThatIsGoneThrows() async throws {
+    let (reading, writing) = (try open(), try open())
+    let old = entry("/", length: 300_000)
+    try await writing.save(old, bytes(300_000))
+    let source = try #require(try await reading.open(old.id, range: 0..<300_000))
+    _ = try await source.next()
+    try await writing.remove(.all)
+    try await clean(writing)
+    await #expect(throws: HTTPError.self) { _ = try await source.all() }
+  }
+
+  @Test func chunksOfAnAbandonedWriterAreRemoved() async throws {
+    let store = try open()
+    do {
+      let writer = try #require(try await store.begin(entry("/")))
+      try await writer.append(bytes(300_000))
+      #expect(try rows("chunk") == 2)
+    }
+    // The store is told of it by a task of its own: sooner or later.
+    while try rows("chunk") > 0 { try await clean(store) }
+    #expect(try rows("loose") == 0)
+  }
+
+  @Test func aKilledProcessLeavesWholeEntriesAndItsRestIsRemoved() async throws {
+    for round in 0..<6 {
+      let process = try OtherProcess("entries", file.path)
+      var said = 0
+      while said < 1 + round * 3 { said = try #require(process.next()) }
+      said = max(said, process.kill() ?? 0)
+
+      let store = try open()
+      for path in 0..<10 {
+        for entry in try await store.entries(for: key("/\(path)")) {
+          let body = try #require(try await store.read(entry))
+          #expect(body.count == 300_000)
+          #expect(Set(body).count == 1)
+          #expect(Int(body[0]) % 10 == path)
+        }
+      }
+      #expect(try await store.entries(for: key("/\(said % 10)")).count == 1)
+    }
+    clock.advance(by: 601)
+    let store = try open()
+    try await clean(store)
+    #expect(try rows("loose") == 0)
+    #expect(try rows("chunk") == 3 * rows("entry"))
+    #expect(try await store.usage().entries == rows("entry"))
+  }
+
+  @Test func theFileStaysWithinBoundsAndShrinks() async throws {
+    let store = try open(capacity: 4 << 20)
+    for number in 0..<60 { try await store.save(entry("/\(number)"), bytes(400_000)) }
+    try await clean(store)
+    try RawDatabase.run("PRAGMA wal_checkpoint(TRUNCATE)", on: file)
+    #expect(try size() < 8 << 20)
+
+    try await store.remove(.all)
+    try await store.file.tidy()
+    try RawDatabase.run("PRAGMA wal_checkpoint(TRUNCATE)", on: file)
+    #expect(try size() < 5 << 20)
+  }
+
+  @Test func bodiesThatAreBeingWrittenCount() async throws {
+    let store = try open(capacity: 1_000_000)
+    var writers: [any CacheWriter] = []
+    await #expect(throws: HTTPError.self) {
+      for number in 0..<10 {
+        let writer = try #require(try await store.begin(entry("/\(number)")))
+        writers.append(writer)
+        try await writer.append(bytes(250_000))
+      }
+    }
+    #expect(writers.count > 5)
+    for writer in writers { await writer.abort() }
+    writers = []
+    try await clean(store)
+    #expect(try rows("chunk") == 0)
+  }
+
+  @Test func damageCostsTheEntriesAlone() async throws {
+    do {
+      let store = try open()
+      for number in 0..<50 { try await store.save(entry("/\(number)"), bytes(50_000)) }
+    }
+    try RawDatabase.run("PRAGMA wal_checkpoint(TRUNCATE)", on: file)
+    let handle = try FileHandle(forUpdating: file)
+    try handle.seek(toOffset: 65_536)
+    try handle.write(contentsOf: Data(repeating: 0xEE, count: 400_000))
+    try handle.close()
+
+    let store = try open()
+    for number in 0..<50 {
+      for entry in try await store.entries(for: key("/\(number)")) { _ = try await store.read(entry) }
+    }
+    try await store.save(entry("/new", length: 300_000), bytes(300_000))
+    #expect(try await store.entries(for: key("/new")).count == 1)
+  }
+
+  @Test(arguments: CacheStatement.allCases) func everyStatementUsesAnIndex(_ statement: CacheStatement) async throws {
+    _ = try open()
+    // What touches the one row of `state` needs none, and removing all looks at all.
+    guard statement != .removeAll else { return }
+    let values = Array(repeating: "NULL", count: statement.rawValue.count { $0 == "?" })
+    var text = ""
+    var rest = values.makeIterator()
+    for character in statement.rawValue { text += character == "?" ? rest.next() ?? "" : String(character) }
+    for line in try RawDatabase.run("EXPLAIN QUERY PLAN \(text)", on: file) where line.contains("SCAN") {
+      #expect(
+        line.contains("USING INDEX") || line.contains("USING COVERING INDEX") || line.contains("SCAN state"), "\(line)")
+    }
+  }
+
+  /// Lets the store delete what is due.
+  private func clean(_ store: SQLiteCacheStore) async throws {
+    for _ in 0..<3 { try await store.remove(.entry(UUID())) }
+  }
+
+  private func rows(_ table: String) throws -> Int {
+    Int(try RawDatabase.run("SELECT count(*) FROM \(table)", on: file).first ?? "") ?? -1
+  }
+
+  private func size() throws -> Int { try Data(contentsOf: file, options: .alwaysMapped).count }
+
+  /// A wall clock that a test moves.
+  final class Clock: Sendable {
+    private let offset = Mutex(0.0)
+    var now: Date { Date().addingTimeInterval(offset.withLock { $0 }) }
+    func advance(by seconds: Double) { offset.withLock { $0 += seconds } }
+  }
+}

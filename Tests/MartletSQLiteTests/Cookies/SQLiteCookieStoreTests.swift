@@ -1,0 +1,95 @@
+import Foundation
+import MartletEngine
+import MartletSQLite
+import MartletSemantics
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct SQLiteCookieStoreTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open(_ sessionCookies: SQLiteCookieStore.SessionCookies = .transient) throws -> SQLiteCookieStore {
+    try SQLiteCookieStore(at: folder.file("cookies.sqlite"), sessionCookies: sessionCookies)
+  }
+
+  @Test func cookiesWithADateOutliveTheStore() async throws {
+    do { try await open().update("example.com") { $0 = [cookie("a"), session("b")] } }
+    let store = try open()
+    #expect(try await store.cookies(in: "example.com") == [cookie("a")])
+    #expect(try await store.count() == 1)
+  }
+
+  @Test func sessionCookiesOutliveTheStoreWhereThatIsAskedFor() async throws {
+    do { try await open(.persistent).update("example.com") { $0 = [cookie("a"), session("b")] } }
+    #expect(Set(try await open(.persistent).cookies(in: "example.com")) == [cookie("a"), session("b")])
+  }
+
+  @Test func sessionCookiesInTheFileAreDroppedWhereTheyAreNotAskedFor() async throws {
+    do { try await open(.persistent).update("example.com") { $0 = [cookie("a"), session("b")] } }
+    #expect(try await open().cookies(in: "example.com") == [cookie("a")])
+    #expect(try await open(.persistent).cookies(in: "example.com") == [cookie("a")])
+    #expect(try await open().count() == 1)
+  }
+
+  @Test func sessionCookiesDoNotReachTheDisk() async throws {
+    let store = try open()
+    try await store.update("example.com") { $0 = [session("a", "TheSecretValue"), cookie("b")] }
+    for name in try folder.names() {
+      #expect(try Data(contentsOf: folder.file(name)).range(of: Data("TheSecretValue".utf8)) == nil, "\(name)")
+    }
+    #expect(try await store.count() == 2)
+  }
+
+  @Test func expiredCookiesAreDroppedAtOpening() async throws {
+    let expired = Cookie(name: "old", value: "x", domain: "example.com", expires: Date(timeIntervalSinceNow: -10))
+    do {
+      let store = try open()
+      try await store.update("example.com") { $0 = [expired, cookie("a")] }
+      #expect(try await store.count() == 2)
+    }
+    let store = try open()
+    #expect(try await store.cookies(in: "example.com") == [cookie("a")])
+    #expect(try await store.count() == 1)
+  }
+
+  @Test func storesOfOneFileSeeEachOthersCookies() async throws {
+    let (first, second) = (try open(), try open())
+    try await first.update("example.com") { $0 = [cookie("a")] }
+    #expect(try await second.cookies(in: "example.com") == [cookie("a")])
+    try await second.update("example.com") { $0.append(cookie("b")) }
+    #expect(try await first.count() == 2)
+  }
+
+  @Test func processesSeeEachOthersCookiesAndMixNoChanges() async throws {
+    let file = folder.file("cookies.sqlite")
+    let store = try open()
+    let others = try (0..<2).map { _ in try OtherProcess("count", file.path, "300") }
+    for _ in 0..<300 {
+      try await store.update("example.com") { cookies in
+        let number = cookies.first.flatMap { Int($0.value) } ?? 0
+        cookies = [Cookie(name: "count", value: String(number + 1), domain: "example.com", expires: .distantFuture)]
+      }
+    }
+    for other in others { #expect(other.end()) }
+    #expect(try await store.cookies(in: "example.com").map(\.value) == ["900"])
+    #expect(try await store.count() == 1)
+  }
+
+  @Test func aKilledProcessLeavesWholeChanges() async throws {
+    let file = folder.file("cookies.sqlite")
+    for round in 0..<8 {
+      let process = try OtherProcess("pairs", file.path)
+      var said = 0
+      while said < 1 + round * 7 { said = try #require(process.next()) }
+      said = max(said, process.kill() ?? 0)
+
+      let values = try await open().cookies(in: "example.com").compactMap { Int($0.value) }
+      #expect(values.count == 2)
+      #expect(Set(values).count == 1, "half a change was kept")
+      #expect(values.allSatisfy { $0 == said || $0 == said + 1 }, "a change that was made is lost")
+    }
+    #expect(try folder.names().allSatisfy { $0.hasPrefix("cookies.sqlite") && !$0.contains("damaged") })
+  }
+}

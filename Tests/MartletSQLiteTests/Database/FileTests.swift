@@ -1,0 +1,260 @@
+import Foundation
+import MartletEngine
+import MartletSQLite
+import MartletSemantics
+import Synchronization
+import Testing
+
+/// What happens to the file of a store; the key-value store stands for all.
+@Suite(.timeLimit(.minutes(5)))
+struct FileTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test func whatIsStoredIsThereAfterOpeningAgain() async throws {
+    do { try await open().set(Data([1]), for: "a") }
+    #expect(try await open().value(for: "a") == Data([1]))
+  }
+
+  @Test func twoStoresOfOneFileSeeEachOthersValues() async throws {
+    let (first, second) = (try open(), try open())
+    try await first.set(Data([1]), for: "a")
+    #expect(try await second.value(for: "a") == Data([1]))
+    try await second.removeAll()
+    #expect(try await first.value(for: "a") == nil)
+  }
+
+  @Test func foldersAreMadeForTheOwnerAlone() async throws {
+    let store = try SQLiteKeyValueStore(at: folder.file("a/b/values.sqlite"))
+    try await store.set(Data([1]), for: "a")
+    #expect(try folder.permissions(of: "a") == 0o700)
+    #expect(try folder.permissions(of: "a/b") == 0o700)
+  }
+
+  @Test func onlyTheOwnerMayReadTheFiles() async throws {
+    let store = try open()
+    try await store.set(Data([1]), for: "a")
+    for name in ["values.sqlite", "values.sqlite-wal", "values.sqlite-shm"] {
+      #expect(try folder.permissions(of: name) == 0o600, "\(name)")
+    }
+  }
+
+  @Test func aFileThatOthersCouldReadIsClosedToThem() async throws {
+    do { try await open().set(Data([1]), for: "a") }
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("values.sqlite").path)
+    let store = try open()
+    #expect(try await store.value(for: "a") == Data([1]))
+    #expect(try folder.permissions(of: "values.sqlite") == 0o600)
+  }
+
+  @Test func theFileShrinksWhenMuchIsRemoved() async throws {
+    let store = try open()
+    for number in 0..<5 { try await store.set(Data(count: 1 << 20), for: "\(number)") }
+    try await store.removeAll()
+    try sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(try Data(contentsOf: folder.file("values.sqlite")).count < 100_000)
+  }
+
+  @Test func whatWasRemovedIsOverwritten() async throws {
+    let secret = Data(String(repeating: "TheSecret", count: 1_000).utf8)
+    do {
+      let store = try open()
+      try await store.set(secret, for: "a")
+      try await store.removeValue(for: "a")
+    }
+    try sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+    let bytes = try Data(contentsOf: folder.file("values.sqlite"))
+    #expect(bytes.range(of: Data("TheSecret".utf8)) == nil)
+  }
+
+  @Test(arguments: [
+    Data("no database at all, but long enough to have a header".utf8), Data(repeating: 0xA5, count: 9_000),
+  ])
+  func aFileThatMakesNoSenseIsSetAside(_ content: Data) async throws {
+    try content.write(to: folder.file("values.sqlite"))
+    let warnings = Warnings()
+    let store = try open(warnings)
+    try await store.set(Data([1]), for: "a")
+    #expect(try await store.value(for: "a") == Data([1]))
+    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.all.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-1"])
+    #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-1")) == content)
+    #expect(warnings.all.first?.description.contains("values.sqlite.damaged-1") == true)
+  }
+
+  @Test func everyDamagedFileIsKept() async throws {
+    for number in 1...3 {
+      for name in try folder.names() where !name.contains("damaged") {
+        try FileManager.default.removeItem(at: folder.file(name))
+      }
+      try Data(repeating: UInt8(number), count: 5_000).write(to: folder.file("values.sqlite"))
+      _ = try open()
+      #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-\(number)")).first == UInt8(number))
+    }
+  }
+
+  @Test func anotherApplicationsDatabaseIsSetAside() async throws {
+    try sqlite("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1);")
+    let warnings = Warnings()
+    let store = try open(warnings)
+    #expect(try await store.keys() == [])
+    #expect(warnings.all.map(\.reason) == [.foreign])
+    #expect(try folder.names().contains("values.sqlite.foreign-1"))
+  }
+
+  @Test func aStoreOfAnotherKindIsSetAside() async throws {
+    _ = try SQLiteCookieStore(at: folder.file("values.sqlite"))
+    let warnings = Warnings()
+    _ = try open(warnings)
+    #expect(warnings.all.map(\.reason) == [.foreign])
+  }
+
+  @Test func aFileOfALaterVersionIsSetAside() async throws {
+    do { try await open().set(Data([1]), for: "a") }
+    try sqlite("PRAGMA user_version = 1000;")
+    let warnings = Warnings()
+    let store = try open(warnings)
+    #expect(try await store.keys() == [])
+    #expect(warnings.all.map(\.reason) == [.newer])
+  }
+
+  @Test func damageThatShowsWhileReadingIsMended() async throws {
+    let warnings = Warnings()
+    do {
+      let store = try open()
+      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
+    }
+    try overwritePages()
+    let store = try open(warnings)
+    #expect(try await store.value(for: "150") == nil)
+    #expect(warnings.all.map(\.reason) == [.damaged])
+    try await store.set(Data([1]), for: "a")
+    #expect(try await store.keys() == ["a"])
+  }
+
+  @Test func damageThatShowsWhileWritingIsMended() async throws {
+    let warnings = Warnings()
+    do {
+      let store = try open()
+      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
+    }
+    try overwritePages()
+    let store = try open(warnings)
+    try await store.set(Data([1]), for: "a")
+    #expect(try await store.keys() == ["a"])
+    #expect(warnings.all.map(\.reason) == [.damaged])
+  }
+
+  @Test func storesThatMeetTheSameDamageShareTheNewFile() async throws {
+    let warnings = Warnings()
+    do {
+      let store = try open()
+      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
+    }
+    try overwritePages()
+    let stores = [try open(warnings), try open(warnings), try open(warnings)]
+    for (number, store) in stores.enumerated() { try await store.set(Data([1]), for: "key \(number)") }
+    for store in stores { #expect(try await store.keys() == ["key 0", "key 1", "key 2"]) }
+    #expect(warnings.all.count == 1)
+    #expect(try await open().keys().count == 3)
+  }
+
+  @Test func processesThatMeetTheSameDamageShareTheNewFile() async throws {
+    try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
+    let path = folder.file("values.sqlite").path
+    let others = try (1...3).map { try OtherProcess("value", path, "key \($0)", "x") }
+    let store = try open()
+    try await store.set(Data([1]), for: "key 0")
+    for other in others { #expect(other.end()) }
+    #expect(try await open().keys() == ["key 0", "key 1", "key 2", "key 3"])
+    #expect(try folder.names().filter { $0.contains("damaged") } == ["values.sqlite.damaged-1"])
+  }
+
+  @Test func closingAStoreWhoseFileWasSetAsideLeavesTheNewFileAlone() async throws {
+    var old: SQLiteKeyValueStore? = try open()
+    try await old?.set(Data([1]), for: "old")
+    try sqlite("PRAGMA user_version = 1000")
+    let new = try open()
+    try await new.set(Data([1]), for: "new")
+
+    // The last connection to a file folds its journal in and removes it, by name.
+    old = nil
+
+    try await new.set(Data([2]), for: "newer")
+    #expect(try await open().keys() == ["new", "newer"])
+    #expect(try RawDatabase.run("PRAGMA integrity_check", on: folder.file("values.sqlite")) == ["ok"])
+    let aside = try RawDatabase.run("SELECT key FROM entry", on: folder.file("values.sqlite.newer-1"))
+    #expect(aside == ["old"])
+  }
+
+  @Test func aStoreWhoseFileWasSetAsideGoesOnWithTheNewOne() async throws {
+    let old = try open()
+    try await old.set(Data([1]), for: "old")
+    try sqlite("PRAGMA user_version = 1000")
+    let new = try open()
+    try await new.set(Data([1]), for: "new")
+    #expect(try await old.keys() == ["new"])
+    try await old.set(Data([2]), for: "from the old one")
+    #expect(try await new.keys() == ["from the old one", "new"])
+  }
+
+  @Test func manyStoresMayOpenANewFileAtOnce() async throws {
+    let folder = folder
+    try await withThrowingTaskGroup { group in
+      for number in 0..<8 {
+        group.addTask {
+          let store = try SQLiteKeyValueStore(at: folder.file("values.sqlite"))
+          try await store.set(Data([1]), for: "\(number)")
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try await open().keys().count == 8)
+  }
+
+  @Test func aFolderThatCannotBeMadeIsAnErrorThatNamesIt() throws {
+    try Data().write(to: folder.file("file"))
+    let error = #expect(throws: HTTPError.self) { try SQLiteKeyValueStore(at: folder.file("file/values.sqlite")) }
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("file") == true)
+  }
+
+  @Test func aFolderInPlaceOfTheFileIsAnErrorThatNamesIt() throws {
+    try FileManager.default.createDirectory(at: folder.file("values.sqlite"), withIntermediateDirectories: true)
+    let error = #expect(throws: HTTPError.self) { try open() }
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("values.sqlite' cannot be opened") == true)
+    #expect(try folder.permissions(of: "values.sqlite") & 0o100 != 0, "a folder's permissions are no affair of ours")
+  }
+
+  @Test func aRemoteURLIsAnError() throws {
+    let url = try #require(URL(string: "https://user:secret@example.com/values"))
+    let error = #expect(throws: HTTPError.self) { try SQLiteKeyValueStore(at: url) }
+    #expect(error?.message.contains("secret") == false)
+  }
+
+  private func open(_ warnings: Warnings? = nil) throws -> SQLiteKeyValueStore {
+    try SQLiteKeyValueStore(at: folder.file("values.sqlite")) { warnings?.add($0) }
+  }
+
+  private func sqlite(_ script: String) throws {
+    try RawDatabase.run(script, on: folder.file("values.sqlite"))
+  }
+
+  /// Spoils everything behind the header and the schema.
+  private func overwritePages() throws {
+    let file = try FileHandle(forUpdating: folder.file("values.sqlite"))
+    let end = try file.seekToEnd()
+    try file.seek(toOffset: 4_096)
+    try file.write(contentsOf: Data(repeating: 0xFF, count: Int(end) - 4_096))
+    try file.close()
+  }
+}
+
+/// The warnings that came.
+final class Warnings: Sendable {
+  private let received = Mutex<[SetAsideFile]>([])
+  var all: [SetAsideFile] { received.withLock { $0 } }
+  func add(_ warning: SetAsideFile) { received.withLock { $0.append(warning) } }
+}

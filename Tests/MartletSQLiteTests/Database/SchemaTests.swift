@@ -1,0 +1,86 @@
+import CSQLite
+import Foundation
+import MartletEngine
+import MartletSemantics
+import Testing
+
+@testable import MartletSQLite
+
+@Suite(.timeLimit(.minutes(5)))
+struct SchemaTests {
+  private let folder: TemporaryFolder
+  private let application: Int32 = 0x7465_7374
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func open(_ schema: Schema) throws -> Database {
+    try Database(at: folder.file("test.sqlite"), schema, onSetAside: { Issue.record("\($0)") })
+  }
+
+  @Test func aFileOfAnEarlierVersionIsBroughtUpWithItsContent() async throws {
+    let first = "CREATE TABLE thing (name TEXT)"
+    do {
+      try await open(Schema(application: application, steps: [first])).write {
+        try $0.run("INSERT INTO thing VALUES (?)", [.text("a")])
+      }
+    }
+    for _ in 0..<2 {
+      let second = "ALTER TABLE thing ADD COLUMN size INTEGER NOT NULL DEFAULT 7"
+      let database = try open(Schema(application: application, steps: [first, second]))
+      let found = try await database.read {
+        try $0.all("SELECT name, size FROM thing") { [$0.text(0), "\($0.integer(1))"] }
+      }
+      #expect(found == [["a", "7"]])
+    }
+  }
+
+  @Test func aStepThatFailsChangesNothing() async throws {
+    let first = "CREATE TABLE thing (name TEXT)"
+    do { _ = try open(Schema(application: application, steps: [first])) }
+    #expect(throws: HTTPError.self) {
+      try open(Schema(application: application, steps: [first, "CREATE TABLE other (x); SELECT * FROM nowhere"]))
+    }
+    let tables = try RawDatabase.run("SELECT name FROM sqlite_master", on: folder.file("test.sqlite"))
+    #expect(tables == ["thing"])
+    #expect(try RawDatabase.run("PRAGMA user_version", on: folder.file("test.sqlite")) == ["1"])
+  }
+
+  @Test func aTransactionThatThrowsChangesNothing() async throws {
+    struct Sorry: Error {}
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"]))
+    await #expect(throws: HTTPError.self) {
+      try await database.write { connection in
+        try connection.run("INSERT INTO thing VALUES ('a')")
+        throw Sorry()
+      }
+    }
+    let count = try await database.read { try $0.first("SELECT count(*) FROM thing") { $0.integer(0) } }
+    #expect(count == 0)
+    try await database.write { try $0.run("INSERT INTO thing VALUES ('b')") }
+  }
+
+  @Test func readingCannotWrite() async throws {
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"]))
+    await #expect(throws: HTTPError.self) {
+      try await database.read { try $0.run("INSERT INTO thing VALUES ('a')") }
+    }
+  }
+
+  @Test func theJournalIsWrittenAhead() async throws {
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"]))
+    let mode = try await database.read { try $0.first("PRAGMA journal_mode") { $0.text(0) } }
+    #expect(mode == "wal")
+  }
+
+  @Test(arguments: [
+    (SQLITE_FULL, "free space"), (SQLITE_BUSY, "another process"), (SQLITE_READONLY, "writable"),
+    (SQLITE_CANTOPEN, "folder"), (SQLITE_TOOBIG, "size"), (SQLITE_IOERR, "disk"), (SQLITE_CORRUPT, "remove it"),
+    (SQLITE_IOERR | 3 << 8, "disk"), (SQLITE_ERROR, "cannot be used"),
+  ])
+  func errorsNameTheFileAndTheRemedy(_ code: Int32, remedy: String) {
+    let error = SQLiteFailure(of: nil, code: code).error(file: "/some/file")
+    #expect(error.kind == .file)
+    #expect(error.message.hasPrefix("'/some/file' "))
+    #expect(error.message.contains(remedy))
+  }
+}

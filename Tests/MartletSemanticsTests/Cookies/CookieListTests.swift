@@ -1,0 +1,118 @@
+import MartletSemantics
+import Testing
+
+/// The limits of RFC 6265bis §5.7 and §6.1, and what a program puts in by hand.
+@Suite(.timeLimit(.minutes(5)))
+struct CookieListTests {
+  private static let start = Date(timeIntervalSince1970: 1_800_000_000)
+
+  private static func cookie(
+    _ name: String, domain: String = "example.org", used: TimeInterval, isSecure: Bool = false
+  ) -> Cookie {
+    var cookie = Cookie(name: name, value: "1", domain: domain, isSecure: isSecure, created: start)
+    cookie.lastAccessed = start + used
+    return cookie
+  }
+
+  @Test
+  func insecureCookiesGoFirstThenThoseUnusedForLongest() {
+    var list = CookieList([
+      Self.cookie("secure, old", used: 1, isSecure: true), Self.cookie("new", used: 9), Self.cookie("old", used: 2),
+      Self.cookie("secure, new", used: 8, isSecure: true), Self.cookie("elsewhere", domain: "a.example.org", used: 0),
+    ])
+    var names: [[String]] = []
+    for limit in [4, 3, 2, 1] {
+      list.trim("example.org", to: limit)
+      names.append(list.cookies.map(\.name))
+    }
+    #expect(
+      names == [
+        ["secure, old", "new", "old", "secure, new", "elsewhere"], ["secure, old", "new", "secure, new", "elsewhere"],
+        ["secure, old", "secure, new", "elsewhere"], ["secure, new", "elsewhere"],
+      ])
+  }
+
+  @Test
+  func leastUsedCookiesOfAllSitesGoWhenThereAreTooMany() {
+    var expired = Self.cookie("expired", domain: "b", used: 9)
+    expired.expires = Self.start
+    let sites = [
+      "a": [Self.cookie("1", domain: "a", used: 3), Self.cookie("2", domain: "a", used: 1, isSecure: true)],
+      "b": [Self.cookie("3", domain: "b", used: 2), Self.cookie("4", domain: "b", used: 4), expired],
+    ]
+    func victims(_ total: Int) -> [String] {
+      CookieLimits(total: total).excess(in: sites, now: Self.start).values.joined().map(\.name).sorted()
+    }
+    #expect(victims(4) == ["expired"])
+    #expect(victims(3) == ["2", "expired"])
+    #expect(victims(1) == ["1", "2", "3", "expired"])
+  }
+
+  @Test
+  func limitsAreAtLeastOne() {
+    #expect(CookieLimits(perDomain: 0, total: -1) == CookieLimits(perDomain: 1, total: 1))
+    #expect(CookieLimits() == CookieLimits(perDomain: 180, total: 3000))
+  }
+
+  @Test
+  func accessIsNotedOnceItIsLater() {
+    var list = CookieList([Self.cookie("a", used: 5), Self.cookie("b", used: 5)])
+    list.touch([list.cookies[0].identity: Self.start + 9, list.cookies[1].identity: Self.start + 1])
+    #expect(list.cookies.map(\.lastAccessed) == [Self.start + 9, Self.start + 5])
+  }
+
+  @Test
+  func manyCookiesOfOneSiteAreFoundAndReplacedFast() {
+    var list = CookieList((0..<3000).map { Self.cookie("n\($0)", domain: "h\($0 % 60).example.org", used: 0) })
+    let request = Visitor.request("http://h7.example.org/")
+    let clock = ContinuousClock()
+    let time = clock.measure {
+      for _ in 0..<20 { #expect(request.map { list.cookies(for: $0, in: .init(), now: Self.start).count } == 50) }
+      for index in 0..<100 { list.put(Self.cookie("n\(index)", domain: "h\(index % 60).example.org", used: 1)) }
+    }
+    #expect(list.cookies.count == 3000)
+    #expect(time < .seconds(20))  // a square of them takes minutes
+  }
+
+  @Test(arguments: [
+    (Cookie(name: "", value: "", domain: "example.org"), CookieRefusal.Reason.empty),
+    (Cookie(name: "a\u{1}", value: "", domain: "example.org"), .controlCharacter),
+    (Cookie(name: "a", value: "b\r\nX: y", domain: "example.org"), .controlCharacter),
+    (Cookie(name: "a", value: "b;c", domain: "example.org"), .unsendable),
+    (Cookie(name: "a=b", value: "c", domain: "example.org"), .unsendable),
+    (Cookie(name: "a;b", value: "c", domain: "example.org"), .unsendable),
+    (Cookie(name: " a", value: "c", domain: "example.org"), .unsendable),
+    (Cookie(name: "a", value: "c", domain: "example.org", path: "dir"), .unsendable),
+    (Cookie(name: "a", value: String(repeating: "b", count: 4096), domain: "example.org"), .tooLarge),
+    (Cookie(name: "a", value: "b", domain: ""), .noHost),
+    (Cookie(name: "a", value: "b", domain: "exa mple.org"), .noHost),
+    (Cookie(name: "a", value: "b", domain: "org", isHostOnly: false), .publicSuffix),
+    (Cookie(name: "__Host-a", value: "b", domain: "example.org"), .prefix),
+    (Cookie(name: "__Host-a", value: "b", domain: "example.org", isHostOnly: false, isSecure: true), .prefix),
+    (Cookie(name: "", value: "__Secure-a=b", domain: "example.org", isSecure: true), .prefix),
+    (Cookie(name: "a", value: "b", domain: "example.org", sameSite: .none), .sameSiteNoneNotSecure),
+  ])
+  func cookieThatCouldNotBeSentIsRefused(_ cookie: Cookie, reason: CookieRefusal.Reason) {
+    let refusal = #expect(throws: CookieRefusal.self) { try cookie.checked(Visitor.suffixes) }
+    #expect(refusal?.reason == reason)
+  }
+
+  @Test
+  func domainIsBroughtIntoItsForm() throws {
+    func domain(_ domain: String) throws -> String {
+      try Cookie(name: "a", value: "b", domain: domain, isHostOnly: false).checked(Visitor.suffixes).domain
+    }
+    #expect(try domain(".Example.ORG") == "example.org")
+    #expect(try domain("bücher.example.org") == "xn--bcher-kva.example.org")
+    #expect(try domain("[::1]") == "::1")
+    #expect(try Cookie(name: "a", value: "b", domain: "org").checked(Visitor.suffixes).isHostOnly)
+  }
+
+  @Test
+  func cookieSurvivesCoding() throws {
+    let cookie = Cookie(
+      name: "a", value: "\"é\"", domain: "example.org", isHostOnly: false, path: "/p", expires: Self.start + 0.1,
+      isSecure: true, isHTTPOnly: true, sameSite: .strict, created: Self.start + 0.000_001)
+    #expect(try JSONDecoder().decode(Cookie.self, from: JSONEncoder().encode(cookie)) == cookie)
+  }
+}

@@ -1,0 +1,170 @@
+import MartletSemantics
+import Testing
+
+/// RFC 6265bis §5.7 and §5.8.3: Secure, HttpOnly, SameSite and the prefixes.
+@Suite
+struct CookieSecurityTests {
+  private static let http = "http://www.example.org/dir/page"
+  private static let https = "https://www.example.org/dir/page"
+
+  // MARK: Secure
+
+  @Test
+  func secureCookieComesAndGoesOverHTTPSAlone() {
+    var visitor = Visitor()
+    visitor.receive("a=1; Secure", at: Self.http)
+    #expect(visitor.refusals == [.insecureConnection])
+    visitor.receive("a=1; Secure", at: Self.https)
+    #expect(visitor.sends(to: Self.https) == "a=1")
+    #expect(visitor.sends(to: Self.http) == "")
+    #expect(visitor.sends(to: "wss://www.example.org/dir/page") == "a=1")
+  }
+
+  @Test(arguments: [
+    // over https, then over http: what is sent over https
+    ("a=1; Secure; Path=/dir", "a=2; Path=/dir", "a=1"),
+    ("a=1; Secure; Path=/dir", "a=2; Path=/dir/page", "a=1"),
+    ("a=1; Secure; Path=/dir", "a=2; Path=/", "a=1; a=2"),
+    ("a=1; Secure; Path=/", "a=2; Path=/dir", "a=1"),
+    ("a=1; Secure; Path=/dir", "b=2; Path=/dir", "a=1; b=2"),
+    ("a=1; Secure; Path=/dir; Domain=example.org", "a=2; Path=/dir", "a=1"),
+    ("a=1; Secure; Path=/dir", "a=2; Path=/dir; Domain=example.org", "a=1"),
+    ("a=1; Path=/dir", "a=2; Path=/dir", "a=2"),
+    ("a=1; Secure; Path=/dir", "a=; Path=/dir; Max-Age=0", "a=1"),
+    ("a=1; Secure; Path=/dir; Max-Age=0", "a=2; Path=/dir", "a=2"),
+  ])
+  func insecureConnectionLeavesSecureCookiesAlone(_ first: String, _ second: String, sent: String) {
+    var visitor = Visitor()
+    visitor.receive(first, at: Self.https)
+    visitor.receive(second, at: Self.http)
+    #expect(visitor.sends(to: Self.https) == sent)
+  }
+
+  @Test
+  func secureConnectionReplacesAnyCookie() {
+    var visitor = Visitor()
+    visitor.receive("a=1; Secure", "a=2", at: Self.https)
+    #expect(visitor.sends(to: Self.http) == "a=2")
+    visitor.receive("a=3; Secure", at: Self.https)
+    #expect(visitor.sends(to: Self.http) == "")
+  }
+
+  // MARK: HttpOnly
+
+  @Test
+  func httpOnlyCookieIsHiddenFromOtherInterfaces() {
+    let script = CookieContext(access: .nonHTTP)
+    var visitor = Visitor()
+    visitor.receive("a=1; HttpOnly", "b=2")
+    #expect(visitor.sends() == "a=1; b=2")
+    #expect(visitor.sends(in: script) == "b=2")
+    visitor.receive("c=3; HttpOnly", "a=4", "b=5", in: script)
+    #expect(visitor.refusals == [.httpOnly, .httpOnly])
+    #expect(visitor.sends() == "a=1; b=5")
+  }
+
+  // MARK: SameSite
+
+  private static let crossSite = CookieContext(isSameSite: false)
+
+  @Test(arguments: [
+    (CookieContext(), "none; strict; lax; default; "),
+    (CookieContext(method: .post), "none; strict; lax; default; "),
+    (CookieContext(isSameSite: false), "none; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true), "none; lax; default; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .head), "none; lax; default; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; "),
+    (CookieContext(isSameSite: false, method: .post), "none; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
+    (CookieContext(isTopLevelNavigation: true), "none; strict; lax; default; "),
+  ])
+  func sameSiteDecidesWhatIsSent(_ context: CookieContext, sent: String) {
+    var visitor = Visitor()
+    visitor.receive(
+      "none; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "default=", at: Self.https)
+    #expect(visitor.sends(to: Self.https, in: context).replacing("=", with: "") + "; " == sent)
+  }
+
+  @Test(arguments: [
+    (CookieContext(), "none; strict; lax; default; "),
+    (CookieContext(isSameSite: false), "none; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true), "none; strict; lax; default; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; strict; lax; default; "),
+    (CookieContext(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
+  ])
+  func sameSiteDecidesWhatIsTaken(_ context: CookieContext, taken: String) {
+    var visitor = Visitor()
+    visitor.receive(
+      "none; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "default=", at: Self.https,
+      in: context)
+    #expect(visitor.sends(to: Self.https).replacing("=", with: "") + "; " == taken)
+  }
+
+  @Test
+  func sameSiteNoneHasToBeSecure() {
+    var visitor = Visitor()
+    visitor.receive("a=1; SameSite=None", at: Self.https)
+    visitor.receive("a=1; SameSite=None", at: Self.http)
+    #expect(visitor.refusals == [.sameSiteNoneNotSecure, .sameSiteNoneNotSecure])
+    visitor.receive("a=1; SameSite=None; SameSite=Lax", at: Self.http)
+    #expect(visitor.sends() == "a=1")
+  }
+
+  @Test
+  func laterCookieTakesSameSiteAway() {
+    var visitor = Visitor()
+    visitor.receive("a=1; SameSite=Strict", "a=2; SameSite=None; Secure", at: Self.https)
+    #expect(visitor.sends(to: Self.https, in: Self.crossSite) == "a=2")
+  }
+
+  // MARK: Prefixes
+
+  @Test(arguments: [
+    ("__Secure-a=b; Secure", true), ("__Secure-a=b", false), ("__secure-a=b", false), ("__SECURE-a=b; Secure", true),
+    ("__SeCuRe-a=b; HttpOnly", false), ("__Secure-a=b; Secure; Domain=example.org; Path=/dir", true),
+    ("__Secure-=b; Secure", true), ("__Secure-=b", false), ("__Secure=b", true), ("_Secure-a=b", true),
+    ("a__Secure-=b", true), (" __Secure-a=b", false),
+    ("__Host-a=b; Secure; Path=/", true), ("__Host-a=b; Path=/", false), ("__Host-a=b; Secure", false),
+    ("__Host-a=b; Secure; Path=/dir", false), ("__Host-a=b; Secure; Path=/; Domain=www.example.org", false),
+    ("__Host-a=b; Secure; Path=/; Domain=example.org", false), ("__Host-a=b; Secure; Path=/; Domain=", true),
+    ("__host-a=b; Secure; Path=/", true), ("__hOsT-a=b; Secure", false), ("__HOST-a=b; Path=/", false),
+    ("__Host-a=b; Secure; Path=/x; Path=/", true), ("__Host-a=b; Secure; Path=/; Path=/x", false),
+    ("__Host-=b; Secure; Path=/", true), ("__Host=b", true),
+    ("__Http-a=b; Secure; HttpOnly", true), ("__Http-a=b; Secure", false), ("__http-a=b; HttpOnly", false),
+    ("__Http-a=b; Secure; HttpOnly; Domain=example.org", true), ("__HttpOnly-a=b", true),
+    ("__Host-Http-a=b; Secure; Path=/; HttpOnly", true), ("__Host-Http-a=b; Secure; Path=/", false),
+    ("__host-http-a=b; Secure; HttpOnly", false),
+    ("__Host-Http-a=b; Secure; Path=/; HttpOnly; Domain=example.org", false),
+    // A nameless cookie that would be read as one of these.
+    ("=__Secure-a=b; Secure", false), ("=__Host-a=b; Secure; Path=/", false), ("__Host-a; Secure; Path=/", false),
+    ("__secure-a; Secure", false), ("=__Http-a=b; Secure; HttpOnly", false), ("=x__Host-a=b", true),
+    ("=__HoSt-HtTp-a=b; Secure; HttpOnly; Path=/", false), ("= __Secure-a=b", false), ("=__Secure", true),
+  ])
+  func prefixHoldsWhatItPromises(_ line: String, isTaken: Bool) {
+    var visitor = Visitor()
+    visitor.receive(line, at: Self.https)
+    #expect(visitor.sends(to: Self.https).isEmpty == !isTaken)
+    #expect(visitor.refusals == (isTaken ? [] : [.prefix]))
+  }
+
+  @Test(arguments: ["Secure", "Secure; Path=", "Secure; Path", "Secure; Path=x"])
+  func hostPrefixWantsItsPathSaid(_ attributes: String) {
+    var visitor = Visitor()
+    visitor.receive("__Host-a=b; \(attributes)", at: "https://www.example.org/")
+    #expect(visitor.refusals == [.prefix])
+  }
+
+  @Test(arguments: ["__Secure-a=b; Secure", "__Host-a=b; Secure; Path=/", "__Http-a=b; Secure; HttpOnly"])
+  func prefixesNeedASecureConnection(_ line: String) {
+    #expect(Visitor.echo([line], at: Self.http, to: Self.https) == "")
+  }
+
+  // MARK: What is shown
+
+  @Test
+  func descriptionLeavesTheValueOut() {
+    let cookie = Cookie(name: "id", value: "s3cret", domain: "example.org", isSecure: true, sameSite: .lax)
+    #expect(cookie.description == "id=…; host example.org; path /; secure; SameSite=lax")
+    #expect("\([cookie])".contains("s3cret") == false)
+  }
+}

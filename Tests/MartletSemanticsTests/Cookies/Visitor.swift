@@ -1,0 +1,41 @@
+import MartletSemantics
+
+/// Visits the hosts of one site, as a client does that keeps the site's cookies.
+struct Visitor {
+  var list = CookieList()
+  var now = Date(timeIntervalSince1970: 1_800_000_000)
+  var refusals: [CookieRefusal.Reason] = []
+  static let suffixes = PublicSuffixes {
+    ["org", "com", "test", "co.uk", "github.io", "xn--55qx5d.cn", "cn"].contains($0)
+  }
+  static let home = "http://www.example.org/dir/page"
+
+  /// Takes `Set-Cookie` lines in answer to a request.
+  mutating func receive(_ lines: String..., at url: String = home, in context: CookieContext = .init()) {
+    for line in lines { receive(line, at: url, context) }
+  }
+
+  private mutating func receive(_ line: String, at url: String, _ context: CookieContext) {
+    do throws(CookieRefusal) {
+      guard let request = Self.request(url) else { throw CookieRefusal(.noHost) }
+      let cookie = try SetCookie(line, now: now)
+        .cookie(for: request, in: context, publicSuffixes: Self.suffixes, now: now)
+      try list.receive(cookie, isSecure: request.isSecure, in: context, now: now)
+    } catch { refusals.append(error.reason) }
+  }
+
+  /// The `Cookie` line of a request; empty if there is none.
+  func sends(to url: String = home, in context: CookieContext = .init()) -> String {
+    guard let request = Self.request(url) else { return "" }
+    return CookieList.header(list.cookies(for: request, in: context, now: now)) ?? ""
+  }
+
+  static func request(_ url: String) -> CookieRequest? { URL(string: url).flatMap(CookieRequest.init) }
+
+  /// What is sent back of lines that came from one place.
+  static func echo(_ lines: [String], at url: String = home, to target: String? = nil) -> String {
+    var visitor = Visitor()
+    for line in lines { visitor.receive(line, at: url) }
+    return visitor.sends(to: target ?? url)
+  }
+}

@@ -72,8 +72,7 @@ extension Container {
   /// Who sends the requests of tasks: ``MockSession/shared`` while tests run, else a ``StandardNetworkSession``.
   public var networkSession: Dependency<any NetworkSession> {
     get {
-      self[
-        "networkSession", default: .single { TestRun.isActive ? MockSession.shared : StandardNetworkSession() }]
+      self["networkSession", default: .single { Self.makeNetworkSession() }]
     }
     set { self["networkSession"] = newValue }
   }
@@ -88,5 +87,9 @@ extension Container {
   public var environment: Dependency<NetworkEnvironment> {
     get { self["environment", default: .single { NetworkEnvironment() }] }
     set { self["environment"] = newValue }
+  }
+
+  private static func makeNetworkSession() -> any NetworkSession {
+    if TestRun.isActive { MockSession.shared } else { StandardNetworkSession() }
   }
 }

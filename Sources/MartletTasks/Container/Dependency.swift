@@ -3,26 +3,30 @@ import Synchronization
 /// How a dependency is come by: made each time, or once and kept.
 public struct Dependency<Value: Sendable>: Sendable {
   private let resolve: @Sendable () -> Value
+  private let isKept: Bool
 
   /// Resolves it.
   public func callAsFunction() -> Value { resolve() }
 
   /// Makes it each time.
-  public static func factory(_ make: @escaping @Sendable () -> Value) -> Dependency { Dependency(resolve: make) }
+  public static func factory(_ make: @escaping @Sendable () -> Value) -> Dependency {
+    Dependency(resolve: make, isKept: false)
+  }
 
   /// Makes it when it is first asked for, and keeps it. Several threads that ask at once get the same one, though the
-  /// closure may have run for each of them.
+  /// closure may have run for each of them: it runs under no lock, so that it may resolve other dependencies.
   public static func single(_ make: @escaping @Sendable () -> Value) -> Dependency {
     let kept = Kept<Value>()
-    return Dependency { kept.value { make() } }
+    return Dependency(resolve: { kept.value(make) }, isKept: true)
   }
 
   /// As ``single(_:)``: takes the place of what was there.
   public static func replace(_ make: @escaping @Sendable () -> Value) -> Dependency { single(make) }
 
-  /// The same dependency with something around it: `container.session = container.session.decorated { Logged($0) }`.
-  public func decorated(_ decorate: @escaping @Sendable (Value) -> Value) -> Dependency {
-    .single { [resolve] in decorate(resolve()) }
+  /// Puts something around it: `Container.shared.networkSession.decorate { Logged($0) }`. What was made each time still is.
+  public mutating func decorate(_ decoration: @escaping @Sendable (Value) -> Value) {
+    let decorated: @Sendable () -> Value = { [resolve] in decoration(resolve()) }
+    self = isKept ? .single(decorated) : .factory(decorated)
   }
 }
 

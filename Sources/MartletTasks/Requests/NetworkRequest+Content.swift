@@ -47,4 +47,7 @@ extension NetworkRequest {
 
   /// Changes any of the engine's options.
   public func options(_ change: (inout RequestOptions) -> Void) -> NetworkRequest { with { change(&$0.options) } }
+
+  /// Lets the session's ``Authenticator`` pass it by: no authorization, and a 401 is the answer. For logins and the like.
+  public func unauthenticated() -> NetworkRequest { with { $0.isAuthenticated = false } }
 }

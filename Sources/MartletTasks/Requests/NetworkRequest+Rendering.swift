@@ -1,14 +1,5 @@
 public import Martlet
 
-/// What requests have in common at one place of the world: production, a test system.
-public struct NetworkEnvironment: Sendable {
-  /// Where paths begin: `https://api.example.com/v2`.
-  public var baseURL: URL?
-
-  /// Makes an environment.
-  public init(baseURL: URL? = nil) { self.baseURL = baseURL }
-}
-
 extension NetworkRequest {
   /// The request as the engine sends it.
   ///
@@ -17,11 +8,13 @@ extension NetworkRequest {
     if let fault { throw fault }
     guard let base = baseURL ?? environment.baseURL else {
       throw HTTPError(
-        .invalidRequest, "the request has no host: give it a baseURL, or the session an environment with one")
+        .invalidRequest, "the request has no host: give it a baseURL, or the container an environment with one")
     }
-    guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true), parts.host != nil else {
+    guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
+    else {
       throw HTTPError(.invalidRequest, "the base URL \(base.redacted) has no host")
     }
+    parts.fragment = nil
     parts.percentEncodedPath = path.joined(to: parts.percentEncodedPath)
     if !query.isEmpty {
       let pairs = query.map { pair in

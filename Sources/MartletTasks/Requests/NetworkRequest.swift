@@ -22,6 +22,7 @@ public struct NetworkRequest: Sendable {
   var fields: HTTPFields = [:]
   var content = RequestBody.empty
   var options = RequestOptions()
+  var isAuthenticated = true
   /// The first thing that was wrong.
   var fault: HTTPError?
 

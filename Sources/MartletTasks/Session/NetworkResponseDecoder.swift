@@ -10,7 +10,7 @@ public protocol NetworkResponseDecoder: Sendable {
   func decode<Value: Decodable & Sendable>(_ type: Value.Type, from response: HTTPResponse, data: Data) throws -> Value
 }
 
-/// Reads 2xx bodies as JSON, and all others as a ``ServiceMessage``, which is thrown as ``NetworkError/service(_:)``.
+/// Reads 2xx bodies as JSON, `Data` as it comes and an empty body as nil where that is a value, and all others as a ``ServiceMessage``, which is thrown as ``NetworkError/service(_:)``.
 public struct JSONResponseDecoder: NetworkResponseDecoder {
   private let decoder: JSONDecoder
 
@@ -21,32 +21,30 @@ public struct JSONResponseDecoder: NetworkResponseDecoder {
     _ type: Value.Type, from response: HTTPResponse, data: Data
   ) throws -> Value {
     guard response.status.isSuccessful else { throw NetworkError.service(ServiceMessage(response, data: data)) }
-    if data.isEmpty, let empty = (type as? any HasEmptyValue.Type)?.empty as? Value { return empty }
-    return try decoder.decode(type, from: data)
+    if let raw = data as? Value { return raw }
+    if let nothing = NoContent() as? Value { return nothing }
+    guard !data.isEmpty || type is any ExpressibleByNilLiteral.Type else {
+      throw HTTPError(
+        .unexpectedResponse,
+        "the response (\(response.status)) has no body, so there is no \(type): expect an optional, or nothing")
+    }
+    return try decoder.decode(type, from: data.isEmpty ? Data("null".utf8) : data)
   }
 }
 
-/// A type of which an empty body is a value.
-private protocol HasEmptyValue {
-  static var empty: Self { get }
-}
+/// What a task without a value reads every body as. A decoder of your own that meets it can return `NoContent()`.
+public struct NoContent: Decodable, Sendable, Hashable {
+  /// Makes one.
+  public init() {}
 
-extension Optional: HasEmptyValue {
-  fileprivate static var empty: Self { nil }
-}
-
-/// No value: what `NetworkTask<Void>` reads any successful body as.
-struct Nothing: Decodable, Sendable, HasEmptyValue {
-  static let empty = Nothing()
-
-  init() {}
-  init(from decoder: any Decoder) {}
+  /// Makes one, whatever is there.
+  public init(from decoder: any Decoder) {}
 }
 
 extension NetworkResponse<Data> {
-  func decoded<Value: Decodable & Sendable>(
-    as type: Value.Type, by decoder: any NetworkResponseDecoder
-  ) -> NetworkResponse<Value> {
+  func decoded<Other: Decodable & Sendable>(
+    as type: Other.Type, by decoder: any NetworkResponseDecoder
+  ) -> NetworkResponse<Other> {
     reading { data in
       guard let response else { throw NetworkError.unknown }
       return try decoder.decode(type, from: response, data: data)

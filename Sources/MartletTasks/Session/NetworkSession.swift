@@ -37,7 +37,9 @@ extension NetworkRequest {
   ) -> NetworkTask<Void> {
     let reader = decoder ?? SessionsDecoder(session: session)
     let fetch = fetch(by: session)
-    return NetworkTask(decoder: reader, fetch: fetch) { await fetch().decoded(as: Nothing.self, by: reader).reading { _ in } }
+    return NetworkTask(decoder: reader, fetch: fetch) {
+      await fetch().decoded(as: NoContent.self, by: reader).reading { _ in }
+    }
   }
 
   private func fetch(by session: (any NetworkSession)?) -> @Sendable () async -> NetworkResponse<Data> {

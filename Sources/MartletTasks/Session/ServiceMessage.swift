@@ -21,54 +21,40 @@ public struct ServiceMessage: Sendable, Hashable {
     let isText = response.fields.mediaType?.essence == "text/plain"
     let plain = isText ? String(decoding: data.prefix(500), as: UTF8.self) : nil
     statusCode = response.status.code
-    text = [members?.best, plain].compactMap(\.self).first { !$0.isEmpty } ?? "\(response.status)"
+    let texts = [members?.best, plain, response.status.reasonPhrase].compactMap(\.self)
+    text = texts.first { !$0.isEmpty } ?? "the service failed"
     code = members?.code
     self.data = data
   }
 }
 
-/// The members that services use, each left out where it is something else than a text.
+/// The members that services use, each left out where it is something else than expected. Every member is read once, so that
+/// a deeply nested body takes no longer than it is long.
 private struct MessageMembers: Decodable {
   var best: String?
   var code: String?
 
-  private enum Name: String, CodingKey, CaseIterable {
-    case message, detail, errorDescription = "error_description", title, error, errors, code
+  private enum Name: String, CodingKey {
+    case message, detail, title, error, errors, code
+    case errorDescription = "error_description"
   }
 
   init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Name.self)
-    code = (try? members.decode(String.self, forKey: .code)) ?? (try? members.decode(Int.self, forKey: .code)).map(String.init)
-    for name in [Name.message, .detail, .errorDescription, .title, .error, .errors] where best == nil {
-      best = Self.text(members, name)
-    }
+    code = try? members.decode(String.self, forKey: .code)
+    code = code ?? (try? members.decode(Int.self, forKey: .code)).map { String($0) }
+    for name in [Name.message, .detail, .errorDescription, .title, .error, .errors] { read(name, of: members) }
   }
 
-  private static func text(_ members: KeyedDecodingContainer<Name>, _ name: Name) -> String? {
-    if let text = try? members.decode(String.self, forKey: name) { return text.isEmpty ? nil : text }
-    if let inner = try? members.decode(MessageMembers.self, forKey: name) { return inner.best }
-    if let texts = try? members.decode([String].self, forKey: name) { return texts.first }
-    return (try? members.decode([MessageMembers].self, forKey: name))?.lazy.compactMap(\.best).first
-  }
-}
-
-/// Why a task failed, where it is not the exchange itself (``HTTPError``) and not the decoding.
-public enum NetworkError: Error, Sendable, Hashable {
-  /// The service said no, in its own words.
-  case service(ServiceMessage)
-  /// Nobody knows: for mappings that find nothing.
-  case unknown
-}
-
-extension NetworkError: LocalizedError, CustomStringConvertible {
-  /// The service's text.
-  public var errorDescription: String? { description }
-
-  /// The service's text, with its status.
-  public var description: String {
-    switch self {
-    case .service(let message): "\(message.text) (\(message.statusCode))"
-    case .unknown: "an unknown network error"
+  private mutating func read(_ name: Name, of members: KeyedDecodingContainer<Name>) {
+    if let text = try? members.decode(String.self, forKey: name) {
+      best = best ?? (text.isEmpty ? nil : text)
+    } else if let inner = try? members.decode(MessageMembers.self, forKey: name) {
+      (best, code) = (best ?? inner.best, code ?? inner.code)
+    } else if let texts = try? members.decode([String].self, forKey: name) {
+      best = best ?? texts.first
+    } else if let all = try? members.decode([MessageMembers].self, forKey: name) {
+      (best, code) = (best ?? all.lazy.compactMap(\.best).first, code ?? all.lazy.compactMap(\.code).first)
     }
   }
 }

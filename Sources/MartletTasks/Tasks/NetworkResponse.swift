@@ -6,7 +6,7 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
   public var result: Result<Value, any Error>
   /// The body as it came; empty if nothing did.
   public var data: Data
-  /// The response, nil where none came. Its body has been read.
+  /// The response, nil where none came. Its body has been read, or was given up where the exchange failed later.
   public var response: HTTPResponse?
 
   /// Makes a response.
@@ -14,6 +14,14 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
     self.result = result
     self.data = data
     self.response = response
+  }
+
+  /// What came of an exchange that failed: the head of the last response, if there was one.
+  init(failure: HTTPError) {
+    let response = failure.response.flatMap { head in
+      failure.request.map { HTTPResponse(status: head.status, fields: head.fields, url: $0.url) }
+    }
+    self.init(result: .failure(failure), response: response)
   }
 
   /// The status code, nil where no response came.

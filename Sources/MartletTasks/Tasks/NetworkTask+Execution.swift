@@ -1,4 +1,4 @@
-public import Martlet
+import Martlet
 public import MartletCombine
 
 extension NetworkTask {

@@ -1,4 +1,4 @@
-public import Martlet
+import Martlet
 
 /// Work that is described and not yet begun: each execution does it anew.
 ///
@@ -58,17 +58,20 @@ extension NetworkTask {
   ///
   /// For waiting between attempts, budgets and `Retry-After` give the session a retry policy.
   public func retry(_ times: Int) -> NetworkTask<Value> {
-    NetworkTask(decoder: decoder, fetch: Self.repeated(fetch, times), run: Self.repeated(run, times))
+    // nobody has read what was fetched: its status tells whether that would fail
+    let fetch = Self.repeated(fetch, times) { $0.error != nil || $0.response?.status.isSuccessful != true }
+    return NetworkTask(decoder: decoder, fetch: fetch, run: Self.repeated(run, times) { $0.error != nil })
   }
 
   private static func repeated<T>(
-    _ work: @escaping @Sendable () async -> NetworkResponse<T>, _ times: Int
+    _ work: @escaping @Sendable () async -> NetworkResponse<T>, _ times: Int,
+    where hasFailed: @escaping @Sendable (NetworkResponse<T>) -> Bool
   ) -> @Sendable () async -> NetworkResponse<T> {
     {
       var rest = times
       while true {
         let response = await work()
-        guard response.error != nil, rest > 0, !Task.isCancelled else { return response }
+        guard hasFailed(response), rest > 0, !Task.isCancelled else { return response }
         rest -= 1
       }
     }
@@ -97,7 +100,8 @@ extension NetworkTask {
         group.addTask {
           try? await Task.sleep(for: limit)
           return Task.isCancelled
-            ? nil : NetworkResponse(result: .failure(HTTPError(.deadlineExceeded, "the task took longer than \(limit)")))
+            ? nil
+            : NetworkResponse(result: .failure(HTTPError(.deadlineExceeded, "the task took longer than \(limit)")))
         }
         defer { group.cancelAll() }
         while let first = await group.next() { if let first { return first } }

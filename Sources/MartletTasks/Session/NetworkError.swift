@@ -1,6 +1,6 @@
 public import Martlet
 
-/// Why a task failed, where it is not the exchange itself (``HTTPError``) and not the decoding.
+/// Why a task failed, where it is not the exchange itself (`HTTPError`) and not the decoding.
 public enum NetworkError: Error, Sendable, Hashable {
   /// The service said no, in its own words.
   case service(ServiceMessage)

@@ -31,7 +31,7 @@ public struct NetworkTask<Value: Sendable>: Sendable {
 
   /// Runs the task and returns its value.
   ///
-  /// - Throws: what went wrong: ``HTTPError`` where there was no response, a decoder's or a mapping's error.
+  /// - Throws: what went wrong: `HTTPError` where there was no response, a decoder's or a mapping's error.
   public func value() async throws -> Value { try await run().value }
 }
 

@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
+    .library(name: "MartletTasks", targets: ["MartletTasks"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
   ],
@@ -59,6 +60,7 @@ let package = Package(
 
     // Level 4: surfaces.
     .target(name: "SAPFoundation", dependencies: ["MartletSemantics"]),
+    .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine"]),
     .target(name: "MartletImages", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
 
     // Level 5: equipment for tests.
@@ -77,6 +79,10 @@ let package = Package(
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
     .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
+    .testTarget(
+      name: "MartletTasksTests",
+      dependencies: ["MartletTasks", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting"],
+      resources: [.copy("Fixtures")]),
     .testTarget(
       name: "MartletSQLiteTests",
       dependencies: [

@@ -1,0 +1,71 @@
+import Martlet
+
+/// Which requests a mock answers.
+struct MockKey: Sendable, Hashable {
+  let path: String
+  let method: HTTPMethod?
+  let query: [String: String]
+  let body: String?
+
+  func matches(_ request: AskedRequest) -> Bool {
+    let url = request.request.url
+    let paths = [url.path(percentEncoded: false), url.path(percentEncoded: true)]
+    guard path.isEmpty || paths.contains(where: { $0.contains(path) }) else { return false }
+    guard method == nil || method == request.request.method else { return false }
+    guard body.map({ String(decoding: request.body, as: UTF8.self).contains($0) }) ?? true else { return false }
+    let pairs = PercentEncoding.queryComponent.pairs(in: url.query(percentEncoded: true) ?? "")
+    return query.allSatisfy { wanted in pairs.contains { $0.name == wanted.key && $0.value == wanted.value } }
+  }
+
+  /// More conditions win; first the longer path, then the number of others.
+  func isMoreSpecific(than other: MockKey) -> Bool {
+    (path.utf8.count, conditions) > (other.path.utf8.count, other.conditions)
+  }
+
+  private var conditions: Int { (method == nil ? 0 : 1) + query.count + (body == nil ? 0 : 1) }
+}
+
+extension MockKey: CustomStringConvertible {
+  var description: String {
+    let query = query.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
+    let parts = [
+      method?.rawValue, "'\(path)'", query.isEmpty ? nil : "?" + query, body.map { "with '\($0)' in its body" },
+    ]
+    return parts.compactMap(\.self).joined(separator: " ")
+  }
+}
+
+/// The answers of a mock session and what was asked of it: a pure state machine.
+struct MockTable: Sendable {
+  private var entries: [(key: MockKey, responder: MockResponder, count: Int)] = []
+  private(set) var requests: [AskedRequest] = []
+
+  subscript(key: MockKey) -> MockResponder? {
+    get { entries.first { $0.key == key }?.responder }
+    set {
+      entries.removeAll { $0.key == key }
+      if let newValue { entries.append((key, newValue, 0)) }
+    }
+  }
+
+  var unasked: [String] { entries.filter { $0.count == 0 }.map { "\($0.key)" } }
+
+  /// Takes note of the request and finds its answer: the most specific; of several, the one that was set last.
+  mutating func answer(to request: AskedRequest) throws(HTTPError) -> (MockResponder, earlier: Int) {
+    requests.append(request)
+    var best: Int?
+    for index in entries.indices where entries[index].key.matches(request) {
+      if let best, entries[best].key.isMoreSpecific(than: entries[index].key) { continue }
+      best = index
+    }
+    guard let best else {
+      let keys = entries.map { "\($0.key)" }.joined(separator: ", ")
+      throw HTTPError(
+        .file,
+        "file not found: no mock answers \(request.summary); "
+          + (keys.isEmpty ? "none was set" : "there are mocks for \(keys)"))
+    }
+    entries[best].count += 1
+    return (entries[best].responder, entries[best].count - 1)
+  }
+}

@@ -1,0 +1,99 @@
+import MartletTasks
+import Testing
+
+/// Row 62: who uses which implementation.
+@Suite struct ContainerTests {
+  private protocol Greeter: Sendable { var text: String { get } }
+  private struct Plain: Greeter { var text = "hello" }
+  private struct Loud: Greeter {
+    let base: any Greeter
+    var text: String { base.text.uppercased() }
+  }
+  private final class Thing: Sendable {}
+
+  @Test func defaultHoldsUntilItIsReplacedAndAgainAfterAReset() {
+    let container = Container()
+    let greeter: () -> Dependency<any Greeter> = { container["greeter", default: .single { Plain() }] }
+    #expect(greeter()().text == "hello")
+
+    container["greeter"] = Dependency<any Greeter>.replace { Plain(text: "bye") }
+    #expect(greeter()().text == "bye")
+
+    container.reset()
+    #expect(greeter()().text == "hello")
+  }
+
+  @Test func singleIsMadeOnceAndFactoryEachTime() {
+    let single = Dependency.single { Thing() }
+    let factory = Dependency.factory { Thing() }
+    #expect(single() === single())
+    #expect(factory() !== factory())
+  }
+
+  @Test func decorationGoesAroundWhatWasThere() {
+    let made = Counter()
+    var single = Dependency<any Greeter>.single {
+      made.next()
+      return Plain()
+    }
+    single.decorate { Loud(base: $0) }
+    #expect(single().text == "HELLO")
+    #expect(single().text == "HELLO")
+    #expect(made.value == 1)
+
+    var factory = Dependency.factory { made.next() }
+    factory.decorate { -$0 }
+    #expect(factory() == -2)
+    #expect(factory() == -3)
+  }
+
+  @Test func dependencyMayResolveOthersOfTheSameContainer() {
+    let container = Container()
+    container["inner"] = Dependency.single { "inner" }
+    let outer = container["outer", default: .single { [container["inner", default: .single { "" }](), "outer"] }]
+    #expect(outer() == ["inner", "outer"])
+  }
+
+  @Test func manyWhoAskAtTheSameTimeGetTheSame() async {
+    let container = Container()
+    let things = await withTaskGroup(of: Thing.self) { group in
+      for _ in 1...100 { group.addTask { container["thing", default: .single { Thing() }]() } }
+      return await group.reduce(into: [ObjectIdentifier: Thing]()) { $0[ObjectIdentifier($1)] = $1 }
+    }
+    #expect(things.count == 1)
+  }
+
+  @Test func overridesEndWithTheWorkAndNobodyElseSeesThem() async {
+    let url = URL(string: "https://override.test")
+    await Container.withOverrides {
+      $0.environment = .single { NetworkEnvironment(baseURL: url) }
+    } perform: {
+      #expect(Container.shared.environment().baseURL == url)
+      let inherited = Task { Container.shared.environment().baseURL }
+      let detached = Task.detached { Container.shared.environment().baseURL }
+      #expect(await inherited.value == url)
+      #expect(await detached.value != url)
+    }
+    #expect(Container.shared.environment().baseURL != url)
+  }
+
+  @Test func nestedOverridesSeeTheOuterOnes() async {
+    let url = URL(string: "https://outer.test")
+    await Container.withOverrides {
+      $0.environment = .single { NetworkEnvironment(baseURL: url) }
+    } perform: {
+      await Container.withOverrides {
+        $0.authenticator = .single { PassiveAuthenticator() }
+      } perform: {
+        #expect(Container.shared.environment().baseURL == url)
+        #expect(Container.shared.authenticator() != nil)
+      }
+      #expect(Container.shared.authenticator() == nil)
+    }
+  }
+
+  @Test func testsRunOnTheMockSession() {
+    #expect(Container.shared.networkSession() is MockSession)
+    #expect(Container.shared.networkSession() as? MockSession === MockSession.shared)
+  }
+}

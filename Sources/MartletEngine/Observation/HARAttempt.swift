@@ -87,7 +87,7 @@ struct HARAttempt: Sendable {
       part.error = error.map { "\($0.kind): \($0.message)" }
       return part
     }
-    var part = HAR.Response(response, redaction: redaction, now: started)
+    var part = HAR.Response(response, redaction: redaction)
     part.httpVersion = version ?? part.httpVersion
     part.error = error.map { "\($0.kind): \($0.message)" }
     part.bodySize = metrics?.bytesReceived ?? -1

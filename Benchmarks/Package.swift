@@ -13,6 +13,7 @@ let package = Package(
       dependencies: [
         "CLoop",
         .product(name: "Martlet", package: "Martlet"),
+        .product(name: "MartletSQLite", package: "Martlet"),
       ],
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),

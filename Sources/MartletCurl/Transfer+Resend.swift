@@ -10,11 +10,12 @@ extension Transfer {
   /// The request is about to go out, for the first time or again.
   func mayBegin(address: UnsafePointer<CChar>?, port: Int32) -> Bool {
     guard peer != nil else {
-      peer = Peer(address: address.map { String(cString: $0) } ?? "", port: Int(port))
+      peer = Peer(address: address.map { String(cString: $0) } ?? "", port: Int(port), origin: origin)
       return true
     }
     guard allowsResend() else { return false }
     if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
+    dismissHead()  // what it answered is over: it is no answer to what goes out now
     return true
   }
 
@@ -58,10 +59,19 @@ extension Transfer {
     return error
   }
 
-  /// The other end of a connection.
+  /// Scheme, host and port of the request, as its URL writes them.
+  private var origin: Substring {
+    let url = handle.string(CURLINFO_EFFECTIVE_URL) ?? ""
+    guard let start = url.utf8.firstRange(of: "://".utf8)?.upperBound else { return url[...] }
+    return url[..<(url.utf8[start...].firstIndex { "/?".utf8.contains($0) } ?? url.endIndex)]
+  }
+
+  /// The other end of a connection. The origin is part of it: behind one address there may be many, those of a proxy or of a
+  /// network that delivers content, and each speaks what it likes.
   struct Peer: Hashable {
     let address: String
     let port: Int
+    let origin: Substring
   }
 }
 

@@ -211,6 +211,9 @@ extension Transfer {
   /// Whether a whole head has come that may not be the final one.
   var isHoldingHead: Bool { heldHead != nil }
 
+  /// It was not the final one: libcurl goes on by itself.
+  func dismissHead() { heldHead = nil }
+
   /// The raw trailer lines.
   var trailers: [UInt8] { collector.trailers }
 

@@ -166,6 +166,7 @@ struct ResumableDownloadTests {
 
       #expect(try Data(contentsOf: file) == content)
       #expect(server.requests.last?.fields[.range] == nil)
+      #expect(names == ["file.bin"])
     }
   }
 

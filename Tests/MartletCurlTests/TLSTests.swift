@@ -165,6 +165,7 @@ struct TLSTests {
     let seen = Mutex<[TransferMetrics]>([])
     let session = session()
     var request = HTTPRequest(.get, nginx.tls("/long.txt"))
+    request.options.cachePolicy = .reloadIgnoringCacheData
     request.options.listeners = [
       EventHandler { event, _ in if case .metrics(let metrics) = event { seen.withLock { $0.append(metrics) } } }
     ]

@@ -33,6 +33,17 @@ struct DownloadTests {
     #expect(names == ["a b ü.txt"])
   }
 
+  @Test func theFileMayHaveTheLongestNameThatThereIs() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let name = String(repeating: "👩‍👩‍👧‍👦", count: 10) + "abcde"
+    #expect(name.utf8.count == 255)
+
+    _ = try await session(WatchedSource(["content"]))
+      .download(for: HTTPRequest(.get, origin), to: folder.appending(component: name))
+
+    #expect(names == [name])
+  }
+
   @Test func aFailedDownloadLeavesNothingBehind() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     struct Broken: BodySource {

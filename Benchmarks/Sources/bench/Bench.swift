@@ -78,10 +78,10 @@ enum Bench {
   private static func cache(_ arguments: Arguments, at server: RunningServer) async throws {
     say("cache")
     var rows: [CacheCost.Row] = []
-    for file in CacheCost.files {
+    for (file, entries) in CacheCost.cases(scale: arguments.scale) {
       rows.append(
         try await CacheCost.measure(
-          file, at: server, requests: Int(20_000 * arguments.scale), rounds: arguments.rounds))
+          file, entries: entries, at: server, requests: Int(20_000 * arguments.scale), rounds: arguments.rounds))
     }
     print(Report.cache(rows) + "\n")
   }

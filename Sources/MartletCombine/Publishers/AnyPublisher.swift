@@ -10,13 +10,7 @@ public struct AnyPublisher<Output, Failure: Error>: Publisher {
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
     let outlet = Outlet<Output, Failure>(to: subscriber)
-    let inlet = Inlet<Output, Failure> { value in
-      outlet.send(value)
-      return .none
-    } onCompletion: {
-      outlet.finish($0)
-    }
-    outlet.connect(onDemand: { inlet.request($0) }, onCancel: { inlet.cancel() })
+    let inlet = outlet.makeInlet()
     subscriber.receive(subscription: outlet)
     attach(inlet)
   }

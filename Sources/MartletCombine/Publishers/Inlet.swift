@@ -58,4 +58,18 @@ final class Inlet<Input, Failure: Error>: Subscriber, Sendable {
 
   func cancel() { state.withLock { $0.end() }?.cancel() }
 }
+
+extension Outlet {
+  /// The upstream half of a publisher that changes nothing: it hands on values, completion, demand and cancellation.
+  func makeInlet() -> Inlet<Value, Failure> {
+    let inlet = Inlet<Value, Failure> { value in
+      self.send(value)
+      return .none
+    } onCompletion: {
+      self.finish($0)
+    }
+    connect(onDemand: { inlet.request($0) }, onCancel: { inlet.cancel() })
+    return inlet
+  }
+}
 #endif

@@ -15,13 +15,7 @@ extension Publishers {
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let outlet = Outlet<Output, Failure>(to: subscriber, run: run)
-      let inlet = Inlet<Output, Failure> { value in
-        outlet.send(value)
-        return .none
-      } onCompletion: {
-        outlet.finish($0)
-      }
-      outlet.connect(onDemand: { inlet.request($0) }, onCancel: { inlet.cancel() })
+      let inlet = outlet.makeInlet()
       subscriber.receive(subscription: outlet)
       upstream.receive(subscriber: inlet)
     }
@@ -39,13 +33,7 @@ extension Publishers {
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let outlet = Outlet<Output, Failure>(to: subscriber)
-      let inlet = Inlet<Output, Failure> { value in
-        outlet.send(value)
-        return .none
-      } onCompletion: {
-        outlet.finish($0)
-      }
-      outlet.connect(onDemand: { inlet.request($0) }, onCancel: { inlet.cancel() })
+      let inlet = outlet.makeInlet()
       subscriber.receive(subscription: outlet)
       let elsewhere = Guarded { [upstream] in upstream.receive(subscriber: inlet) }
       scheduler.schedule { elsewhere.withLock { $0 }() }

@@ -19,6 +19,9 @@ package final class Renewal<Value: Sendable>: Sendable {
     self.stepAside = stepAside
   }
 
+  /// The number of the value that is there; nil while there is none.
+  package var number: Int? { state.withLock { $0.number } }
+
   /// The value if it fulfils the condition, else a new one; nil where there is none to be had.
   package func value(where isUsable: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version? {
     let gate = AnswerGate<Version?>()

@@ -24,6 +24,9 @@ package struct RenewalState<Value: Sendable, Waiter: Sendable>: Sendable {
   private var running: (renewal: Int, waiters: [Waiter])?
   private var lastNumber = 0
 
+  /// The number of the value that is there.
+  package var number: Int? { latest?.number }
+
   package init(_ value: Value?) { latest = value.map { Version(value: $0, number: 0) } }
 
   /// Somebody needs the value, and can use one that fulfils the condition.

@@ -43,6 +43,7 @@ public final class TokenSource: CredentialSource {
   private struct Progress: Sendable {
     /// What the last attempt carried, and the number of its token.
     var used: (authorization: String, number: Int)?
+    /// Whether a renewal was waited for already, before the request was sent or after a 401.
     var hasRenewed = false
   }
 
@@ -80,9 +81,11 @@ public final class TokenSource: CredentialSource {
     guard !stepAside.isActive else { return request }
     let date = now()
     let isRenewable = refresh != nil
+    let number = renewal.number
     let version = try await renewal.value(
       where: { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }, renew: work)
     exchange[progress].used = version.map { ($0.value.token.authorization, $0.number) }
+    if version?.number != number { exchange[progress].hasRenewed = true }
     guard let authorization = version?.value.token.authorization else { return request }
     var request = request
     request.fields[.authorization] = authorization

@@ -28,19 +28,21 @@ struct CollectBuffer: ~Copyable {
 
   private let announced: Int
 
-  mutating func append(_ chunk: Data) {
+  mutating func append(_ chunk: Data) throws(HTTPError) {
     guard !chunk.isEmpty else { return }
-    reserve(count + chunk.count)
+    try reserve(count + chunk.count)
     guard let start else { return }
     chunk.copyBytes(to: UnsafeMutableRawBufferPointer(start: start + count, count: chunk.count))
     count += chunk.count
   }
 
-  private mutating func reserve(_ needed: Int) {
+  private mutating func reserve(_ needed: Int) throws(HTTPError) {
     guard needed > capacity else { return }
     let doubled = max(needed, capacity * 2, 64 << 10)
     let target = needed <= announced ? min(doubled, announced) : doubled
-    guard let grown = realloc(start, target) else { fatalError("out of memory: \(target) bytes for a body") }
+    guard let grown = realloc(start, target) else {
+      throw HTTPError(.other, "there is no memory for \(target) bytes of the response's body", phase: .receiving)
+    }
     start = grown
     capacity = target
   }

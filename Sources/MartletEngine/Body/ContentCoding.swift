@@ -16,7 +16,8 @@ extension RequestBody {
   /// ```
   ///
   /// A server has to expect this: one that does not answers 415 (RFC 9110 §15.5.16). A body of up to 64 KiB is sent with its
-  /// length, a larger one chunked, because nobody knows it before. The body can be sent again if the original can.
+  /// length; a larger one, and a stream that is there only once, chunked, because nobody knows it before. The body can be sent
+  /// again if the original can.
   public func compressed(_ coding: ContentCoding = .gzip) -> RequestBody {
     guard !isEmpty else { return self }
     var fields = fields
@@ -24,7 +25,7 @@ extension RequestBody {
     let open: @Sendable () async throws -> OpenBody = { [self] in
       let plain = try await self.open()
       let source = DeflateSource(plain.source, coding: coding)
-      guard let length = plain.length, length <= Self.smallEnoughToMeasure else {
+      guard singleUses.isEmpty, let length = plain.length, length <= Self.smallEnoughToMeasure else {
         return OpenBody(source: source, length: nil)
       }
       var data = Data()

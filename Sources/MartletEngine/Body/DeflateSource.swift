@@ -36,6 +36,7 @@ private struct DeflateStream: ~Copyable {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let status: Int32
   private(set) var isFinished = false
+  private static let inputSize = 1 << 20
   private static let pieceSize = 64 << 10
 
   init(_ coding: ContentCoding) {
@@ -48,8 +49,14 @@ private struct DeflateStream: ~Copyable {
   }
 
   mutating func compress(_ chunk: Data) throws(HTTPError) -> Data {
-    var input = [UInt8](chunk)
-    return try run(&input, flush: Z_NO_FLUSH)
+    var output = Data()
+    var rest = chunk
+    while !rest.isEmpty {  // in pieces: a chunk may be all of a large body, and zlib counts in 32 bits
+      var input = [UInt8](rest.prefix(Self.inputSize))
+      rest = rest.dropFirst(Self.inputSize)
+      output += try run(&input, flush: Z_NO_FLUSH)
+    }
+    return output
   }
 
   mutating func finish() throws(HTTPError) -> Data {

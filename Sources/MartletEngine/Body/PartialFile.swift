@@ -22,8 +22,9 @@ final class PartialFile: Sendable {
       throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
     }
     destination = url.path
-    let name =
-      "." + url.lastPathComponent.prefix(40) + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
+    // 40 scalars are 160 bytes at most, of the 255 that a name may have
+    let beginning = String(url.lastPathComponent.unicodeScalars.prefix(40))
+    let name = "." + beginning + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
     path = url.deletingLastPathComponent().appending(component: name).path
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
@@ -31,31 +32,40 @@ final class PartialFile: Sendable {
     state = Mutex((0, false))
   }
 
-  /// Goes on with what an earlier download kept. nil where that is not there any more, is shorter than it was, belongs to
-  /// a download that runs, or lies on another volume than the destination, where it could not get its name.
+  /// Goes on with what an earlier download kept, and at the beginning where that is shorter than it was. nil where it is not
+  /// there any more, belongs to a download that runs, or lies on another volume than the destination, where it could not
+  /// get its name.
   init?(resuming resumption: DownloadResumption, for url: URL) {
     guard url.isFileURL, resumption.file.isFileURL, resumption.byteCount > 0 else { return nil }
     let path = resumption.file.path
     let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
-    guard Self.isUsable(descriptor, upTo: resumption.byteCount, beside: url.deletingLastPathComponent().path) else {
+    let folder = url.deletingLastPathComponent().path
+    guard let count = Self.usable(descriptor, at: path, upTo: resumption.byteCount, beside: folder) else {
       close(descriptor)
       return nil
     }
     destination = url.path
     self.path = path
     self.descriptor = descriptor
-    state = Mutex((resumption.byteCount, true))
+    state = Mutex((count, count > 0))
   }
 
-  /// Locks the file, and cuts off what came after the download had said how far it was.
-  private static func isUsable(_ descriptor: Int32, upTo count: Int64, beside folder: String) -> Bool {
-    var file = stat()
-    var place = stat()
-    guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFREG, Int64(file.st_size) >= count,
-      stat(folder, &place) == 0, place.st_dev == file.st_dev, flock(descriptor, LOCK_EX | LOCK_NB) == 0
-    else { return false }
-    return ftruncate(descriptor, off_t(count)) == 0 && lseek(descriptor, off_t(count), SEEK_SET) == off_t(count)
+  /// Locks the file, and cuts off what came after the download had said how far it was. Returns how much is left.
+  private static func usable(
+    _ descriptor: Int32, at path: String, upTo count: Int64, beside folder: String
+  ) -> Int64? {
+    var (file, place, named) = (stat(), stat(), stat())
+    // the name last: whoever had the lock until now may have given the file another one, or removed it
+    guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFREG, stat(folder, &place) == 0,
+      place.st_dev == file.st_dev, flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &file) == 0,
+      lstat(path, &named) == 0, named.st_dev == file.st_dev, named.st_ino == file.st_ino
+    else { return nil }
+    let usable = Int64(file.st_size) >= count ? count : 0
+    guard ftruncate(descriptor, off_t(usable)) == 0, lseek(descriptor, off_t(usable), SEEK_SET) == off_t(usable) else {
+      return nil
+    }
+    return usable
   }
 
   /// Where the bytes are until the file is complete.

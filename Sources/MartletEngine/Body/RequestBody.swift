@@ -104,7 +104,7 @@ public struct RequestBody: Sendable {
   }
 }
 
-extension RequestBody: CustomStringConvertible {
+extension RequestBody: CustomStringConvertible, CustomReflectable {
   /// What kind of body it is and how long, never what it says.
   public var description: String {
     switch storage {
@@ -113,6 +113,9 @@ extension RequestBody: CustomStringConvertible {
     case .made: length.map { "a stream of \($0) bytes as body" } ?? "a stream as body"
     }
   }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }
 
 /// A request's body opened for one attempt: its bytes, and how many there will be.

@@ -25,9 +25,9 @@ extension ResponseBody {
     _ first: Data, _ second: Data, _ iterator: inout Iterator, upTo limit: Int
   ) async throws(HTTPError) -> Data {
     var buffer = CollectBuffer(capacity: length.map(Int.init) ?? 0)
-    buffer.append(first)
-    buffer.append(second)
-    while buffer.count <= limit, let chunk = try await iterator.next() { buffer.append(chunk) }
+    try buffer.append(first)
+    try buffer.append(second)
+    while buffer.count <= limit, let chunk = try await iterator.next() { try buffer.append(chunk) }
     guard buffer.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
     return buffer.take()
   }

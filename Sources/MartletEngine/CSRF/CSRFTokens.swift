@@ -15,9 +15,23 @@ final class CSRFTokens: Sendable {
     var fetches = 0
   }
 
+  private struct Found {
+    var token: String?
+    /// Whether it was asked for, and not found in the store.
+    var isFetched = false
+  }
+
+  /// What is shared: the work for a URL, by those who work for the same owners.
+  private struct Key: Hashable {
+    let url: URL
+    let owners: Set<ObjectIdentifier>
+  }
+
+  private typealias Work = @Sendable () async throws -> Found
+
   private let options: CSRFOptions
   private let stepAside: StepAside
-  private let flight = SingleFlight<URL, String?>()
+  private let flight = SingleFlight<Key, Found>()
   private let memory = Mutex(Memory())
 
   init(_ options: CSRFOptions, stepAside: StepAside) {
@@ -32,39 +46,46 @@ final class CSRFTokens: Sendable {
   ///
   /// - Parameter mustHold: Whether it is worth asking a server that seems to need no token.
   func token(for url: URL, mustHold: Bool, in exchange: Exchange) async throws -> String? {
-    try await flight.value(for: url) { [self] in
-      if let token = await stored(url, in: exchange) { return token }
-      if !mustHold, memory.withLock({ $0.unprotected.contains(url) }) { return nil }
+    try await shared(url) { [self] in
+      if let token = await stored(url, in: exchange) { return Found(token: token) }
+      if !mustHold, memory.withLock({ $0.unprotected.contains(url) }) { return Found() }
       return try await fetch(url, in: exchange)
-    }
+    }.token
   }
 
   /// A token in place of one that was refused: what others have got meanwhile, or a new one.
   func replacement(for refused: String?, of url: URL, in exchange: Exchange) async throws -> String? {
     memory.withLock { _ = $0.unprotected.remove(url) }
-    let work: @Sendable () async throws -> String? = { [self] in
-      if let token = await stored(url, in: exchange) {
-        if token != refused { return token }
-        await store(nil, url, in: exchange)
+    while true {
+      let found = try await shared(url) { [self] in
+        if let token = await stored(url, in: exchange) {
+          if token != refused { return Found(token: token) }
+          await store(nil, url, in: exchange)
+        }
+        return try await fetch(url, in: exchange)
       }
-      return try await fetch(url, in: exchange)
+      // a search of the store that was under way may have found the refused one
+      if found.isFetched || found.token != refused { return found.token }
     }
-    let token = try await flight.value(for: url, work)
-    // a search of the store that was under way may have found the refused one
-    return token == refused ? try await flight.value(for: url, work) : token
   }
 
   /// Takes a newer token from a response, unless there was a fetch since its request went out.
   func learn(_ token: String, for url: URL, since generation: Int, in exchange: Exchange) async {
-    let work: @Sendable () async throws -> String? = { [self] in
-      guard generation == self.generation, await stored(url, in: exchange) != token else { return token }
+    let work: Work = { [self] in
+      guard generation == self.generation, await stored(url, in: exchange) != token else { return Found(token: token) }
       await store(token, url, in: exchange)
-      return token
+      return Found(token: token)
     }
     // a look into the store may have been under way; a fetch leaves another generation
     for _ in 0..<2 where generation == self.generation {
-      guard let known = try? await flight.value(for: url, work), known != token else { return }
+      guard let known = try? await shared(url, work), known.token != token else { return }
     }
+  }
+
+  /// One at a time for a URL. Only who works for somebody else does not wait for what others began: the renewal of a
+  /// credential, say, may send a request that needs a CSRF token while the fetch of that waits for the credential.
+  private func shared(_ url: URL, _ work: @escaping Work) async throws -> Found {
+    try await flight.value(for: Key(url: url, owners: StepAside.owners), work)
   }
 
   /// A request without a token was accepted.
@@ -94,12 +115,12 @@ final class CSRFTokens: Sendable {
   // MARK: - The fetch
 
   /// Asks until there is a token. That there is none is nothing to remember: an unauthenticated fetch finds none either.
-  private func fetch(_ url: URL, in exchange: Exchange) async throws -> String? {
-    guard let session = exchange.session else { return nil }
+  private func fetch(_ url: URL, in exchange: Exchange) async throws -> Found {
+    guard let session = exchange.session else { return Found(isFetched: true) }
     let token = await stepAside.perform { await ask(session, url, in: exchange) }
     memory.withLock { $0.fetches += 1 }
     if let token { await store(token, url, in: exchange) }
-    return token
+    return Found(token: token, isFetched: true)
   }
 
   private func ask(_ session: HTTPSession, _ url: URL, in exchange: Exchange) async -> String? {

@@ -124,8 +124,9 @@ extension CachingTransport {
       asked.flight?.end(.released)
       return response
     }
-    // Who reads as it comes may take any time, and may even wait for one that waits for this answer.
-    if !lookup.request.options.isCollected { asked.flight?.end(.released) }
+    // Who reads as it comes may take any time, and may even wait for one that waits for this answer. A refusal, or an error
+    // that will pass, may never be read: the request goes again, with other credentials say, and all who wait may do so too.
+    if !lookup.request.options.isCollected || Reception.passes(stored.head.status) { asked.flight?.end(.released) }
     cache.flights.note(lookup.key, isShared: true)
     let errand = StoringBody.Errand(exchange: lookup.exchange, ticket: asked.ticket, flight: asked.flight)
     let body = StoringBody(response.body, of: entry.id, to: writer, in: cache, for: errand)

@@ -57,13 +57,13 @@ public final class MemoryCacheStore: CacheStore {
     }
 
     func append(_ chunk: Data) async throws {
-      let isAccepted = body.withLock { body in
+      let isAccepted = try body.withLock { body throws(HTTPError) in
         guard !body.isOver, Int64(body.bytes.count + chunk.count) <= limit else {
           body.isOver = true
           _ = body.bytes.take()
           return false
         }
-        body.bytes.append(chunk)
+        try body.bytes.append(chunk)
         return true
       }
       guard isAccepted else { throw HTTPError.notStored(limit: limit) }

@@ -19,6 +19,12 @@ struct CookieAccesses {
   /// What was noted of a site, which is forgotten here.
   mutating func take(_ site: String) -> [Cookie.Identity: Date] { sites.removeValue(forKey: site) ?? [:] }
 
+  /// Forgets cookies that are no more, and sites that have none.
+  mutating func remove(_ identities: [String: Set<Cookie.Identity>], keeping all: [String: [Cookie]]) {
+    for (site, identities) in identities { sites[site] = sites[site]?.filter { !identities.contains($0.key) } }
+    sites = sites.filter { all[$0.key] != nil && !$0.value.isEmpty }
+  }
+
   /// Brings cookies up to date.
   func apply(to all: inout [String: [Cookie]]) {
     for (site, accesses) in sites {

@@ -8,7 +8,7 @@ extension CookieJar {
   /// ```
   ///
   /// A cookie takes the place of the one in the jar with the same name, domain, host-only flag and path. Those that have
-  /// ended are left out. Lifetimes are cut at 400 days.
+  /// ended are left out. Lifetimes are cut at 400 days. Of more than the jar may hold, the last are taken.
   ///
   /// - Parameter text: the file's text.
   /// - Returns: The lines that were not taken, and why; the others were. Empty if all is well.
@@ -17,6 +17,7 @@ extension CookieJar {
     let moment = now()
     var (lines, problems) = NetscapeCookieFile.parse(text, now: moment)
     lines.removeAll { $0.cookie.isExpired(at: moment) }
+    lines.removeFirst(max(0, lines.count - limits.total))
     var sites: [String: [Cookie]] = [:]
     for (number, cookie) in lines {
       do throws(CookieRefusal) {

@@ -131,6 +131,7 @@ public final class CookieJar: Sendable {
     var all = try await backing.allCookies()
     accesses.withLock { $0.apply(to: &all) }
     let victims = limits.excess(in: all, now: moment)
+    accesses.withLock { $0.remove(victims, keeping: all) }
     for (site, identities) in victims {
       try await backing.update(site) { cookies in cookies.removeAll { identities.contains($0.identity) } }
     }

@@ -158,14 +158,3 @@ struct Download {
     return error
   }
 }
-
-extension HTTPError {
-  /// Whether the network failed: the server may still have what is missing.
-  fileprivate var isLoss: Bool {
-    switch kind {
-    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
-    case .protocolViolation: phase == .receiving  // an HTTP/2 stream that was reset
-    default: false
-    }
-  }
-}

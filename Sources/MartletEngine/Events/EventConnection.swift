@@ -21,7 +21,7 @@ struct EventConnection: Sendable {
       if let chunk = try await chunk(of: body) { return try parse(chunk) }
       guard events.reconnects else { return nil }
     } catch {
-      guard events.reconnects, error.endsConnectionOnly(isConnected: body != nil) else { throw error }
+      guard events.reconnects, error.isLoss else { throw error }
       failures += 1
       if let limit = events.failureLimit, failures >= limit { throw error }
     }
@@ -70,7 +70,8 @@ struct EventConnection: Sendable {
 
   /// WHATWG HTML §9.2.3: waits for the reconnection time, and longer the more often that was in vain.
   private func pause() async throws(HTTPError) {
-    let time = parser.reconnectionTime ?? .seconds(3)
+    // whatever the server wants: who cannot reach it does not ask without a pause
+    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : .zero)
     let longest = max(time, Self.longestPause)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
     do {
@@ -86,16 +87,5 @@ struct EventConnection: Sendable {
     }
     let type = response.fields.mediaType.map { "'\($0.essence)'" } ?? "missing"
     return "the Content-Type is \(type), and events come as 'text/event-stream' only"
-  }
-}
-
-extension HTTPError {
-  /// Whether it is the network's failure, so that a new connection may help.
-  fileprivate func endsConnectionOnly(isConnected: Bool) -> Bool {
-    switch kind {
-    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
-    case .protocolViolation: isConnected  // an HTTP/2 stream that was reset
-    default: false
-    }
   }
 }

@@ -4,6 +4,8 @@ extension HTTPError {
     /// The name, as it is written here.
     public let name: String
 
+    package init(name: String) { self.name = name }
+
     public var description: String { name }
 
     /// The request cannot be sent as it is: its URL, a field, its length.

@@ -22,6 +22,10 @@ public final class StepAside: Sendable {
   /// Whether the current task works for the owner of this mark.
   public var isActive: Bool { Self.active.contains(ObjectIdentifier(self)) }
 
+  /// For whom the current task works. Who waits for what others began, who do not work for all of them, may wait for those
+  /// who wait for this task.
+  static var owners: Set<ObjectIdentifier> { active }
+
   /// Does the work with the mark set, for everything that it calls and every task that it starts with `Task { }`.
   public func perform<Result>(_ work: () async throws -> Result) async rethrows -> Result {
     try await Self.$active.withValue(Self.active.union([ObjectIdentifier(self)])) { try await work() }

@@ -136,6 +136,8 @@ extension CurlCommand {
     var text = ""
     for byte in bytes {
       switch byte {
+      // a first hyphen would make options of the text: of a multipart body, say
+      case UInt8(ascii: "-") where text.isEmpty: text += #"\055"#
       case UInt8(ascii: "%"): text += "%%"
       case 32...126 where byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\"):
         text.unicodeScalars.append(Unicode.Scalar(byte))

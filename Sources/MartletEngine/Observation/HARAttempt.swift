@@ -87,7 +87,7 @@ struct HARAttempt: Sendable {
       part.error = error.map { "\($0.kind): \($0.message)" }
       return part
     }
-    var part = HAR.Response(response, redaction: redaction, now: started)
+    var part = HAR.Response(response, redaction: redaction)
     part.httpVersion = version ?? part.httpVersion
     part.error = error.map { "\($0.kind): \($0.message)" }
     part.bodySize = metrics?.bytesReceived ?? -1
@@ -97,7 +97,7 @@ struct HARAttempt: Sendable {
     }
     let (bytes, remark) = received.shown(describedBy: response.fields, redaction)
     let type = response.fields[.contentType] ?? ""
-    let isUnread = metrics == nil && received.count == 0
+    let isUnread = metrics == nil && received.count == 0 && receivedCount != 0
     part.content = HAR.Content(size: 0, mimeType: type)
     if let bytes, !isUnread { part.content = HAR.Content(mimeType: type, bytes: bytes) }
     part.content.size = max(received.count, receivedCount ?? 0)

@@ -82,13 +82,7 @@ public final class HARRecorder: EventListener {
   /// Writes the archive to a file, which appears when it is complete, in place of what was there. Only the owner may read it.
   ///
   /// - Throws: ``HTTPError`` of kind `.file`.
-  public func write(to url: URL) throws(HTTPError) {
-    do {
-      let file = try PartialFile(for: url, permissions: 0o600)
-      try file.append(try har.json())
-      try file.complete()
-    } catch { throw HTTPError(wrapping: error) }
-  }
+  public func write(to url: URL) throws(HTTPError) { try har.write(to: url) }
 
   public func receive(_ event: Event, in exchange: Exchange) {
     let id = exchange.id
@@ -119,6 +113,17 @@ public final class HARRecorder: EventListener {
         state.dropped += 1
       }
     }
+  }
+}
+
+extension HAR {
+  /// Writes the archive to a file, which appears when it is complete. Only the owner may read it.
+  package func write(to url: URL) throws(HTTPError) {
+    do {
+      let file = try PartialFile(for: url, permissions: 0o600)
+      try file.append(try json())
+      try file.complete()
+    } catch { throw HTTPError(wrapping: error) }
   }
 }
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+package import MartletSemantics
 
 /// Stands directly around the wire and tells what really goes out: the head after everything above has added its part,
 /// and the bytes of the body where somebody wants them.
@@ -21,7 +21,7 @@ struct ObservedTransport: Transport {
 
 extension RequestBody {
   /// The body that shows every chunk to somebody before the transport gets it.
-  fileprivate func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
+  package func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
     let open: @Sendable () async throws -> OpenBody = {
       let body = try await self.open()
       return OpenBody(source: TappedSource(base: body.source, tap: tap), length: body.length)

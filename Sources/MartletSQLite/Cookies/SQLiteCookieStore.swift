@@ -46,7 +46,7 @@ public struct SQLiteCookieStore: CookieStore {
   }
 
   public func cookies(in site: String) async throws -> [Cookie] {
-    try await read { try $0.cookies(in: site) + $1[site, default: []] }
+    try await read { Self.joined(try $0.cookies(in: site), $1[site, default: []]) }
   }
 
   public func update<Result: Sendable>(
@@ -56,7 +56,7 @@ public struct SQLiteCookieStore: CookieStore {
       let table = CookieTable(connection)
       let stored = try table.cookies(in: site)
       let transient = session.sites[site] ?? []
-      var cookies = stored + transient
+      var cookies = Self.joined(stored, transient)
       let result = change(&cookies)
       try table.replace(stored, by: keepsAll ? cookies : cookies.filter { !$0.isSession }, in: site)
       if !keepsAll { session.prepare(cookies.filter(\.isSession), in: site) }
@@ -71,7 +71,7 @@ public struct SQLiteCookieStore: CookieStore {
   }
 
   public func allCookies() async throws -> [String: [Cookie]] {
-    try await read { try $0.all().merging($1, uniquingKeysWith: +) }
+    try await read { try $0.all().merging($1, uniquingKeysWith: Self.joined) }
   }
 
   public func removeAll() async throws {
@@ -81,6 +81,16 @@ public struct SQLiteCookieStore: CookieStore {
     } ended: { [session] isStored in
       session.finish(isStored)
     }
+  }
+
+  /// The cookies of the file and of the memory, one of each identity. Another process may have set one with a date that is a
+  /// session cookie here: what was set last counts.
+  private static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
+    guard !stored.isEmpty, !transient.isEmpty else { return stored + transient }
+    let cookies = Dictionary((stored + transient).map { ($0.identity, $0) }) { one, other in
+      one.lastAccessed > other.lastAccessed ? one : other
+    }
+    return Array(cookies.values)
   }
 
   /// Reads the file and the memory as they were at one moment.

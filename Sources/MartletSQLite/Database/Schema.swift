@@ -48,6 +48,7 @@ struct Schema {
     if application == 0, version == 0, tables == 0 { return nil }
     guard application == Int64(self.application), version >= 0 else { throw Refusal(reason: .foreign) }
     guard version <= Int64(steps.count) else { throw Refusal(reason: .newer) }
+    guard tables != 0 || version == 0 else { throw Refusal(reason: .damaged) }
     return Int(version)
   }
 }

@@ -1,7 +1,7 @@
 /// What is known of the protection spaces that want a password: which credential, by which scheme, at which paths, and how
 /// often a nonce was used. A credential that was accepted once is sent unasked from then on.
 ///
-/// It remembers the last hundred spaces.
+/// It remembers the last hundred of them. Several users may have one space at the same time, each by the URL of a request.
 package struct PasswordMemory: Sendable {
   /// What is to be sent with a request.
   package enum Answer: Sendable, Hashable {
@@ -44,15 +44,16 @@ package struct PasswordMemory: Sendable {
 
   /// Takes note of a challenge, and of the credential that is to answer it.
   ///
-  /// A challenge whose nonce is in use already goes on counting: two requests never use a nonce with the same count.
+  /// A challenge whose nonce is in use already goes on counting: two requests of a user never use a nonce with the same
+  /// count.
   package mutating func adopt(
     _ challenge: PasswordChallenge, with credential: Credential, for url: URL, clientNonce: String
   ) {
     guard let origin = Origin(url) else { return }
     let space = ProtectionSpace(origin: origin, realm: challenge.realm)
-    let old = entries.firstIndex { $0.space == space }.map { entries.remove(at: $0) }
+    let old = entries.firstIndex { $0.space == space && $0.credential == credential }.map { entries.remove(at: $0) }
     var entry = Entry(space: space, credential: credential, method: .basic, paths: [], isAccepted: false)
-    if let old, old.credential == credential {
+    if let old {
       entry.isAccepted = old.isAccepted
       if case .basic = challenge, case .basic = old.method { entry.paths = old.paths }
     }
@@ -120,11 +121,11 @@ package struct PasswordMemory: Sendable {
 
   private func place(origin: Origin, path: String, space: ProtectionSpace?, only credential: Credential?) -> Int? {
     var best: (index: Int, length: Int)?
-    for (index, entry) in entries.enumerated() where entry.space.origin == origin {
+    for (index, entry) in entries.enumerated().reversed() where entry.space.origin == origin {
       guard credential == nil || credential == entry.credential else { continue }
       if entry.space == space { return index }
       let length = entry.paths.filter(path.hasPrefix).map(\.utf8.count).max()
-      guard space == nil, entry.isAccepted, let length, length >= best?.length ?? 0 else { continue }
+      guard space == nil, entry.isAccepted, let length, length > best?.length ?? -1 else { continue }
       best = (index, length)
     }
     return best?.index

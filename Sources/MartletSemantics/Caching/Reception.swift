@@ -89,12 +89,12 @@ package enum Reception: Sendable, Hashable {
   /// Whether the response tells what the target is now, so that what is stored is the past: not an error that will pass,
   /// nor a refusal.
   private static func replaces(_ response: ResponseHead, for request: RequestHead) -> Bool {
-    guard request.method == .get else { return false }
-    return switch response.status {
-    case .notModified: false
-    case .notFound, .gone: true
-    default: response.status.isSuccessful || response.status.isRedirection
-    }
+    request.method == .get && response.status != .notModified && !passes(response.status)
+  }
+
+  /// Whether a status is that of an error that will pass, or of a refusal.
+  package static func passes(_ status: HTTPStatus) -> Bool {
+    !status.isSuccessful && !status.isRedirection && status != .notFound && status != .gone
   }
 
   private static func hasConditions(_ request: RequestHead) -> Bool {

@@ -13,7 +13,8 @@ package enum StorageRule {
   ) -> Bool {
     let control = CacheControl(response.fields)
     guard isFinal(response.status), !forbids(control, for: response.status),
-      !CacheControl(request.fields).contains("no-store"), !VaryRule.matchesNothing(response.fields)
+      !CacheControl(request.fields).contains("no-store"), !VaryRule.matchesNothing(response.fields),
+      control.contains("public") || !hasPassingCredentials(request)
     else { return false }
     let explicit = Freshness.explicitLifetime(of: response, control, receivedAt: responseTime)
     switch request.method {
@@ -56,6 +57,12 @@ package enum StorageRule {
   private static func forbids(_ control: CacheControl, for status: HTTPStatus) -> Bool {
     if control.contains("must-understand") { return !isUnderstood(status) }
     return control.contains("no-store")
+  }
+
+  /// Whether the request's credentials are computed anew for each request, as Digest's are: an answer that is for them alone
+  /// (see ``VaryRule``) would never be found again, and every request would leave another one behind.
+  private static func hasPassingCredentials(_ request: RequestHead) -> Bool {
+    request.fields[.authorization].map { ASCII.equalIgnoringCase($0.prefix { $0 != " " }, "Digest") } ?? false
   }
 
   private static func isUnderstood(_ status: HTTPStatus) -> Bool { !status.reasonPhrase.isEmpty }

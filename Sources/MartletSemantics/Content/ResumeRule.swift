@@ -54,10 +54,12 @@ package enum ResumeRule {
     let range = head.fields[.contentRange].flatMap { ContentRange($0) }
     switch head.status {
     case .partialContent:
-      guard let range, range.bytes?.lowerBound == point.count, agrees(range.size, point.size), isPlain(head),
+      // a server may send less than was asked for (§15.3.7): without a size nobody would know where the end is
+      guard let range, let bytes = range.bytes, bytes.lowerBound == point.count, agrees(range.size, point.size),
+        let size = range.size ?? point.size, isPlain(head), hasLength(of: bytes, head),
         validator(in: head, like: point.validator) == point.validator
       else { return .restart }
-      return .append(size: range.size ?? point.size)
+      return .append(size: size)
     case .rangeNotSatisfiable:
       guard let range, range.bytes == nil, range.size == point.count, agrees(range.size, point.size),
         agrees(validator(in: head, like: point.validator), point.validator)
@@ -70,6 +72,12 @@ package enum ResumeRule {
   /// The same kind of validator (RFC 9110 §15.3.7.3: parts are combined only if they share a strong one).
   private static func validator(in head: ResponseHead, like validator: String) -> String? {
     head.fields[validator.hasPrefix("\"") ? .eTag : .lastModified]
+  }
+
+  /// Whether the message says that it holds as much as its range.
+  private static func hasLength(of bytes: ClosedRange<Int64>, _ head: ResponseHead) -> Bool {
+    guard let text = head.fields[.contentLength] else { return true }
+    return Int64(text) == bytes.upperBound - bytes.lowerBound + 1
   }
 
   private static func agrees<Value: Equatable>(_ left: Value?, _ right: Value?) -> Bool {

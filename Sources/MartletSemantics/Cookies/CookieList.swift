@@ -104,11 +104,14 @@ package struct CookieList: Sendable {
   /// longest time.
   package mutating func trim(_ domain: String, to limit: Int) {
     let those = cookies.filter { $0.domain == domain }
-    guard those.count > limit else { return }
-    let order = those.sorted { left, right in
+    let surplus = those.count - limit
+    guard surplus > 0 else { return }
+    let goesFirst: (Cookie, Cookie) -> Bool = { left, right in
       left.isSecure == right.isSecure ? left.isLessUsed(than: right) : !left.isSecure
     }
-    let victims = Set(order.prefix(those.count - limit).map(\.identity))
+    // Nearly always it is one, for which there is no need to sort them all.
+    let first = surplus == 1 ? those.min(by: goesFirst).map { [$0] } ?? [] : those.sorted(by: goesFirst)
+    let victims = Set(first.prefix(surplus).map(\.identity))
     remove { $0.domain == domain && victims.contains($0.identity) }
   }
 }

@@ -2,10 +2,11 @@
 package enum Punycode {
   /// The A-label of a label: `bücher` becomes `xn--bcher-kva`, and ASCII stays as it is.
   ///
-  /// Letters become lower case; the rest of what UTS #46 maps is left to whoever made the URL. nil if the label is too
-  /// long to be reckoned with.
+  /// Letters become lower case; the rest of what UTS #46 maps is left to whoever made the URL. nil if the A-label would have
+  /// more than the 63 bytes of a label (RFC 1035 §2.3.4).
   package static func encode(label: some StringProtocol) -> String? {
     guard !label.utf8.allSatisfy({ $0 < 128 }) else { return ASCII.lowercased(label) }
+    guard label.unicodeScalars.prefix(limit + 1).count <= limit else { return nil }
     let points = label.lowercased().unicodeScalars.map(\.value)
     var output = points.filter { $0 < 128 }.map(UInt8.init)
     let basicCount = output.count
@@ -24,8 +25,11 @@ package enum Punycode {
       state.delta += 1
       state.point += 1
     }
-    return "xn--" + String(decoding: output, as: UTF8.self)
+    return output.count <= limit ? "xn--" + String(decoding: output, as: UTF8.self) : nil
   }
+
+  /// The most bytes behind `xn--`; each letter takes one at least.
+  private static let limit = 59
 
   /// The variables of the algorithm in RFC 3492 §6.3.
   private struct State {

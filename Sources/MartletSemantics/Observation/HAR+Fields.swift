@@ -14,14 +14,12 @@ extension HAR.Request {
 
 extension HAR.Response {
   /// Makes a response of a head, without its secrets.
-  package init(_ head: ResponseHead, redaction: Redaction, now: Date) {
+  package init(_ head: ResponseHead, redaction: Redaction) {
     self.init(
       status: Int64(head.status.code), statusText: head.status.reasonPhrase,
       httpVersion: head.version?.description ?? "unknown")
     headers = HAR.pairs(head.fields, redaction)
-    cookies = head.fields[values: .setCookie].map {
-      HAR.Cookie(setting: redaction.redacted($0, of: .setCookie), now: now)
-    }
+    cookies = head.fields[values: .setCookie].map { HAR.Cookie(setting: redaction.redacted($0, of: .setCookie)) }
     redirectURL = redaction.redacted(head.fields[.location] ?? "", of: .location)
   }
 }
@@ -40,7 +38,7 @@ extension HAR {
 
 extension HAR.Cookie {
   /// A `Set-Cookie` line as it is, for people to read: nothing is judged here.
-  fileprivate init(setting line: String, now: Date) {
+  fileprivate init(setting line: String) {
     let parts = line.split(separator: ";", omittingEmptySubsequences: false)
     self = HAR.cookie(parts.first ?? "")
     for part in parts.dropFirst() {
@@ -48,7 +46,7 @@ extension HAR.Cookie {
       switch ASCII.lowercased(attribute.name.isEmpty ? attribute.value : attribute.name) {
       case "path": path = attribute.value
       case "domain": domain = attribute.value
-      case "expires": expires = HTTPDate.parse(attribute.value, now: now).map(Timestamp.format)
+      case "expires": expires = CookieDate.parse(attribute.value).map(Timestamp.format)
       case "httponly": httpOnly = true
       case "secure": secure = true
       default: break

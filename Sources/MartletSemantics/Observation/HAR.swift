@@ -150,10 +150,10 @@ extension KeyedDecodingContainer {
     return (value(key) as Double?).map { String($0) }
   }
 
-  /// A number, also where a text stands for it.
+  /// A number, also where a text stands for it; never one that JSON has no words for.
   func number(_ key: Key) -> Double? {
     if let number: Double = value(key) { return number }
-    return (value(key) as String?).flatMap { Double($0) }
+    return (value(key) as String?).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
   }
 
   /// A whole number; one with a fraction loses it.

@@ -42,14 +42,40 @@ struct JSONRedactor {
     return redaction.hides(name: name)
   }
 
-  /// A string that is a URL loses its secrets too.
+  /// A string that is a URL loses its secrets too. It may be cut off, also within an escape.
   private func withoutSecrets(_ string: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard string.starts(with: "\"http".utf8) else { return string }
-    let text = String(decoding: string.dropFirst(), as: UTF8.self).replacing("\\/", with: "/")
+    let text = Self.unescaped(String(decoding: string.dropFirst(), as: UTF8.self))
     guard text.hasPrefix("http://") || text.hasPrefix("https://") else { return string }
     let isClosed = text.hasSuffix("\"")
     let redacted = redaction.redacted(reference: isClosed ? String(text.dropLast()) : text)
     return "\"\(redacted)\(isClosed ? "\"" : "")".utf8.map { $0 }[...]
+  }
+
+  /// The text without the escapes (RFC 8259 §7) of what divides a URL into its parts: encoders for web pages write `&` and
+  /// `=` so. All others stay, so that the text may stand in a string again.
+  private static func unescaped(_ text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: "\\")) else { return text }
+    var plain = ""
+    var rest = text[...]
+    while let escape = rest.utf8.firstIndex(of: UInt8(ascii: "\\")) {
+      plain += rest[..<escape]
+      rest = rest[escape...]
+      let digits = rest.utf8.dropFirst(2).prefix(4)
+      if rest.hasPrefix("\\/") {
+        plain += "/"
+        rest = rest.dropFirst(2)
+      } else if rest.hasPrefix("\\u"), digits.count == 4, let code = UInt8(String(Substring(digits)), radix: 16),
+        "&=?#;:/@".utf8.contains(code)
+      {
+        plain.unicodeScalars.append(Unicode.Scalar(code))
+        rest = rest.dropFirst(6)
+      } else {
+        plain += rest.prefix(2)
+        rest = rest.dropFirst(2)
+      }
+    }
+    return plain + rest
   }
 
   private static func skipSpace(_ bytes: [UInt8], from start: Int) -> Int {

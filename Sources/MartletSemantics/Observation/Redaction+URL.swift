@@ -39,10 +39,23 @@ extension Redaction {
       .map { piece in
         guard let equals = piece.firstIndex(of: "="),
           hides(name: PercentEncoding.form.decode(piece[..<equals]))
+            || isURLWithSecrets(piece[piece.index(after: equals)...])
         else { return String(piece) }
         return piece[...equals] + placeholder
       }
       .joined(separator: String(separator))
+  }
+
+  /// Whether a parameter's value is a URL that has secrets of its own: where to go back to after a login, say. However many
+  /// URLs are in it: each of their parameters is one after `?`, `&`, `#` or `;`.
+  private func isURLWithSecrets(_ value: Substring) -> Bool {
+    guard value.utf8.contains(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }) else { return false }
+    let url = PercentEncoding.form.decode(value)
+    guard url.contains("://") else { return false }
+    return Self.withoutUser(url[...]) != url[...]
+      || url.split(whereSeparator: { "?&#;".contains($0) }).contains { piece in
+        piece.firstIndex(of: "=").map { hides(name: PercentEncoding.form.decode(piece[..<$0])) } ?? false
+      }
   }
 }
 

@@ -5,6 +5,7 @@ enum SecretName {
     if wholeNames.contains(joined) { return true }
     let words = words(of: name)
     guard let last = words.last else { return false }
+    if words.first == "x", wholeNames.contains(String(joined.dropFirst())) { return true }  // X-Auth
     let previous = words.dropLast().last
     if words.contains(where: anywhere.contains) { return true }
     if last == "token", let previous, pagingTokens.contains(previous) { return false }
@@ -65,8 +66,9 @@ enum SecretName {
   /// Secret as the whole name, and too common within others.
   private static let wholeNames: Set<String> = [
     "key", "code", "sig", "auth", "pass", "pin", "cvv", "cvc", "sid", "session", "sessionid", "jsessionid", "phpsessid",
-    "aspnetsessionid", "hmac", "bearer", "assertion", "clientassertion", "samlresponse", "samlrequest", "codeverifier",
-    "xcsrf", "csrf", "xsrf", "csrfmiddleware", "accesskey", "authkey", "secretkey", "cookie", "setcookie",
+    "aspnetsessionid", "hmac", "bearer", "assertion", "clientassertion", "samlresponse", "samlrequest", "samlart",
+    "codeverifier", "idtokenhint", "csrf", "xsrf", "csrfmiddleware", "accesskey", "authkey", "secretkey", "cookie",
+    "setcookie",
   ]
 
   /// A key of these is secret; a sort key or a primary key is not.

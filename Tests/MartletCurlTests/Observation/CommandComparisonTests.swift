@@ -22,6 +22,7 @@ struct CommandComparisonTests {
     HTTPRequest(.put, URL(filePath: "/"), fields: [.contentType: "text/plain"], body: .data(text)),
     HTTPRequest(.get, URL(filePath: "/"), body: .data(text)),
     HTTPRequest(.post, URL(filePath: "/"), fields: [.contentType: "application/x-own"], body: .data(binary)),
+    HTTPRequest(.post, URL(filePath: "/"), body: .data(Data("--boundary\r\n".utf8) + binary)),
     HTTPRequest(.post, URL(filePath: "/"), body: .data(Data(repeating: 65, count: 300_000))),
     HTTPRequest(.patch, URL(filePath: "/"), fields: [.acceptEncoding: "identity"], body: .data(Data("@x".utf8))),
   ])

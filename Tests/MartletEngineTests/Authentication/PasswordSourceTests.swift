@@ -294,4 +294,21 @@ struct PasswordSourceTests {
     #expect(try await status(session) == .ok)
     #expect(server.requests.count == 3)
   }
+
+  @Test func whatWasAnsweredToDigestIsNotStored() async throws {
+    let server = PasswordServer(.digest(", qop=\"auth\""))
+    let cache = HTTPCache()
+    var configuration = SessionConfiguration()
+    configuration.cache = cache
+    configuration.credentials = [PasswordSource(server.credential, for: .any)]
+    let session = HTTPSession(
+      transport: TestTransport { request in
+        var response = try await server.transport.send(request, in: Exchange())
+        if response.status == .ok { response.head.fields[.cacheControl] = "max-age=60" }
+        return response
+      }, configuration: configuration)
+
+    for _ in 0..<5 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
+    #expect(try await cache.usage().entries == 0)
+  }
 }

@@ -61,4 +61,12 @@ struct SecrecyTests {
     #expect(!shown.contains("hidden"))
     #expect(responses.allSatisfy { !shown.contains($0) })
   }
+
+  @Test func aDumpedBodyShowsNothing() {
+    var dumped = ""
+    dump(HTTPRequest(.post, origin, body: .data(Data("hidden".utf8))), to: &dumped)
+    let lines = dumped.split(separator: "\n")
+    #expect(!lines.contains { $0.hasSuffix("- 104") })
+    #expect(lines.contains { $0.contains("a body of 6 bytes") })
+  }
 }

@@ -315,4 +315,20 @@ struct TokenSourceTests {
     dump(token, to: &dumped)
     #expect(!"\(token) \(dumped) \(String(reflecting: token))".contains("hidden"))
   }
+
+  @Test func aTokenRenewedForTheRequestIsNotRenewedAgainWhenItIsRefused() async throws {
+    let refreshes = Mutex(0)
+    let expired = AccessToken("old", expires: Date(timeIntervalSince1970: 1000))
+    var configuration = SessionConfiguration()
+    configuration.credentials = [
+      TokenSource(expired, for: Self.scope) { _ in
+        refreshes.withLock { $0 += 1 }
+        return AccessToken("refused")
+      }
+    ]
+    let session = HTTPSession(transport: MockTransport { _ in .status(.unauthorized) }, configuration: configuration)
+
+    #expect(try await status(session) == .unauthorized)
+    #expect(refreshes.withLock { $0 } == 1)
+  }
 }

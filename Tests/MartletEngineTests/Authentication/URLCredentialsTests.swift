@@ -83,4 +83,26 @@ struct URLCredentialsTests {
     let server = PasswordServer(.basic, Credential(user: "key", password: ""))
     #expect(try await server.session().data(for: HTTPRequest(.get, url("http://key@a.example/"))).1.status == .ok)
   }
+
+  @Test(arguments: ["Basic realm=r", "Digest realm=r, nonce=n, qop=auth"])
+  func usersOfOneRealmAtTheSameTimeDoNotTakeEachOthersPlace(_ challenge: String) async throws {
+    let transport = MockTransport { request in
+      for _ in 0..<Int.random(in: 0...20) { await Task.yield() }
+      let answer = request.fields[.authorization] ?? ""
+      return answer.isEmpty ? .status(.unauthorized, fields: [.wwwAuthenticate: challenge]) : .text("welcome")
+    }
+    let session = HTTPSession(transport: transport)
+    let attempts = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<200 {
+        group.addTask {
+          let request = HTTPRequest(.get, url("http://user\(number % 4):p@a.example/\(number)"))
+          let (_, response) = try await session.data(for: request)
+          #expect(response.status == .ok)
+          return response.history.count + 1
+        }
+      }
+      return try await group.reduce(0) { max($0, $1) }
+    }
+    #expect(attempts <= 2)
+  }
 }

@@ -46,6 +46,19 @@ struct CompressedBodyTests {
     }
   }
 
+  @Test func streamThatIsThereOnlyOnceIsNotTakenBeforeItIsAskedFor() async throws {
+    let chunks = AsyncStream<Data> { continuation in
+      continuation.yield(Data("once".utf8))
+      continuation.finish()
+    }
+    let body = RequestBody.singleUse(length: 4, chunks).compressed()
+
+    _ = try await body.open()  // an attempt that finds nobody to send it to
+    #expect(body.canBeSent)
+    #expect(try await !read(body.open()).isEmpty)
+    #expect(!body.canBeSent)
+  }
+
   @Test func fieldsOfTheOriginalStay() throws {
     let body = try RequestBody.json(["a": 1]).compressed(.deflate)
     #expect(body.fields == [.contentType: "application/json", .contentEncoding: "deflate"])

@@ -84,6 +84,16 @@ struct MultipartFormTests {
     #expect(!body.isReplayable && !body.canBeSent)
   }
 
+  @Test func formWithinAFormIsSentWithItsFiles() async throws {
+    defer { remove() }
+    var inner = MultipartForm()
+    inner.append(.file(try file("a.txt", Data("inner".utf8))), for: "file")
+    var outer = MultipartForm()
+    outer.append(.multipart(inner), for: "form")
+
+    #expect(try await text(.multipart(outer)).text.contains("\r\n\r\ninner\r\n--"))
+  }
+
   @Test func missingFileIsNamedBeforeAnythingIsSent() async throws {
     defer { remove() }
     var form = MultipartForm()

@@ -269,4 +269,50 @@ struct CSRFTests {
     #expect(server.fetches.count == 1)
     #expect(server.accepted == ["second"])
   }
+
+  /// Takes its time to look, so that a look is nearly always under way.
+  private final class BusyStore: CSRFTokenStore {
+    private let tokens = Mutex<[URL: String]>([:])
+
+    func token(for url: URL) async throws -> String? {
+      let token = tokens.withLock { $0[url] }
+      for _ in 0..<20 { await Task.yield() }
+      return token
+    }
+
+    func setToken(_ token: String?, for url: URL) async throws { tokens.withLock { $0[url] = token } }
+  }
+
+  @Test func whatWasRefusedIsNotSentAgain() async throws {
+    let refused = Mutex<[UInt64: String]>([:])
+    let repetitions = Mutex(0)
+    let server = TokenServer()
+    var options = CSRFOptions()
+    options.store = BusyStore()
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [CSRFInterceptor(root: Self.root, options: options), OneCookie()]
+    let session = HTTPSession(
+      transport: MockTransport { request in
+        let response = try await server.respond(to: request)
+        for _ in 0..<Int.random(in: 0...40) { await Task.yield() }
+        guard request.method == .post, response.status == .forbidden else { return response }
+        let token = request.fields["X-CSRF-Token"] ?? "-"
+        let before = refused.withLock { $0.updateValue(token, forKey: request.exchange.id) }
+        if before == token { repetitions.withLock { $0 += 1 } }
+        return response
+      }, configuration: configuration)
+
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<30 {
+        group.addTask {
+          for number in 0..<200 {
+            if number % 4 == 0 { server.forgetSessions() }
+            _ = try? await session.data(for: post("\(task)/\(number)"))
+          }
+        }
+      }
+    }
+    #expect(server.refusals > 0)
+    #expect(repetitions.withLock { $0 } == 0)
+  }
 }

@@ -140,6 +140,18 @@ struct CookieJarTests {
     #expect(try await CookieJar(store: store).cookieHeader(for: Self.home) == "a=1")
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func longCookieFileOfOneSiteTakesNoLongTime() async throws {
+    let jar = CookieJar()
+    let text = (0..<20_000).map { "x\($0).example.com\tFALSE\t/\tFALSE\t0\ta\tb" }.joined(separator: "\n")
+
+    let problems = try await jar.importNetscape(text)
+
+    #expect(problems.isEmpty)
+    #expect(try await jar.allCookies().count == 3000)
+    #expect(try await jar.cookieHeader(for: url("http://x19999.example.com/")) == "a=b")
+  }
+
   @Test
   func cookieFileIsTakenAndGiven() async throws {
     let jar = CookieJar(now: { Date(timeIntervalSince1970: 1_800_000_000) })

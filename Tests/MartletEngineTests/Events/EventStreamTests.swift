@@ -63,6 +63,23 @@ struct EventStreamTests {
     #expect(try await task.value.isEmpty)
   }
 
+  @Test func failuresPauseAlsoWhereTheServerWantsNoPause() async throws {
+    let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
+    let transport = ScriptedTransport(stream("retry: 0\n\n"), failure, failure, failure, .status(.noContent))
+    let events = session(transport).events(for: HTTPRequest(.get, origin))
+    let task = Task { try await collect(events) }
+
+    for seconds in [1, 2, 4] {
+      try await clock.sleepers(1)
+      let count = transport.requests.count
+      clock.advance(by: .seconds(seconds) - .milliseconds(1))
+      #expect(transport.requests.count == count)
+      clock.advance(by: .milliseconds(1))
+    }
+
+    #expect(try await task.value.isEmpty)
+  }
+
   @Test func limitOfFailuresEndsTheSequenceWithTheLast() async throws {
     let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
     let transport = ScriptedTransport(failure, failure)

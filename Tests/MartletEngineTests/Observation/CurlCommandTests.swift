@@ -43,6 +43,13 @@ struct CurlCommandTests {
     #expect(text.contains("--data-binary @-"))
   }
 
+  /// A shell's `printf` would take a word that begins with a hyphen for options.
+  @Test func whatIsPrintedDoesNotBeginLikeAnOption() {
+    let text = command(.post, body: .data(Data([45, 45, 98, 255])))
+
+    #expect(text.hasPrefix(#"printf '\055-b\377' | curl 'http://h/'"#))
+  }
+
   @Test func filesStreamsAndLongBodiesAreNamed() {
     let file = command(.put, body: .file(URL(filePath: "/tmp/it's.txt")))
     let stream = command(.put, body: .stream { AsyncStream<Data> { $0.finish() } })

@@ -54,6 +54,30 @@ struct SQLiteCookieStoreTests {
     #expect(try await store.count() == 1)
   }
 
+  /// A session cookie of one store and a cookie with a date that another keeps under the same name.
+  @Test func cookieOfEachIdentityIsThereOnce() async throws {
+    let (first, second) = (try open(), try open())
+    let earlier = Date(timeIntervalSinceNow: -10)
+    try await first.update("example.com") {
+      $0 = [
+        Cookie(name: "a", value: "session", domain: "example.com", created: earlier),
+        Cookie(name: "b", value: "session", domain: "example.com"),
+      ]
+    }
+    try await second.update("example.com") {
+      $0 = [
+        Cookie(name: "a", value: "date", domain: "example.com", expires: .distantFuture),
+        Cookie(name: "b", value: "date", domain: "example.com", expires: .distantFuture, created: earlier),
+      ]
+    }
+
+    let found = try await first.cookies(in: "example.com")
+    #expect(Dictionary(found.map { ($0.name, $0.value) }) { $0 + $1 } == ["a": "date", "b": "session"])
+    #expect(try await first.allCookies()["example.com"]?.count == 2)
+    try await first.update("example.com") { $0.removeAll { $0.name == "a" } }
+    #expect(try await first.cookies(in: "example.com").map(\.name) == ["b"])
+  }
+
   @Test func storesOfOneFileSeeEachOthersCookies() async throws {
     let (first, second) = (try open(), try open())
     try await first.update("example.com") { $0 = [cookie("a")] }

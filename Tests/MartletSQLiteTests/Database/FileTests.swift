@@ -119,6 +119,15 @@ struct FileTests {
     #expect(warnings.all.map(\.reason) == [.newer])
   }
 
+  @Test func aFileThatLostItsTablesIsSetAside() async throws {
+    do { _ = try open() }
+    try sqlite("DROP TABLE entry;")
+    let warnings = Warnings()
+    let store = try open(warnings)
+    #expect(try await store.keys() == [])
+    #expect(warnings.all.map(\.reason) == [.damaged])
+  }
+
   @Test func damageThatShowsWhileReadingIsMended() async throws {
     let warnings = Warnings()
     do {

@@ -70,6 +70,12 @@ struct ResumeRuleTests {
   @Test(arguments: [
     Row("the rest", 206, [.contentRange: "bytes 100-299/300", .eTag: #""a""#], .append(size: 300)),
     Row("the rest of an untold size", 206, [.contentRange: "bytes 100-299/*", .eTag: #""a""#], .append(size: 300)),
+    Row(
+      "more than its range", 206,
+      [.contentRange: "bytes 100-199/300", .contentLength: "200", .eTag: #""a""#], .restart),
+    Row(
+      "as much as its range", 206,
+      [.contentRange: "bytes 100-199/300", .contentLength: "100", .eTag: #""a""#], .append(size: 300)),
     Row("a part of the rest", 206, [.contentRange: "bytes 100-199/300", .eTag: #""a""#], .append(size: 300)),
     Row("another tag", 206, [.contentRange: "bytes 100-299/300", .eTag: #""b""#], .restart),
     Row("the tag made weak", 206, [.contentRange: "bytes 100-299/300", .eTag: #"W/"a""#], .restart),
@@ -101,6 +107,9 @@ struct ResumeRuleTests {
     Row("too much", 416, [.contentRange: "bytes */99"], .restart),
     Row("a 416 with bytes", 416, [.contentRange: "bytes 0-99/100"], .restart),
     Row("the rest", 206, [.contentRange: "bytes 100-299/300", .lastModified: secondBefore], .append(size: 300)),
+    Row(
+      "as much as the server likes to send, of nobody knows how much", 206,
+      [.contentRange: "bytes 100-199/*", .lastModified: secondBefore], .restart),
     Row("the rest of another", 206, [.contentRange: "bytes 100-299/300", .lastModified: date], .restart),
     Row("the rest without a date", 206, [.contentRange: "bytes 100-299/300", .eTag: #""a""#], .restart),
   ])

@@ -89,6 +89,14 @@ struct CookieDomainTests {
     #expect(Punycode.encode(label: label) == expected)
   }
 
+  /// A label has at most 63 bytes (RFC 1035 §2.3.4): what cannot become one costs nothing.
+  @Test
+  func labelThatIsTooLongIsNone() {
+    let points = (0..<20_000).compactMap { Unicode.Scalar(0x4E00 + $0) }
+    #expect(Punycode.encode(label: String(String.UnicodeScalarView(points))) == nil)
+    #expect(Punycode.encode(label: String(repeating: "é", count: 64)) == nil)
+  }
+
   @Test(arguments: ["http://bücher.example.org/", "http://xn--bcher-kva.example.org/", "http://BÜCHER.example.org/"])
   func internationalHostIsTheSameInBothForms(_ url: String) throws {
     let line = "a=b; Domain=xn--bcher-kva.example.org"

@@ -43,6 +43,16 @@ struct HARTests {
     #expect(entry.time == 12.5 && entry.timings.wait == 3 && entry.timings.dns == -1 && entry.connection == "80")
   }
 
+  @Test(arguments: ["nan", "inf", "-infinity", "1e999"])
+  func whatWasReadCanBeWritten(number: String) throws {
+    let text = """
+      {"log": {"entries": [{"time": "\(number)", "timings": {"wait": "\(number)"}, "request": {}, "response": {}}]}}
+      """
+    let har = try HAR(json: Data(text.utf8))
+
+    #expect(try HAR(json: har.json()) == har)
+  }
+
   @Test(arguments: ["", "[]", "{}", #"{"log": {"entries": [{}]}}"#])
   func whatIsNoArchiveIsAnError(text: String) {
     #expect(throws: (any Error).self) { try HAR(json: Data(text.utf8)) }
@@ -65,7 +75,7 @@ struct HARTests {
     let line = "a=1; Path=/p; Domain=h; Expires=Sun, 06 Nov 1994 08:49:37 GMT; HttpOnly; Secure; SameSite=Lax"
     let head = ResponseHead(status: .found, fields: [.setCookie: line, .location: "/x"], version: .http1_1)
 
-    let response = HAR.Response(head, redaction: .off, now: Date(timeIntervalSince1970: 0))
+    let response = HAR.Response(head, redaction: .off)
 
     let cookie = try #require(response.cookies.first)
     #expect((cookie.name, cookie.value) == ("a", "1"))
@@ -73,5 +83,14 @@ struct HARTests {
     #expect(cookie.httpOnly == true && cookie.secure == true)
     #expect((response.status, response.statusText, response.httpVersion) == (302, "Found", "HTTP/1.1"))
     #expect(response.redirectURL == "/x")
+  }
+
+  @Test func theEndOfACookieIsReadAsCookiesAre() {
+    let line = "a=1; Expires=Sun, 06-Nov-1994 08:49:37 GMT"
+    let head = ResponseHead(status: .ok, fields: [.setCookie: line])
+
+    let response = HAR.Response(head, redaction: .off)
+
+    #expect(response.cookies.first?.expires == "1994-11-06T08:49:37.000Z")
   }
 }

@@ -7,6 +7,7 @@ struct RedactionTests {
     "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-CSRF-Token", "x-xsrf-token", "X-API-Key",
     "Api-Key", "apikey", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "X-Amz-Security-Token", "X-Amz-Signature",
     "X-Vault-Token", "X-Functions-Key", "X-Shared-Secret", "X-Forwarded-Authorization", "X-Session-Id",
+    "X-Auth", "X-XSRF", "X-Key", "X-Session",
   ])
   func fieldsThatCarryCredentialsAreHidden(name: String) throws {
     #expect(Redaction.standard.hides(try FieldName(name)))
@@ -27,6 +28,7 @@ struct RedactionTests {
     "new_password", "userpassword", "passwd", "pwd", "code", "code_verifier", "authorization_code", "sig", "signature",
     "X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "auth", "jwt", "otp", "session_id", "JSESSIONID", "sid",
     "privateKey", "aws_secret_access_key", "SAMLResponse", "client_assertion", "pin", "csrfmiddlewaretoken",
+    "id_token_hint", "SAMLart",
   ])
   func namesOfSecretsAreHidden(name: String) {
     #expect(Redaction.standard.hides(name: name))
@@ -59,6 +61,10 @@ struct RedactionTests {
     ("/login?next=/a&%70assword=x", "/login?next=/a&%70assword=***"),
     ("//u:p@h?key=1", "//h?key=***"),
     ("https://h/?token=", "https://h/?token=***"),
+    ("https://h/?to=https%3A%2F%2Fi%2Fcb%3Faccess_token%3Dx&b=c", "https://h/?to=***&b=c"),
+    ("https://h/?to=https://u:p@i/&b=https://i/?c=d", "https://h/?to=***&b=https://i/?c=d"),
+    ("https://h/?to=http://i?a=http://j#token=x", "https://h/?to=http://i?a=http://j#token=***"),
+    ("https://h/#to=http://i?a=http://j?token=x", "https://h/#to=***"),
     ("https://h/?a@b=c", "https://h/?a@b=c"),
     ("?api_key=a=b", "?api_key=***"),
   ])
@@ -106,6 +112,8 @@ struct RedactionTests {
       (json, #"{"a": "x\"#, #"{"a": "x\"#),
       (json, #"["https://u:p@h/?a=1&token=x"]"#, #"["https://h/?a=1&token=***"]"#),
       (json, #"{"url":"https:\/\/h\/?key=x","b":"http"}"#, #"{"url":"https://h/?key=***","b":"http"}"#),
+      (json, #"{"url":"https://h/?a=1\u0026token=x"}"#, #"{"url":"https://h/?a=1&token=***"}"#),
+      (json, #"["https:\u002f\u002fu:p@h\u003Fkey\u003dx\u0022"]"#, #"["https://h?key=***"]"#),
       (json, #"{"url":"https://h/?key=x"#, #"{"url":"https://h/?key=***"#),
       (json, "{\"token\":1}\n{\"token\":2}", "{\"token\":\"***\"}\n{\"token\":\"***\"}"),
       ("application/problem+json", #"{"token":"x"}"#, #"{"token":"***"}"#),

@@ -21,11 +21,12 @@ enum Report {
   }
 
   static func cache(_ rows: [CacheCost.Row]) -> String {
-    var table = MarkdownTable("µs a request, one after another", "from the cache", "over loopback", "cache : loopback")
+    var table = MarkdownTable(
+      "µs a request, one after another", "from memory", "from SQLite", "over loopback", "SQLite : loopback")
     for row in rows {
       table.add([
-        "\(row.file.count / 1024) KiB", number(row.hit, digits: 1), number(row.wire, digits: 1),
-        number(row.hit / row.wire, digits: 2),
+        "\(row.file.count / 1024) KiB, one of \(row.entries)", number(row.memory, digits: 1),
+        number(row.disk, digits: 1), number(row.wire, digits: 1), number(row.disk / row.wire, digits: 2),
       ])
     }
     return table.text

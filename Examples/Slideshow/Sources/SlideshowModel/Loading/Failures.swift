@@ -9,7 +9,14 @@ extension HTTPError {
   }
 }
 
-extension SlideshowError {
+/// An error that can say of an exchange how it failed.
+protocol ExchangeFailure {
+  static var cancelled: Self { get }
+  static func serviceDown(_ url: URL, reason: String) -> Self
+  static func transferFailed(_ url: URL, reason: String) -> Self
+}
+
+extension ExchangeFailure {
   init(_ error: HTTPError, at url: URL) {
     if error.isCancelled {
       self = .cancelled
@@ -19,7 +26,11 @@ extension SlideshowError {
       self = .transferFailed(url, reason: error.message)
     }
   }
+}
 
+extension PictureError: ExchangeFailure {}
+
+extension SlideshowError: ExchangeFailure {
   /// Names the field that did not decode.
   static func decoding(_ error: any Error, of data: Data, from url: URL) -> SlideshowError {
     func failure(_ path: [any CodingKey], _ reason: String) -> SlideshowError {
@@ -57,18 +68,6 @@ extension SlideshowError {
     case is Int.Type: "a whole number"
     case is any Collection.Type: "a list or an object"
     default: "a \(type)"
-    }
-  }
-}
-
-extension PictureError {
-  init(_ error: HTTPError, at url: URL) {
-    if error.isCancelled {
-      self = .cancelled
-    } else if error.meansServiceIsDown {
-      self = .serviceDown(url, reason: error.message)
-    } else {
-      self = .transferFailed(url, reason: error.message)
     }
   }
 }

@@ -1,0 +1,78 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// Archives as browsers and other tools export them.
+@Suite(.timeLimit(.minutes(1)))
+struct ForeignArchiveTests {
+  private func replay(_ response: String, request: String = #""method": "GET""#) throws -> ReplayTransport {
+    let entry =
+      #"{"startedDateTime": "2024-01-01T00:00:00Z", "request": {"url": "https://a.example/x", "#
+      + request + #"}, "response": {"# + response + "}}"
+    let text = #"{"log": {"creator": {"name": "WebInspector", "version": "537.36"}, "entries": ["# + entry + "]}}"
+    return ReplayTransport(try HAR(json: Data(text.utf8)))
+  }
+
+  private func ask(_ replay: ReplayTransport, _ method: HTTPMethod = .get) async throws -> HTTPResponse {
+    try await replay.send(HTTPRequest(method, try #require(URL(string: "https://a.example/x"))), in: Exchange())
+  }
+
+  @Test func packedBodiesAndPseudoFieldsAreUnderstood() async throws {
+    let replay = try replay(
+      #""status": 200, "httpVersion": "http/2.0", "headers": ["#
+        + #"{"name": ":status", "value": "200"}, {"name": "content-encoding", "value": "br"}, "#
+        + #"{"name": "content-length", "value": "3"}, {"name": "set-cookie", "value": "a=1\nb=2; Path=/"}, "#
+        + #"{"name": "x-empty", "value": ""}], "#
+        + #""content": {"size": 5, "mimeType": "text/plain", "text": "aGVsbG8=", "encoding": "base64"}"#)
+
+    let response = try await ask(replay)
+
+    #expect(try await response.body.collect(upTo: 100) == Data("hello".utf8))
+    #expect(response.head.version == .http2)
+    #expect(response.wire?.fields[values: .setCookie] == ["a=1", "b=2; Path=/"])
+    #expect(response.fields[.contentLength] == "5")
+    #expect(response.fields["X-Empty"] == "")
+    #expect(response.fields.count == 4)
+  }
+
+  @Test(arguments: [
+    (#""status": 200, "content": {"size": 5, "mimeType": "text/plain"}"#, "left out: 5 bytes"),
+    (#""status": 200, "content": {"size": 5, "text": "é", "encoding": "base64"}"#, "it is no base64"),
+    (#""status": 0, "content": {"size": 0}"#, "there was no response"),
+    (#""status": 0, "_error": "net::ERR_ABORTED""#, "net::ERR_ABORTED, as recorded"),
+  ])
+  func whatIsMissingIsAnError(response: String, message: String) async throws {
+    let replay = try replay(response)
+    let failure = await #expect(throws: HTTPError.self) { _ = try await ask(replay).body.collect(upTo: 100) }
+    #expect(failure?.message.contains(message) == true)
+  }
+
+  @Test func nothingIsMissingWhereNoBodyIs() async throws {
+    let empty = #""content": {"size": 0, "mimeType": "x-unknown"}"#
+    #expect(try await ask(replay(#""status": 200, "# + empty)).body.collect(upTo: 9) == Data())
+    let packed = #""status": 200, "content": {"size": 5}, "headers": [{"name": "Content-Length", "value": "5"}]"#
+    let head = try await ask(replay(packed, request: #""method": "HEAD""#), .head)
+    #expect(head.fields[.contentLength] == "5")
+    #expect(try await head.body.collect(upTo: 9) == Data())
+    #expect(try await ask(replay(#""status": 304, "content": {"size": 5}"#)).body.collect(upTo: 9) == Data())
+    let redirect = try await ask(replay(#""status": 302, "redirectURL": "https://b.example/""#))
+    #expect(redirect.fields[.location] == "https://b.example/")
+  }
+
+  @Test func secretsOfAForeignArchiveAreScrubbedBeforeTheyAreCompared() async throws {
+    let recorded = try replay(
+      #""status": 200"#,
+      request: #""method": "POST", "postData": {"mimeType": "application/x-www-form-urlencoded", "#
+        + #""params": [{"name": "user", "value": "a"}, {"name": "password", "value": "secret"}]}"#)
+    let url = try #require(URL(string: "https://a.example/x"))
+    let body = RequestBody.form([("password", "other"), ("user", "a")])
+    let request = HTTPRequest(.post, url, fields: body.fields, body: body)
+    #expect(try await recorded.send(request, in: Exchange()).status == 200)
+  }
+
+  @Test func entriesThatAreNoHTTPAreNotWaitedFor() throws {
+    let text = #"{"log": {"entries": [{"request": {"url": "data:text/plain,a"}, "response": {}}]}}"#
+    #expect(ReplayTransport(try HAR(json: Data(text.utf8))).unused.isEmpty)
+  }
+}

@@ -2,7 +2,8 @@ public import Foundation
 public import Martlet
 
 extension MockResponder {
-  /// A response with the JSON file of that name: `Name.json`, in the bundle or in the resource bundles beside it.
+  /// A response with the JSON file of that name: `Name.json`, at the top of the bundle or in its folder `Fixtures`, or there in
+  /// one of the resource bundles beside it. The file is read at once.
   ///
   /// ```swift
   /// MockSession.shared["category"] = .response(from: .module, json: "Category")
@@ -29,7 +30,7 @@ extension MockResponder {
 }
 
 extension Bundle {
-  /// The file at the bundle's top, or in one of its folders with this name.
+  /// The file at the bundle's top, or in its folder of this name.
   fileprivate func url(forResource name: String, withExtension ending: String, in folder: String) -> URL? {
     url(forResource: name, withExtension: ending) ?? url(forResource: name, withExtension: ending, subdirectory: folder)
   }

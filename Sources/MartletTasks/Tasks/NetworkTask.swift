@@ -56,7 +56,8 @@ extension NetworkTask {
 
   /// Runs again where it fails, at most so many times more, at once. A cancelled task does not run again.
   ///
-  /// For waiting between attempts, budgets and `Retry-After` give the session a retry policy.
+  /// Whatever the method: for what may not be sent twice, for waiting between attempts and for `Retry-After`, give the session a
+  /// retry policy instead.
   public func retry(_ times: Int) -> NetworkTask<Value> {
     // nobody has read what was fetched: its status tells whether that would fail
     let fetch = Self.repeated(fetch, times) { $0.error != nil || $0.response?.status.isSuccessful != true }

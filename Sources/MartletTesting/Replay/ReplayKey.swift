@@ -58,7 +58,7 @@ struct ReplayKey: Sendable {
 enum ReplayContent: Sendable, Hashable {
   /// It is not to be compared, or not known whole.
   case notCompared
-  case json(JSONText)
+  case json(JSONValue)
   case form([String: [String]])
   case bytes(Data)
 
@@ -79,7 +79,7 @@ enum ReplayContent: Sendable, Hashable {
       self = .form(ReplayKey.grouped(PercentEncoding.form.pairs(in: String(decoding: shown, as: UTF8.self))))
     } else if isInParts, let boundary = type?.parameters["boundary"] {
       self = .bytes(Data(String(decoding: shown, as: UTF8.self).replacing("--" + boundary, with: "--").utf8))
-    } else if type?.isJSON ?? true, let json = try? JSONDecoder().decode(JSONText.self, from: shown) {
+    } else if type?.isJSON ?? true, let json = try? JSONDecoder().decode(JSONValue.self, from: shown) {
       self = .json(json)
     } else {
       self = .bytes(shown)
@@ -87,34 +87,4 @@ enum ReplayContent: Sendable, Hashable {
   }
 
   func matches(_ other: ReplayContent) -> Bool { self == .notCompared || other == .notCompared || self == other }
-}
-
-/// JSON by its value: neither white space nor the order of members matters, and 1.0 is 1.
-indirect enum JSONText: Sendable, Hashable, Decodable {
-  case null
-  case bool(Bool)
-  case integer(Int64)
-  case number(Double)
-  case string(String)
-  case array([JSONText])
-  case object([String: JSONText])
-
-  init(from decoder: any Decoder) throws {
-    let value = try decoder.singleValueContainer()
-    if value.decodeNil() {
-      self = .null
-    } else if let bool = try? value.decode(Bool.self) {
-      self = .bool(bool)
-    } else if let integer = try? value.decode(Int64.self) {
-      self = .integer(integer)
-    } else if let number = try? value.decode(Double.self) {
-      self = .number(number)
-    } else if let string = try? value.decode(String.self) {
-      self = .string(string)
-    } else if let array = try? value.decode([JSONText].self) {
-      self = .array(array)
-    } else {
-      self = .object(try value.decode([String: JSONText].self))
-    }
-  }
 }

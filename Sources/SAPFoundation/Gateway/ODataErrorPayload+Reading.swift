@@ -1,3 +1,5 @@
+import MartletSemantics
+
 extension ODataErrorPayload.Body {
   /// Finds the error in a document; nil if there is none.
   init?(document: JSONValue) {

@@ -1,3 +1,5 @@
+import MartletSemantics
+
 /// The error that an OData service answers with: SAP Gateway's V2 and V4 forms, the plain OASIS form, and their relatives.
 ///
 /// ```swift

@@ -1,4 +1,5 @@
 import Foundation
+import MartletSemantics
 #if canImport(FoundationXML)
 import FoundationXML
 #endif

@@ -1,0 +1,29 @@
+/// Any JSON by its value (RFC 8259): neither white space nor the order of members matters, and 1.0 is 1.
+package enum JSONValue: Sendable, Hashable, Decodable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([String: JSONValue])
+
+  package init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if value.decodeNil() {
+      self = .null
+    } else if let bool = try? value.decode(Bool.self) {
+      self = .bool(bool)
+    } else if let integer = try? value.decode(Int64.self) {
+      self = .integer(integer)
+    } else if let number = try? value.decode(Double.self) {
+      self = .number(number)
+    } else if let string = try? value.decode(String.self) {
+      self = .string(string)
+    } else if let array = try? value.decode([JSONValue].self) {
+      self = .array(array)
+    } else {
+      self = .object(try value.decode([String: JSONValue].self))
+    }
+  }
+}

@@ -59,9 +59,15 @@ let package = Package(
       ]),
 
     // Level 4: surfaces.
-    .target(name: "SAPFoundation", dependencies: ["MartletSemantics"]),
+    .target(
+      name: "SAPFoundation",
+      dependencies: [
+        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite", "MartletURLSession",
+      ]),
     .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine"]),
-    .target(name: "MartletImages", dependencies: ["CTurboJPEG", "CPNG", "CWebP"]),
+    .target(
+      name: "MartletImages",
+      dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CTurboJPEG", "CPNG", "CWebP"]),
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
@@ -78,7 +84,12 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
-    .testTarget(name: "SAPFoundationTests", dependencies: ["SAPFoundation", "MartletSemantics"]),
+    .testTarget(
+      name: "SAPFoundationTests",
+      dependencies: [
+        "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
+        "MartletURLSession", "MartletTesting",
+      ]),
     .testTarget(
       name: "MartletTasksTests",
       dependencies: ["MartletTasks", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting"],
@@ -91,7 +102,12 @@ let package = Package(
     .executableTarget(
       name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
       path: "Tests/sqlite-writer"),
-    .testTarget(name: "MartletImagesTests", dependencies: ["MartletImages"], exclude: ["Fixtures"]),
+    .testTarget(
+      name: "MartletImagesTests",
+      dependencies: [
+        "MartletImages", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletTesting",
+      ],
+      exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]
 )

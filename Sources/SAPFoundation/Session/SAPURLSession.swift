@@ -1,0 +1,78 @@
+public import Foundation
+import MartletEngine
+
+#if canImport(FoundationNetworking)
+public import FoundationNetworking
+#endif
+
+/// Makes tasks that run through observers: SAP's documented session, on Martlet's engine.
+///
+/// ```swift
+/// let session = SAPURLSession()
+/// session.register(CorrelationObserver())
+/// session.dataTask(with: url) { data, response, error in … }.resume()
+/// ```
+///
+/// - The configuration is read once, when the session is made: later changes to it have no effect.
+/// - Handlers, observers and the delegate are called on ``delegateQueue``.
+/// - A session that starts tasks stays alive until they are over. Its delegate is held strongly until the session was
+///   invalidated and its last task is over, as Foundation does.
+/// - `streamTask` is not offered, and neither are background sessions.
+public final class SAPURLSession: Sendable {
+  /// The configuration as it was when the session was made.
+  public let configuration: URLSessionConfiguration
+  /// Where handlers, observers and the delegate are called: one after another, on a queue of the session's own unless it was
+  /// given one.
+  public let delegateQueue: OperationQueue
+  let state: Locked<State>
+
+  struct State {
+    var isValid = true
+    var delegate: (any SAPURLSessionDelegate)?
+    var description: String?
+    var context: [String: Any] = [:]
+    var observers: [any SAPURLSessionObserving] = []
+    var running: [UUID: SAPURLSessionTask] = [:]
+  }
+
+  /// Makes a session.
+  ///
+  /// - Parameters:
+  ///   - configuration: copied; `.default` by default.
+  ///   - delegate: told after the observers; held strongly until the session is invalidated. None by default.
+  ///   - delegateQueue: where all callbacks run; it has to be serial. One of the session's own by default.
+  public init(
+    configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
+    delegateQueue: OperationQueue? = nil
+  ) {
+    let copy = configuration.copy() as? URLSessionConfiguration ?? configuration
+    self.configuration = copy
+    self.delegateQueue = delegateQueue ?? Self.makeQueue()
+    state = Locked(State(delegate: delegate))
+  }
+
+  private static func makeQueue() -> OperationQueue {
+    let queue = OperationQueue()
+    queue.name = "SAP.Foundation.SAPURLSession"
+    queue.maxConcurrentOperationCount = 1
+    return queue
+  }
+
+  /// Whether the session can start tasks: true until it is invalidated.
+  public var isValid: Bool { state.withLock { $0.isValid } }
+
+  /// The delegate; nil if there is none, or not any more.
+  public var delegate: (any SAPURLSessionDelegate)? { state.withLock { $0.delegate } }
+
+  /// A name for people; nil by default.
+  public var sessionDescription: String? {
+    get { state.withLock { $0.description } }
+    set { state.withLock { $0.description = newValue } }
+  }
+
+  /// What an app wants to remember with the session. It may be used from any thread; what is in it has to allow that too.
+  public var context: [String: Any] {
+    get { state.withLock { $0.context } }
+    set { state.withLock { $0.context = newValue } }
+  }
+}

@@ -32,4 +32,9 @@ extension SAPURLSession {
   func log(_ text: String) {
     StandardErrorLog().write("SAP.Foundation.SAPURLSession: " + text, at: .warning)
   }
+
+  /// What a part of the session has to say.
+  static func log(_ part: String, _ text: String) {
+    StandardErrorLog().write("SAP.Foundation.SAPURLSession.\(part): " + text, at: .warning)
+  }
 }

@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
@@ -71,6 +72,7 @@ let package = Package(
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
@@ -88,7 +90,7 @@ let package = Package(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting",
+        "MartletURLSession", "MartletTesting", "SAPFoundationTesting",
       ]),
     .testTarget(
       name: "MartletTasksTests",

@@ -21,6 +21,9 @@ extension SAPURLSession {
     guard sink.isEnabled(level) else { return }
     sink.write("SAP.Foundation.SAPURLSession\(part.map { "." + $0 } ?? "") \(text())", at: level)
   }
+
+  /// What a part of the session warns of.
+  static func log(_ part: String, _ text: String) { log(.warning, part, text) }
 }
 
 /// What the engine's listener writes, under SAP's name.

@@ -5,7 +5,7 @@ import Martlet
 /// ```swift
 /// func shop() -> NetworkTask<Shop> { NetworkRequest().path("/shop").task() }
 ///
-/// let shop = try await shop().value()
+/// let found = try await shop().value()
 /// let response = await shop().execute()      // the status too, and the failure as a value
 /// ```
 ///

@@ -57,6 +57,9 @@ struct ShopDecoder: NetworkResponseDecoder {
 protocol CartRepository: Sendable {}
 struct RemoteCart: CartRepository {}
 struct LocalCart: CartRepository {}
+protocol PriceMapper: Sendable {}
+struct RoundedPrice: PriceMapper {}
+struct ExactPrice: PriceMapper {}
 final class RecordedAnswers: URLProtocol {}
 final class Spinner: Sendable {
   var isHidden: Bool {
@@ -88,6 +91,8 @@ var flight: Flight { some() }
 var stepAside: StepAside { some() }
 func fetchToken(_ url: URL) async throws -> String { some() }
 func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
+func account() -> NetworkTask<Token> { some() }
+func orders(of account: Token) -> NetworkTask<Order> { some() }
 func shop() -> NetworkTask<Shop> { some() }
 
 // The loggers of others.

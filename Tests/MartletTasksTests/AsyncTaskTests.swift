@@ -120,7 +120,8 @@ import Testing
       try await Task.sleep(for: .seconds(1_000))
       return .response()
     }
-    let running = Task { [shop = shop()] in try await shop.flatMap { shop in AsyncWork { shop.title } }.retry(5).value() }
+    let running = Task { [shop = shop()] in try await shop.flatMap { shop in AsyncWork { shop.title } }.retry(5).value()
+    }
     try await asked.wait()
     running.cancel()
     #expect((await #expect(throws: HTTPError.self) { try await running.value })?.isCancelled == true)

@@ -1,7 +1,6 @@
 package import MartletSemantics
 
 #if canImport(FoundationNetworking)
-import Foundation
 package import FoundationNetworking
 #else
 package import Foundation

@@ -42,6 +42,14 @@ import Testing
     #expect(Container.shared.authenticator() == nil)
   }
 
+  @Test func mockOfTheSharedSessionAnswers() async throws {
+    MockSession.shared["categories", query: ["tag": "new"]] = .response(from: .module, json: "Categories")
+    defer { MockSession.shared["categories", query: ["tag": "new"]] = nil }
+    let new: NetworkTask<[CategoryTree]> = NetworkRequest().path("/categories").queryItem(name: "tag", value: ["new"])
+      .task()
+    #expect(try await new.value().map(\.category) == ["Shoes"])
+  }
+
   @Test func sessionOfTheContainerCanBeDecorated() async throws {
     struct Logged: NetworkSession {
       let base: any NetworkSession

@@ -14,3 +14,10 @@ final class Locked<Value>: @unchecked Sendable {
     try lock.withLock { _ in try body(&value) }
   }
 }
+
+/// Something that is no Sendable, on its way from one who lets go of it to another.
+///
+/// SAFETY: whoever wraps a value does not touch it any more.
+struct Handed<Value>: @unchecked Sendable {
+  let value: Value
+}

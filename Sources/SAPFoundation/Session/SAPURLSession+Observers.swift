@@ -1,4 +1,3 @@
-import Foundation
 import MartletEngine
 
 extension SAPURLSession {
@@ -15,7 +14,9 @@ extension SAPURLSession {
       if isNew { state.observers.append(observer) }
       return isNew
     }
-    if !isNew { log("an observer of type \(type(of: observer)) is registered already: nothing was changed") }
+    if !isNew {
+      Self.log(.warning, nil, "an observer of type \(type(of: observer)) is registered already: nothing was changed")
+    }
   }
 
   /// Removes an observer, which is not asked any more from now on; one that is not registered changes nothing. It may be called
@@ -27,14 +28,5 @@ extension SAPURLSession {
   /// Whether this object is registered.
   public func isRegistered(_ observer: any SAPURLSessionObserving) -> Bool {
     state.withLock { state in state.observers.contains { $0 === observer } }
-  }
-
-  func log(_ text: String) {
-    StandardErrorLog().write("SAP.Foundation.SAPURLSession: " + text, at: .warning)
-  }
-
-  /// What a part of the session has to say.
-  static func log(_ part: String, _ text: String) {
-    StandardErrorLog().write("SAP.Foundation.SAPURLSession.\(part): " + text, at: .warning)
   }
 }

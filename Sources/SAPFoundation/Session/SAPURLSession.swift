@@ -1,5 +1,5 @@
 public import Foundation
-import MartletEngine
+package import MartletEngine
 
 #if canImport(FoundationNetworking)
 public import FoundationNetworking
@@ -25,6 +25,10 @@ public final class SAPURLSession: Sendable {
   /// given one.
   public let delegateQueue: OperationQueue
   let state: Locked<State>
+  let engine: HTTPSession
+  let wire: SAPTransport
+  /// The most bytes that a task collects for its handler: the engine's own limit.
+  let collectLimit = RequestOptions().collectLimit
 
   struct State {
     var isValid = true
@@ -33,22 +37,33 @@ public final class SAPURLSession: Sendable {
     var context: [String: Any] = [:]
     var observers: [any SAPURLSessionObserving] = []
     var running: [UUID: SAPURLSessionTask] = [:]
+    var lastNumber = 0
   }
 
   /// Makes a session.
   ///
   /// - Parameters:
-  ///   - configuration: copied; `.default` by default.
+  ///   - configuration: read once and copied; `.default` by default.
   ///   - delegate: told after the observers; held strongly until the session is invalidated. None by default.
   ///   - delegateQueue: where all callbacks run; it has to be serial. One of the session's own by default.
-  public init(
+  public convenience init(
     configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
     delegateQueue: OperationQueue? = nil
   ) {
-    let copy = configuration.copy() as? URLSessionConfiguration ?? configuration
-    self.configuration = copy
+    let wire = SAPTransport.wire(for: configuration)
+    self.init(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue, wire: wire)
+  }
+
+  /// Makes a session on a transport of the engine's: a mock, in tests.
+  package init(
+    configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
+    delegateQueue: OperationQueue? = nil, wire: any Transport
+  ) {
+    self.configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
     state = Locked(State(delegate: delegate))
+    self.wire = SAPTransport(base: wire)
+    engine = HTTPSession(transport: self.wire, configuration: SessionConfiguration(configuration))
   }
 
   private static func makeQueue() -> OperationQueue {

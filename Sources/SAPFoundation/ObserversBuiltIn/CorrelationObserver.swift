@@ -26,7 +26,7 @@ extension CorrelationObserver: InterceptingObserver {
     let maker = Locked(self)
     return CorrelationInterceptor(field: field) {
       let id = maker.withLock { $0 }.newCorrelationID()
-      SAPURLSession.log("CorrelationObserver", "a new task is called \(id)", at: .debug)
+      SAPURLSession.log(.debug, "CorrelationObserver", "a new task is called \(id)")
       return id
     }
   }

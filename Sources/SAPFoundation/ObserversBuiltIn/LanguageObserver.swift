@@ -1,5 +1,5 @@
 package import MartletEngine
-package import MartletSemantics
+import MartletSemantics
 import Synchronization
 
 /// Says which language the user reads: `Accept-Language`, in the place of whatever a request says there.
@@ -26,11 +26,14 @@ public final class LanguageObserver: SAPURLSessionObserving, Sendable {
   public func copy() -> Any? { LanguageObserver(language: language) }
 }
 
-extension LanguageObserver: InterceptingObserver, Interceptor {
-  package var interceptor: any Interceptor { self }
+extension LanguageObserver: InterceptingObserver {
+  package var interceptor: any Interceptor { LanguageChoice(language: language) }
+}
 
-  /// Puts the field on the request.
-  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+private struct LanguageChoice: Interceptor {
+  let language: String?
+
+  func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     let chosen = try language.map { language in
       // encoding and variant of a POSIX locale are none of the language
       try LanguageInterceptor([String(language.prefix { $0 != "." && $0 != "@" })])

@@ -84,7 +84,7 @@ open class SAPcpmsUserBlockedObserver: SAPURLSessionObserving {
       return completionHandler(.allow(response))
     }
     guard let error = blocking(http) else {
-      if !task.isAnsweredFromCache { silent.withLock { _ = $0.remove(origin) } }
+      if !task.isAnsweredLocally { silent.withLock { _ = $0.remove(origin) } }
       return completionHandler(.allow(response))
     }
     if silent.withLock({ $0.insert(origin).inserted }) { userBlockedHandler(error) }

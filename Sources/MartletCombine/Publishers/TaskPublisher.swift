@@ -32,7 +32,7 @@ public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
 }
 
 /// A task that starts at most once, and never after it was cancelled.
-private final class LazyTask: Sendable {
+final class LazyTask: Sendable {
   private enum State {
     case ready(@Sendable () async -> Void)
     case running(Task<Void, Never>)

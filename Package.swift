@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
@@ -77,6 +78,7 @@ let package = Package(
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
@@ -94,7 +96,7 @@ let package = Package(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting",
+        "MartletURLSession", "MartletTesting", "SAPFoundationTesting",
       ]),
     .testTarget(
       name: "MartletTasksTests",

@@ -3,21 +3,9 @@ import Synchronization
 
 /// Identical requests on their way at the same time: one goes out, the others wait for what comes of it.
 ///
-/// An answer that cannot be shared is remembered for its key, so that later requests there do not wait in vain.
+/// Which requests are identical says ``RequestRoute``; `Vary` is heeded when the answer is there. An answer that cannot be
+/// shared is remembered for its key, so that later requests there do not wait in vain.
 final class CacheFlights: Sendable {
-  /// Which requests are identical: the same target, credentials and preferences. Fields that differ from one request to the
-  /// next without meaning, such as a correlation identifier, are no part of it; `Vary` is heeded when the answer is there.
-  struct Route: Sendable, Hashable {
-    let key: CacheKey
-    let selecting: [String]
-
-    init(_ key: CacheKey, _ fields: HTTPFields) {
-      self.key = key
-      let names: [FieldName] = [.accept, .acceptLanguage, .acceptEncoding, .authorization, .cookie]
-      selecting = names.map { fields[$0] ?? "" }
-    }
-  }
-
   /// How a flight ended, for those who waited.
   enum End: Sendable {
     /// The answer is stored: look again.
@@ -36,13 +24,13 @@ final class CacheFlights: Sendable {
   }
 
   private struct State {
-    var underWay: [Route: Flight] = [:]
+    var underWay: [RequestRoute: Flight] = [:]
     var unshared: Set<CacheKey> = []
   }
 
   private let state = Mutex(State())
 
-  func join(_ route: Route) -> Role {
+  func join(_ route: RequestRoute) -> Role {
     state.withLock { state in
       guard !state.unshared.contains(route.key) else { return .alone }
       if let flight = state.underWay[route] {
@@ -82,11 +70,11 @@ final class CacheFlights: Sendable {
 
   /// One request on its way. Whoever has it ends it; where nobody keeps it any more, its leader is gone.
   final class Flight: Sendable {
-    let route: Route
+    let route: RequestRoute
     private let flights: CacheFlights
     fileprivate let waiting = Mutex<[AnswerGate<End>]>([])
 
-    fileprivate init(_ route: Route, of flights: CacheFlights) {
+    fileprivate init(_ route: RequestRoute, of flights: CacheFlights) {
       self.route = route
       self.flights = flights
     }

@@ -76,7 +76,7 @@ struct CachingTransport: Transport {
     _ lookup: Lookup, mayWait: Bool, _ go: (CacheFlights.Flight?) async throws -> HTTPResponse
   ) async throws -> HTTPResponse {
     guard mayWait, lookup.isShareable else { return try await go(nil) }
-    switch cache.flights.join(CacheFlights.Route(lookup.key, lookup.request.fields)) {
+    switch cache.flights.join(RequestRoute(lookup.key, lookup.request.fields)) {
     case .alone: return try await go(nil)
     case .leader(let flight): return try await go(flight)
     case .follower(let gate):
@@ -99,15 +99,8 @@ struct CachingTransport: Transport {
 }
 
 extension CachingTransport.Lookup {
-  /// Whether the answer may well be one for others, too: nothing in the request asks for a fresh or a partial one.
+  /// Whether the answer may well be one for others, too.
   var isShareable: Bool {
-    guard request.method == .get, policy != .reloadIgnoringCacheData, policy != .reloadRevalidatingCacheData else {
-      return false
-    }
-    return !request.fields.contains { Self.special.contains($0.name) }
+    policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData && RequestRoute.isShared(by: request)
   }
-
-  private static let special: [FieldName] = [
-    .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since",
-  ]
 }

@@ -1,16 +1,16 @@
 /// How long something has taken, on any clock.
-struct Stopwatch: Sendable {
+package struct Stopwatch: Sendable {
   private let read: @Sendable () -> Duration
 
   /// Starts now.
-  init(_ clock: any Clock<Duration>) { read = Self.start(clock) }
+  package init(_ clock: any Clock<Duration>) { read = Self.start(clock) }
 
   private static func start<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
     let start = clock.now
     return { start.duration(to: clock.now) }
   }
 
-  var elapsed: Duration { read() }
+  package var elapsed: Duration { read() }
 }
 
 extension Duration {

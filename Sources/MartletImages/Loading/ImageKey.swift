@@ -1,0 +1,42 @@
+import MartletEngine
+public import MartletSemantics
+
+/// What a picture is kept by: the request's URL, partition, credentials and preferences, and the size and processors.
+///
+/// ```swift
+/// ImageCache.shared[ImageKey(url)] = image            // the picture in full size
+/// ImageCache.shared[loader.key(for: request)] = nil
+/// ```
+public struct ImageKey: Sendable, Hashable {
+  let route: RequestRoute
+  /// Not 0 where the answer is for one request alone.
+  let instance: UInt64
+  let rendition: Rendition
+
+  init(_ route: RequestRoute, instance: UInt64 = 0, _ rendition: Rendition) {
+    self.route = route
+    self.instance = instance
+    self.rendition = rendition
+  }
+
+  /// The key of a URL's picture in full size, as a request without fields of its own asks for it.
+  ///
+  /// - Parameters:
+  ///   - url: the URL; its fragment and user information do not matter.
+  ///   - partition: whose picture it is; see `RequestOptions.cachePartition`. The empty one by default.
+  public init(_ url: URL, partition: String = "") {
+    self.init(RequestRoute(CacheKey(url, partition: partition)), Rendition())
+  }
+
+  /// Whose picture it is.
+  public var partition: String { route.key.partition }
+}
+
+extension ImageKey: CustomStringConvertible {
+  /// The URL without what may be secret in it, the size, the processors.
+  public var description: String {
+    let url = URL(string: route.key.url)?.redacted ?? "a URL"
+    let size = rendition.targetSize.map { " \(rendition.contentMode) \($0)" } ?? ""
+    return ([url + size] + rendition.processors).joined(separator: ", ")
+  }
+}

@@ -1,0 +1,30 @@
+public import MartletSemantics
+
+extension ImageLoader {
+  /// What a loader is made of, besides its session.
+  public struct Configuration: Sendable {
+    /// Where decoded pictures are kept; nil for nowhere. By default a cache of this configuration's own.
+    ///
+    /// Loaders may share one, such as ``ImageCache/shared``, if their sessions speak for the same user, or name partitions:
+    /// what a session's interceptors add to requests is no part of a picture's key.
+    public var cache: ImageCache? = ImageCache()
+    /// How many files are loaded at a time; 6 by default.
+    public var concurrentDownloads = 6
+    /// How many pictures are decoded and processed at a time, each on a thread of its own; one a processor by default.
+    public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
+    /// The most bytes of a file, 32 MiB by default; more is not taken into memory.
+    public var maximumEncodedBytes = 32 << 20
+    /// The most pixels, and the most bytes of a bitmap: see ``ImageDecoder/Limits``.
+    public var limits = ImageDecoder.Limits()
+    /// How long a load that failed is not tried again, 10 seconds by default. Zero tries each time.
+    public var failureAge: Duration = .seconds(10)
+    /// What the session's cache may do where neither request nor session set a policy. By default what is stored is shown,
+    /// however old, when the network cannot be reached.
+    public var cachePolicy: CachePolicy = .returnCacheDataIfOffline
+    /// Measures the age of failures and the time of loads; a test may set one that it moves itself.
+    public var clock: any Clock<Duration> = ContinuousClock()
+
+    /// Makes the default configuration.
+    public init() {}
+  }
+}

@@ -1,0 +1,136 @@
+import Martlet
+import MartletImages
+import MartletTesting
+import Testing
+
+@Suite("Rows 35 and 47: pictures on demand", .timeLimit(.minutes(5)))
+struct ImageLoaderTests {
+  @Test func urlRequestAndImageRequestBringAPicture() async throws {
+    let fixture = try LoadingFixture { _ in try .picture("coffee.jpg") }
+    let url = fixture.server.url("/a.jpg")
+
+    let image = try await fixture.loader.image(for: url)
+    _ = try await fixture.loader.image(for: HTTPRequest(.get, fixture.server.url("/b.jpg")))
+    _ = try await fixture.loader.image(for: fixture.picture("/c.jpg"))
+
+    #expect(image.bitmap.size == PixelSize(width: 600, height: 400))
+    #expect(image.info?.format == .jpeg)
+    #expect(image.encodedBytes == 68531)
+    #expect(image.source == .session(.network))
+    #expect(fixture.server.requests.map(\.path) == ["/a.jpg", "/b.jpg", "/c.jpg"])
+  }
+
+  @Test func theSecondTimeItComesFromMemory() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+
+    _ = try await fixture.loader.image(for: fixture.picture())
+    let again = try await fixture.loader.image(for: fixture.picture())
+
+    #expect(again.source == .memory)
+    #expect(again.info?.size == PixelSize(width: 40, height: 30))
+    #expect(fixture.server.requests.count == 1)
+    #expect(fixture.loader.cachedImage(for: fixture.picture())?.bitmap == again.bitmap)
+  }
+
+  @Test(arguments: [
+    (ImageRequest.ContentMode.fit, 60, 60, 60, 40), (.fill, 60, 60, 90, 60), (.fit, 900, 900, 600, 400),
+    (.fill, 900, 900, 600, 400), (.fill, 900, 40, 600, 400), (.fill, 1, 1, 2, 1), (.fit, 0, -5, 1, 1),
+  ])
+  func pictureIsMadeInTheSizeThatTheBoxNeedsAndNeverLarger(
+    mode: ImageRequest.ContentMode, width: Int, height: Int, wantedWidth: Int, wantedHeight: Int
+  ) async throws {
+    let fixture = try LoadingFixture { _ in try .picture("coffee.jpg") }
+    var request = fixture.picture()
+    request.targetSize = PixelSize(width: width, height: height)
+    request.contentMode = mode
+
+    let image = try await fixture.loader.image(for: request)
+
+    #expect(image.bitmap.size == PixelSize(width: wantedWidth, height: wantedHeight))
+    #expect(image.info?.size == PixelSize(width: 600, height: 400))
+  }
+
+  @Test func processorsWorkInOrderAndArePartOfTheKey() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    var request = fixture.picture()
+    request.processors = [Cut(width: 20), Cut(width: 10)]
+
+    let cut = try await fixture.loader.image(for: request)
+    let whole = try await fixture.loader.image(for: fixture.picture())
+
+    #expect(cut.bitmap.size == PixelSize(width: 10, height: 30))
+    #expect(whole.bitmap.size == PixelSize(width: 40, height: 30))
+    #expect(fixture.loader.key(for: request) != fixture.loader.key(for: fixture.picture()))
+    #expect(fixture.loader.key(for: request).description.hasSuffix("/a.jpg, cut 20, cut 10"))
+  }
+
+  @Test func processorThatThrowsIsNamed() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    var request = fixture.picture()
+    request.processors = [Cut(width: 41)]
+
+    let error = await #expect(throws: ImageLoadError.self) { try await fixture.loader.image(for: request) }
+
+    #expect(error?.kind == .processing)
+    #expect(error?.message.contains("cut 41") == true)
+    _ = try await fixture.loader.image(for: fixture.picture())
+  }
+
+  @Test func credentialsAndPartitionsTellPicturesApartAndAreNotShown() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    var anna = fixture.picture("/a.jpg?token=secret")
+    anna.http.fields[.authorization] = "Bearer anna"
+    var ben = fixture.picture("/a.jpg?token=secret")
+    ben.http.options.cachePartition = "ben"
+
+    for request in [anna, ben, fixture.picture("/a.jpg?token=secret")] {
+      _ = try await fixture.loader.image(for: request)
+    }
+
+    #expect(fixture.server.requests.count == 3)
+    let key = fixture.loader.key(for: anna)
+    #expect(!"\(key)".contains("anna") && !"\(key)".contains("secret"))
+  }
+
+  @Test func whatIsNoPlainGETIsSentEachTimeAndNotKept() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    let request = HTTPRequest(.post, fixture.server.url("/render"), body: .data(Data("chart".utf8)))
+
+    for _ in 0..<2 { _ = try await fixture.loader.image(for: request) }
+
+    #expect(fixture.server.requests.map(\.text) == ["chart", "chart"])
+    #expect(fixture.loader.configuration.cache?.count == 0)
+  }
+
+  @Test func statisticsTellWhereWhatCameFrom() async throws {
+    let fixture = try LoadingFixture { request in
+      request.path == "/a.jpg" ? try .picture() : .status(.notFound)
+    }
+
+    for _ in 0..<3 { _ = try await fixture.loader.image(for: fixture.picture()) }
+    for _ in 0..<2 { _ = try? await fixture.loader.image(for: fixture.picture("/missing")) }
+
+    let statistics = fixture.loader.statistics
+    #expect(statistics[.session(.network)].count == 1)
+    #expect(statistics[.session(.network)].bytes == 864)
+    #expect(statistics[.session(.network)].time > .zero)
+    #expect(statistics[.memory].count == 2)
+    #expect(statistics[.memory].bytes == 2 * 864)
+    #expect(statistics.failures == 1)
+    #expect(statistics.rememberedFailures == 1)
+  }
+}
+
+/// Cuts the right side off.
+struct Cut: ImageProcessor {
+  struct TooNarrow: Error {}
+  let width: Int
+
+  var identifier: String { "cut \(width)" }
+
+  func process(_ image: Bitmap) throws -> Bitmap {
+    guard image.size.width >= width else { throw TooNarrow() }
+    let rows = (0..<image.size.height).map { image.pixels[($0 * image.bytesPerRow)...].prefix(width * 4) }
+    return Bitmap(size: PixelSize(width: width, height: image.size.height), pixels: Array(rows.joined()))
+  }
+}

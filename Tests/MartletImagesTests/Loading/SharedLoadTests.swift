@@ -1,0 +1,94 @@
+import Martlet
+import MartletImages
+import MartletTesting
+import Testing
+
+@Suite("Row 47: one load for all who want a picture", .timeLimit(.minutes(5)))
+struct SharedLoadTests {
+  @Test func manyCallersMakeOneGET() async throws {
+    let gate = Gate()
+    let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }
+    var callers: [Task<LoadedImage, any Error>] = []
+    for count in 1...20 { callers.append(await fixture.begin(fixture.picture(), waiting: count)) }
+
+    gate.open()
+
+    for caller in callers { #expect(try await caller.value.bitmap.size.width == 40) }
+    #expect(fixture.server.requests.count == 1)
+    #expect(fixture.loader.statistics.shared == 19)
+  }
+
+  @Test func differentSizesShareOneDownload() async throws {
+    let gate = Gate()
+    let fixture = try LoadingFixture { _ in try .picture("coffee.jpg").held(by: gate) }
+    var callers: [Task<LoadedImage, any Error>] = []
+    for (index, size) in [nil, 60, 30, 60].enumerated() {
+      callers.append(await fixture.begin(fixture.picture(fitting: size), waiting: index + 1))
+    }
+
+    gate.open()
+
+    var widths: [Int] = []
+    for caller in callers { widths.append(try await caller.value.bitmap.size.width) }
+    #expect(widths == [600, 60, 30, 60])
+    #expect(fixture.server.requests.count == 1)
+    #expect(fixture.loader.statistics[.session(.network)].count == 3)
+  }
+
+  @Test func cancellingOneCallerLeavesTheOthersTheirPicture() async throws {
+    let gate = Gate()
+    let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }
+    let first = await fixture.begin(fixture.picture())
+    let second = await fixture.begin(fixture.picture(), waiting: 2)
+
+    first.cancel()
+
+    let error = await #expect(throws: ImageLoadError.self) { try await first.value }
+    #expect(error?.kind == .cancelled)
+    gate.open()
+    #expect(try await second.value.bitmap.size.width == 40)
+    #expect(fixture.server.requests.count == 1)
+  }
+
+  @Test func cancellingAllCallersCancelsTheDownload() async throws {
+    let fixture = try LoadingFixture { _ in .never }
+    let callers = [await fixture.begin(fixture.picture()), await fixture.begin(fixture.picture(), waiting: 2)]
+    _ = try await fixture.server.request(1)
+
+    for caller in callers { caller.cancel() }
+
+    #expect(try await fixture.server.end(ofConnection: 1) == .client)
+    for caller in callers { await #expect(throws: ImageLoadError.self) { try await caller.value } }
+    #expect(fixture.loader.waiting(for: fixture.picture()) == 0)
+    #expect(fixture.loader.statistics.failures == 0)
+  }
+
+  @Test func whoComesAfterACancelledLoadStartsAnother() async throws {
+    let fixture = try LoadingFixture { request in
+      request.fields["X-Wait"] == nil ? try .picture() : .never
+    }
+    var held = fixture.picture()
+    held.http.fields["X-Wait"] = "1"
+    let given = await fixture.begin(held)
+    _ = try await fixture.server.request(1)
+    given.cancel()
+    await fixture.ended(held)
+
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
+  }
+
+  @Test func callerThatIsCancelledBeforeItBeginsSendsNothing() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    let gate = Gate()
+    let caller = Task {
+      try? await gate.wait()
+      return try await fixture.loader.image(for: fixture.picture())
+    }
+    caller.cancel()
+
+    let error = await #expect(throws: ImageLoadError.self) { try await caller.value }
+
+    #expect(error?.kind == .cancelled)
+    #expect(fixture.server.requests.isEmpty)
+  }
+}

@@ -5,14 +5,12 @@ import MartletSemantics
 struct ImageFileContent: Sendable {
   let data: Data
   let head: ResponseHead
-  /// What was asked for, and where the answer came from: another place after a redirect.
-  let asked: URL
+  /// Where the answer came from: after a redirect, another place than was asked for.
   let url: URL
   let source: ResponseSource
 
-  init(data: Data, asked: URL, response: HTTPResponse) {
+  init(data: Data, response: HTTPResponse) {
     self.data = data
-    self.asked = asked
     head = response.head
     url = response.url
     source = response.source
@@ -25,27 +23,15 @@ struct ImageFileContent: Sendable {
   func image(
     as rendition: Rendition, _ processors: [any ImageProcessor], within limits: ImageDecoder.Limits
   ) throws -> LoadedImage {
-    let info = try described { () throws(ImageError) in try ImageDecoder.info(data) }
+    let info = try ImageDecoder.info(data)
     let box = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : info.size.covering($0) }
-    var bitmap = try described { () throws(ImageError) in
-      try ImageDecoder.decode(data, options: .init(fitting: box, limits: limits))
-    }
+    var bitmap = try ImageDecoder.decode(data, options: .init(fitting: box, limits: limits))
     for processor in processors {
       do { bitmap = try processor.process(bitmap) } catch {
         throw ImageLoadError(.processing, "\(processor.identifier) failed: \(error)", underlying: error)
       }
     }
     return LoadedImage(bitmap: bitmap, info: info, encodedBytes: data.count, source: .session(source))
-  }
-
-  /// Adds what the server says that it is.
-  private func described<Value>(_ work: () throws(ImageError) -> Value) throws -> Value {
-    do { return try work() } catch {
-      var failure = ImageLoadError(wrapping: error)
-      if let type = head.fields.mediaType { failure.message += "; the server calls it \(type.essence)" }
-      if url != asked { failure.message += "; it came from \(url.redacted)" }
-      throw failure
-    }
   }
 }
 

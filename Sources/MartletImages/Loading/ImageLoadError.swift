@@ -116,6 +116,20 @@ extension ImageLoadError {
   }
 }
 
+extension ImageLoadError {
+  /// Whether the file is at fault, and not what was to be made of it.
+  var isFiles: Bool { [.notAnImage, .undecodable, .empty].contains(kind) }
+
+  /// Adds what the server says that the file is, and from where it came, if not from where it was asked for.
+  func described(by head: ResponseHead, at url: URL, asked: URL) -> ImageLoadError {
+    guard isFiles else { return self }
+    var error = self
+    if let type = head.fields.mediaType { error.message += "; the server calls it \(type.essence)" }
+    if url != asked { error.message += "; it came from \(url.redacted)" }
+    return error
+  }
+}
+
 extension ImageLoadError.Kind {
   fileprivate init(of error: ImageError) {
     self =

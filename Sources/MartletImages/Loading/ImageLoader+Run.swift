@@ -7,6 +7,7 @@ extension ImageLoader {
   struct Load: Sendable {
     let number: LoadTable.Number
     let identity: LoadTable.Identity
+    let asked: URL
     let mayRecall: Bool
     let urgency: Urgency
 
@@ -80,13 +81,14 @@ extension ImageLoader {
   ) async -> ImageLoadError {
     var failure = ImageLoadError(wrapping: error)
     if failure.kind == .cancelled { return failure }
-    let isFiles = [.undecodable, .notAnImage, .empty].contains(failure.kind)
-    failure = failure.placed(at: file.asked, file.head, isFiles ? file.data : nil)
+    let isFiles = failure.isFiles
+    failure = failure.described(by: file.head, at: file.url, asked: load.asked)
+      .placed(at: load.asked, file.head, isFiles ? file.data : nil)
     state.withLock { [failure] state in
       state.failures.note(failure, of: load.identity, isFiles ? nil : rendition)
       state.statistics.failures += 1
     }
-    if isFiles { await forgetStored(file.asked, file.url, load) }
+    if isFiles { await forgetStored(load.asked, file.url, load) }
     return failure
   }
 

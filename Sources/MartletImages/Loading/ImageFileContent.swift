@@ -21,17 +21,44 @@ struct ImageFileContent: Sendable {
 
   /// The picture in the size that is wanted, processed. Work for a processor.
   func image(
-    as rendition: Rendition, _ processors: [any ImageProcessor], within limits: ImageDecoder.Limits
+    as rendition: Rendition, _ processors: [any ImageProcessor], _ options: ImageDecoder.Options
   ) throws -> LoadedImage {
-    let info = try ImageDecoder.info(data)
-    let box = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : info.size.covering($0) }
-    var bitmap = try ImageDecoder.decode(data, options: .init(fitting: box, limits: limits))
-    for processor in processors {
-      do { bitmap = try processor.process(bitmap) } catch {
+    let info = try ImageDecoder.info(data, options: options)
+    let options = options.making(rendition, of: info.size)
+    var image = LoadedImage(
+      bitmap: Bitmap(size: PixelSize(width: 0, height: 0), pixels: []), info: info, encodedBytes: data.count,
+      source: .session(source))
+    if rendition.isAnimated {
+      var animation = try ImageDecoder.animation(data, options: options)
+      for index in animation.frames.indices {
+        animation.frames[index].bitmap = try processors.process(animation.frames[index].bitmap)
+      }
+      if let first = animation.frames.first { image.bitmap = first.bitmap }
+      if animation.frames.count > 1 { image.animation = animation }
+    } else {
+      image.bitmap = try processors.process(try ImageDecoder.decode(data, options: options))
+    }
+    return image
+  }
+}
+
+extension ImageDecoder.Options {
+  /// The options for what is wanted of a picture of that size.
+  func making(_ rendition: Rendition, of size: PixelSize) -> ImageDecoder.Options {
+    var options = self
+    options.fitting = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : size.covering($0) }
+    return options
+  }
+}
+
+extension [any ImageProcessor] {
+  /// The picture after all of them.
+  func process(_ bitmap: Bitmap) throws -> Bitmap {
+    try reduce(bitmap) { bitmap, processor in
+      do { return try processor.process(bitmap) } catch {
         throw ImageLoadError(.processing, "\(processor.identifier) failed: \(error)", underlying: error)
       }
     }
-    return LoadedImage(bitmap: bitmap, info: info, encodedBytes: data.count, source: .session(source))
   }
 }
 

@@ -73,7 +73,7 @@ extension ImageLoadError {
     /// Not a byte came.
     public static let empty = Kind(name: "empty")
     /// The file has more bytes than ``ImageLoader/Configuration/maximumEncodedBytes``, or the picture more pixels than
-    /// ``ImageLoader/Configuration/limits``. It was not taken into memory.
+    /// ``ImageLoader/Configuration/decoding`` allows. It was not taken into memory.
     public static let tooLarge = Kind(name: "tooLarge")
     /// The picture is damaged, cut off, or of a format that is not decoded here.
     public static let undecodable = Kind(name: "undecodable")

@@ -22,33 +22,26 @@ extension ImageLoader {
 
   private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {
     let limit = configuration.maximumEncodedBytes
-    var data = Data()
-    var isChecked = false
+    var arriving = ArrivingImage(configuration, threads)
     for try await chunk in body {
-      guard data.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
+      guard arriving.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
         body.cancel()
         throw ImageLoadError(
           .tooLarge, "the file has more than \(limit) bytes: raise ImageLoader.Configuration.maximumEncodedBytes")
       }
-      if data.isEmpty { data = chunk } else { data.append(chunk) }
-      if !isChecked, data.count >= 16 {
-        isChecked = true
-        try refuseWhatIsNoImage(data, giving: body)
+      let watching = state.withLock { $0.loads.watching(load.number) }
+      do {
+        let preview = try await arriving.append(chunk, watching: watching.first, load.urgency)
+        let progress = TransferProgress(.received, completed: Int64(arriving.count), total: body.length)
+        for seat in watching { seat.observe?(.loading(progress)) }
+        guard let preview else { continue }
+        for seat in watching where seat.rendition == preview.rendition { seat.observe?(.preview(preview.bitmap)) }
+      } catch {
+        body.cancel()
+        throw error
       }
-      let progress = TransferProgress(.received, completed: Int64(data.count), total: body.length)
-      for observe in state.withLock({ $0.loads.observers(of: load.number) }) { observe(.loading(progress)) }
     }
-    return data
-  }
-
-  /// A page in place of a picture shows by its first bytes; the rest need not come.
-  private func refuseWhatIsNoImage(_ beginning: Data, giving body: ResponseBody) throws {
-    do { _ = try ImageDecoder.info(beginning) } catch  where error.kind == .notAnImage {
-      body.cancel()
-      var failure = ImageLoadError(wrapping: error)
-      failure.body = beginning.prefix(64 << 10)
-      throw failure
-    } catch {}  // It may be the beginning of one.
+    return arriving.data
   }
 }
 

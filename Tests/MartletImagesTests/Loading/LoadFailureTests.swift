@@ -184,7 +184,7 @@ struct LoadFailureTests {
 
   @Test func oneSizeThatIsTooLargeDoesNotSpoilTheOthers() async throws {
     let fixture = try LoadingFixture {
-      $0.limits = .init(bytes: 100_000)
+      $0.decoding.limits = .init(bytes: 100_000)
     } respond: { _ in
       try .picture("coffee.jpg")
     }

@@ -32,6 +32,34 @@ struct PhaseTests {
     #expect(last?.isLoading == false)
   }
 
+  @Test func previewsOfAProgressiveJPEGComeBeforeThePictureInItsSizeAndProcessed() async throws {
+    let head = Gate()
+    let gate = Gate()
+    let file = try Fixture.data("progressive.jpg")
+    let fixture = try LoadingFixture { _ in
+      .data(file, type: "image/jpeg").held(by: head).stalled(after: Int64(file.count - 3), until: gate)
+    }
+    var request = fixture.picture(fitting: 20)
+    request.processors = [Cut(width: 10)]
+    var phases = fixture.loader.phases(for: request).makeAsyncIterator()
+    while fixture.loader.waiting(for: request) < 1 { await Task.yield() }
+    let plain = await fixture.begin(request, waiting: 2)
+    head.open()
+
+    var phase = await phases.next()
+    while phase?.bitmap == nil { phase = await phases.next() }
+    #expect(phase?.name == "preview")
+    #expect(phase?.bitmap?.size == PixelSize(width: 10, height: 15))
+    #expect(phase?.isLoading == true)
+    gate.open()
+    while let next = await phases.next() { phase = next }
+
+    #expect(phase?.image?.bitmap.size == PixelSize(width: 10, height: 15))
+    let bitmap = try await plain.value.bitmap
+    #expect(bitmap == phase?.bitmap)
+    #expect(fixture.server.requests.count == 1)
+  }
+
   @Test func failureIsTheLastPhase() async throws {
     let fixture = try LoadingFixture { _ in .status(.notFound) }
     var last: ImagePhase?

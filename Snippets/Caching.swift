@@ -1,15 +1,16 @@
 // A cache in memory, parts of it for one user alone, and answers from it when the network is gone.
 
 import Martlet
+import MartletTesting
 
-guard let url = CommandLine.arguments.last.flatMap(URL.init(string:)) else { fatalError("usage: Caching URL") }
+let server = try LoopbackServer { _ in .text("hello").with(.cacheControl, "max-age=60") }
 
 let cache = HTTPCache(store: MemoryCacheStore(capacity: 64 << 20))
 var configuration = SessionConfiguration()
 configuration.cache = cache
 let session = HTTPSession(configuration: configuration)
 
-var request = HTTPRequest(.get, url)
+var request = HTTPRequest(.get, server.url)
 request.options.cachePartition = "user-42"
 request.options.cachePolicy = .returnCacheDataIfOffline
 
@@ -17,4 +18,14 @@ for _ in 1...2 {
   let (data, response) = try await session.data(for: request)
   print(response.source, data.count)
 }
+
+server.stop()
+request.fields[.cacheControl] = "no-cache"  // asks the server, whatever is stored
+print(try await session.data(for: request).1.source)
+
 try await cache.removePartition("user-42")  // when the user signs out
+
+// Prints:
+// network 5
+// cache 5
+// offline

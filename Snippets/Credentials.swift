@@ -1,15 +1,15 @@
 // Passwords and tokens, each for its own origins.
+
 import Martlet
+import MartletTesting
 
 func makeSession(api: URL, reports: URL) throws -> HTTPSession {
   var configuration = SessionConfiguration()
   configuration.credentials = [
     // renewed once, however many requests meet an expired token
     TokenSource(for: .origin(of: api)) { old in
-      var request = HTTPRequest(
-        .post, api.appending(path: "token"), fields: [.contentType: "application/x-www-form-urlencoded"])
-      let pairs = [("grant_type", "refresh_token"), ("refresh_token", old?.refreshToken ?? "")]
-      request.body = .data(Data(PercentEncoding.form.encode(pairs).utf8))
+      let form = [("grant_type", "refresh_token"), ("refresh_token", old?.refreshToken ?? "")]
+      let request = HTTPRequest(.post, api.appending(path: "token"), body: .form(form))
       let (data, _) = try await HTTPSession.shared.data(for: request)
       return AccessToken(String(decoding: data, as: UTF8.self))
     },
@@ -19,3 +19,24 @@ func makeSession(api: URL, reports: URL) throws -> HTTPSession {
   ]
   return HTTPSession(configuration: configuration)
 }
+
+let api = try LoopbackServer { request in
+  switch (request.path, request.fields[.authorization]) {
+  case ("/token", _): .text("a1")
+  case (_, "Bearer a1"): .text("orders")
+  default: .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+  }
+}
+let reports = try LoopbackServer { request in
+  request.fields[.authorization] == "Basic YW5uYTpzZWNyZXQ="
+    ? .text("report") : .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="reports""#])
+}
+
+let session = try makeSession(api: api.url, reports: reports.url)
+for url in [api.url("/orders"), reports.url("/today")] {
+  print(String(decoding: try await session.data(for: HTTPRequest(.get, url)).0, as: UTF8.self))
+}
+
+// Prints:
+// orders
+// report

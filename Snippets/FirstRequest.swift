@@ -1,8 +1,10 @@
 // One request, and what can go wrong with it.
 
 import Martlet
+import MartletTesting
 
-guard let url = CommandLine.arguments.last.flatMap(URL.init(string:)) else { fatalError("usage: FirstRequest URL") }
+let server = try LoopbackServer { _ in .text("hello") }
+let url = server.url("/greeting")
 
 do {
   let (data, response) = try await HTTPSession.shared.data(for: HTTPRequest(.get, url))
@@ -12,3 +14,6 @@ do {
 } catch {
   print(error)  // an HTTPError: kind, message, host and phase, never a secret
 }
+
+// Prints:
+// 200 OK 5

@@ -1,6 +1,7 @@
 // A form with a photograph, streamed from disk; and an order as JSON, whose answer is decoded.
 
 import Martlet
+import MartletTesting
 
 struct Order: Codable, Sendable {
   var id: Int
@@ -20,3 +21,20 @@ func place(_ order: Order, at url: URL, in session: HTTPSession) async throws(HT
   let request = HTTPRequest(.post, url, body: try .json(order).compressed())
   return try await session.value(of: Order.self, for: request).0
 }
+
+let server = try LoopbackServer { request in
+  print(request.fields.mediaType?.essence ?? "", request.fields[.contentEncoding] ?? "as it is")
+  return request.path == "/photos" ? .status(.created) : .json(#"{"id": 7, "lines": ["film", "frame"]}"#)
+}
+let photo = URL(filePath: "sunset.jpg")
+try Data(count: 100_000).write(to: photo)
+
+let session = HTTPSession()
+print(try await publish(photo, to: server.url("/photos"), in: session))
+print(try await place(Order(id: 0, lines: ["film", "frame"]), at: server.url("/orders"), in: session).id)
+
+// Prints:
+// multipart/form-data as it is
+// 201 Created
+// application/json gzip
+// 7

@@ -1,31 +1,46 @@
 // An interceptor signs every attempt, a listener watches, and options hold for one request.
 
 import Martlet
+import MartletTesting
 
 struct APIKey: Interceptor {
   let key: String
-  let host: String
+  let origin: Origin?
 
   func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard request.url.host() == host else { return request }
+    guard Origin(request.url) == origin else { return request }
     var request = request
     request.fields["X-Api-Key"] = key
     return request
   }
 }
 
+let elsewhere = try LoopbackServer { request in .text(request.fields["X-Api-Key"] ?? "no key") }
+let there = elsewhere.url("/there")
+let server = try LoopbackServer { request in
+  request.path == "/moved" ? .redirect(to: there.absoluteString) : .text(request.fields["X-Api-Key"] ?? "no key")
+}
+let api = server.url
+
 var configuration = SessionConfiguration()
-configuration.interceptors = [APIKey(key: "secret", host: "api.example.com")]
+configuration.interceptors = [APIKey(key: "secret", origin: Origin(api))]
 configuration.listeners = [
   EventHandler { event, exchange in
-    if case .metrics(let metrics) = event { print(exchange.id, metrics.firstByte, metrics.reusedConnection) }
+    if case .metrics(let metrics) = event { print("reused a connection:", metrics.reusedConnection) }
   }
 ]
 let session = HTTPSession(configuration: configuration)
 
-if let url = URL(string: "http://127.0.0.1:8000/report") {
-  var request = HTTPRequest(.get, url, fields: [.accept: "application/json"])
+for path in ["/report", "/moved"] {
+  var request = HTTPRequest(.get, server.url(path), fields: [.accept: "text/plain"])
   request.options.deadline = .seconds(10)
-  request.options.redirectPolicy = .sameOrigin
-  _ = try? await session.download(for: request, to: URL(filePath: "report.json"))
+  request.options.redirectPolicy = .follow
+  let (data, _) = try await session.data(for: request)
+  print(String(decoding: data, as: UTF8.self))
 }
+
+// Prints:
+// reused a connection: false
+// secret
+// reused a connection: false
+// no key

@@ -3,20 +3,31 @@
 import Martlet
 import MartletTesting
 
-if let url = URL(string: "http://127.0.0.1:8000/orders?page=1") {
-  var matching = ReplayMatching()
-  matching.host = false
-  matching.query = .except(["timestamp"])
+let server = try LoopbackServer { _ in .json(#"{"orders": []}"#) }
+let url = server.url("/orders?page=1")
+let fixture = URL(filePath: "Fixtures/orders.har")
 
-  let file = URL(filePath: "Fixtures/orders.har")
-  let recording = try Recording(file: file, around: CurlTransport(), matching: matching)
-  let session = HTTPSession(transport: recording)
-  let (data, response) = try await session.data(for: HTTPRequest(.get, url))
-  print(response.status, data.count)
-  try recording.save()
+// Here it is recorded by hand.
+let recorded = try Recording(file: fixture, mode: .record, around: CurlTransport())
+_ = try await HTTPSession(transport: recorded).data(for: HTTPRequest(.get, url))
+try recorded.save()
+server.stop()
 
-  if let replay = recording.replay {
-    for entry in replay.unused { print("nobody asked for", entry.request.method, entry.request.url) }
-    if replay.isOlder(than: .seconds(90 * 86_400)) { print("\(file.path) is old: record it again") }
-  }
-}
+let recording = try Recording(file: fixture, around: CurlTransport())  // MARTLET_RECORD=1 asks the server
+let session = HTTPSession(transport: recording)
+let (data, response) = try await session.data(for: HTTPRequest(.get, url))
+print(response.status, data.count, recording.isRecording)
+try recording.save()
+
+// What counts as the same request, and whether the recording is still good.
+var matching = ReplayMatching()
+matching.host = false
+matching.query = .except(["timestamp"])
+let replay = try ReplayTransport(file: fixture, matching: matching)
+for entry in replay.unused { print("nobody asked for", entry.request.method) }
+print(replay.isOlder(than: .seconds(90 * 86_400)) ? "\(fixture.path) is old: record it again" : "fresh")
+
+// Prints:
+// 200 OK 14 false
+// nobody asked for GET
+// fresh

@@ -1,10 +1,9 @@
 import MartletTasks
 import Testing
 
-/// Row 62: who uses which implementation.
-@Suite struct ContainerTests {
-  private protocol Greeter: Sendable { var text: String { get } }
-  private struct Plain: Greeter { var text = "hello" }
+@Suite("Row 62: container injection") struct ContainerTests {
+  protocol Greeter: Sendable { var text: String { get } }
+  struct Plain: Greeter { var text = "hello" }
   private struct Loud: Greeter {
     let base: any Greeter
     var text: String { base.text.uppercased() }
@@ -45,6 +44,33 @@ import Testing
     factory.decorate { -$0 }
     #expect(factory() == -2)
     #expect(factory() == -3)
+  }
+
+  @Test func groupsKeepTheirNamesApart() {
+    let container = Container()
+    #expect(container.mappers.greeter().text == "hello")
+
+    container.mappers.greeter = .replace { Plain(text: "bye") }
+
+    #expect(container.mappers.greeter().text == "bye")
+    #expect(container.services.greeter() == "served")
+    container.reset()
+    #expect(container.mappers.greeter().text == "hello")
+  }
+
+  @Test func everyGroupIsItsOwn() {
+    let container = Container()
+    container.mappers["x"] = Dependency.single { 1 }
+    container.repositories["x"] = Dependency.single { 2 }
+    container.services["x"] = Dependency.single { 3 }
+    container.coordinators["x"] = Dependency.single { 4 }
+    container.dataSources["x"] = Dependency.single { 5 }
+    container.views["x"] = Dependency.factory { 6 }
+    let found: [Dependency<Int>?] = [
+      container.mappers["x"], container.repositories["x"], container.services["x"], container.coordinators["x"],
+      container.dataSources["x"], container.views["x"], container["x"],
+    ]
+    #expect(found.map { $0?() } == [1, 2, 3, 4, 5, 6, nil])
   }
 
   @Test func dependencyMayResolveOthersOfTheSameContainer() {
@@ -96,4 +122,15 @@ import Testing
     #expect(Container.shared.networkSession() is MockSession)
     #expect(Container.shared.networkSession() as? MockSession === MockSession.shared)
   }
+}
+
+extension Container.Group<Container.Mappers> {
+  fileprivate var greeter: Dependency<any ContainerTests.Greeter> {
+    get { self[#function, default: .single { ContainerTests.Plain() }] }
+    set { self[#function] = newValue }
+  }
+}
+
+extension Container.Group<Container.Services> {
+  fileprivate var greeter: Dependency<String> { self[#function, default: .factory { "served" }] }
 }

@@ -6,7 +6,8 @@
 /// - At most one completion, and nothing after it. Nothing after a cancel either, except what was under way.
 ///
 /// ```swift
-/// let watch = session.dataTaskPublisher(for: url).map(\.data.count).sink { … } receiveValue: { … }
+/// let watch = TaskPublisher { try await session.data(for: request) }.map(\.0.count)
+///   .sink { completion in print(completion) } receiveValue: { count in print(count) }
 /// ```
 public protocol Publisher<Output, Failure> {
   /// What is delivered.

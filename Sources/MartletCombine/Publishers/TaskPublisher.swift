@@ -7,7 +7,8 @@ import Synchronization
 /// cancelled with the subscription.
 ///
 /// ```swift
-/// TaskPublisher { try await session.data(for: request) }.sink { completion in … } receiveValue: { data, response in … }
+/// TaskPublisher { try await session.data(for: request) }
+///   .sink { completion in print(completion) } receiveValue: { data, response in print(response.status, data.count) }
 /// ```
 public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let work: @Sendable () async throws(Failure) -> Output

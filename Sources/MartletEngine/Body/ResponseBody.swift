@@ -4,7 +4,7 @@ import Synchronization
 /// The body of a response: chunks that are pulled, by one reader, once.
 ///
 /// ```swift
-/// for try await chunk in response.body { … }          // as it arrives
+/// for try await chunk in response.body { print(chunk.count) }   // as it arrives
 /// let data = try await response.body.collect(upTo: 1 << 20)   // at once, with a limit
 /// ```
 ///

@@ -17,7 +17,9 @@ extension HTTPSession {
   /// ``HTTPError/resumption`` says how to go on.
   ///
   /// ```swift
-  /// catch {
+  /// do {
+  ///   _ = try await session.resumableDownload(for: request, to: file)
+  /// } catch {
   ///   guard let resumption = error.resumption else { throw error }
   ///   _ = try await session.resumableDownload(for: request, to: file, resuming: resumption)
   /// }

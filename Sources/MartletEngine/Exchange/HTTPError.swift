@@ -6,8 +6,8 @@ public import MartletSemantics
 /// do {
 ///   let (data, response) = try await session.data(for: request)
 /// } catch {                       // error is an HTTPError: the verbs have typed throws
-///   if error.isTimeout { … }
-///   if error.kind == .tooManyRedirects { … }
+///   if error.isTimeout { print("try again later") }
+///   if error.kind == .tooManyRedirects { print("this leads nowhere") }
 /// }
 /// ```
 ///

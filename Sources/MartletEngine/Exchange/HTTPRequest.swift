@@ -12,7 +12,11 @@ public struct HTTPRequest: Sendable {
   /// The body; empty by default.
   public var body: RequestBody
   /// Timeouts, policies, limits and listeners of this request.
-  public var options: RequestOptions
+  public var options: RequestOptions {
+    get { shared.options }
+    set { shared = SharedOptions(newValue) }
+  }
+  private var shared: SharedOptions
 
   /// Makes a request. Nothing is checked here: what is wrong with it is thrown when it is executed.
   public init(
@@ -21,7 +25,7 @@ public struct HTTPRequest: Sendable {
   ) {
     head = RequestHead(method: method, url: url, fields: fields)
     self.body = body
-    self.options = options
+    shared = SharedOptions(options)
   }
 
   /// The method.
@@ -42,6 +46,13 @@ public struct HTTPRequest: Sendable {
     get { head.fields }
     _modify { yield &head.fields }
   }
+}
+
+/// Options behind one reference: a request is copied at every step of its way, and rarely changed.
+private final class SharedOptions: Sendable {
+  let options: RequestOptions
+
+  init(_ options: RequestOptions) { self.options = options }
 }
 
 extension HTTPRequest: CustomStringConvertible {

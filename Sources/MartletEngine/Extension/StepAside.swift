@@ -8,7 +8,9 @@
 /// func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
 ///   guard !stepAside.isActive else { return request }
 ///   let token = try await stepAside.perform { try await fetchToken(exchange.session) }
-///   …
+///   var request = request
+///   request.fields["X-Token"] = token
+///   return request
 /// }
 /// ```
 ///

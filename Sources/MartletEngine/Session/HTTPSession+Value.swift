@@ -8,6 +8,7 @@ extension HTTPSession {
   /// ```
   ///
   /// A request that has no `Accept` gets `application/json`. What the body's `Content-Type` says does not matter, if it is JSON.
+  /// Where there is no body, as with a 204, an optional value is nil.
   ///
   /// - Parameters:
   ///   - type: what the body stands for.
@@ -25,7 +26,7 @@ extension HTTPSession {
       throw .unexpected("the status is \(response.status.code), so there is no \(type)", response, to: request, data)
     }
     do {
-      return (try decoder.decode(type, from: data), response)
+      return (try decoder.decode(type, body: data), response)
     } catch {
       let content = response.fields.mediaType.map { " (\($0.essence), \(data.count) bytes)" } ?? ""
       let failure = CodingFailure(error: error)
@@ -33,6 +34,13 @@ extension HTTPSession {
         "the body\(content) is no \(type): \(failure.reason)\(failure.place)", response, to: request, data,
         underlying: error)
     }
+  }
+}
+
+extension JSONDecoder {
+  /// Reads a body. One without bytes, a 204's for example, is nil where that is a value.
+  package func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
+    try decode(type, from: body.isEmpty && type is any ExpressibleByNilLiteral.Type ? Data("null".utf8) : body)
   }
 }
 

@@ -33,7 +33,7 @@ public struct HTTPSession: Sendable {
   ///
   /// ```swift
   /// let (body, response) = try await session.bytes(for: request)
-  /// for try await chunk in body { … }
+  /// for try await chunk in body { print(chunk.count) }
   /// ```
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     var request = request

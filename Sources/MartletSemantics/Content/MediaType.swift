@@ -1,7 +1,7 @@
 /// A media type (RFC 9110 §8.3.1): what `Content-Type` names and `Accept` asks for.
 ///
 /// ```swift
-/// response.fields.mediaType?.matches("application/json")   // whatever the charset
+/// fields.mediaType?.matches("application/json")   // whatever the charset
 /// let type: MediaType = "text/html; charset=utf-8"
 /// type.charset   // "utf-8"
 /// ```

@@ -19,7 +19,7 @@ public struct ServerSentEvent: Sendable, Hashable {
 ///
 /// ```swift
 /// var parser = ServerSentEventParser()
-/// for chunk in chunks { for event in try parser.parse(chunk) { … } }
+/// for chunk in chunks { for event in try parser.parse(chunk) { print(event.data) } }
 /// ```
 ///
 /// What is incomplete at the end of a stream is no event and gets lost, as the standard wants.

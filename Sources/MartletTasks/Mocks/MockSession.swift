@@ -21,7 +21,10 @@ import Synchronization
 ///
 /// ```swift
 /// let mock = MockSession()
-/// try await Container.withOverrides { $0.networkSession = .single { mock } } perform: { … }
+/// await Container.withOverrides { $0.networkSession = .single { mock } } perform: {
+///   let response = await shop().execute()
+///   #expect(response.statusCode == 200)
+/// }
 /// ```
 public final class MockSession: NetworkSession {
   /// The session that `Container.shared.networkSession()` is while tests run.

@@ -28,7 +28,7 @@ public struct JSONResponseDecoder: NetworkResponseDecoder {
         .unexpectedResponse,
         "the response (\(response.status)) has no body, so there is no \(type): expect an optional, or nothing")
     }
-    return try decoder.decode(type, from: data.isEmpty ? Data("null".utf8) : data)
+    return try decoder.decode(type, body: data)
   }
 }
 

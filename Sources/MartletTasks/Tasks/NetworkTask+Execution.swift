@@ -12,21 +12,8 @@ extension NetworkTask {
     Task { completion(await execute()) }
   }
 
-  /// Runs the task and hands over its value or its failure.
-  ///
-  /// - Returns: what cancels it.
-  @discardableResult
-  public func value(_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) -> Task<Void, Never> {
-    Task { completion(await execute().result) }
-  }
-
   /// A publisher that runs the task for each subscriber, on its first demand, and delivers everything that came of it.
   public func executePublisher() -> AnyPublisher<NetworkResponse<Value>, Never> {
     TaskPublisher { [self] () async throws(Never) -> NetworkResponse<Value> in await execute() }.eraseToAnyPublisher()
-  }
-
-  /// A publisher that runs the task for each subscriber, on its first demand, and delivers its value or fails.
-  public func valueProvider() -> AnyPublisher<Value, any Error> {
-    TaskPublisher { [self] () async throws(any Error) -> Value in try await value() }.eraseToAnyPublisher()
   }
 }

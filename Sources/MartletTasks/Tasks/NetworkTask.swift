@@ -5,13 +5,14 @@ import Martlet
 /// ```swift
 /// func shop() -> NetworkTask<Shop> { NetworkRequest().path("/shop").task() }
 ///
-/// let shop = try await shop().value()
+/// let found = try await shop().value()
 /// let response = await shop().execute()      // the status too, and the failure as a value
 /// ```
 ///
 /// A task is a value: `map`, `retry` and the like give another one. Nothing is sent before one of the ways to run it is
-/// called, and cancelling that cancels the exchange.
-public struct NetworkTask<Value: Sendable>: Sendable {
+/// called, and cancelling that cancels the exchange. What ``AsyncTask`` offers besides (`flatMap`, `zip`) gives tasks that have a
+/// value, and no response.
+public struct NetworkTask<Value: Sendable>: AsyncTask {
   let run: @Sendable () async -> NetworkResponse<Value>
   /// The same exchange before anybody reads its body, for whoever wants to read it differently.
   let fetch: @Sendable () async -> NetworkResponse<Data>
@@ -60,21 +61,10 @@ extension NetworkTask {
   /// retry policy instead.
   public func retry(_ times: Int) -> NetworkTask<Value> {
     // nobody has read what was fetched: its status tells whether that would fail
-    let fetch = Self.repeated(fetch, times) { $0.error != nil || $0.response?.status.isSuccessful != true }
-    return NetworkTask(decoder: decoder, fetch: fetch, run: Self.repeated(run, times) { $0.error != nil })
-  }
-
-  private static func repeated<T>(
-    _ work: @escaping @Sendable () async -> NetworkResponse<T>, _ times: Int,
-    where hasFailed: @escaping @Sendable (NetworkResponse<T>) -> Bool
-  ) -> @Sendable () async -> NetworkResponse<T> {
-    {
-      var rest = times
-      while true {
-        let response = await work()
-        guard hasFailed(response), rest > 0, !Task.isCancelled else { return response }
-        rest -= 1
-      }
+    NetworkTask(decoder: decoder) { [fetch] in
+      await again(times, where: { $0.error != nil || $0.response?.status.isSuccessful != true }, fetch)
+    } run: { [run] in
+      await again(times, where: { $0.error != nil }, run)
     }
   }
 
@@ -89,25 +79,10 @@ extension NetworkTask {
 
   /// Fails when the task, with everything that was added to it before, takes longer.
   public func timeout(_ limit: Duration) -> NetworkTask<Value> {
-    NetworkTask(decoder: decoder, fetch: Self.limited(fetch, limit), run: Self.limited(run, limit))
-  }
-
-  private static func limited<T: Sendable>(
-    _ work: @escaping @Sendable () async -> NetworkResponse<T>, _ limit: Duration
-  ) -> @Sendable () async -> NetworkResponse<T> {
-    {
-      await withTaskGroup(of: NetworkResponse<T>?.self) { group in
-        group.addTask { await work() }
-        group.addTask {
-          try? await Task.sleep(for: limit)
-          return Task.isCancelled
-            ? nil
-            : NetworkResponse(result: .failure(HTTPError(.deadlineExceeded, "the task took longer than \(limit)")))
-        }
-        defer { group.cancelAll() }
-        while let first = await group.next() { if let first { return first } }
-        return NetworkResponse(result: .failure(HTTPError(.cancelled, "the task was cancelled")))
-      }
+    NetworkTask(decoder: decoder) { [fetch] in
+      await within(limit, otherwise: { NetworkResponse(failure: $0) }, fetch)
+    } run: { [run] in
+      await within(limit, otherwise: { NetworkResponse(failure: $0) }, run)
     }
   }
 }

@@ -7,7 +7,7 @@ public import MartletSemantics
 /// let recording = try Recording(file: fixtures.appending(path: "login.har"), around: CurlTransport())
 /// let session = HTTPSession(transport: recording)
 /// let (data, _) = try await session.data(for: HTTPRequest(.get, url))
-/// #expect(…)
+/// …
 /// try recording.save()
 /// ```
 ///

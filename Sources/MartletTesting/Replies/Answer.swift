@@ -3,7 +3,8 @@ public import MartletSemantics
 /// What a server's ``Reply`` and a ``MockResponse`` have in common: how a short answer is written.
 ///
 /// ```swift
-/// .text("hello")    .json(#"{"id": 1}"#)    .status(404)    .redirect(to: "/there").with(.setCookie, "a=1")
+/// let replies: [Reply] = [.text("hello"), .json(#"{"id": 1}"#), .status(404), .redirect(to: "/there")]
+/// let response = MockResponse.redirect(to: "/there").with(.setCookie, "a=1")
 /// ```
 public protocol Answer: Sendable {
   /// The status.

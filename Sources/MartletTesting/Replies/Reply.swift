@@ -6,9 +6,9 @@ public import MartletSemantics
 /// ``file(_:type:)``, ``generated(length:type:_:)``, ``repeating(_:length:)`` or `raw`, and go on from there:
 ///
 /// ```swift
-/// .text("hello").with(.setCookie, "a=1").with(.setCookie, "b=2")
-/// .repeating(Data("0123456789".utf8), length: 300 << 20).truncated(after: 1 << 20)
-/// .text("hello").chunked(size: 2).with(trailer: "X-Sum", "42").dripped(1, every: .milliseconds(5))
+/// let cookies = Reply.text("hello").with(.setCookie, "a=1").with(.setCookie, "b=2")
+/// let film = Reply.repeating(Data("0123456789".utf8), length: 300 << 20).truncated(after: 1 << 20)
+/// let slow = Reply.text("hello").chunked(size: 2).with(trailer: "X-Sum", "42").dripped(1, every: .milliseconds(5))
 /// ```
 ///
 /// The server adds only what frames the message: `Content-Length` or `Transfer-Encoding`, and `Connection: close`

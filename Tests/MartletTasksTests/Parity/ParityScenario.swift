@@ -1,0 +1,95 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// What every surface is asked to do and what has to come of it, whichever does it: the rows of the table.
+///
+/// A surface is a column: a list of ``ParityWay``s. This file knows none of them, so that another surface's tests can
+/// share it.
+struct ParityScenario: Sendable, CustomTestStringConvertible {
+  let name: String
+  var method = HTTPMethod.get
+  /// The pieces of the path; a slash in them is data.
+  var segments = ["item"]
+  var query: [(name: String, value: String)] = []
+  /// Sent as JSON.
+  var body: [String: String]?
+  /// The time for everything.
+  var deadline: Duration?
+  /// How often it is done, in one session. The outcome is that of the last time.
+  var runs = 1
+  /// Whether it is cancelled once the server has the request.
+  var isCancelled = false
+  /// Whether the session has a token, `old`, which it exchanges at `/token` when it is refused.
+  var hasToken = false
+  var configure: @Sendable (inout SessionConfiguration) -> Void = { _ in }
+  let outcome: ParityOutcome
+  /// The outcome for those who read the body as a value, where it is another one.
+  var decoded: ParityOutcome?
+  /// The requests that the server gets.
+  let traffic: [String]
+  /// Answers the request; the number says how many came before.
+  let respond: @Sendable (ReceivedRequest, _ earlier: Int) -> Reply
+
+  var testDescription: String { name }
+
+  var target: String {
+    segments.map { "/" + PercentEncoding.pathSegment.encode($0) }.joined()
+      + (query.isEmpty ? "" : "?" + PercentEncoding.queryComponent.encode(query))
+  }
+}
+
+/// What a surface says that came of it.
+enum ParityOutcome: Hashable, Sendable {
+  /// A response. Who tells its value alone leaves out the status; no body is the empty text.
+  case answer(HTTPStatus?, String)
+  /// A response whose body is no such value.
+  case undecodable
+  /// No response: the kind of the `HTTPError`.
+  case failure(String)
+
+  func agrees(with other: ParityOutcome) -> Bool {
+    guard case (.answer(let status?, let body), .answer(nil, let same)) = (other, self) else { return self == other }
+    return status.isSuccessful && body == same
+  }
+}
+
+/// One way to do something in a surface.
+struct ParityWay: Sendable {
+  let name: String
+  /// Whether it reads the body, as `String?`.
+  let decodes: Bool
+  /// Makes a session for the server, and what does it once.
+  let open: @Sendable (ParityScenario, URL, SessionConfiguration) -> @Sendable () async -> ParityOutcome
+}
+
+extension ParityWay {
+  /// What came over the wire and what the surface said of it.
+  func run(_ scenario: ParityScenario) async throws -> (ParityOutcome, [ReceivedRequest]) {
+    let earlier = Counter()
+    let server = try LoopbackServer { scenario.respond($0.received, earlier.next() - 1) }
+    var configuration = SessionConfiguration()
+    scenario.configure(&configuration)
+    let perform = open(scenario, server.url, configuration)
+    var outcome = ParityOutcome.failure("not run")
+    for _ in 1...scenario.runs {
+      let running = Task { await perform() }
+      if scenario.isCancelled {
+        _ = try await server.request(1)
+        running.cancel()
+      }
+      outcome = await running.value
+    }
+    if scenario.isCancelled { #expect(try await server.end(ofConnection: 1) == .client) }
+    return (outcome, server.requests)
+  }
+
+  /// The requests as they can be compared: everything but the port and the connection.
+  static func comparable(_ requests: [ReceivedRequest]) -> [String] {
+    requests.map { request in
+      let fields = request.fields.filter { $0.name != .host }.map { "\($0.name): \($0.value)" }.sorted()
+      return (["\(request.method) \(request.target)"] + fields + [request.text]).joined(separator: "\n")
+    }
+  }
+}

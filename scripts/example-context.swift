@@ -1,0 +1,112 @@
+// What the examples in comments take for granted: a name stands for any value of its type. It is only type-checked; see
+// scripts/examples.
+
+import Foundation
+import FoundationNetworking
+import Martlet
+import MartletCombine
+import MartletImages
+import MartletSQLite
+import MartletTasks
+import MartletTesting
+import MartletURLSession
+import SAPFoundation
+import Testing
+
+func some<T>(_ type: T.Type = T.self) -> T { fatalError() }
+
+// Requests and what they meet.
+let session = HTTPSession()
+var configuration: SessionConfiguration {
+  get { some() }
+  set {}
+}
+var request: HTTPRequest {
+  get { some() }
+  set {}
+}
+var response: HTTPResponse { some() }
+var fields: HTTPFields { some() }
+var data: Data { some() }
+var chunks: [Data] { some() }
+var transport: any Transport { some() }
+
+// Addresses and files.
+var url: URL { some() }
+var api: URL { some() }
+var serviceURL: URL { some() }
+var page: URL { some() }
+var imageOnAnotherSite: URL { some() }
+var file: URL { some() }
+var folder: URL { some() }
+var photo: URL { some() }
+var certificate: URL { some() }
+var fixtures: URL { some() }
+
+// What an app has.
+struct Order: Codable, Sendable {}
+struct Shop: Codable, Sendable {}
+struct Token: Codable, Sendable { var text: String }
+struct Login: Sendable { func refresh(_ token: String?) async throws -> AccessToken { some() } }
+struct Flight: Sendable {
+  func value(for url: URL, _ work: () async throws -> String) async throws -> String { some() }
+}
+struct ShopDecoder: NetworkResponseDecoder {
+  func decode<T: Decodable & Sendable>(_ type: T.Type, from response: HTTPResponse, data: Data) throws -> T { some() }
+}
+protocol CartRepository: Sendable {}
+struct RemoteCart: CartRepository {}
+struct LocalCart: CartRepository {}
+protocol PriceMapper: Sendable {}
+struct RoundedPrice: PriceMapper {}
+struct ExactPrice: PriceMapper {}
+final class RecordedAnswers: URLProtocol {}
+final class Spinner: Sendable {
+  var isHidden: Bool {
+    get { some() }
+    set {}
+  }
+}
+extension Bundle { static var module: Bundle { some() } }
+
+var order: Data { some() }
+var report: Order { some() }
+var place: Order { some() }
+var cart: Order { some() }
+var key: String { some() }
+var password: String { some() }
+var token: Data { some() }
+var stored: AccessToken? { some() }
+var saved: DownloadResumption? {
+  get { some() }
+  set {}
+}
+var login: Login { some() }
+var spinner: Spinner { some() }
+var log: Logging.Logger { some() }
+var cache: HTTPCache { some() }
+var jar: CookieJar { some() }
+var store: any KeyValueStore { some() }
+var flight: Flight { some() }
+var stepAside: StepAside { some() }
+func fetchToken(_ url: URL) async throws -> String { some() }
+func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
+func account() -> NetworkTask<Token> { some() }
+func orders(of account: Token) -> NetworkTask<Order> { some() }
+func shop() -> NetworkTask<Shop> { some() }
+
+// The loggers of others.
+enum Logging {
+  struct Logger: Sendable {
+    enum Level: String { case info }
+    func log(level: Level, _ text: String) {}
+    func warning(_ text: String) {}
+  }
+}
+enum os {
+  struct Logger: Sendable {
+    enum Level { case info, error }
+    init(subsystem: String, category: String) {}
+    func log(level: Level, _ text: String) {}
+  }
+}

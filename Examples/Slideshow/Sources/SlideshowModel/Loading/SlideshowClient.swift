@@ -62,10 +62,11 @@ package struct SlideshowClient: Sendable {
   /// Fetches pictures before they are wanted. Those for which that was asked before, and that are not among them, are given
   /// up.
   package func prefetch(_ requests: [PictureRequest]) {
-    prefetcher.move(
-      to: requests.compactMap { request in
-        (try? urls(for: request.slide))?.first.map { renewal.renewing(request.image(at: $0)) }
-      })
+    let images = requests.compactMap { request in
+      (try? urls(for: request.slide))?.first.map { renewal.renewing(request.image(at: $0)) }
+    }
+    // Those in memory are not asked for, so that the statistics speak of pictures that somebody looked at.
+    prefetcher.move(to: images.filter { loader.configuration.cache?[loader.key(for: $0)] == nil })
   }
 
   /// Forgets the pictures in memory, and what is known of failures. Afterwards the server is asked whether what is kept on

@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
@@ -28,6 +29,9 @@ let package = Package(
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+    .systemLibrary(name: "CWebPDemux", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev"])]),
+    .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
+    .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
     // Level 1: the engine.
     .target(
@@ -67,10 +71,14 @@ let package = Package(
     .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine"]),
     .target(
       name: "MartletImages",
-      dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CTurboJPEG", "CPNG", "CWebP"]),
+      dependencies: [
+        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CLittleCMS", "CPNG", "CTurboJPEG",
+        "CWebP", "CWebPDemux", "CZlib",
+      ]),
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
@@ -88,7 +96,7 @@ let package = Package(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting",
+        "MartletURLSession", "MartletTesting", "SAPFoundationTesting",
       ]),
     .testTarget(
       name: "MartletTasksTests",

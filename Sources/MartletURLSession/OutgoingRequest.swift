@@ -43,9 +43,7 @@ struct OutgoingRequest: Sendable {
     var request = URLRequest(url: original.url, cachePolicy: .useProtocolCachePolicy, timeoutInterval: noTimeout)
     request.httpMethod = original.method.rawValue
     request.httpShouldHandleCookies = false
-    for (name, _) in original.fields where !framing.contains(name) {
-      request.setValue(original.fields[name], forHTTPHeaderField: name.rawName)
-    }
+    request.setFields(original.fields, leavingOut: framing)
     return request
   }
 

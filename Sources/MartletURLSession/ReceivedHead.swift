@@ -1,13 +1,14 @@
-import Foundation
-import MartletSemantics
+package import MartletSemantics
 
 #if canImport(FoundationNetworking)
-import FoundationNetworking
+package import FoundationNetworking
+#else
+package import Foundation
 #endif
 
 /// Makes our fields of Foundation's dictionary, as far as that can be done.
-enum ReceivedHead {
-  static func head(of response: HTTPURLResponse) -> ResponseHead {
+package enum ReceivedHead {
+  package static func head(of response: HTTPURLResponse) -> ResponseHead {
     var head = ResponseHead(status: HTTPStatus(response.statusCode))
     let lines = response.allHeaderFields.compactMap { key, value -> (FieldName, String)? in
       guard let name = key as? String, let name = try? FieldName(name) else { return nil }

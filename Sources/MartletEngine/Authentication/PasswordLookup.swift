@@ -6,6 +6,8 @@ enum PasswordLookup: Sendable {
   case fixed(Credential)
   case netrc(Netrc)
   case asking(AskedPasswords)
+  /// Asked by every exchange for itself; nothing is kept.
+  case askingEach(PasswordSource.Asking)
   /// In the exchange: what stood in its URL.
   case exchange(ExchangeLocal<[Origin: Credential]>)
 
@@ -17,6 +19,7 @@ enum PasswordLookup: Sendable {
     case .fixed(let credential): credential
     case .netrc(let netrc): netrc.credential(for: question.space.origin.host)
     case .exchange(let credentials): exchange[credentials][question.space.origin]
+    case .askingEach(let ask): try await ask(question)
     case .asking(let passwords): try await passwords.credential(for: question, refused: refused)
     }
   }
@@ -26,7 +29,7 @@ enum PasswordLookup: Sendable {
     switch self {
     case .fixed(let credential): credential
     case .netrc(let netrc): netrc.credential(for: origin.host)
-    case .asking, .exchange: nil
+    case .asking, .askingEach, .exchange: nil
     }
   }
 

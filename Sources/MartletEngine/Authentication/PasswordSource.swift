@@ -80,6 +80,12 @@ public final class PasswordSource: CredentialSource {
     self.init(scope, realm: nil, offer: offer, lookup: .netrc(netrc), StepAside())
   }
 
+  /// Makes a source for one exchange, that asks in the exchange's own task: its cancellation ends the question, and what the
+  /// closure throws ends the exchange.
+  package convenience init(forOneExchange ask: @escaping Asking) {
+    self.init(.any, realm: nil, offer: .whenAsked, lookup: .askingEach(ask), StepAside())
+  }
+
   /// Makes the source of what stands in URLs.
   convenience init(ofExchanges credentials: ExchangeLocal<[Origin: Credential]>) {
     self.init(.any, realm: nil, offer: .whenAsked, lookup: .exchange(credentials), StepAside())

@@ -129,7 +129,8 @@ extension CachingTransport {
     if !lookup.request.options.isCollected || Reception.passes(stored.head.status) { asked.flight?.end(.released) }
     cache.flights.note(lookup.key, isShared: true)
     let errand = StoringBody.Errand(exchange: lookup.exchange, ticket: asked.ticket, flight: asked.flight)
-    let body = StoringBody(response.body, of: entry.id, to: writer, in: cache, for: errand)
+    let body = StoringBody(
+      response.body, of: entry.id, to: deciding(writer, on: entry, for: lookup.request), in: cache, for: errand)
     var kept = response
     kept.body = ResponseBody(length: response.body.length, from: body)
     guard let length = response.body.length, response.status.isRedirection && length <= 16 << 10 || length == 0 else {

@@ -19,8 +19,8 @@ import Synchronization
 /// https counts as secure. `Set-Cookie` in informational responses and in trailers is ignored, as both may be.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
-  let publicSuffixes: PublicSuffixes
-  let limits: CookieLimits
+  package let publicSuffixes: PublicSuffixes
+  package let limits: CookieLimits
   let now: @Sendable () -> Date
   let accesses = Mutex(CookieAccesses())
   private let sites = Mutex<[String: String]>([:])
@@ -138,7 +138,7 @@ public final class CookieJar: Sendable {
   }
 
   /// The site of a host. Asked for every request, so that the answers are kept.
-  func site(of host: String) -> String {
+  package func site(of host: String) -> String {
     if let known = sites.withLock({ $0[host] }) { return known }
     let site = publicSuffixes.site(of: host)
     sites.withLock { known in

@@ -3,12 +3,14 @@ import MartletSemantics
 /// The only loop of the engine: redirects, retries, challenges and every other resend share its budget, its history, and
 /// the one place where bodies are dropped and cancellation is checked.
 struct AttemptLoop: Sendable {
-  let interceptors: [any Interceptor]
+  /// Those of the session, and the engine's own behind them. A request's stand between the two.
+  let interceptors: (session: [any Interceptor], engine: [any Interceptor])
   let transport: any Transport
   let limit: Int
   let clock: any Clock<Duration>
 
   func run(_ original: HTTPRequest, in exchange: Exchange) async throws(HTTPError) -> HTTPResponse {
+    let interceptors = interceptors.session + original.options.interceptors + interceptors.engine
     var request = original
     var history: [AttemptRecord] = []
     while true {
@@ -21,7 +23,9 @@ struct AttemptLoop: Sendable {
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         exchange.emit(.attempt(attempt.number, sent))
-        switch try await review(await outcome(of: sent, in: exchange), of: attempt, in: exchange) {
+        switch try await review(
+          await outcome(of: sent, in: exchange), of: attempt, by: interceptors, in: exchange)
+        {
         case .done(var response):
           response.history = history
           return response
@@ -53,7 +57,9 @@ struct AttemptLoop: Sendable {
 
   /// From the last interceptor to the first. `.replace` goes on with the new response; `.resend` or a thrown error ends
   /// the round, and whatever response there was is given up.
-  private func review(_ first: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Step {
+  private func review(
+    _ first: Outcome, of attempt: Attempt, by interceptors: [any Interceptor], in exchange: Exchange
+  ) async throws -> Step {
     var outcome = first
     do {
       for interceptor in interceptors.reversed() {

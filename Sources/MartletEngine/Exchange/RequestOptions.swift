@@ -52,8 +52,14 @@ public struct RequestOptions: Sendable {
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for what can be gone on with.
   @Setting public var downloadResumptions: Int = 0
+  /// Decides on every redirect that is about to be followed; nil, the default, follows as ``redirectPolicy`` says.
+  @Setting public var redirectDecision: RedirectDecision? = nil
+  /// Decides on every answer that is about to be stored in the cache; nil, the default, stores what the protocol allows.
+  @Setting public var storageDecision: StorageDecision? = nil
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
+  /// What changes this request and reviews its outcomes, at its place behind ``SessionConfiguration/interceptors``.
+  public var interceptors: [any Interceptor] = []
   /// Watchers of this request, told after those of the session.
   public var listeners: [any EventListener] = []
 
@@ -85,10 +91,22 @@ public struct RequestOptions: Sendable {
     options._cookieContext.inherit(defaults._cookieContext)
     options._continueTimeout.inherit(defaults._continueTimeout)
     options._downloadResumptions.inherit(defaults._downloadResumptions)
+    options._redirectDecision.inherit(defaults._redirectDecision)
+    options._storageDecision.inherit(defaults._storageDecision)
+    options.interceptors = defaults.interceptors + interceptors
     options.listeners = defaults.listeners + listeners
     return options
   }
 }
+
+/// Decides on a redirect: given what would follow and the response that asks for it, returns the request to follow with, or
+/// nil to make the redirect itself the response. What it throws ends the exchange.
+public typealias RedirectDecision =
+  @Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ exchange: Exchange) async throws -> HTTPRequest?
+
+/// Decides on what is stored: given the whole answer, its body in memory, returns what to store in its place, or nil to store
+/// nothing. What it throws means nil, too.
+public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
 
 /// An option that knows whether it was set or only has its default.
 @propertyWrapper

@@ -22,6 +22,10 @@ struct RedirectInterceptor: Interceptor {
       var next = attempt.request
       next.head = head
       if !keepsBody { next.body = .empty }
+      if let decide = attempt.request.options.redirectDecision {
+        guard let decided = try await decide(next, response, exchange) else { return .accept }
+        next = decided
+      }
       return .resend(next, after: .zero, reason: "\(response.status.code) redirect to \(head.url.redacted)")
     }
   }

@@ -7,8 +7,7 @@ struct Pipeline: Sendable {
   let loop: AttemptLoop
 
   init(transport: any Transport, configuration: SessionConfiguration) {
-    var interceptors: [any Interceptor] = []
-    interceptors += configuration.interceptors
+    var interceptors: [any Interceptor] = []  // behind the session's, and behind those of the request
     if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
     interceptors.append(AuthenticationInterceptor(configuration.credentials))
     interceptors.append(
@@ -26,7 +25,7 @@ struct Pipeline: Sendable {
     if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
     loop = AttemptLoop(
-      interceptors: interceptors, transport: stack, limit: max(1, configuration.attemptLimit),
+      interceptors: (configuration.interceptors, interceptors), transport: stack, limit: max(1, configuration.attemptLimit),
       clock: configuration.clock)
   }
 }

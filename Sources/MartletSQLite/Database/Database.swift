@@ -10,6 +10,8 @@ struct Database: Sendable {
   private let opener: DatabaseOpener
   private let writer: Writer
   private let readers = ReaderPool()
+  /// Connections that write on their callers' threads.
+  private let blocking = ReaderPool()
 
   /// Opens the file; makes it, and its folder, where they are missing.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
@@ -54,6 +56,30 @@ struct Database: Sendable {
   /// Reads on the writing connection, after all writes that were begun before.
   func readInTurn<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
     try await write(work)
+  }
+
+  /// Reads at once, for callers that cannot suspend.
+  func readNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
+    do { return try attempt(work, on: opener.identity) } catch { throw Self.wrap(error, opener.file) }
+  }
+
+  /// Writes at once, in one transaction, on the caller's thread, which waits for other writes, five seconds at most: for
+  /// callers that cannot suspend. Like ``write(_:ended:)`` otherwise.
+  func writeNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
+    do {
+      let connection = try blocking.take(for: opener.identity) ?? opener.open()
+      do {
+        return try transaction(work, on: connection)
+      } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
+        return try transaction(work, on: opener.open(replacing: failure.isDamage ? connection.identity : nil))
+      }
+    } catch { throw Self.wrap(error, opener.file) }
+  }
+
+  private func transaction<R>(_ work: (Connection) throws -> R, on connection: Connection) throws -> R {
+    let result = try connection.transaction { try work(connection) }
+    blocking.give(back: connection)
+    return result
   }
 
   /// Gives free pages back to the disk where they are more than a quarter of the file and a few mebibytes, in steps that

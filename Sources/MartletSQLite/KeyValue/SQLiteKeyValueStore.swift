@@ -31,21 +31,15 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   }
 
   public func value(for key: String) async throws -> Data? {
-    try await database.read { connection in
-      try connection.first("SELECT value FROM entry WHERE key = ?", [.text(key)]) { $0.blob(0) }
-    }
+    try await database.read(Self.lookUp(key))
   }
 
   public func set(_ value: Data, for key: String) async throws {
-    try await database.write { connection in
-      try connection.run(
-        "INSERT INTO entry (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [.text(key), .blob(value)])
-    }
+    try await database.write(Self.put(value, key))
   }
 
   public func removeValue(for key: String) async throws {
-    try await database.write { try $0.run("DELETE FROM entry WHERE key = ?", [.text(key)]) }
+    try await database.write(Self.remove(key))
   }
 
   public func removeAll() async throws {
@@ -53,7 +47,29 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   }
 
   public func keys() async throws -> [String] {
-    try await database.read { try $0.all("SELECT key FROM entry ORDER BY key") { $0.text(0) } }
+    try await database.read(Self.list)
+  }
+
+  // MARK: What is done
+
+  private static func lookUp(_ key: String) -> @Sendable (Connection) throws -> Data? {
+    { try $0.first("SELECT value FROM entry WHERE key = ?", [.text(key)]) { $0.blob(0) } }
+  }
+
+  private static func put(_ value: Data, _ key: String) -> @Sendable (Connection) throws -> Void {
+    {
+      try $0.run(
+        "INSERT INTO entry (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [.text(key), .blob(value)])
+    }
+  }
+
+  private static func remove(_ key: String) -> @Sendable (Connection) throws -> Void {
+    { try $0.run("DELETE FROM entry WHERE key = ?", [.text(key)]) }
+  }
+
+  private static let list: @Sendable (Connection) throws -> [String] = {
+    try $0.all("SELECT key FROM entry ORDER BY key") { $0.text(0) }
   }
 
   private static let schema = Schema(
@@ -61,4 +77,16 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     steps: ["CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"],
     settings: "PRAGMA secure_delete = ON;",
     layout: "PRAGMA auto_vacuum = FULL;")
+}
+
+/// The same at once, for surfaces whose documented storage cannot suspend: reads take microseconds, writes wait for others,
+/// five seconds at most.
+extension SQLiteKeyValueStore {
+  package func valueNow(for key: String) throws(HTTPError) -> Data? { try database.readNow(Self.lookUp(key)) }
+
+  package func setNow(_ value: Data, for key: String) throws(HTTPError) { try database.writeNow(Self.put(value, key)) }
+
+  package func removeValueNow(for key: String) throws(HTTPError) { try database.writeNow(Self.remove(key)) }
+
+  package func keysNow() throws(HTTPError) -> [String] { try database.readNow(Self.list) }
 }

@@ -1,0 +1,65 @@
+public import Foundation
+import MartletSemantics
+
+/// The key of an entity, as it is written in a URL: quoted as OData wants it (OData 4.01 URL conventions §4.3.1; 2.0 is the
+/// same).
+///
+/// ```swift
+/// service.odataMedia("Images", "it's a/b")             // …/Images('it''s%20a%2Fb')/$value
+/// service.odataEntity("Orders", 42)                    // …/Orders(42)
+/// service.odataEntity("Items", ["Order": 42, "Item": "7"])  // …/Items(Order=42,Item='7')
+/// ```
+public struct ODataKey: Sendable, Hashable {
+  /// As it stands between the parentheses, before it is percent-encoded.
+  private let literal: String
+
+  /// A text: in quotes, those within it doubled.
+  public init(_ text: String) { literal = "'" + text.replacing("'", with: "''") + "'" }
+
+  /// A number.
+  public init(_ number: some BinaryInteger) { literal = "\(number)" }
+
+  /// A GUID as OData 4.0 writes it, or as 2.0 does: `guid'…'`.
+  public init(_ id: UUID, isVersion2: Bool = false) {
+    let text = id.uuidString.lowercased()
+    literal = isVersion2 ? "guid'\(text)'" : text
+  }
+
+  /// Any other literal, as it stands in the URL before it is percent-encoded: `datetime'2020-01-01T00:00:00'`.
+  public init(literal: String) { self.literal = literal }
+
+  /// A key of several properties.
+  public init(_ parts: [(name: String, key: ODataKey)]) {
+    literal = parts.map { "\($0.name)=\($0.key.literal)" }.joined(separator: ",")
+  }
+
+  fileprivate var encoded: String { PercentEncoding.pathSegment.encode(literal) }
+}
+
+extension ODataKey: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByDictionaryLiteral {
+  /// A text.
+  public init(stringLiteral text: String) { self.init(text) }
+
+  /// A number.
+  public init(integerLiteral number: Int) { self.init(number) }
+
+  /// A key of several properties.
+  public init(dictionaryLiteral parts: (String, ODataKey)...) { self.init(parts.map { (name: $0, key: $1) }) }
+}
+
+extension URL {
+  /// The entity of a set below this URL, which is a service's root, with or without a slash at its end. A query, such as
+  /// `?sap-client=100`, stays.
+  public func odataEntity(_ set: String, _ key: ODataKey) -> URL { odata(set, key, "") }
+
+  /// The bytes of a media entity below this URL: `…/Set(key)/$value`.
+  public func odataMedia(_ set: String, _ key: ODataKey) -> URL { odata(set, key, "/$value") }
+
+  private func odata(_ set: String, _ key: ODataKey, _ suffix: String) -> URL {
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
+    while parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath.removeLast() }
+    parts.percentEncodedPath += "/\(PercentEncoding.pathSegment.encode(set))(\(key.encoded))\(suffix)"
+    parts.fragment = nil
+    return parts.url ?? self
+  }
+}

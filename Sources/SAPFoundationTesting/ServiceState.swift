@@ -1,0 +1,142 @@
+import MartletSemantics
+import MartletTesting
+
+/// What a service knows, and what it therefore answers. A value: whoever has it has the lock.
+struct ServiceState: Sendable {
+  /// An answer that was given beforehand.
+  struct Script: Sendable {
+    let path: String
+    let reply: Reply
+    var left: Int
+  }
+
+  /// Cookie and token, which are good only together.
+  struct Session: Sendable {
+    let user: String
+    var token: String
+  }
+
+  var settings: MobileServices.Settings
+  var scripts: [Script] = []
+  var sessions: [String: Session] = [:]
+  /// Codes by user; the empty name is everybody's.
+  var blocked: [String: String] = [:]
+  private var lastNumber = 0
+
+  private static let cookieName = "JSESSIONID"
+  private static let tokenField: FieldName = "X-CSRF-Token"
+
+  init(_ settings: MobileServices.Settings) { self.settings = settings }
+
+  mutating func renewTokens() {
+    for id in sessions.keys {
+      let token = unique("token")
+      sessions[id]?.token = token
+    }
+  }
+
+  mutating func reply(to request: ReceivedRequest) -> Reply {
+    if let reply = scripted(request) { return reply }
+    guard let (id, isNew) = session(of: request), let session = sessions[id] else { return .unauthorized }
+    let reply = guarded(request, in: session, id)
+    return isNew ? reply.with(.setCookie, "\(Self.cookieName)=\(id); Path=/; HttpOnly") : reply
+  }
+
+  private mutating func scripted(_ request: ReceivedRequest) -> Reply? {
+    guard let index = scripts.firstIndex(where: { $0.path == request.path || $0.path == "*" }) else { return nil }
+    scripts[index].left -= 1
+    return scripts[index].left > 0 ? scripts[index].reply : scripts.remove(at: index).reply
+  }
+
+  // MARK: Who asks
+
+  /// The session of a request, a new one where there is none yet; nil for who has not signed in.
+  private mutating func session(of request: ReceivedRequest) -> (id: String, isNew: Bool)? {
+    let cookies = (request.fields[.cookie] ?? "").split(separator: ";").map { ASCII.trimmed($0) }
+    let known = cookies.compactMap { cookie -> String? in
+      guard cookie.hasPrefix(Self.cookieName + "=") else { return nil }
+      return String(cookie.dropFirst(Self.cookieName.count + 1))
+    }
+    if let id = known.first(where: { sessions[$0] != nil }) { return (id, false) }
+    guard let user = user(of: request) else { return nil }
+    let id = unique("session")
+    sessions[id] = Session(user: user, token: unique("token"))
+    return (id, true)
+  }
+
+  private func user(of request: ReceivedRequest) -> String? {
+    guard !settings.users.isEmpty else { return "" }
+    guard let authorization = request.fields[.authorization], authorization.hasPrefix("Basic "),
+      let data = Data(base64Encoded: String(authorization.dropFirst(6)))
+    else { return nil }
+    let pair = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard pair.count == 2, settings.users[String(pair[0])] == String(pair[1]) else { return nil }
+    return String(pair[0])
+  }
+
+  private mutating func unique(_ what: String) -> String {
+    lastNumber += 1
+    return "\(what)-\(lastNumber)-\(UInt32.random(in: 0...UInt32.max))"
+  }
+
+  // MARK: Whether it may
+
+  private mutating func guarded(_ request: ReceivedRequest, in session: Session, _ id: String) -> Reply {
+    if let code = blocked[session.user] ?? blocked[""] { return .blocked(code) }
+    if let wanted = settings.applicationID, request.fields["X-SMP-APPID"] != wanted { return .forbidden }
+    let isReading = [.get, .head, .options].contains(request.method)
+    let told = request.fields[Self.tokenField]
+    if request.method == .post, request.path == "/mobileservices/sessions/logout" {
+      sessions[id] = nil
+      return .status(.ok)
+    }
+    if !isReading, settings.protectsAgainstCSRF, told != session.token {
+      return .csrfRequired(status: settings.tokenRefusal)
+    }
+    let reply = content(for: request)
+    guard isReading, settings.protectsAgainstCSRF, let told, ASCII.equalIgnoringCase(told, "fetch") else { return reply }
+    return reply.with(Self.tokenField, session.token)
+  }
+
+  // MARK: What there is
+
+  private func content(for request: ReceivedRequest) -> Reply {
+    let names = request.path.split(separator: "/")
+    if request.path == "/" { return .text("SAP Mobile Services\n") }
+    if names.first == "mobileservices" {
+      guard names.count == 4, names[1] == "application", names[3] == "endpoints" else { return .status(.notFound) }
+      return (try? .json(encoding: settings.destinations)) ?? .status(.internalServerError)
+    }
+    guard names.first == "backend" else { return .status(.notFound) }
+    switch request.method {
+    case .post: return .json(#"{"d":{}}"#, status: .created)
+    case .get, .head: return names.count == 1 ? .json(#"{"d":{"EntitySets":["Images"]}}"#) : entity(for: request)
+    default: return .status(.noContent)
+    }
+  }
+
+  private func entity(for request: ReceivedRequest) -> Reply {
+    let form = Reply.ErrorForm(accepting: request.fields[.accept])
+    do throws(EntityPath.Mistake) {
+      let path = try EntityPath(request.path)
+      guard path.set == "Images", let media = settings.media[path.key] else {
+        return .odataError(
+          form, status: .notFound, code: "/IWBEP/CM_MGW_RT/020",
+          message: "Resource not found for the segment '\(path.set)'.")
+      }
+      return path.isMedia ? picture(media, for: request) : .json(#"{"d":{"Key":"x"}}"#)
+    } catch {
+      return .odataError(
+        form, status: error == .quotes ? .badRequest : .notFound, code: "/IWFND/CM_BEC/026",
+        message: error == .quotes ? "Malformed URI literal syntax in key" : "Resource not found for the path.")
+    }
+  }
+
+  private func picture(_ media: Media, for request: ReceivedRequest) -> Reply {
+    var fields: HTTPFields = [.eTag: media.entityTag]
+    if let cacheControl = media.cacheControl { fields[.cacheControl] = cacheControl }
+    if request.fields[.ifNoneMatch]?.contains(media.entityTag) == true { return .status(.notModified, fields: fields) }
+    fields[.contentType] = media.type
+    return Reply(fields: fields, content: media.content)
+  }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import MartletSemantics
+import SAPFoundation
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("Row 33: the cookies of a session's own")
+struct CookieStorageTests {
+  private let shop = URL(string: "https://shop.example.com/cart/")
+
+  private func cookie(
+    _ name: String, _ value: String = "1", domain: String = "shop.example.com", path: String = "/",
+    expires: Date? = nil, secure: Bool = false
+  ) throws -> HTTPCookie {
+    var properties: [HTTPCookiePropertyKey: Any] = [.name: name, .value: value, .domain: domain, .path: path]
+    if let expires { properties[.expires] = expires } else { properties[.discard] = "TRUE" }
+    if secure { properties[.secure] = "TRUE" }
+    return try #require(HTTPCookie(properties: properties))
+  }
+
+  @Test func cookiesGoWhereTheyBelong() throws {
+    let url = try #require(shop)
+    let storage = SAPHTTPCookieStorage()
+    storage.setCookie(try cookie("host"))
+    storage.setCookie(try cookie("domain", domain: ".example.com"))
+    storage.setCookie(try cookie("deep", path: "/cart"))
+    storage.setCookie(try cookie("safe", secure: true))
+    storage.setCookie(try cookie("other", domain: "other.example.com"))
+    storage.setCookie(try cookie("elsewhere", path: "/elsewhere"))
+
+    #expect(storage.cookies(for: url)?.map(\.name) == ["deep", "host", "domain", "safe"])
+    let plain = try #require(URL(string: "http://sub.shop.example.com/"))
+    #expect(storage.cookies(for: plain)?.map(\.name) == ["domain"])
+    #expect(storage.cookies?.count == 6)
+  }
+
+  @Test func aCookieTakesThePlaceOfItsNamesake() throws {
+    let storage = SAPHTTPCookieStorage()
+    storage.setCookie(try cookie("a", "1"))
+    storage.setCookie(try cookie("a", "2"))
+    #expect(storage.cookies?.map(\.value) == ["2"])
+
+    storage.deleteCookie(try cookie("a", "whatever"))
+    #expect(storage.cookies?.isEmpty == true)
+  }
+
+  @Test func anExpiredCookieIsNone() throws {
+    let storage = SAPHTTPCookieStorage()
+    storage.setCookie(try cookie("a", expires: Date(timeIntervalSinceNow: 60)))
+    storage.setCookie(try cookie("a", expires: Date(timeIntervalSinceNow: -60)))
+    #expect(storage.cookies?.isEmpty == true)
+  }
+
+  @Test func storagesShareNothing() throws {
+    let (one, other) = (SAPHTTPCookieStorage(), SAPHTTPCookieStorage())
+    one.setCookie(try cookie("a"))
+    #expect(other.cookies?.isEmpty == true)
+  }
+
+  @Test func neverMeansThatNoneIsTaken() throws {
+    let storage = SAPHTTPCookieStorage()
+    storage.setCookie(try cookie("old"))
+    storage.cookieAcceptPolicy = .never
+    storage.setCookie(try cookie("new"))
+    #expect(storage.cookies?.map(\.name) == ["old"])
+  }
+
+  @Test func onlyTheMainDocumentsSiteMaySet() throws {
+    let storage = SAPHTTPCookieStorage()
+    storage.cookieAcceptPolicy = .onlyFromMainDocumentDomain
+    let page = URL(string: "https://news.example.org/")
+
+    storage.setCookies([try cookie("a")], for: shop, mainDocumentURL: page)
+    #expect(storage.cookies?.isEmpty == true)
+    storage.setCookies([try cookie("a")], for: shop, mainDocumentURL: URL(string: "https://www.example.com/"))
+    #expect(storage.cookies?.count == 1)
+  }
+
+  @Test func sortingSorts() throws {
+    let storage = SAPHTTPCookieStorage()
+    for name in ["b", "c", "a"] { storage.setCookie(try cookie(name)) }
+
+    let up = storage.sortedCookies(using: [NSSortDescriptor(keyPath: \HTTPCookie.name, ascending: true)])
+    let down = storage.sortedCookies(using: [NSSortDescriptor(keyPath: \HTTPCookie.name, ascending: false)])
+
+    #expect(up.map(\.name) == ["a", "b", "c"])
+    #expect(down.map(\.name) == ["c", "b", "a"])
+    #expect(storage.sortedCookies(using: []).map(\.name) == ["b", "c", "a"])
+  }
+
+  @Test func removingSinceATimeLeavesWhatIsOlder() throws {
+    let storage = SAPHTTPCookieStorage()
+    storage.setCookie(try cookie("a"))
+    storage.removeCookies(since: .distantFuture)
+    #expect(storage.cookies?.count == 1)
+    storage.removeCookies(since: .distantPast)
+    #expect(storage.cookies?.isEmpty == true)
+  }
+
+  @Test(arguments: [false, true])
+  func whatIsStoredIsThereAgain(persistsSessionCookies: Bool) throws {
+    let folder = try TemporaryFolder()
+    let backing = CodableStorage(store: try SQLiteDataStore(at: folder.file("cookies.sqlite")))
+    let options: SAPHTTPCookieStorageOptions = persistsSessionCookies ? .persistSessionCookies : .default
+    let first = SAPHTTPCookieStorage(persistentStorage: backing, options: options)
+    first.setCookie(try cookie("lasting", "äöü", expires: Date(timeIntervalSinceNow: 3600), secure: true))
+    first.setCookie(try cookie("session"))
+
+    let second = SAPHTTPCookieStorage(persistentStorage: backing, options: options)
+
+    #expect(second.cookies?.map(\.name) == (persistsSessionCookies ? ["lasting", "session"] : ["lasting"]))
+    #expect(second.cookies?.first?.value == "äöü")
+    #expect(second.cookies?.first?.isSecure == true)
+    second.removeCookies(since: .distantPast)
+    #expect(SAPHTTPCookieStorage(persistentStorage: backing, options: options).cookies?.isEmpty == true)
+  }
+
+  @Test func aStoreThatCannotBeReadIsDoneWithout() throws {
+    let data = MemoryDataStore()
+    data.put(data: Data("no property list".utf8), for: "SAPHTTPCookieStorage")
+    let storage = SAPHTTPCookieStorage(persistentStorage: CodableStorage(store: data))
+
+    storage.setCookie(try cookie("a", expires: Date(timeIntervalSinceNow: 3600)))
+
+    #expect(storage.cookies?.count == 1)
+    #expect(SAPHTTPCookieStorage(persistentStorage: CodableStorage(store: data)).cookies?.count == 1)
+  }
+
+  @Test func aStoreThatThrowsIsDoneWithout() throws {
+    final class Broken: CodableStoring {
+      struct Failure: Error {}
+      func get<T: Codable>(_ type: T.Type, for key: String) throws -> T? { throw Failure() }
+      func put<T: Codable>(_ value: T, for key: String) throws { throw Failure() }
+      func remove(for key: String) throws { throw Failure() }
+    }
+    let storage = SAPHTTPCookieStorage(persistentStorage: Broken(), options: .persistSessionCookies)
+    storage.setCookie(try cookie("a"))
+    #expect(storage.cookies?.count == 1)
+  }
+
+  @Test func aConfigurationTakesAndCopiesTheStorage() throws {
+    let sapCookieStorage = SAPHTTPCookieStorage()
+    let configuration = URLSessionConfiguration.default
+    configuration.httpCookieStorage = sapCookieStorage
+
+    let copy = try #require(configuration.copy() as? URLSessionConfiguration)
+
+    let found: SAPHTTPCookieStorage? = copy.httpCookieStorage
+    #expect(found === sapCookieStorage)
+    let none: SAPHTTPCookieStorage? = URLSessionConfiguration.default.httpCookieStorage
+    #expect(none == nil)
+  }
+}

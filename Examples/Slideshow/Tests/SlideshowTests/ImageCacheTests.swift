@@ -3,7 +3,7 @@ import MartletTesting
 import SlideshowModel
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Row 49: the image cache", .timeLimit(.minutes(5)))
 struct ImageCacheTests {
   private let picture: Picture
   private let urls: [URL]
@@ -88,7 +88,7 @@ struct ImageCacheTests {
     #expect(loads.entries.count == 1)
     #expect(cache.count == 0)
 
-    cache.forgetFailures()
+    cache.removeAll()
     await #expect(throws: PictureError.self) { try await cache.picture(for: urls[0], load: load) }
     #expect(loads.entries.count == 2)
   }

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// The key is the whole URL, so two servers never share a picture. Beyond the limit the picture that was not used for
 /// the longest time goes. Only pictures are kept: a load that failed is remembered as failed, and not tried again
-/// until ``forgetFailures()``.
+/// until ``removeAll()``.
 package final class ImageCache: Sendable {
   /// The one that the application uses.
   package static let shared = ImageCache()
@@ -30,8 +30,8 @@ package final class ImageCache: Sendable {
   /// How many pictures there are.
   package var count: Int { shelf.withLock { $0.count } }
 
-  /// Lets failed loads be tried again, and those that are under way be replaced by newer ones.
-  package func forgetFailures() { shelf.withLock { $0.forgetFailures() } }
+  /// Removes all pictures and failures; loads that are under way are not kept when they end.
+  package func removeAll() { shelf.withLock { $0.removeAll() } }
 
   /// The picture of a URL, loaded if it is not there. Callers who come while it is being loaded wait for that one load.
   ///

@@ -79,7 +79,9 @@ struct Shelf {
     return load.waiters == 0 ? load.task : nil
   }
 
-  mutating func forgetFailures() {
+  mutating func removeAll() {
+    pictures = [:]
+    order = []
     failures = [:]
     loads = [:]
   }

@@ -9,7 +9,7 @@ package enum SlideList {
   ) async throws(SlideshowError) {
     let clock = ContinuousClock()
     let start = clock.now
-    let slideshow = try await client.slideshow()
+    let slideshow = try await client.slideshow().slideshow
     print(DisplayText.harmless(kept.title ?? slideshow.title))
     var pictures = 0, bytes = 0
     for slide in slideshow.slides {
@@ -26,7 +26,9 @@ package enum SlideList {
       }
       print(DisplayText.harmless("\(heart) \(slide.id)  \(slide.title)  \(outcome)"))
     }
-    if slideshow.slides.isEmpty { print("no slides: check if the web service is running and has any") }
+    if slideshow.slides.isEmpty {
+      print("no slides: check if the web service is running and has any: \(client.configuration.service)")
+    }
     let time = start.duration(to: clock.now).milliseconds
     print(
       "\(slideshow.slides.count) slides, \(pictures) pictures, \(slideshow.slides.count - pictures) missing, "

@@ -13,15 +13,20 @@ package enum PictureState: Sendable, Hashable {
 
 /// A picture in the size in which it is shown, and how it came.
 package struct ShownPicture: Sendable, Hashable {
+  /// What it is the answer to.
+  package var request: PictureRequest
   package var bitmap: Bitmap
   /// The size of the picture in its file.
   package var size: PixelSize
   package var bytes: Int
-  /// `network` or `memory`.
-  package var source: String
+  package var source: SlideshowClient.Source
   package var milliseconds: Int
 
-  package init(bitmap: Bitmap, size: PixelSize, bytes: Int, source: String, milliseconds: Int) {
+  package init(
+    _ request: PictureRequest, bitmap: Bitmap, size: PixelSize, bytes: Int,
+    from source: SlideshowClient.Source, milliseconds: Int
+  ) {
+    self.request = request
     self.bitmap = bitmap
     self.size = size
     self.bytes = bytes
@@ -30,5 +35,8 @@ package struct ShownPicture: Sendable, Hashable {
   }
 
   /// `640×427, 112525 bytes, network, 12 ms`
-  package var summary: String { "\(size), \(bytes) bytes, \(source), \(milliseconds) ms" }
+  package var summary: String { "\(outcome), \(milliseconds) ms" }
+
+  /// `640×427, 112525 bytes, network`
+  package var outcome: String { "\(size), \(bytes) bytes, \(source)" }
 }

@@ -1,16 +1,20 @@
 package import SlideshowModel
 
-/// What the program was asked to do.
+/// What a program was asked to do.
 package struct CommandLineOptions: Sendable, Hashable {
   package var service: String?
   package var images: String?
   package var allowsInsecure = false
   package var state: String?
   package var cache: String?
+  /// After how many seconds the service is asked again; 0 for never.
+  package var poll = 3
   package var isOffline = false
   package var photos: String?
   package var isServing = false
   package var port: Int?
+  /// The most bytes that the demo service sends in a second; nil for all that it can.
+  package var rate: Int?
   package var wantsHelp = false
 
   /// A mistake on the command line.
@@ -29,11 +33,13 @@ package struct CommandLineOptions: Sendable, Hashable {
       case "--images": images = try Self.value(of: argument, &rest)
       case "--state": state = try Self.value(of: argument, &rest)
       case "--cache": cache = try Self.value(of: argument, &rest)
+      case "--poll": poll = try Self.number(argument, 0...86_400, "seconds", &rest)
       case "--offline": isOffline = true
       case "--photos": photos = try Self.value(of: argument, &rest)
       case "--allow-insecure": allowsInsecure = true
       case "--serve": isServing = true
-      case "--port": port = try Self.port(try Self.value(of: argument, &rest))
+      case "--port": port = try Self.number(argument, 0...65_535, "port", &rest)
+      case "--rate": rate = try Self.number(argument, 1...1_000_000_000, "bytes", &rest)
       case "--help", "-h": wantsHelp = true
       default: throw Mistake(description: "unknown option '\(argument)': see --help")
       }
@@ -46,11 +52,15 @@ package struct CommandLineOptions: Sendable, Hashable {
     return value
   }
 
-  private static func port(_ text: String) throws(Mistake) -> Int {
-    guard let port = Int(text), (0...65535).contains(port) else {
-      throw Mistake(description: "'\(text)' is no port: a number from 0 to 65535 is")
+  private static func number(
+    _ option: String, _ range: ClosedRange<Int>, _ unit: String, _ rest: inout ArraySlice<String>
+  ) throws(Mistake) -> Int {
+    let text = try value(of: option, &rest)
+    guard let number = Int(text), range.contains(number) else {
+      throw Mistake(
+        description: "\(option) \(text): no number of \(unit) from \(range.lowerBound) to \(range.upperBound)")
     }
-    return port
+    return number
   }
 
   /// What is configured under a key, here or in the environment; nil if nothing is.
@@ -62,31 +72,4 @@ package struct CommandLineOptions: Sendable, Hashable {
   package func needsDemo(environment: [String: String]) -> Bool {
     SlideshowConfiguration.Key.allCases.allSatisfy { value(of: $0, environment: environment) == nil }
   }
-
-  package static let help = """
-    slideshow: shows the slides of a web service in the terminal.
-
-    usage: slideshow [--service URL --images URL] [--allow-insecure] [--state FILE] [--cache FILE]
-           slideshow --offline
-           slideshow --serve [--port N] [--photos FOLDER]
-
-      --service URL      the JSON of the slideshow     (or environment: SlideWebServiceUrl)
-      --images URL       the folder of its pictures    (or environment: ImageBaseUrl)
-                         Without both, a demo service is started and shown.
-      --allow-insecure   lets plain http leave this computer
-      --state FILE       where favourites and title are kept
-                         (default: $XDG_STATE_HOME or ~/.local/state, martlet-slideshow/state.json)
-      --cache FILE       where pictures are kept, for when the service cannot be reached
-                         (default: $XDG_CACHE_HOME or ~/.cache, martlet-slideshow/cache.sqlite)
-      --offline          shows the demo as it was shown last, without its service
-      --serve            only runs the demo service, until Ctrl-C
-      --port N           its port: 8000 by default, 0 for a free one
-      --photos FOLDER    what it serves: pictures and their holidayslideshow.json
-      --help             this text
-
-    keys: → space n next   ← p previous   tab 1 2 list and preview   f favourite   enter z full screen
-          t title   r reload   q Ctrl-C quit
-
-    Where standard output is no terminal, the slides are printed one a line.
-    """
 }

@@ -1,4 +1,4 @@
-/// A key, as a terminal reports it.
+/// A key, however the front end hears of it.
 package enum Key: Sendable, Hashable {
   case character(Character)
   case left, right, up, down

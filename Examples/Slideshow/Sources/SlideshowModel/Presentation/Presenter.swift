@@ -1,0 +1,149 @@
+import Martlet
+import MartletImages
+
+/// Runs the slideshow: takes events one after another, changes the state, draws it, and does what is to be done.
+///
+/// The state is touched here only, on the main actor. Work goes on elsewhere and comes back as an event, through
+/// ``events``: a front end either lets ``run()`` take them from there, or hands them to ``handle(_:)`` on the main thread
+/// itself, as a window does whose main loop is not Swift's.
+@MainActor
+package final class Presenter {
+  package private(set) var state: SlideshowState
+  /// What is told, in order. To be taken from by one only.
+  package nonisolated let events: AsyncStream<SlideshowEvent>
+  private let inbox: AsyncStream<SlideshowEvent>.Continuation
+  private let client: SlideshowClient
+  private let store: StateStore
+  private let clock: any Clock<Duration>
+  private let draw: @MainActor (SlideshowState) -> Void
+  private var slidesTask: Task<Void, Never>?
+  private var pictureTask: Task<Void, Never>?
+  private var preparations: [PictureRequest: Task<Void, Never>] = [:]
+  private var pollTask: Task<Void, Never>?
+  private var clickTask: Task<Void, Never>?
+
+  package init(
+    client: SlideshowClient, store: StateStore, state: SlideshowState, clock: any Clock<Duration> = ContinuousClock(),
+    draw: @escaping @MainActor (SlideshowState) -> Void
+  ) {
+    self.client = client
+    self.store = store
+    self.state = state
+    self.clock = clock
+    self.draw = draw
+    (events, inbox) = AsyncStream.makeStream()
+  }
+
+  /// Tells what happened; may be called from anywhere.
+  package nonisolated func tell(_ event: SlideshowEvent) { inbox.yield(event) }
+
+  /// Runs until somebody quits.
+  package func run() async {
+    tell(.started)
+    for await event in events where !handle(event) { break }
+  }
+
+  /// Takes what happened.
+  ///
+  /// - Returns: whether the slideshow goes on; false once somebody quits.
+  package func handle(_ event: SlideshowEvent) -> Bool {
+    let effects = state.handle(event)
+    guard !effects.contains(.quit) else {
+      stop()
+      return false
+    }
+    effects.forEach(perform)
+    draw(state)
+    return true
+  }
+
+  private func stop() {
+    for task in [slidesTask, pictureTask, pollTask, clickTask] + preparations.values.map(Optional.some) {
+      task?.cancel()
+    }
+    inbox.finish()
+  }
+
+  // All tasks are detached: in a window nobody serves the main actor's queue.
+  private func perform(_ effect: SlideshowEffect) {
+    switch effect {
+    case .loadSlides(let number):
+      slidesTask?.cancel()
+      slidesTask = Task.detached { [client, inbox] in
+        inbox.yield(.slides(number, await client.slides()))
+      }
+    case .loadPicture(let request):
+      pictureTask?.cancel()
+      pictureTask = load(request)
+    case .prepare(let requests): prepare(requests)
+    case .forgetPictures: client.forgetPictures()
+    case .wait(let wait, let duration): begin(wait, duration)
+    case .save(let kept): if let warning = store.save(kept) { tell(.warning(warning)) }
+    case .quit: break
+    }
+  }
+
+  private func load(_ request: PictureRequest) -> Task<Void, Never> {
+    Task.detached { [client, inbox] in
+      let result = await client.shownPicture(request) { completed, total in
+        inbox.yield(.progress(request, completed: completed, total: total))
+      }
+      inbox.yield(.picture(request, result))
+    }
+  }
+
+  private func prepare(_ requests: [PictureRequest]) {
+    let wanted = Set(requests)
+    for (request, task) in preparations where !wanted.contains(request) {
+      // The one that is to be seen now goes on.
+      if request != state.wanted { task.cancel() }
+      preparations[request] = nil
+    }
+    for request in requests where preparations[request] == nil { preparations[request] = load(request) }
+  }
+
+  private func begin(_ wait: Wait, _ duration: Duration) {
+    let task = Task.detached { [clock, inbox] in
+      // Whoever is cancelled is not waited for.
+      if (try? await clock.sleep(for: duration)) != nil { inbox.yield(.waited(wait)) }
+    }
+    switch wait {
+    case .poll:
+      pollTask?.cancel()
+      pollTask = task
+    case .click:
+      clickTask?.cancel()
+      clickTask = task
+    }
+  }
+}
+
+extension SlideshowClient {
+  /// The slides, or why there are none, as a value.
+  fileprivate func slides() async -> Result<ServedSlideshow, SlideshowError> {
+    do { return .success(try await slideshow()) } catch { return .failure(error) }
+  }
+
+  /// The picture in the size that is shown; fetching and decoding happen outside the main actor.
+  fileprivate func shownPicture(
+    _ request: PictureRequest, progress: @escaping @Sendable (Int64, Int64?) -> Void
+  ) async -> Result<ShownPicture, PictureError> {
+    let arrival: Arrival
+    do {
+      arrival = try await picture(for: request.slide, asksAgain: request.generation > 0) {
+        progress($0.completed, $0.total)
+      }
+    } catch {
+      return .failure(error)
+    }
+    do {
+      let bitmap = try arrival.picture.bitmap(request.mode, request.box)
+      return .success(
+        ShownPicture(
+          request, bitmap: bitmap, size: arrival.picture.size, bytes: arrival.picture.data.count, from: arrival.source,
+          milliseconds: arrival.duration.milliseconds))
+    } catch {
+      return .failure(.notAnImage(configuration.imageBase, reason: error.message))
+    }
+  }
+}

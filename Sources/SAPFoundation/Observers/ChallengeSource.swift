@@ -51,8 +51,9 @@ final class ChallengeSource: CredentialSource {
     let origin = question.space.origin
     let space = URLProtectionSpace(
       host: origin.host, port: origin.port, protocol: origin.scheme, realm: question.space.realm,
-      authenticationMethod: question.sendsPassword ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest)
-    let storage = task.session.configuration.urlCredentialStorage
+      authenticationMethod: question.sendsPassword
+        ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest)
+    let storage = task.session.foundationConfiguration.urlCredentialStorage
     let (rejection, last) = state.withLock { ($0.rejection, $0.last) }
     let proposed = last ?? storage?.credential(for: space)
     let challenge = URLAuthenticationChallenge(

@@ -32,7 +32,7 @@ struct ObserverInterceptor: Interceptor {
         events.sapURLSession(session, task: task, willSend: shown, completionHandler: done)
       }
       switch answer {
-      case .allow(let changed): try request.apply(changed, insteadOf: shown, session.configuration)
+      case .allow(let changed): try request.apply(changed, insteadOf: shown, session.foundationConfiguration)
       case .cancel(let error): throw task.fail(error)
       case .respond(let response, let data):
         exchange[session.wire.answer] = HTTPResponse(response, data, to: request)
@@ -41,6 +41,7 @@ struct ObserverInterceptor: Interceptor {
         break asking
       }
     }
+    task.mutable.withLock { $0.correlationID = exchange.correlationID }
     begin(request.urlRequest(like: template))
     return request
   }
@@ -63,6 +64,8 @@ struct ObserverInterceptor: Interceptor {
     var outcome = outcome
     var isReplaced = false
     var shown = outcome.response
+    let isLocal = (try? outcome.get().wire) == nil
+    task.mutable.withLock { $0.isAnsweredLocally = isLocal }
     asking: for party in session.parties where session.takesPart(party) {
       if let observer = party.events as? any InterceptingObserver {
         switch try await observer.interceptor.review(outcome, of: attempt, in: exchange) {
@@ -95,7 +98,7 @@ struct ObserverInterceptor: Interceptor {
   /// A resend begins with what was asked for, changed as far as the observer's request differs from that.
   private func again(_ request: URLRequest, _ attempt: Attempt) throws -> Verdict {
     var next = attempt.request
-    try next.apply(request, insteadOf: next.urlRequest(like: template), session.configuration)
+    try next.apply(request, insteadOf: next.urlRequest(like: template), session.foundationConfiguration)
     return .resend(next, reason: "an observer wants the request sent again")
   }
 }

@@ -29,6 +29,9 @@ let package = Package(
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
+    .systemLibrary(name: "CWebPDemux", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev"])]),
+    .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
+    .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
     // Level 1: the engine.
     .target(
@@ -68,7 +71,10 @@ let package = Package(
     .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine"]),
     .target(
       name: "MartletImages",
-      dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CTurboJPEG", "CPNG", "CWebP"]),
+      dependencies: [
+        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CLittleCMS", "CPNG", "CTurboJPEG",
+        "CWebP", "CWebPDemux", "CZlib",
+      ]),
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),

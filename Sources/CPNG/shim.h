@@ -1,5 +1,6 @@
 #include <png.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 // libpng reports errors with longjmp, which must not cross a Swift frame: it would skip releases. So the whole reading
@@ -88,4 +89,24 @@ static inline int martlet_png_read(martlet_png_reading *reading) {
   martlet_png_read_all(png, info, reading);
   png_destroy_read_struct(&png, &info, NULL);
   return 1;
+}
+
+/// Writes RGBA (straight alpha) or RGB, 8 bits a channel, to memory of malloc's. Null if there is none, or if libpng
+/// refuses the picture.
+static inline void *martlet_png_write(
+  const unsigned char *pixels, png_uint_32 width, png_uint_32 height, int has_alpha, size_t *count) {
+  png_image image = {0};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = width;
+  image.height = height;
+  image.format = has_alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  void *buffer = malloc(size);
+  if (!buffer || !png_image_write_to_memory(&image, buffer, &size, 0, pixels, 0, NULL)) {
+    free(buffer);
+    return NULL;
+  }
+  *count = size;
+  void *smaller = realloc(buffer, size);
+  return smaller ? smaller : buffer;
 }

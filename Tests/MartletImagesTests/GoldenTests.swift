@@ -1,7 +1,7 @@
 import MartletImages
 import Testing
 
-/// What another decoder (Pillow, with the same rules: upright, profiles and gamma ignored) makes of a fixture.
+/// What another decoder (Pillow, with the same rules: upright, in sRGB, gamma ignored) makes of a fixture.
 struct Golden: Sendable, CustomTestStringConvertible {
   let name: String
   let size: PixelSize
@@ -20,6 +20,14 @@ struct Golden: Sendable, CustomTestStringConvertible {
 
   static let table = [
     Golden(
+      "adobe-rgb.jpg", 37, 23,
+      average: [117, 126, 126, 255],
+      probes: [[61, 55, 56, 255], [223, 54, 127, 255], [0, 198, 128, 255], [190, 198, 194, 255]]),
+    Golden(
+      "adobe-rgb.webp", 37, 23,
+      average: [116, 126, 126, 192],
+      probes: [[63, 54, 58, 224], [221, 54, 127, 160], [0, 198, 127, 224], [190, 198, 195, 160]]),
+    Golden(
       "animated-offset.webp", 40, 30,
       average: [14, 13, 14, 45],
       probes: [[15, 9, 16, 242], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]),
@@ -27,6 +35,10 @@ struct Golden: Sendable, CustomTestStringConvertible {
       "animated.webp", 40, 30,
       average: [127, 127, 127, 255],
       probes: [[65, 61, 63, 255], [196, 61, 138, 255], [65, 193, 120, 255], [196, 193, 195, 255]]),
+    Golden(
+      "arithmetic-2x2.jpg", 37, 23,
+      average: [127, 127, 127, 255],
+      probes: [[63, 57, 61, 255], [192, 57, 126, 255], [62, 197, 130, 255], [192, 196, 195, 255]]),
     Golden(
       "baseline.jpg", 40, 30,
       average: [127, 127, 127, 255],
@@ -40,6 +52,10 @@ struct Golden: Sendable, CustomTestStringConvertible {
       average: [148, 112, 87, 255],
       probes: [[139, 99, 63, 255], [149, 116, 84, 255], [151, 108, 81, 255], [149, 117, 89, 255]]),
     Golden(
+      "cmyk-profile.jpg", 37, 23,
+      average: [143, 137, 136, 255],
+      probes: [[105, 90, 83, 255], [188, 96, 134, 255], [118, 196, 148, 255], [169, 187, 186, 255]]),
+    Golden(
       "cmyk.jpg", 40, 30,
       average: [143, 143, 143, 255],
       probes: [[100, 98, 100, 255], [199, 80, 149, 255], [83, 197, 133, 255], [199, 198, 199, 255]]),
@@ -48,6 +64,10 @@ struct Golden: Sendable, CustomTestStringConvertible {
       average: [159, 86, 52, 255],
       probes: [[182, 47, 17, 255], [211, 116, 62, 255], [140, 25, 7, 255], [199, 63, 21, 255]]),
     Golden(
+      "display-p3.png", 37, 23,
+      average: [118, 123, 125, 192],
+      probes: [[62, 54, 58, 224], [209, 34, 127, 160], [0, 202, 125, 224], [191, 199, 195, 160]]),
+    Golden(
       "gamma.png", 40, 30,
       average: [127, 127, 127, 255],
       probes: [[65, 61, 63, 255], [196, 61, 138, 255], [65, 193, 120, 255], [196, 193, 195, 255]]),
@@ -55,6 +75,14 @@ struct Golden: Sendable, CustomTestStringConvertible {
       "grey-alpha.png", 40, 30,
       average: [127, 127, 127, 128],
       probes: [[61, 61, 61, 190], [61, 61, 61, 59], [193, 193, 193, 190], [193, 193, 193, 59]]),
+    Golden(
+      "grey-profile.jpg", 37, 23,
+      average: [160, 160, 160, 255],
+      probes: [[101, 101, 101, 255], [146, 146, 146, 255], [183, 183, 183, 255], [216, 216, 216, 255]]),
+    Golden(
+      "grey-profile.png", 37, 23,
+      average: [160, 160, 160, 192],
+      probes: [[101, 101, 101, 224], [146, 146, 146, 160], [183, 183, 183, 224], [216, 216, 216, 160]]),
     Golden(
       "grey-transparent.png", 40, 30,
       average: [102, 102, 102, 177],
@@ -72,6 +100,10 @@ struct Golden: Sendable, CustomTestStringConvertible {
       average: [128, 128, 128, 255],
       probes: [[65, 65, 65, 255], [196, 196, 196, 255], [65, 65, 65, 255], [196, 196, 196, 255]]),
     Golden(
+      "interlaced.gif", 37, 23,
+      average: [127, 127, 127, 255],
+      probes: [[67, 57, 62, 255], [202, 57, 129, 255], [67, 197, 132, 255], [202, 197, 199, 255]]),
+    Golden(
       "interlaced.png", 40, 30,
       average: [127, 127, 127, 255],
       probes: [[65, 61, 63, 255], [196, 61, 138, 255], [65, 193, 120, 255], [196, 193, 195, 255]]),
@@ -87,6 +119,14 @@ struct Golden: Sendable, CustomTestStringConvertible {
       "lossy.webp", 40, 30,
       average: [127, 127, 127, 255],
       probes: [[68, 60, 63, 255], [195, 62, 137, 255], [67, 192, 120, 255], [197, 195, 196, 255]]),
+    Golden(
+      "not-interleaved.jpg", 37, 23,
+      average: [127, 127, 127, 255],
+      probes: [[59, 59, 61, 255], [193, 56, 126, 255], [63, 197, 128, 255], [192, 198, 196, 255]]),
+    Golden(
+      "one87.gif", 37, 23,
+      average: [127, 127, 127, 255],
+      probes: [[67, 57, 62, 255], [202, 57, 129, 255], [67, 197, 132, 255], [202, 197, 199, 255]]),
     Golden(
       "orientation-1.jpg", 32, 16,
       average: [132, 125, 86, 255],
@@ -136,9 +176,21 @@ struct Golden: Sendable, CustomTestStringConvertible {
       average: [127, 125, 126, 255],
       probes: [[58, 61, 60, 255], [222, 83, 163, 255], [58, 198, 118, 255], [189, 198, 193, 255]]),
     Golden(
+      "parts.gif", 37, 23,
+      average: [9, 9, 9, 19],
+      probes: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]),
+    Golden(
+      "parts.webp", 37, 23,
+      average: [9, 9, 9, 19],
+      probes: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]),
+    Golden(
       "progressive.jpg", 40, 30,
       average: [127, 127, 127, 255],
       probes: [[66, 61, 65, 255], [194, 62, 138, 255], [65, 192, 121, 255], [194, 194, 194, 255]]),
+    Golden(
+      "restarts-2x1.jpg", 37, 23,
+      average: [127, 127, 127, 255],
+      probes: [[63, 57, 59, 255], [192, 57, 124, 255], [65, 196, 130, 255], [194, 196, 193, 255]]),
     Golden(
       "rgb16.png", 40, 30,
       average: [128, 128, 127, 255],
@@ -151,6 +203,18 @@ struct Golden: Sendable, CustomTestStringConvertible {
       "sampling-3x1.jpg", 40, 30,
       average: [127, 127, 127, 255],
       probes: [[66, 60, 62, 255], [201, 59, 141, 255], [65, 193, 118, 255], [198, 192, 196, 255]]),
+    Golden(
+      "size-1x1-1.webp", 1, 1,
+      average: [0, 0, 0, 255],
+      probes: [[0, 0, 0, 255], [0, 0, 0, 255], [0, 0, 0, 255], [0, 0, 0, 255]]),
+    Golden(
+      "size-1x1.gif", 1, 1,
+      average: [0, 0, 0, 255],
+      probes: [[0, 0, 0, 255], [0, 0, 0, 255], [0, 0, 0, 255], [0, 0, 0, 255]]),
+    Golden(
+      "type3-2-3x5-11.png", 3, 5,
+      average: [1, 254, 9, 128],
+      probes: [[0, 255, 0, 0], [3, 252, 21, 255], [0, 255, 0, 0], [3, 252, 21, 255]]),
     Golden(
       "ycck.jpg", 40, 30,
       average: [143, 143, 143, 255],
@@ -178,12 +242,7 @@ struct GoldenTests {
     let info = try ImageDecoder.info(Fixture.data(golden.name))
 
     #expect(info.size == golden.size)
-    let isOfFormat: Bool =
-      switch info.format {
-      case .jpeg: golden.name.hasSuffix(".jpg")
-      case .png: golden.name.hasSuffix(".png")
-      case .webp: golden.name.hasSuffix(".webp")
-      }
-    #expect(isOfFormat)
+    let formats: [String: ImageFormat] = ["jpg": .jpeg, "png": .png, "webp": .webp, "gif": .gif]
+    #expect(golden.name.split(separator: ".").last.flatMap { formats[String($0)] } == info.format)
   }
 }

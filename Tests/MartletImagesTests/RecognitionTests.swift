@@ -34,7 +34,6 @@ struct RecognitionTests {
     Row("\0\0\0\u{18}ftypisom\0\0\0\0", .notAnImage, "video"),
     Row("RIFF\u{8}\0\0\0WAVEfmt ", .notAnImage, "RIFF"),
     Row([0, 1, 2, 3, 0xFE], .notAnImage, "00 01 02 03 fe"),
-    Row("GIF89a\u{1}\0\u{1}\0", .unsupportedFormat, "GIF"),
     Row("\0\0\0\u{1C}ftypavif\0\0\0\0", .unsupportedFormat, "AVIF"),
     Row("\0\0\0\u{18}ftypheic\0\0\0\0", .unsupportedFormat, "HEIC"),
     Row("<svg xmlns='http://www.w3.org/2000/svg'/>", .unsupportedFormat, "SVG"),
@@ -45,6 +44,9 @@ struct RecognitionTests {
     Row([0xFF, 0xD8], .truncated, "2 bytes"),
     Row([0x89, 0x50, 0x4E], .truncated, "3 bytes"),
     Row("RIFF\u{8}\0\0\0WE", .truncated, "10 bytes"),
+    Row("GIF89", .truncated, "5 bytes"),
+    Row("GIF89a\u{1}\0\u{1}\0", .truncated, "GIF"),
+    Row("GIF87a\u{1}\0\u{1}\0\0\0\0;", .damaged, "no frame"),
   ])
   func whatIsNoPictureIsNamed(_ row: Row) throws {
     let data = Data(row.bytes)

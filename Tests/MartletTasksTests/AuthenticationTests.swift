@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Rows 60 and 61: what is put on every attempt, and what happens on a 401.
+/// What is put on every attempt, and what happens on a 401.
 @Suite(.timeLimit(.minutes(1))) struct AuthenticationTests {
   /// Signs method, path and common headers with an HMAC (RFC 2104), and numbers its signatures.
   private struct Signer: RequestSigner {
@@ -24,11 +24,13 @@ import Testing
   private actor Tokens: Authenticator {
     private(set) var number = 0
     private(set) var authentications = 0
+    private(set) var authorizations = 0
     private let work: @Sendable (Int) async throws -> Void
 
     init(_ work: @escaping @Sendable (Int) async throws -> Void = { _ in }) { self.work = work }
 
     func authorize(request: HTTPRequest) -> HTTPRequest {
+      authorizations += 1
       var request = request
       if number > 0 { request.fields[.authorization] = "Bearer \(number)" }
       return request
@@ -49,7 +51,8 @@ import Testing
     NetworkRequest().path("shop").task(session: session)
   }
 
-  @Test func headersComeFirstThenTheSignatureThenAuthorizationAndARetrySignsAgain() async throws {
+  @Test("Row 60: headers come first, then the signature, then authorization; after a 401 all of them anew")
+  func headersComeFirstThenTheSignatureThenAuthorizationAndARetrySignsAgain() async throws {
     let tokens = Tokens()
     let mock = makeMock(headers: ["X-App": "Shop"], signer: Signer(key: "k"), authenticator: tokens)
     mock["shop"] = demand("1")
@@ -62,14 +65,18 @@ import Testing
     #expect(mock.requests.map { $0.fields[.authorization] } == [nil, "Bearer 1"])
   }
 
-  @Test func theEnginesRetrySignsAgain() async throws {
-    let mock = makeMock(signer: Signer(key: "k"), retry: RetryPolicy.standard)
+  @Test("Row 60: the engine's retry signs and authorizes again") func theEnginesRetrySignsAndAuthorizesAgain()
+    async throws
+  {
+    let tokens = Tokens()
+    let mock = makeMock(signer: Signer(key: "k"), authenticator: tokens, retry: RetryPolicy.standard)
     mock["shop"] = .sequence(
       .response(status: 503, headers: [.retryAfter: "0"]), .response(json: shopJSON))
 
     _ = try await shop(mock).value()
 
     #expect(Set(mock.requests.map { $0.fields["X-Signature"] }).count == 2)
+    #expect(await tokens.authorizations == 2)
   }
 
   /// RFC 4231 §4.3.
@@ -79,7 +86,9 @@ import Testing
         == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
   }
 
-  @Test func anotherOriginGetsNothingOfTheEnvironment() async throws {
+  @Test("Row 60: another origin gets nothing of the environment") func anotherOriginGetsNothingOfTheEnvironment()
+    async throws
+  {
     let tokens = Tokens()
     try await tokens.authenticate()
     let mock = makeMock(headers: ["X-App": "Shop"], signer: Signer(key: "k"), authenticator: tokens)
@@ -102,7 +111,8 @@ import Testing
     #expect(mock.requests.first?.fields["X-App"] == "Mine")
   }
 
-  @Test func manyRefusedAtTheSameTimeAuthenticateOnce() async throws {
+  @Test("Row 61: many that are refused at the same time authenticate once")
+  func manyRefusedAtTheSameTimeAuthenticateOnce() async throws {
     let refused = Counter()
     let all = Gate()
     let tokens = Tokens()
@@ -123,7 +133,7 @@ import Testing
     #expect(mock.requests.count == 20)
   }
 
-  @Test func eachRequestGoesAgainOnlyOnce() async throws {
+  @Test("Row 61: each request goes again only once") func eachRequestGoesAgainOnlyOnce() async throws {
     let tokens = Tokens()
     let mock = makeMock(authenticator: tokens)
     mock["shop"] = .response(json: #"{"message": "who?"}"#, status: 401)
@@ -136,7 +146,7 @@ import Testing
     #expect(await tokens.authentications == 1)
   }
 
-  @Test func withoutCredentialsTheRefusalStands() async throws {
+  @Test("Row 61: without credentials the refusal stands") func withoutCredentialsTheRefusalStands() async throws {
     let tokens = Tokens { _ in throw NetworkError.unauthenticated }
     let mock = makeMock(authenticator: tokens)
     mock["shop"] = .response(json: #"{"message": "who?"}"#, status: 401)
@@ -150,7 +160,8 @@ import Testing
     #expect(passive.requests.count == 1)
   }
 
-  @Test func authenticationThatFailsFailsTheTaskAndTheNextOneTriesAgain() async throws {
+  @Test("Row 61: an authentication that fails fails the task, and the next one tries again")
+  func authenticationThatFailsFailsTheTaskAndTheNextOneTriesAgain() async throws {
     struct Offline: Error {}
     let tokens = Tokens { number in if number == 1 { throw Offline() } }
     let mock = makeMock(authenticator: tokens)
@@ -165,7 +176,8 @@ import Testing
     #expect(mock.requests.count == 3)
   }
 
-  @Test func whatTheAuthenticatorSendsItselfNeitherWaitsNorAuthenticates() async throws {
+  @Test("Row 61: what the authenticator sends itself neither waits nor authenticates")
+  func whatTheAuthenticatorSendsItselfNeitherWaitsNorAuthenticates() async throws {
     let session = Mutex<MockSession?>(nil)
     let tokens = Tokens { _ in
       let session = session.withLock { $0 }
@@ -184,7 +196,7 @@ import Testing
     #expect(mock.requests(to: "refresh").first?.fields[.authorization] == nil)
   }
 
-  @Test func loginsRefusalIsAnAnswer() async throws {
+  @Test("Row 61: a login's refusal is an answer") func loginsRefusalIsAnAnswer() async throws {
     let tokens = Tokens()
     let mock = makeMock(authenticator: tokens)
     mock["login"] = .response(status: 401)

@@ -2,8 +2,8 @@ import MartletTasks
 import MartletTesting
 import Testing
 
-/// Row 53: cancelling each of the ways to run a task ends the exchange.
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite("Row 53: cancelling each of the ways to run a task ends the exchange", .timeLimit(.minutes(1)))
+struct CancellationTests {
   private let asked = Gate()
   private let cancelled = Gate()
   private let mock = makeMock()

@@ -1,8 +1,7 @@
 import MartletTasks
 import Testing
 
-/// Row 62: who uses which implementation.
-@Suite struct ContainerTests {
+@Suite("Row 62: container injection") struct ContainerTests {
   protocol Greeter: Sendable { var text: String { get } }
   struct Plain: Greeter { var text = "hello" }
   private struct Loud: Greeter {

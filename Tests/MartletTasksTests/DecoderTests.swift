@@ -1,7 +1,7 @@
 import MartletTasks
 import Testing
 
-/// Rows 58 and 59: decoders, and what a failure says.
+/// Decoders, and what a failure says.
 @Suite struct DecoderTests {
   /// Says of everything what it is called.
   private struct Fixed: NetworkResponseDecoder {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func requestsDecoderWinsOverTheSessions() async throws {
+  @Test("Row 58: a request's decoder wins over its session's") func requestsDecoderWinsOverTheSessions() async throws {
     let mock = makeMock(decoder: Fixed(json: #"{"title": "session"}"#))
     mock["shop"] = .response(json: shopJSON)
     let shop = NetworkRequest().path("shop")
@@ -41,7 +41,7 @@ import Testing
         == "task")
   }
 
-  @Test func decoderTurnsAFailureIntoASuccess() async throws {
+  @Test("Row 58: a decoder turns a failure into a success") func decoderTurnsAFailureIntoASuccess() async throws {
     let mock = makeMock(decoder: Fixed(json: #"{"title": "closed"}"#))
     mock["shop"] = .response(status: 404)
 
@@ -51,7 +51,7 @@ import Testing
     #expect(response.statusCode == 404)
   }
 
-  @Test func decoderTurnsASuccessIntoAFailure() async throws {
+  @Test("Row 58: a decoder turns a success into a failure") func decoderTurnsASuccessIntoAFailure() async throws {
     let mock = makeMock(decoder: Envelope())
     mock["shop"] = .response(json: #"{"error": "sold out"}"#)
 
@@ -61,21 +61,23 @@ import Testing
     #expect("\(try #require(response.error))" == "sold out (200)")
   }
 
-  @Test(arguments: [
-    (#"{"message": "sold out"}"#, "application/json", "sold out"),
-    (#"{"title": "Bad", "detail": "sold out", "status": 409}"#, "application/problem+json", "sold out"),
-    (#"{"error": "invalid_grant", "error_description": "sold out"}"#, "application/json", "sold out"),
-    (#"{"error": {"code": 12, "message": "sold out"}}"#, "application/json", "sold out"),
-    (#"{"errors": [{"message": ""}, {"message": "sold out"}]}"#, "application/json", "sold out"),
-    (#"{"errors": ["sold out", "closed"]}"#, "application/json", "sold out"),
-    (#"{"message": 7, "title": "sold out"}"#, "application/json", "sold out"),
-    ("sold out", "text/plain", "sold out"),
-    ("<html><h1>sold out</h1></html>", "text/html", "Conflict"),
-    ("", "application/json", "Conflict"),
-    ("[]", "application/json", "Conflict"),
-    (#"{"code": 3}"#, "application/json", "Conflict"),
-    ("{", "application/json", "Conflict"),
-  ])
+  @Test(
+    "Row 59: a failure says the best text of its body",
+    arguments: [
+      (#"{"message": "sold out"}"#, "application/json", "sold out"),
+      (#"{"title": "Bad", "detail": "sold out", "status": 409}"#, "application/problem+json", "sold out"),
+      (#"{"error": "invalid_grant", "error_description": "sold out"}"#, "application/json", "sold out"),
+      (#"{"error": {"code": 12, "message": "sold out"}}"#, "application/json", "sold out"),
+      (#"{"errors": [{"message": ""}, {"message": "sold out"}]}"#, "application/json", "sold out"),
+      (#"{"errors": ["sold out", "closed"]}"#, "application/json", "sold out"),
+      (#"{"message": 7, "title": "sold out"}"#, "application/json", "sold out"),
+      ("sold out", "text/plain", "sold out"),
+      ("<html><h1>sold out</h1></html>", "text/html", "Conflict"),
+      ("", "application/json", "Conflict"),
+      ("[]", "application/json", "Conflict"),
+      (#"{"code": 3}"#, "application/json", "Conflict"),
+      ("{", "application/json", "Conflict"),
+    ])
   func failureSaysTheBestTextOfItsBody(body: String, type: String, text: String) async throws {
     let mock = makeMock()
     mock["shop"] = .response(status: 409, headers: [.contentType: type], data: Data(body.utf8))
@@ -93,7 +95,7 @@ import Testing
     #expect(message.data == Data(body.utf8))
   }
 
-  @Test func messageKeepsTheServicesCode() async throws {
+  @Test("Row 59: the message keeps the service's code") func messageKeepsTheServicesCode() async throws {
     let head = HTTPResponse(status: 400, url: try #require(URL(string: "https://shop.test")))
     #expect(ServiceMessage(head, data: Data(#"{"code": 12, "message": "m"}"#.utf8)).code == "12")
     #expect(ServiceMessage(head, data: Data(#"{"error": {"code": "E1"}}"#.utf8)).code == "E1")

@@ -33,6 +33,8 @@ import Testing
     #expect(try await category().value() == "Shoes")
     #expect(try await tree().decode(expecting: CategoryTree?.self).value()?.category == "Shoes")
     #expect(try await tree().decode(expecting: [String: String].self, decoder: Lenient()).value().count == 1)
+    let lenient: NetworkTask<CategoryTree> = NetworkRequest().path("/documented-shapes").task(decoder: Lenient())
+    #expect(try await lenient.value().category == "Shoes")
     let received: String? = await withCheckedContinuation { done in
       tree().value { result in done.resume(returning: try? result.get().category) }
     }
@@ -40,6 +42,17 @@ import Testing
     #expect(try await first(of: tree().valueProvider()).get().category == "Shoes")
     #expect(Container.shared.networkSession() is MockSession)
     #expect(Container.shared.authenticator() == nil)
+  }
+
+  @Test func documentedNamesAreTheseTypes() async {
+    await Container.withOverrides {
+      $0.networkSession = .single { PoqNetworkSession(decoder: Lenient()) }
+      $0.authenticator = .single { PoqAuthenticator() }
+    } perform: {
+      #expect(Container.shared.networkSession().decoder is Lenient)
+      #expect(Container.shared.authenticator() is PassiveAuthenticator)
+    }
+    #expect(PoqMessage.self == ServiceMessage.self)
   }
 
   @Test func mockOfTheSharedSessionAnswers() async throws {

@@ -4,8 +4,7 @@ import Testing
 
 @testable import MartletTasks
 
-/// Row 63: the session of tests.
-@Suite(.timeLimit(.minutes(1))) struct MockTests {
+@Suite("Row 63: the session of tests", .timeLimit(.minutes(1))) struct MockTests {
   private let mock = makeMock()
 
   /// What answers: each mock gives its name.

@@ -1,8 +1,8 @@
 import MartletTasks
+import MartletTesting
 import Testing
 
-/// Row 52: requests.
-@Suite struct RequestTests {
+@Suite("Row 52: chainable requests") struct RequestTests {
   private let environment = NetworkEnvironment(baseURL: URL(string: "https://shop.test/v1"))
 
   private func url(_ request: NetworkRequest, at base: String = "https://shop.test/v1") throws -> String {
@@ -53,6 +53,13 @@ import Testing
     let error = await task.execute().error as? HTTPError
     #expect(error?.kind == .invalidRequest)
     #expect(error?.message.contains(name) == true)
+  }
+
+  @Test func missingFileIsAnErrorThatNamesIt() async {
+    let upload = NetworkRequest(method: .PUT).body(file: URL(filePath: "/nowhere/sunset.jpg")).task(session: makeMock())
+    let error = await upload.execute().error as? HTTPError
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("/nowhere/sunset.jpg") == true)
   }
 
   @Test func controlCharacterInAHeaderIsAnErrorAtExecution() async {
@@ -119,9 +126,8 @@ import Testing
     mock["", method: .POST] = .response()
     var form = MultipartForm()
     form.append("Sunset", for: "title")
-    let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString).txt")
-    try Data("from a file".utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
+    let folder = try TemporaryFolder()
+    let file = try folder.write(Data("from a file".utf8), to: "body.txt")
     let request = NetworkRequest(method: .POST)
 
     for request in [

@@ -3,13 +3,14 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Rows 53 to 57 and 64: tasks and the ways to run them.
+/// Tasks and the ways to run them.
 @Suite(.timeLimit(.minutes(1))) struct TaskTests {
   private let mock = makeMock()
 
   private func shop() -> NetworkTask<Shop> { NetworkRequest().path("/shop").task(session: mock) }
 
-  @Test func nothingHappensBeforeExecutionAndEachExecutionAsksAnew() async throws {
+  @Test("Row 53: nothing happens before execution, and each execution asks anew")
+  func nothingHappensBeforeExecutionAndEachExecutionAsksAnew() async throws {
     mock["shop"] = .response(json: shopJSON)
     let task = shop()
     #expect(mock.requests.isEmpty)
@@ -20,7 +21,13 @@ import Testing
     #expect(mock.requests.count == 2)
   }
 
-  @Test func allWaysToRunGiveTheSame() async throws {
+  @Test("Row 53: a task may run anywhere") func taskMayRunAnywhere() async throws {
+    mock["shop"] = .response(json: shopJSON)
+    let task = shop()
+    #expect(try await Task.detached { try await task.value() }.value.title == "Shoes")
+  }
+
+  @Test("Row 54: all ways to run give the same") func allWaysToRunGiveTheSame() async throws {
     mock["shop"] = .response(json: shopJSON, status: 201)
     let expected = Shop(title: "Shoes")
 
@@ -33,7 +40,7 @@ import Testing
     #expect(mock.requests.count == 6)
   }
 
-  @Test func allWaysToRunFailWithTheSame() async throws {
+  @Test("Row 54: all ways to run fail with the same") func allWaysToRunFailWithTheSame() async throws {
     mock["shop"] = .response(json: #"{"message": "closed"}"#, status: 503)
     let isClosed = { @Sendable (error: (any Error)?) in
       if case NetworkError.service(let message)? = error { message.text == "closed" } else { false }
@@ -50,7 +57,7 @@ import Testing
     #expect(isClosed(try await first(of: shop().executePublisher()).get().error))
   }
 
-  @Test func responseHasStatusFieldsAndBytes() async throws {
+  @Test("Row 55: the full response has status, fields and bytes") func responseHasStatusFieldsAndBytes() async throws {
     mock["shop"] = .response(json: shopJSON, status: 203, headers: ["X-Total": "7"])
 
     let response = await shop().execute()
@@ -62,7 +69,14 @@ import Testing
     #expect(response.error == nil)
   }
 
-  @Test func noContentIsNilForAnOptionalAndNothingForVoid() async throws {
+  @Test("Row 56: value() is the value, or throws the failure") func valueIsTheValueOrThrowsTheFailure() async throws {
+    mock["shop"] = .sequence(.response(json: shopJSON), .error(HTTPError(.connectionLost, "gone")))
+    #expect(try await shop().value().title == "Shoes")
+    #expect(await #expect(throws: HTTPError.self) { try await shop().value() }?.kind == .connectionLost)
+  }
+
+  @Test("Row 55: no content is nil for an optional, and nothing for Void")
+  func noContentIsNilForAnOptionalAndNothingForVoid() async throws {
     mock["shop"] = .response(status: 204)
     let optional: NetworkTask<Shop?> = NetworkRequest().path("shop").task(session: mock)
     let void: NetworkTask<Void> = NetworkRequest().path("shop").task(session: mock)
@@ -88,7 +102,9 @@ import Testing
       try await NetworkRequest().path("shop").task(expecting: Data.self, session: mock).value() == Data([0, 1, 2]))
   }
 
-  @Test func mappingKeepsTheOriginalStatusAndMayThrow() async throws {
+  @Test("Row 57: mapping keeps the original status, and may throw") func mappingKeepsTheOriginalStatusAndMayThrow()
+    async throws
+  {
     mock["shop"] = .response(json: shopJSON, status: 201)
     let length = NetworkRequest().path("shop").task(expecting: Shop.self, session: mock) { $0.title.count }
     let nothing = NetworkRequest().path("shop").task(expecting: Shop.self, session: mock) { (_: Shop) -> String in
@@ -102,7 +118,7 @@ import Testing
     #expect(try await length.map { $0 * 2 }.value() == 10)
   }
 
-  @Test func anotherTypeReadsTheSameBody() async throws {
+  @Test("Row 64: another type reads the same body") func anotherTypeReadsTheSameBody() async throws {
     struct Item: Decodable, Sendable { var id: Int }
     mock["shop"] = .response(json: #"{"id": 7}"#, status: 201)
 

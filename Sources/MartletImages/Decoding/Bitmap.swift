@@ -1,7 +1,6 @@
 /// A decoded picture: 8-bit red, green, blue and alpha, row after row from the top.
 ///
-/// The alpha is *straight* (colours are not multiplied with it). Colours are taken for sRGB: profiles and gamma
-/// values in files are not applied. There is no padding: a row is `width * 4` bytes, and pixel (x, y) begins at byte
+/// The alpha is *straight*: colours are not premultiplied with it. Colours are sRGB. There is no padding: a row is `width * 4` bytes, and pixel (x, y) begins at byte
 /// `y * bytesPerRow + x * 4`.
 public struct Bitmap: Sendable, Hashable {
   /// The bytes of a pixel: 4.
@@ -10,7 +9,7 @@ public struct Bitmap: Sendable, Hashable {
   /// The size in pixels.
   public let size: PixelSize
   /// The pixels: R, G, B, A, `size.width * size.height` times.
-  public let pixels: [UInt8]
+  public internal(set) var pixels: [UInt8]
 
   /// The bytes of a row: `size.width * 4`.
   public var bytesPerRow: Int { size.width * Bitmap.bytesPerPixel }

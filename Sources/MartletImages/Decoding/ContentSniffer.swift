@@ -2,6 +2,7 @@
 enum ContentSniffer {
   private static let jpegSignature: [UInt8] = [0xFF, 0xD8, 0xFF]
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+  private static let gifSignatures: [[UInt8]] = [Array("GIF87a".utf8), Array("GIF89a".utf8)]
 
   /// The format, or an error that says what the bytes are instead.
   static func format(of bytes: Bytes) throws(ImageError) -> ImageFormat {
@@ -11,19 +12,20 @@ enum ContentSniffer {
     if bytes.has(jpegSignature) { return .jpeg }
     if bytes.has(pngSignature) { return .png }
     if bytes.has("RIFF"), bytes.has("WEBP", at: 8) { return .webp }
+    if gifSignatures.contains(where: { bytes.has($0) }) { return .gif }
     let isCutRIFF = bytes.has("RIFF") && bytes.count < 12
-    if isCutRIFF || bytes.isBeginning(of: jpegSignature) || bytes.isBeginning(of: pngSignature) {
+    let isCutGIF = bytes.count >= 4 && gifSignatures.contains { bytes.isBeginning(of: $0) }
+    if isCutRIFF || isCutGIF || bytes.isBeginning(of: jpegSignature) || bytes.isBeginning(of: pngSignature) {
       throw ImageError(.truncated, "only \(bytes.count) bytes are there, perhaps the beginning of a picture")
     }
     if let name = otherImage(bytes) {
-      throw ImageError(.unsupportedFormat, "this is \(name), which is not supported: JPEG, PNG and WebP are")
+      throw ImageError(.unsupportedFormat, "this is \(name), which is not supported: JPEG, PNG, WebP and GIF are")
     }
     throw ImageError(.notAnImage, "this is \(otherContent(bytes) ?? unknown(bytes))")
   }
 
   /// The name of an image format that is known, but not decoded.
   private static func otherImage(_ bytes: Bytes) -> String? {
-    if bytes.has("GIF87a") || bytes.has("GIF89a") { return "a GIF" }
     if bytes.has("ftyp", at: 4) { return imageInBoxes(bytes) }
     if bytes.has([0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20]) || bytes.has([0xFF, 0x0A]) { return "a JPEG XL" }
     if bytes.has([0, 0, 0, 12, 0x6A, 0x50]) || bytes.has([0xFF, 0x4F, 0xFF, 0x51]) { return "a JPEG 2000" }

@@ -4,15 +4,21 @@ extension ImageDecoder {
     /// The box that the upright picture shall fit into, keeping its proportions; nil, the default, for full size.
     ///
     /// A picture that fits already stays as it is: nothing is enlarged. Sides below 1 count as 1. JPEG and WebP
-    /// are scaled while they are decoded, which saves time and memory; a PNG is decoded whole and then scaled down.
+    /// are scaled while they are decoded, which saves time and memory; PNG, GIF and frames are decoded whole and then
+    /// scaled down.
     public var fitting: PixelSize?
-    /// What is refused; ``Limits/init(pixels:bytes:)`` has the defaults.
+    /// Formats of your own, asked in this order before those that are built in; none by default.
+    public var additionalFormats: [AdditionalFormat]
+    /// What is refused; ``Limits/init(pixels:bytes:animationPixels:)`` has the defaults.
     public var limits: Limits
 
     /// Makes options; by default full size, within the default limits.
-    public init(fitting: PixelSize? = nil, limits: Limits = Limits()) {
+    public init(
+      fitting: PixelSize? = nil, limits: Limits = Limits(), additionalFormats: [AdditionalFormat] = []
+    ) {
       self.fitting = fitting
       self.limits = limits
+      self.additionalFormats = additionalFormats
     }
   }
 
@@ -24,13 +30,17 @@ extension ImageDecoder {
     ///
     /// With ``Options/fitting``, a JPEG's or a WebP's bitmap is that of the reduced size. Two bitmaps can exist at a
     /// time (before and after scaling, or turning), and a codec's own memory comes on top: up to 8 bytes per declared
-    /// pixel for a progressive JPEG or a WebP.
+    /// pixel for a progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one.
     public var bytes: Int
+    /// The most pixels of all frames of an animation together, each counted as the whole picture: it bounds the time.
+    /// 2 gigapixels by default, a minute of 1024×768 at 40 frames a second.
+    public var animationPixels: Int
 
-    /// Makes limits: 100 megapixels and 400 MB by default.
-    public init(pixels: Int = 100_000_000, bytes: Int = 400_000_000) {
+    /// Makes limits; the defaults are those said at the properties.
+    public init(pixels: Int = 100_000_000, bytes: Int = 400_000_000, animationPixels: Int = 2_000_000_000) {
       self.pixels = pixels
       self.bytes = bytes
+      self.animationPixels = animationPixels
     }
 
     /// Refuses a picture whose declared size is above ``pixels``.
@@ -41,15 +51,41 @@ extension ImageDecoder {
       }
     }
 
+    /// Refuses an animation of so many pixels in all; see ``animationPixels``.
+    func admit(animated count: Int) throws(ImageError) {
+      guard count <= animationPixels else {
+        throw ImageError(
+          .tooLarge,
+          "the animation's frames have more than \(animationPixels) pixels together, which is the limit: "
+            + "raise ImageDecoder.Limits.animationPixels")
+      }
+    }
+
     /// Memory for a bitmap of `size`, transparent black; refused above ``bytes``.
     func makePixels(_ size: PixelSize) throws(ImageError) -> [UInt8] {
+      [UInt8](repeating: 0, count: try byteCount(size))
+    }
+
+    /// The same, but what `fill` has written: clearing so much memory first would take noticeable time.
+    ///
+    /// - Parameter fill: Writes every byte, or returns false; then nothing is returned to anybody.
+    func makePixels(
+      _ size: PixelSize, fill: (UnsafeMutableBufferPointer<UInt8>) -> Bool
+    ) throws(ImageError) -> [UInt8] {
+      let count = try byteCount(size)
+      return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        initialized = fill(UnsafeMutableBufferPointer(rebasing: buffer[..<count])) ? count : 0
+      }
+    }
+
+    func byteCount(_ size: PixelSize) throws(ImageError) -> Int {
       guard let count = size.byteCount, count <= bytes else {
         throw ImageError(
           .tooLarge,
           "a bitmap of \(size) pixels takes more than the limit of \(bytes) bytes: "
             + "ask for a smaller picture (fitting), or raise ImageDecoder.Limits.bytes")
       }
-      return [UInt8](repeating: 0, count: count)
+      return count
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Why bytes did not become a picture.
+/// Why bytes did not become a picture, or a picture no bytes.
 ///
 /// ```swift
 /// do {
@@ -43,6 +43,8 @@ extension ImageError {
     public static let damaged = Kind(name: "damaged")
     /// The picture exceeds ``ImageDecoder/Limits``, or memory.
     public static let tooLarge = Kind(name: "tooLarge")
+    /// The picture cannot be written in the format: it has no pixels, or too many.
+    public static let notEncodable = Kind(name: "notEncodable")
   }
 }
 

@@ -1,7 +1,7 @@
 /// A JPEG file, walked from marker to marker (ITU-T T.81 Annex B).
 ///
 /// libjpeg fills what is missing of a file with grey and calls that a warning, so whether all is there is found out
-/// here: the walk must come to the end marker.
+/// here: the walk must come to the end marker, unless the pixels themselves tell (``hasEnd()``).
 struct JPEGFile: ImageFile {
   let format = ImageFormat.jpeg
   let size: PixelSize
@@ -9,6 +9,10 @@ struct JPEGFile: ImageFile {
   /// How many colour components there are: 1 (grey), 3 (colour) or 4 (CMYK, YCCK).
   let components: Int
   let bytes: Bytes
+  /// The pieces of the colour profile that stand before the pixels, with their numbers (ICC.1 Annex B.4).
+  private let profileParts: [(number: UInt8, count: UInt8, content: Bytes)]
+  /// Whether one scan, coded with Huffman tables, holds all pixels, if the first does.
+  private let isSequential: Bool
   /// Where the first scan's segment begins.
   private let scan: Int
 
@@ -18,6 +22,8 @@ struct JPEGFile: ImageFile {
   init(_ bytes: Bytes) throws(ImageError) {
     var walk = MarkerWalk(bytes: bytes)
     var frame: (size: PixelSize, components: Int)?
+    var process: UInt8 = 0
+    var profileParts: [(number: UInt8, count: UInt8, content: Bytes)] = []
     var orientation = ImageOrientation.up
     while let marker = walk.next() {
       if marker == MarkerWalk.startOfScan || marker == MarkerWalk.endOfImage { break }
@@ -25,8 +31,13 @@ struct JPEGFile: ImageFile {
       if MarkerWalk.isStartOfFrame(marker) {
         guard frame == nil else { throw ImageError(.damaged, "the JPEG has a second frame header") }
         frame = try JPEGFile.readFrame(segment, marker: marker)
+        process = marker
       } else if marker == MarkerWalk.app1, segment.has("Exif\0\0"), orientation == .up {
         orientation = ImageOrientation(exif: segment)
+      } else if marker == MarkerWalk.app2, segment.has("ICC_PROFILE\0"), let number = segment.byte(at: 12),
+        let count = segment.byte(at: 13), let content = segment.slice(from: 14, count: segment.count - 14)
+      {
+        profileParts.append((number, count, content))
       }
     }
     guard let frame else {
@@ -37,6 +48,8 @@ struct JPEGFile: ImageFile {
     self.size = frame.size
     self.components = frame.components
     self.orientation = orientation
+    self.profileParts = profileParts
+    self.isSequential = process == 0xC0 || process == 0xC1
     self.scan = walk.markerStart
   }
 
@@ -60,77 +73,40 @@ struct JPEGFile: ImageFile {
     return (PixelSize(width: width, height: height), Int(components))
   }
 
-  /// Walks over the scans to the end marker: an error if it is not there.
-  func checkEnd() throws(ImageError) {
+  var isGrey: Bool { components == 1 }
+
+  /// CMYK is converted on the way: what comes out is sRGB already.
+  var colorProfile: [UInt8]? { components == 4 ? nil : embeddedProfile }
+
+  /// The profile, if all of its pieces are there.
+  var embeddedProfile: [UInt8]? {
+    guard let count = profileParts.first?.count, count > 0, profileParts.count <= 255 else { return nil }
+    var profile: [UInt8] = []
+    for number in 1...count {
+      guard let part = profileParts.first(where: { $0.number == number }) else { return nil }
+      profile += part.content.buffer
+    }
+    return profile
+  }
+
+  /// Walks over the scans to the end marker. It may be missing, as some cameras leave it out, where libjpeg complains
+  /// of every missing pixel: if one Huffman-coded scan holds everything. Otherwise that is an error.
+  func hasEnd() throws(ImageError) -> Bool {
     var walk = MarkerWalk(bytes: bytes, position: scan)
     var scans = 0
+    var holdsAll = false
     while let marker = walk.next() {
-      if marker == MarkerWalk.endOfImage { return }
+      if marker == MarkerWalk.endOfImage { return true }
       if marker == MarkerWalk.startOfScan { scans += 1 }
       guard scans <= JPEGFile.scanLimit else {
         throw ImageError(.tooLarge, "the JPEG has more than \(JPEGFile.scanLimit) scans, which only attacks have")
       }
-      guard walk.segment() != nil else { break }
+      guard let segment = walk.segment() else { break }
+      if marker == MarkerWalk.startOfScan { holdsAll = isSequential && segment.byte(at: 0).map(Int.init) == components }
     }
     guard walk.ranOut else { throw ImageError(.damaged, "a segment between the JPEG's scans is too short") }
+    if holdsAll, scans == 1, walk.isWithinPixels { return false }
     throw ImageError(
       .truncated, "the JPEG has no end marker in its \(bytes.count) bytes: the download broke off, load it again")
-  }
-}
-
-/// A walk over the markers of a JPEG file.
-private struct MarkerWalk {
-  static let endOfImage: UInt8 = 0xD9
-  static let startOfScan: UInt8 = 0xDA
-  static let app1: UInt8 = 0xE1
-
-  let bytes: Bytes
-  /// The first byte that has not been looked at; past the start marker to begin with.
-  private var position: Int
-  /// Where the latest marker began.
-  private(set) var markerStart = 0
-  /// Whether the walk ended because the bytes did.
-  private(set) var ranOut = false
-
-  init(bytes: Bytes, position: Int = 2) {
-    self.bytes = bytes
-    self.position = position
-  }
-
-  /// Whether a marker begins a frame header: all of 0xC0–0xCF but tables (DHT, DAC) and the reserved one.
-  static func isStartOfFrame(_ marker: UInt8) -> Bool {
-    (0xC0...0xCF).contains(marker) && ![0xC4, 0xC8, 0xCC].contains(marker)
-  }
-
-  /// The next marker that has a segment, or the end marker; skips pixels, fill bytes and markers without a segment.
-  mutating func next() -> UInt8? {
-    while let found = bytes.firstIndex(of: 0xFF, from: position) {
-      position = found + 1
-      guard let marker = bytes.byte(at: position) else { break }
-      // 0 makes the 0xFF before it data, another 0xFF makes it filling.
-      guard marker != 0xFF else { continue }
-      position += 1
-      let standsAlone = marker <= 0x01 || (0xD0...0xD8).contains(marker)
-      guard !standsAlone else { continue }
-      markerStart = found
-      return marker
-    }
-    ranOut = true
-    return nil
-  }
-
-  /// The content of the segment that follows the marker; the walk goes on behind it. Nil if it is not whole.
-  mutating func segment() -> Bytes? {
-    guard let length = bytes.number(at: position, bytes: 2, .big) else {
-      ranOut = true
-      return nil
-    }
-    guard length >= 2 else { return nil }
-    guard let segment = bytes.slice(from: position + 2, count: length - 2) else {
-      ranOut = true
-      return nil
-    }
-    position += length
-    return segment
   }
 }

@@ -1,11 +1,15 @@
 import CPNG
+import CZlib
 
 /// A PNG file, walked from chunk to chunk (PNG 3rd edition §5).
 struct PNGFile: ImageFile {
   let format = ImageFormat.png
   let size: PixelSize
   let orientation: ImageOrientation
+  let isGrey: Bool
   private let bytes: Bytes
+  /// The content of the chunk iCCP: a name, 0, the method 0, and the profile as zlib packed it (§11.3.2.3).
+  private let packedProfile: Bytes?
   /// Whether the walk came to the end chunk.
   private let isComplete: Bool
 
@@ -23,6 +27,7 @@ struct PNGFile: ImageFile {
     else { throw ImageError(.damaged, "the PNG does not begin with a header that declares a size") }
     var orientation = ImageOrientation.up
     var isComplete = false
+    var packedProfile: Bytes?
     var position = signatureLength
     while !isComplete, let length = bytes.number(at: position, bytes: 4, .big) {
       // A chunk is its length, its name, its content and a checksum.
@@ -30,6 +35,7 @@ struct PNGFile: ImageFile {
       if bytes.has("eXIf", at: position + 4), let block = bytes.slice(from: position + 8, count: length) {
         orientation = ImageOrientation(exif: block)
       }
+      if bytes.has("iCCP", at: position + 4) { packedProfile = bytes.slice(from: position + 8, count: length) }
       isComplete = bytes.has("IEND", at: position + 4)
       position += length + 12
     }
@@ -37,6 +43,22 @@ struct PNGFile: ImageFile {
     self.size = PixelSize(width: width, height: height)
     self.orientation = orientation
     self.isComplete = isComplete
+    self.packedProfile = packedProfile
+    // Colour types 0 and 4.
+    isGrey = bytes.byte(at: 25).map { $0 & 3 == 0 } ?? false
+  }
+
+  /// The profile, unpacked here: libpng is told to leave such chunks alone, as they can be bombs.
+  var colorProfile: [UInt8]? {
+    guard let packedProfile, let name = packedProfile.firstIndex(of: 0, from: 0),
+      let packed = packedProfile.slice(from: name + 2, count: packedProfile.count - name - 2)
+    else { return nil }
+    let profile = [UInt8](unsafeUninitializedCapacity: ColorConversion.profileLimit) { buffer, count in
+      var length = uLongf(buffer.count)
+      let source = packed.buffer.bindMemory(to: UInt8.self).baseAddress
+      count = uncompress(buffer.baseAddress, &length, source, uLong(packed.count)) == Z_OK ? Int(length) : 0
+    }
+    return profile.isEmpty ? nil : profile
   }
 
   /// Always at full size: PNG cannot be scaled on the way.
@@ -45,9 +67,8 @@ struct PNGFile: ImageFile {
       throw ImageError(
         .truncated, "the PNG has no end chunk in its \(bytes.count) bytes: the download broke off, load it again")
     }
-    var pixels = try limits.makePixels(size)
     var message = [CChar](repeating: 0, count: 128)
-    let succeeded = pixels.withUnsafeMutableBufferPointer { output in
+    let pixels = try limits.makePixels(size) { output in
       message.withUnsafeMutableBufferPointer { message in
         var reading = martlet_png_reading()
         reading.bytes = bytes.buffer.bindMemory(to: UInt8.self).baseAddress
@@ -60,7 +81,7 @@ struct PNGFile: ImageFile {
         return martlet_png_read(&reading) == 1
       }
     }
-    guard succeeded else {
+    guard !pixels.isEmpty else {
       let reason = String(decoding: message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
       throw ImageError(.damaged, "the PNG is damaged: \(reason.isEmpty ? "no reason given" : reason)")
     }

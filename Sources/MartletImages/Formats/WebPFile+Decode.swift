@@ -23,7 +23,6 @@ extension WebPFile {
     guard try WebPFile.features(of: bitstream) == stored else {
       throw ImageError(.damaged, "the WebP's container and its picture declare different sizes")
     }
-    var pixels = try limits.makePixels(target)
     var config = WebPDecoderConfig()
     guard WebPInitDecoderConfig(&config) != 0 else {
       throw ImageError(.unsupportedFormat, "the installed libwebp does not match the one that this was built with")
@@ -35,11 +34,13 @@ extension WebPFile {
     }
     config.output.colorspace = MODE_RGBA
     config.output.is_external_memory = 1
-    let status = pixels.withUnsafeMutableBufferPointer { output in
+    var status = VP8_STATUS_OK
+    let pixels = try limits.makePixels(target) { output in
       config.output.u.RGBA = WebPRGBABuffer(
         rgba: output.baseAddress, stride: Int32(target.width * Bitmap.bytesPerPixel), size: output.count)
       defer { WebPFreeDecBuffer(&config.output) }
-      return WebPDecode(bitstream.buffer.bindMemory(to: UInt8.self).baseAddress, bitstream.count, &config)
+      status = WebPDecode(bitstream.buffer.bindMemory(to: UInt8.self).baseAddress, bitstream.count, &config)
+      return status == VP8_STATUS_OK
     }
     guard status == VP8_STATUS_OK else { throw WebPFile.error(status) }
     return Bitmap(size: target, pixels: pixels)

@@ -8,6 +8,7 @@ struct WebPFile: ImageFile {
   let bytes: Bytes
   /// The first frame of an animation; nil for a still picture, or while the frame has not arrived.
   let firstFrame: Frame?
+  private let profile: Bytes?
   /// Whether this is an animation.
   let isAnimated: Bool
   /// Whether all of the container is there.
@@ -28,7 +29,7 @@ struct WebPFile: ImageFile {
     isComplete = length + 8 <= bytes.count
     guard container.has("VP8X", at: 12) else {
       size = try WebPFile.features(of: container)
-      (orientation, firstFrame, isAnimated) = (.up, nil, false)
+      (orientation, firstFrame, profile, isAnimated) = (.up, nil, nil, false)
       return
     }
     guard let flags = container.byte(at: 20), let width = container.number(at: 24, bytes: 3, .little),
@@ -38,17 +39,22 @@ struct WebPFile: ImageFile {
     isAnimated = flags & 0x02 != 0
     var orientation = ImageOrientation.up
     var firstFrame: Frame?
+    var profile: Bytes?
     var position = 12
     while let length = container.number(at: position + 4, bytes: 4, .little),
       let content = container.slice(from: position + 8, count: length)
     {
       if container.has("EXIF", at: position) { orientation = ImageOrientation(exif: content) }
+      if container.has("ICCP", at: position) { profile = content }
       if container.has("ANMF", at: position), firstFrame == nil { firstFrame = Frame(content) }
       position += 8 + length + length % 2
     }
     self.orientation = orientation
     self.firstFrame = firstFrame
+    self.profile = profile
   }
+
+  var colorProfile: [UInt8]? { profile.map { Array($0.buffer.prefix(ColorConversion.profileLimit + 1)) } }
 
   static func endsWithinHead(_ bytes: Bytes) -> ImageError {
     ImageError(.truncated, "the WebP ends within its head, after \(bytes.count) bytes: the download broke off")

@@ -8,13 +8,14 @@ import FoundationNetworking
 
 /// Lets the observers take part in requests that one of them makes through the engine, a CSRF token's say: for them it is a task
 /// like any other, so that such a request is authenticated and marked as all others are.
-final class InternalRequests: Interceptor {
+final class InternalRequests: Interceptor, EventListener {
   private struct Owner {
     weak var session: SAPURLSession?
   }
 
   private let owner = Locked(Owner())
   private let interceptors = ExchangeLocal<[any Interceptor]>([])
+  private let task = ExchangeLocal<SAPURLSessionTask?>(nil)
 
   func serve(_ session: SAPURLSession) { owner.withLock { $0.session = session } }
 
@@ -24,6 +25,7 @@ final class InternalRequests: Interceptor {
       var template = URLRequest(url: request.url)
       template = request.urlRequest(like: template)
       let task = SAPURLSessionTask(template, of: session, to: .events)
+      exchange[self.task] = task
       exchange[interceptors] = task.interceptors(like: template)
     }
     var request = request
@@ -42,6 +44,19 @@ final class InternalRequests: Interceptor {
       }
     }
     return verdict
+  }
+}
+
+extension InternalRequests {
+  /// The end of such a task: observers that count beginnings count ends too.
+  func receive(_ event: Event, in exchange: Exchange) {
+    guard case .finished(let error) = event, let task = exchange[task] else { return }
+    let session = task.session
+    session.delegateQueue.addOperation {
+      for observer in session.observers {
+        observer.sapURLSession(session, task: task, didCompleteWithError: error?.forTask) { _ in }
+      }
+    }
   }
 }
 

@@ -91,6 +91,14 @@ struct JSONTests {
     #expect(error.map { "\($0)".contains("secret") } == false)
   }
 
+  @Test func noBodyIsNilWhereThatIsAValue() async throws {
+    let session = HTTPSession(transport: MockTransport { _ in .status(204) })
+    let (nothing, response) = try await session.value(of: Order?.self, for: HTTPRequest(.get, origin))
+    #expect(nothing == nil)
+    #expect(response.status == .noContent)
+    await #expect(throws: HTTPError.self) { try await session.value(of: Order.self, for: HTTPRequest(.get, origin)) }
+  }
+
   @Test func statusThatIsNoSuccessIsAnErrorWithTheBody() async throws {
     let session = HTTPSession(transport: MockTransport { _ in .json(#"{"title": "gone"}"#, status: .gone) })
     let error = await #expect(throws: HTTPError.self) {

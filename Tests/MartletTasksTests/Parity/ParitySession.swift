@@ -16,12 +16,12 @@ extension ParityWay {
     },
     .verb("bytes") { session, request, _ in
       let (body, response) = try await session.bytes(for: request)
-      return .answer(response.status, text(try await body.collect(upTo: 1 << 20)))
+      return .answer(response.status, text(try await body.collect(upTo: 16 << 20)))
     },
     .verb("download") { session, request, file in
       let response = try await session.download(for: request, to: file)
       let isWritten = response.status.isSuccessful
-      let data = isWritten ? try Data(contentsOf: file) : try await response.body.collect(upTo: 1 << 20)
+      let data = isWritten ? try Data(contentsOf: file) : try await response.body.collect(upTo: 16 << 20)
       return .answer(response.status, text(data))
     },
     .verb("value", decodes: true) { session, request, _ in

@@ -15,9 +15,13 @@ package final class DemoService: Sendable {
   /// - Parameters:
   ///   - port: the port; 0, the default, for a free one.
   ///   - folder: what to serve; by default the example's photographs.
-  package init(port: Int = 0, folder: URL = DemoService.photos) throws(LoopbackServerError) {
+  ///   - rate: the most bytes of a file in a second; nil, the default, for all that the computer can.
+  package init(port: Int = 0, folder: URL = DemoService.photos, rate: Int? = nil) throws(LoopbackServerError) {
     let files = StaticFolder(folder)
-    server = try LoopbackServer(port: port) { request in files.reply(to: request) }
+    server = try LoopbackServer(port: port, recording: .nothing) { request in
+      let reply = files.reply(to: request)
+      return rate.map { reply.dripped(max(1, Int64($0) / 20), every: .milliseconds(50)) } ?? reply
+    }
   }
 
   /// Where a demo service is, or was.

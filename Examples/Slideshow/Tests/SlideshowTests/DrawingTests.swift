@@ -3,7 +3,7 @@ import SlideshowModel
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Row 51: how a terminal shows it", .timeLimit(.minutes(5)))
 struct DrawingTests {
   private static let bitmap = Bitmap(
     size: PixelSize(width: 2, height: 2),
@@ -36,7 +36,7 @@ struct DrawingTests {
     var state = Fixture.state(slides: slides)
     _ = state.handle(.key(.character("1")))
 
-    let lines = Frame.lines(of: state).map(Self.plain)
+    let lines = Frame.lines(of: state, on: Fixture.screen).map(Self.plain)
 
     #expect(lines[1].hasPrefix("› ♥ A"))
     #expect(lines[2].hasPrefix("  ♡ B"))
@@ -45,53 +45,64 @@ struct DrawingTests {
   @Test func aMissingPictureHasAPlaceholderWithTheReason() throws {
     var state = Fixture.state()
     let request = try #require(state.handle(.key(.right)).pictureRequest)
-    let url = try Fixture.url("http://localhost/x.jpeg")
 
-    _ = state.handle(.picture(request.number, request.slide.id, .failure(.unexpectedStatusCode(404, url))))
+    _ = state.handle(.picture(request, .failure(.refusedFileName("../x", reason: "it leads elsewhere"))))
 
-    let text = Frame.lines(of: state).map(Self.plain).joined(separator: "\n")
+    let text = Frame.lines(of: state, on: Fixture.screen).map(Self.plain).joined(separator: "\n")
     #expect(text.contains("▨"))
-    #expect(text.contains("404 Not Found"))
+    #expect(text.contains("'../x' is refused"))
   }
 
   @Test func aPictureOnItsWayHasALoadingSymbolAndItsProgress() throws {
     var state = Fixture.state()
     let request = try #require(state.handle(.key(.right)).pictureRequest)
 
-    _ = state.handle(.progress(request.number, completed: 50, total: 200))
+    _ = state.handle(.progress(request, completed: 50, total: 200))
 
-    let text = Frame.lines(of: state).map(Self.plain).joined(separator: "\n")
+    let text = Frame.lines(of: state, on: Fixture.screen).map(Self.plain).joined(separator: "\n")
     #expect(text.contains("⏳"))
     #expect(text.contains("50 of 200 bytes, 25 %"))
   }
 
   @Test func withoutSlidesAHintSaysWhatToCheck() {
-    let text = Frame.lines(of: Fixture.state(slides: [])).map(Self.plain).joined(separator: "\n")
+    let text = Frame.lines(of: Fixture.state(slides: []), on: Fixture.screen).map(Self.plain).joined(separator: "\n")
 
     #expect(text.contains("check if the web service is running"))
   }
 
   @Test func theTitleOfTheSlideIsBeneathThePictureAndGoneInFullScreen() {
     var state = Fixture.state(slides: [Slide(id: SlideID("1"), title: "Sunrise")])
-    #expect(Frame.lines(of: state).map(Self.plain).contains { $0.contains("Sunrise") })
+    #expect(Frame.lines(of: state, on: Fixture.screen).map(Self.plain).contains { $0.contains("Sunrise") })
 
     _ = state.handle(.key(.enter))
-    #expect(!Frame.lines(of: state).map(Self.plain).contains { $0.contains("Sunrise") })
+    #expect(!Frame.lines(of: state, on: Fixture.screen).map(Self.plain).contains { $0.contains("Sunrise") })
+  }
+
+  @Test func whereThePicturesCameFromIsCounted() {
+    var state = Fixture.state()
+    var statistics = LoadStatistics()
+    statistics.network = 7
+    _ = state.handle(.counted(statistics))
+
+    let lines = Frame.lines(of: state, on: ScreenSize(columns: 90, rows: 13)).map(Self.plain)
+
+    #expect(lines[11] == " network 7 · cache 0 · memory 0 · failed 0 · 0 bytes · 0 ms")
   }
 
   @Test(arguments: [(1, 1), (2, 3), (5, 4), (7, 5), (20, 6), (120, 40), (300, 2)])
   func everyFrameFillsItsScreenAndNoMore(columns: Int, rows: Int) throws {
     var state = Fixture.state(slides: Fixture.slides + [Slide(id: SlideID("w"), title: "日本語のとても長い題名 ⏳⏳⏳")])
-    _ = state.handle(.resized(ScreenSize(columns: columns, rows: rows)))
-    let shown = ShownPicture(
-      bitmap: Self.bitmap, size: Self.bitmap.size, bytes: 1, source: "memory", milliseconds: 0)
+    let screen = ScreenSize(columns: columns, rows: rows)
+    _ = state.handle(.resized(screen.viewport))
 
     for key in [Key.left, .tab, .tab, .enter, .escape, .character("t"), .escape] {
       let request = state.handle(.key(key)).pictureRequest
-      check(Frame.lines(of: state), columns, rows)
+      check(Frame.lines(of: state, on: screen), columns, rows)
       guard let request else { continue }
-      _ = state.handle(.picture(request.number, request.slide.id, .success(shown)))
-      check(Frame.lines(of: state), columns, rows)
+      var shown = Fixture.shown(request)
+      shown.bitmap = Self.bitmap
+      _ = state.handle(.picture(request, .success(shown)))
+      check(Frame.lines(of: state, on: screen), columns, rows)
     }
   }
 

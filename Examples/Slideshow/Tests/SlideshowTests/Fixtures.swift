@@ -1,4 +1,6 @@
 import Martlet
+import MartletEngine
+import MartletImages
 import MartletTesting
 import SlideshowModel
 import SlideshowService
@@ -38,15 +40,53 @@ enum Fixture {
     FileManager.default.temporaryDirectory.appending(path: "slideshow-\(UUID())/state.json")
   }
 
-  static let screen = ScreenSize(columns: 40, rows: 12)
+  static let screen = ScreenSize(columns: 40, rows: 13)
+  static let viewport = screen.viewport
   static let slides = (1...3).map { Slide(id: SlideID("\($0)"), imageFileName: "sunset-\($0).jpeg") }
 
-  /// A state that has its slides.
-  static func state(slides: [Slide] = slides, title: String = "Holiday") -> SlideshowState {
-    var state = SlideshowState(screen: screen)
-    let number = state.handle(.started).slidesRequest
-    _ = state.handle(.slides(number ?? 0, .success(Slideshow(title: title, slides: slides))))
+  /// A state that has its slides, and waits for the first picture.
+  static func state(
+    slides: [Slide] = slides, title: String = "Holiday", poll: Duration? = nil, kept: KeptState = KeptState()
+  ) -> SlideshowState {
+    var state = SlideshowState(
+      service: "http://localhost:8000/s.json", kept: kept, viewport: viewport, pollInterval: poll)
+    state.answer(state.handle(.started), Slideshow(title: title, slides: slides))
     return state
+  }
+
+  static func shown(_ request: PictureRequest) -> ShownPicture {
+    ShownPicture(request, LoadedImage(Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])))
+  }
+
+  /// A request for the picture of a slide as it is in its file.
+  static func request(_ slide: Slide, box: PixelSize = PixelSize(width: 600, height: 600)) -> PictureRequest {
+    PictureRequest(slide: slide, mode: .fit, box: box)
+  }
+}
+
+extension SlideshowState {
+  /// Answers the request for slides among the effects.
+  @discardableResult
+  mutating func answer(
+    _ effects: [SlideshowEffect], _ slideshow: Slideshow, from source: ResponseSource = .network
+  ) -> [SlideshowEffect] {
+    handle(.slides(effects.slidesRequest ?? -1, .success(ServedSlideshow(slideshow, from: source))))
+  }
+
+  @discardableResult
+  mutating func fail(_ effects: [SlideshowEffect], _ error: SlideshowError) -> [SlideshowEffect] {
+    handle(.slides(effects.slidesRequest ?? -1, .failure(error)))
+  }
+
+  /// Answers a request for a picture.
+  @discardableResult
+  mutating func show(_ request: PictureRequest) -> [SlideshowEffect] {
+    handle(.picture(request, .success(Fixture.shown(request))))
+  }
+
+  /// The id of the slide whose picture is to be seen; nil if none is.
+  var shownID: SlideID? {
+    if case .shown(let shown) = picture { shown.request.slide.id } else { nil }
   }
 }
 
@@ -57,9 +97,21 @@ extension [SlideshowEffect] {
     return nil
   }
 
-  /// Number and slide of the request for a picture among them.
-  var pictureRequest: (number: Int, slide: Slide)? {
-    for case .loadPicture(let number, let slide, _, _) in self { return (number, slide) }
+  /// The request for a picture among them.
+  var pictureRequest: PictureRequest? {
+    for case .loadPicture(let request) in self { return request }
+    return nil
+  }
+
+  /// The slides among them whose pictures are to be fetched ahead; nil if nothing is said about that.
+  var prefetched: [Slide]? {
+    for case .prefetch(let requests) in self { return requests.map(\.slide) }
+    return nil
+  }
+
+  /// The time to wait among them, and for what.
+  var wait: (Wait, Duration)? {
+    for case .wait(let wait, let duration) in self { return (wait, duration) }
     return nil
   }
 }

@@ -1,7 +1,8 @@
+import SlideshowModel
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Row 51: the keys of a terminal", .timeLimit(.minutes(5)))
 struct KeyReaderTests {
   @Test(arguments: [
     ("\u{1B}[C", [Key.right]), ("\u{1B}OD", [.left]), ("\u{1B}[A", [.up]), ("\u{1B}[B", [.down]), ("\t", [.tab]),

@@ -1,11 +1,12 @@
 import Martlet
+import MartletImages
 import MartletTesting
 import SlideshowModel
 import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite("The slideshow without its service", .timeLimit(.minutes(5)))
+@Suite("Row 51: the slideshow without its service", .timeLimit(.minutes(5)))
 struct OfflineTests {
   private let folder = FileManager.default.temporaryDirectory.appending(
     path: "slideshow-\(UInt64.random(in: 0 ... .max))")
@@ -47,10 +48,30 @@ struct OfflineTests {
   }
 
   @Test func aCacheThatCannotBeOpenedCostsAWarningOnly() {
-    let (cache, warning) = HTTPCache.slideshow(in: URL(filePath: "/dev/null/cache.sqlite"))
+    let warnings = Journal<String>()
+    let cache = HTTPCache.slideshow(in: URL(filePath: "/dev/null/cache.sqlite")) { warnings.append($0) }
 
-    #expect(warning?.contains("kept for this run only") == true)
+    #expect(warnings.entries.first?.contains("kept for this run only") == true)
     #expect(cache.store is MemoryCacheStore)
+  }
+
+  @Test func aDamagedCacheIsSetAsideAndThatIsTold() throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "cache.sqlite")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data(
+      "no data base, but long enough to be taken for the head of one: \(String(repeating: "x", count: 200))".utf8
+    )
+    .write(to: file)
+    let warnings = Journal<String>()
+
+    let cache = HTTPCache.slideshow(in: file) { warnings.append($0) }
+
+    #expect(!(cache.store is MemoryCacheStore))
+    #expect(warnings.entries.count == 1)
+    let line = try #require(warnings.entries.first)
+    #expect(line.contains("set aside"))
+    #expect(!line.contains("\n"))
   }
 
   @Test func thePortOfTheDemoIsRemembered() throws {
@@ -66,8 +87,7 @@ struct OfflineTests {
   }
 
   private func lines(_ configuration: SlideshowConfiguration, _ file: URL) async throws -> [String] {
-    let (cache, warning) = HTTPCache.slideshow(in: file)
-    #expect(warning == nil)
+    let cache = HTTPCache.slideshow(in: file) { Issue.record("unexpected warning: \($0)") }
     let client = SlideshowClient(configuration, session: .slideshow(cache: cache), cache: ImageCache())
     var lines: [String] = []
     try await SlideList.run(client: client, kept: KeptState()) { lines.append($0) }

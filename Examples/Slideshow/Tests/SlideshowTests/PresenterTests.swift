@@ -6,7 +6,7 @@ import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Row 46: events and effects meet", .timeLimit(.minutes(5)))
 @MainActor
 struct PresenterTests {
   /// Runs a presenter until a state is as the test wants it; returns that state.
@@ -17,14 +17,15 @@ struct PresenterTests {
     var found: SlideshowState?
     var hasSlides = false
     var presenter: Presenter?
-    let running = Presenter(client: client, store: StateStore(file: file, name: "test"), screen: Fixture.screen) {
+    let start = SlideshowState(service: "test", viewport: Fixture.viewport)
+    let running = Presenter(client: client, store: StateStore(file: file, name: "test"), state: start) {
       if !hasSlides, !$0.slides.isEmpty {
         hasSlides = true
         if let presenter { afterSlides(presenter) }
       }
       if found == nil, isWanted($0) {
         found = $0
-        presenter?.tell(.quit)
+        presenter?.tell(.command(.quit))
       }
     }
     presenter = running
@@ -71,5 +72,77 @@ struct PresenterTests {
 
     guard case .failed(let reason) = state?.loading else { return }
     #expect(reason.contains("check if the web service is running"))
+  }
+
+  @Test func theServiceIsAskedAgainWhenItIsTime() async throws {
+    let titles = ["One", "Two", "Three"]
+    let asked = Journal<Int>()
+    let server = try LoopbackServer { _ in
+      asked.append(1)
+      return .json(#"{"title": "\#(titles[min(asked.entries.count, 3) - 1])", "slides": []}"#)
+    }
+    let clock = ManualClock()
+    let state = SlideshowState(service: "test", viewport: Fixture.viewport, pollInterval: .seconds(3))
+    var seen: [String] = []
+    var presenter: Presenter?
+    let running = Presenter(
+      client: try Fixture.client(server), store: StateStore(file: Fixture.stateFile(), name: "test"), state: state,
+      clock: clock
+    ) { state in
+      guard state.loading == .loaded, seen.last != state.title else { return }
+      seen.append(state.title)
+      if seen.count == 3 { presenter?.tell(.command(.quit)) }
+    }
+    presenter = running
+    let time = Task.detached {
+      for _ in 0..<2 {
+        try await clock.sleepers(1)
+        clock.advance(by: .seconds(3))
+      }
+    }
+
+    await running.run()
+    try await time.value
+
+    #expect(seen == titles)
+    #expect(asked.entries.count == 3)
+  }
+
+  @Test func theNeighboursAreFetchedAheadAndNothingElse() async throws {
+    let files = StaticFolder(DemoService.photos)
+    let server = try LoopbackServer { request in files.reply(to: request) }
+    let state = SlideshowState(service: "test", viewport: Fixture.viewport)
+    let presenter = Presenter(
+      client: try Fixture.client(server), store: StateStore(file: Fixture.stateFile(), name: "test"), state: state
+    ) { _ in }
+    let running = Task { await presenter.run() }
+
+    _ = try await server.request(5)
+    presenter.tell(.command(.quit))
+    await running.value
+
+    #expect(
+      Set(server.requests.map(\.path)) == [
+        "/holidayslideshow.json", "/astronaut.jpg", "/rocket.jpg", "/hubble-deep-field.jpg", "/cameraman.png",
+      ])
+  }
+
+  @Test func whatIsInMemoryIsShownWithoutALoadingSymbol() async throws {
+    let demo = try DemoService()
+    let client = try Fixture.client(service: demo.service, images: demo.imageBase)
+    let second = try await client.slideshow().slideshow.slides[1]
+    _ = try await client.picture(PictureRequest(slide: second, mode: .fit, box: Fixture.viewport.fit))
+
+    let state = await state(of: client) { presenter in
+      presenter.tell(.key(.right))
+    } until: {
+      $0.index == 1
+    }
+
+    guard case .shown(let shown) = state?.picture else {
+      Issue.record("expected a picture at once, got \(state?.picture as Any)")
+      return
+    }
+    #expect(shown.source == .memory)
   }
 }

@@ -2,7 +2,7 @@ import Martlet
 import SlideshowModel
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite("Row 51: what is remembered", .timeLimit(.minutes(5)))
 struct StateStoreTests {
   private let file = Fixture.stateFile()
 

@@ -9,6 +9,9 @@ package struct SlideshowConfiguration: Sendable, Hashable {
   /// Whether plain http may leave this computer.
   package let allowsInsecure: Bool
 
+  /// The URL of the JSON as it may be shown: without user information.
+  package var shownService: String { service.shown }
+
   /// The names under which the URLs are configured.
   package enum Key: String, Sendable, Hashable, CaseIterable {
     case service = "SlideWebServiceUrl"

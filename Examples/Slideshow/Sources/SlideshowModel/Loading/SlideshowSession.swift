@@ -28,12 +28,16 @@ extension HTTPCache {
     UserFolder.cache.url(environment: environment).appending(path: "martlet-slideshow/cache.sqlite")
   }
 
-  /// The cache in a file, which outlives the program; one in memory, and a warning, where there can be none.
-  package static func slideshow(in file: URL) -> (HTTPCache, warning: String?) {
+  /// The cache in a file, which outlives the program; one in memory where there can be none.
+  ///
+  /// - Parameter warn: told, in a line for people, what is the matter with the file: that there can be none, or that it was
+  ///   damaged and set aside. That may show at any time.
+  package static func slideshow(in file: URL, warn: @escaping @Sendable (String) -> Void) -> HTTPCache {
     do throws(HTTPError) {
-      return (HTTPCache(store: try SQLiteCacheStore(at: file)), nil)
+      return HTTPCache(store: try SQLiteCacheStore(at: file) { warn("pictures are fetched anew: \($0)") })
     } catch {
-      return (HTTPCache(), "pictures are kept for this run only: \(error.message)")
+      warn("pictures are kept for this run only: \(error.message)")
+      return HTTPCache()
     }
   }
 }

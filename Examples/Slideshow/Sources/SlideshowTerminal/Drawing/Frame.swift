@@ -1,20 +1,20 @@
 import MartletImages
-import SlideshowModel
+package import SlideshowModel
 
 /// Draws a state: exactly as many lines as the screen has, none longer than it is wide.
 package struct Frame {
-  /// The lines around a picture that does not fill the screen: tabs, title of the slide, status, keys.
-  static let linesAroundPicture = 4
+  /// The lines around a picture that does not fill the screen: tabs, title of the slide, status, statistics, keys.
+  static let linesAroundPicture = 5
   private let state: SlideshowState
   private let columns: Int
   private let rows: Int
 
-  package static func lines(of state: SlideshowState) -> [String] { Frame(state).lines }
+  package static func lines(of state: SlideshowState, on screen: ScreenSize) -> [String] { Frame(state, screen).lines }
 
-  private init(_ state: SlideshowState) {
+  private init(_ state: SlideshowState, _ screen: ScreenSize) {
     self.state = state
-    columns = state.screen.columns
-    rows = state.screen.rows
+    columns = screen.columns
+    rows = screen.rows
   }
 
   private var lines: [String] {
@@ -22,7 +22,7 @@ package struct Frame {
     let room = rows - Frame.linesAroundPicture
     guard room > 0 else { return Array(([header, status] + content(rows)).prefix(rows)).padded(to: rows) }
     let body = state.tab == .manage && !state.slides.isEmpty ? list(room) : centered(content(room), in: room)
-    return [header] + body + [footnote, status, keys]
+    return [header] + body + [footnote, status, statistics, keys]
   }
 
   // MARK: Parts
@@ -35,31 +35,18 @@ package struct Frame {
 
   private var footnote: String {
     guard state.tab == .present, let slide = state.currentSlide else { return "" }
-    let text = slide.description.isEmpty ? slide.title : "\(slide.title) · \(slide.description)"
-    let cut = DisplayText.cut("\(heart(slide)) \(text)", to: columns)
+    let cut = DisplayText.cut("\(heart(slide)) \(slide.caption)", to: columns)
     return indent(cut) + cut
   }
 
-  private var status: String {
-    Style.dim(DisplayText.cut(" " + statusText, to: columns))
-  }
+  private var status: String { Style.dim(DisplayText.cut(" " + (state.remark ?? state.status), to: columns)) }
 
-  private var statusText: String {
-    if let notice = state.notice { return notice }
-    if state.loading == .loading { return "loading the slides" }
-    let place = state.slides.isEmpty ? "" : "\(state.index + 1)/\(state.slides.count)  "
-    switch state.picture {
-    case .shown(let shown): return place + shown.summary
-    case .loading(let completed, let total): return place + "loading \(Self.progress(completed, total))"
-    case .missing: return place + "no picture"
-    case .none: return place + "no slides"
-    }
-  }
+  private var statistics: String { Style.dim(DisplayText.cut(" \(state.statistics)", to: columns)) }
 
   private var keys: String {
     let text =
       state.draft == nil
-      ? " →/n next  ←/p previous  f favourite  ↵/z full screen  r reload  t title  tab list  q quit"
+      ? " →/n next  ←/p previous  h favourite  f full screen  r reload  t title  tab list  q quit"
       : " ↵ keep the title  esc leave it as it was  (an empty one: the service's)"
     return Style.dim(DisplayText.cut(text, to: columns))
   }
@@ -86,23 +73,18 @@ package struct Frame {
   // MARK: The picture, or what stands in its place
 
   private func content(_ room: Int) -> [String] {
-    guard !state.slides.isEmpty else { return hint(room) }
+    if let hint = state.hint {
+      let symbol = state.loading == .loading ? "⏳" : "▨"
+      return message([symbol] + hint.flatMap { wrapped($0) }, room)
+    }
     switch state.picture {
     case .shown(let shown):
       let drawn = HalfBlocks.lines(of: shown.bitmap, columns: columns, rows: room)
       let margin = String(repeating: " ", count: max(0, (columns - shown.bitmap.size.width) / 2))
       return drawn.map { margin + $0 }
-    case .loading(let completed, let total): return message(["⏳", Self.progress(completed, total)], room)
+    case .loading(let completed, let total): return message(["⏳", SlideshowState.progress(completed, total)], room)
     case .missing(let reason): return message(["▨", "no picture"] + wrapped(reason), room)
     case .none: return message(["▨"], room)
-    }
-  }
-
-  private func hint(_ room: Int) -> [String] {
-    switch state.loading {
-    case .loading: message(["⏳", "loading the slides"], room)
-    case .loaded: message(["no slides", "check if the web service is running and has any; r loads again"], room)
-    case .failed(let reason): message(["no slides", ""] + wrapped(reason) + ["", "r tries again"], room)
     }
   }
 
@@ -122,11 +104,6 @@ package struct Frame {
   private func centered(_ lines: [String], in room: Int) -> [String] {
     let above = Array(repeating: "", count: max(0, (room - lines.count) / 2))
     return (above + lines.prefix(room)).padded(to: room)
-  }
-
-  private static func progress(_ completed: Int64, _ total: Int64?) -> String {
-    guard let total, total > 0 else { return completed == 0 ? "…" : "\(completed) bytes" }
-    return "\(completed) of \(total) bytes, \(completed * 100 / total) %"
   }
 }
 

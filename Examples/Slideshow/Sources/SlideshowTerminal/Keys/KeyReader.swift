@@ -1,3 +1,5 @@
+package import SlideshowModel
+
 /// Makes keys of the bytes that a terminal sends. What it does not know it passes over.
 package struct KeyReader: Sendable {
   /// A character whose last bytes have not come yet.

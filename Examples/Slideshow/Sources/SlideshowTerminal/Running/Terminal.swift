@@ -1,4 +1,5 @@
 import Dispatch
+package import SlideshowModel
 
 #if canImport(Glibc)
 import Glibc
@@ -43,8 +44,8 @@ package final class Terminal {
     // Alternate screen, no cursor, no wrapping at the right edge.
     write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
     watchKeys(tell)
-    for number in [SIGINT, SIGTERM, SIGHUP] { watch(number) { tell(.quit) } }
-    watch(SIGWINCH) { tell(.resized(Terminal.currentSize)) }
+    for number in [SIGINT, SIGTERM, SIGHUP] { watch(number) { tell(.command(.quit)) } }
+    watch(SIGWINCH) { tell(.resized(Terminal.currentSize.viewport)) }
   }
 
   /// Gives the terminal back.
@@ -78,7 +79,7 @@ package final class Terminal {
       var bytes = [UInt8](repeating: 0, count: 1024)
       let count = read(STDIN_FILENO, &bytes, bytes.count)
       guard count > 0 else {
-        if count == 0 || errno != EINTR && errno != EAGAIN { tell(.quit) }
+        if count == 0 || errno != EINTR && errno != EAGAIN { tell(.command(.quit)) }
         return
       }
       for key in reader.read(bytes.prefix(count)) { tell(.key(key)) }

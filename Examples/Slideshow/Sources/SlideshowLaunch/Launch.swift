@@ -1,0 +1,71 @@
+package import SlideshowModel
+import Martlet
+import SlideshowService
+
+/// What a program does before it shows anything: finds or starts a service, opens the cache, reads what is remembered.
+package struct Launch: Sendable {
+  package let client: SlideshowClient
+  package let store: StateStore
+  /// Lines for people, as they come; also those from before the launch was over.
+  package let warnings: AsyncStream<String>
+  private let pollInterval: Duration?
+  private let demo: DemoService?
+
+  /// Prepares what the options ask for.
+  package init(_ options: CommandLineOptions, environment: [String: String]) throws {
+    let (warnings, inbox) = AsyncStream<String>.makeStream()
+    self.warnings = warnings
+    let file = options.state.map { URL(filePath: $0) } ?? StateStore.defaultFile(environment: environment)
+    let demoStore = StateStore(file: file, name: "demo")
+    let isDemo = options.needsDemo(environment: environment)
+    demo = isDemo && !options.isOffline ? try Self.demo(options, demoStore) { inbox.yield($0) } : nil
+    let addresses = isDemo ? try Self.addresses(demo?.port ?? demoStore.demoPort) : nil
+    let configuration = try SlideshowConfiguration(allowsInsecure: options.allowsInsecure) { key in
+      guard let addresses else { return options.value(of: key, environment: environment) }
+      return (key == .service ? addresses.service : addresses.imageBase).absoluteString
+    }
+    store = isDemo ? demoStore : StateStore(file: file, name: configuration.service.absoluteString)
+    let cacheFile = options.cache.map { URL(filePath: $0) } ?? HTTPCache.defaultFile(environment: environment)
+    let cache = HTTPCache.slideshow(in: cacheFile) { inbox.yield($0) }
+    client = SlideshowClient(
+      configuration, session: .slideshow(allowsInsecure: options.allowsInsecure, cache: cache))
+    pollInterval = options.poll == 0 ? nil : .seconds(options.poll)
+  }
+
+  /// Makes the presenter of a front end with that room for a picture.
+  @MainActor
+  package func makePresenter(
+    viewport: Viewport, draw: @escaping @MainActor (SlideshowState) -> Void
+  ) -> Presenter {
+    let (kept, warning) = store.load()
+    let state = SlideshowState(
+      service: client.configuration.shownService, kept: kept, viewport: viewport, pollInterval: pollInterval,
+      notices: warning.map { [$0] } ?? [])
+    let presenter = Presenter(client: client, store: store, state: state, draw: draw)
+    Task.detached { [warnings] in
+      for await text in warnings { presenter.tell(.warning(text)) }
+    }
+    return presenter
+  }
+
+  /// Ends the demo service, if there is one.
+  package func end() { demo?.stop() }
+
+  /// The demo's service, at the port of the last time where that is free: then what is cached of it holds.
+  private static func demo(
+    _ options: CommandLineOptions, _ store: StateStore, warn: (String) -> Void
+  ) throws -> DemoService {
+    let known = store.demoPort.flatMap { try? DemoService(options, port: $0) }
+    let service = try known ?? DemoService(options, port: 0)
+    if service.port != store.demoPort, let warning = store.save(demoPort: service.port) { warn(warning) }
+    return service
+  }
+
+  private static func addresses(_ port: Int?) throws -> DemoService.Addresses {
+    guard let addresses = port.flatMap(DemoService.Addresses.init) else {
+      throw CommandLineOptions.Mistake(
+        description: "the demo was never shown here, so there is nothing to show: run it once without --offline")
+    }
+    return addresses
+  }
+}

@@ -1,0 +1,62 @@
+import Martlet
+
+// How the engine's errors and the decoder's read in the language of the slideshow.
+
+extension HTTPError {
+  /// Whether the other side is not there, in contrast to saying something unwelcome.
+  fileprivate var meansServiceIsDown: Bool {
+    (isConnectionFailure && !isTLSFailure) || isTimeout || kind == .connectionLost
+  }
+}
+
+extension SlideshowError {
+  init(_ error: HTTPError, at url: URL) {
+    if error.isCancelled {
+      self = .cancelled
+    } else if error.meansServiceIsDown {
+      self = .serviceDown(url, reason: error.message)
+    } else {
+      self = .transferFailed(url, reason: error.message)
+    }
+  }
+
+  /// Names the field that did not decode.
+  static func decoding(_ error: any Error, of data: Data, from url: URL) -> SlideshowError {
+    func failure(_ path: [any CodingKey], _ reason: String) -> SlideshowError {
+      .slideshowDataDecodingError(url, field: fieldName(path), reason: reason)
+    }
+    guard !data.isEmpty else { return failure([], "the answer is empty") }
+    switch error as? DecodingError {
+    case .keyNotFound(let key, let context):
+      return failure(context.codingPath + [key], "it is missing")
+    case .typeMismatch(let type, let context):
+      return failure(context.codingPath, "it should be \(name(of: type)), and is not")
+    case .valueNotFound(let type, let context):
+      return failure(context.codingPath, "it should be \(name(of: type)), and is null")
+    case .dataCorrupted(let context) where !context.codingPath.isEmpty:
+      return failure(context.codingPath, context.debugDescription)
+    default:
+      let isMarkup = data.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "<")
+      return failure([], isMarkup ? "it is a page of HTML or XML, not JSON" : "it is not JSON")
+    }
+  }
+
+  /// `slides[1].file`
+  private static func fieldName(_ path: [any CodingKey]) -> String {
+    let name = path.reduce("") { text, key in
+      if let index = key.intValue { return text + "[\(index)]" }
+      return text.isEmpty ? key.stringValue : text + "." + key.stringValue
+    }
+    return name.isEmpty ? "the whole document" : name
+  }
+
+  private static func name(of type: any Any.Type) -> String {
+    switch type {
+    case is String.Type: "a text"
+    case is Bool.Type: "true or false"
+    case is Int.Type: "a whole number"
+    case is any Collection.Type: "a list or an object"
+    default: "a \(type)"
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Martlet
+import MartletImages
+
+/// Runs the slideshow: takes events one after another, changes the state, draws it, and does what is to be done.
+///
+/// The state is touched here only, on the main actor. Work goes on elsewhere and comes back as an event, through
+/// ``events``: a front end either lets ``run()`` take them from there, or hands them to ``handle(_:)`` on the main thread
+/// itself, as a window does whose main loop is not Swift's.
+@MainActor
+package final class Presenter {
+  package private(set) var state: SlideshowState
+  /// What is told, in order. To be taken from by one only.
+  package nonisolated let events: AsyncStream<SlideshowEvent>
+  private let inbox: AsyncStream<SlideshowEvent>.Continuation
+  private let client: SlideshowClient
+  private let store: StateStore
+  private let clock: any Clock<Duration>
+  private let draw: @MainActor (SlideshowState) -> Void
+  private var slidesTask: Task<Void, Never>?
+  private var pictureTask: Task<Void, Never>?
+  private var pollTask: Task<Void, Never>?
+  private var clickTask: Task<Void, Never>?
+
+  package init(
+    client: SlideshowClient, store: StateStore, state: SlideshowState, clock: any Clock<Duration> = ContinuousClock(),
+    draw: @escaping @MainActor (SlideshowState) -> Void
+  ) {
+    self.client = client
+    self.store = store
+    self.state = state
+    self.clock = clock
+    self.draw = draw
+    (events, inbox) = AsyncStream.makeStream()
+  }
+
+  /// Tells what happened; may be called from anywhere.
+  package nonisolated func tell(_ event: SlideshowEvent) { inbox.yield(event) }
+
+  /// Runs until somebody quits.
+  package func run() async {
+    tell(.started)
+    for await event in events where !handle(event) { break }
+  }
+
+  /// Takes what happened.
+  ///
+  /// - Returns: whether the slideshow goes on; false once somebody quits.
+  package func handle(_ event: SlideshowEvent) -> Bool {
+    var effects = state.handle(event)[...]
+    while let effect = effects.popFirst() {
+      guard effect != .quit else {
+        stop()
+        return false
+      }
+      effects += perform(effect)
+    }
+    _ = state.handle(.counted(client.statistics))
+    draw(state)
+    return true
+  }
+
+  private func stop() {
+    for task in [slidesTask, pictureTask, pollTask, clickTask] { task?.cancel() }
+    client.prefetch([])
+    inbox.finish()
+  }
+
+  /// Does what is to be done; returns what is to be done next because of that.
+  private func perform(_ effect: SlideshowEffect) -> [SlideshowEffect] {
+    switch effect {
+    case .loadSlides(let number):
+      slidesTask?.cancel()
+      // All tasks are detached: in a window nobody serves the main actor's queue.
+      slidesTask = Task.detached { [client, inbox] in
+        inbox.yield(.slides(number, await client.slides()))
+      }
+    case .loadPicture(let request): return load(request)
+    case .prefetch(let requests): client.prefetch(requests)
+    case .forgetPictures: client.forgetPictures()
+    case .wait(let wait, let duration): begin(wait, duration)
+    case .save(let kept): if let warning = store.save(kept) { tell(.warning(warning)) }
+    case .quit: break
+    }
+    return []
+  }
+
+  /// What is in memory is shown at once, without a loading symbol flashing up.
+  private func load(_ request: PictureRequest) -> [SlideshowEffect] {
+    pictureTask?.cancel()
+    if let image = client.pictureInMemory(request) {
+      return state.handle(.picture(request, .success(ShownPicture(request, image))))
+    }
+    pictureTask = Task.detached { [client, inbox] in
+      let result = await client.shownPicture(request) { step in
+        inbox.yield(.progress(request, completed: step.completed, total: step.total))
+      }
+      inbox.yield(.picture(request, result))
+    }
+    return []
+  }
+
+  private func begin(_ wait: Wait, _ duration: Duration) {
+    let task = Task.detached { [clock, inbox] in
+      // Whoever is cancelled is not waited for.
+      if (try? await clock.sleep(for: duration)) != nil { inbox.yield(.waited(wait)) }
+    }
+    switch wait {
+    case .poll:
+      pollTask?.cancel()
+      pollTask = task
+    case .click:
+      clickTask?.cancel()
+      clickTask = task
+    }
+  }
+}
+
+extension SlideshowClient {
+  /// The slides, or why there are none, as a value.
+  fileprivate func slides() async -> Result<ServedSlideshow, SlideshowError> {
+    do { return .success(try await slideshow()) } catch { return .failure(error) }
+  }
+
+  /// The picture, or why there is none, as a value.
+  fileprivate func shownPicture(
+    _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async -> Result<ShownPicture, PictureError> {
+    do { return .success(ShownPicture(request, try await picture(request, progress: progress))) } catch {
+      return .failure(error)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// What the user can do.
+extension SlideshowState {
+  mutating func obey(_ command: SlideshowCommand) -> [SlideshowEffect] {
+    if !notices.isEmpty { notices.removeFirst() }
+    switch command {
+    case .next: return move(by: 1)
+    case .previous: return move(by: -1)
+    case .show(let tab): return show(tab)
+    case .select(let id): return select(id)
+    case .open(let id): return select(id) + show(.present)
+    case .toggleFavorite(let id): return toggleFavorite(id ?? currentSlide?.id)
+    case .fullScreen(let isOn): return showFullScreen(isOn)
+    case .reload: return reload()
+    case .beginTitle:
+      draft = title
+      return show(.manage)
+    case .keepTitle(let text): return keep(text)
+    case .dropTitle: draft = nil
+    case .dismissNotice: break
+    case .quit: return [.quit]
+    }
+    return []
+  }
+
+  /// Full screen is for presenting: whoever goes elsewhere leaves it.
+  private mutating func show(_ other: Tab) -> [SlideshowEffect] {
+    tab = other
+    guard isFullScreen else { return [] }
+    isFullScreen = false
+    return requestPicture(keepingShown: true)
+  }
+
+  private mutating func showFullScreen(_ isOn: Bool) -> [SlideshowEffect] {
+    guard isOn != isFullScreen else { return [] }
+    tab = .present
+    isFullScreen = isOn
+    return requestPicture(keepingShown: true)
+  }
+
+  private mutating func select(_ id: SlideID) -> [SlideshowEffect] {
+    guard id != currentSlide?.id, let place = slides.firstIndex(where: { $0.id == id }) else { return [] }
+    return move(by: place - index)
+  }
+
+  private mutating func toggleFavorite(_ id: SlideID?) -> [SlideshowEffect] {
+    guard let slide = slides.first(where: { $0.id == id }) else { return [] }
+    kept.toggleFavorite(slide)
+    return [.save(kept)]
+  }
+
+  private mutating func keep(_ text: String) -> [SlideshowEffect] {
+    draft = nil
+    let isServices = text.allSatisfy(\.isWhitespace) || text == served.title
+    let title = isServices ? nil : text
+    guard title != kept.title else { return [] }
+    kept.title = title
+    return [.save(kept)]
+  }
+}

@@ -1,0 +1,57 @@
+import MartletEngine
+
+// How the slides come, and come again.
+extension SlideshowState {
+  /// Loads everything again because the user wants it, or for the first time.
+  mutating func reload() -> [SlideshowEffect] {
+    loading = .loading
+    return loadSlides()
+  }
+
+  mutating func loadSlides() -> [SlideshowEffect] {
+    slidesNumber += 1
+    return [.loadSlides(slidesNumber)]
+  }
+
+  /// Takes what the service says, or that it says nothing. However that went, it is asked again later.
+  mutating func take(_ result: Result<ServedSlideshow, SlideshowError>) -> [SlideshowEffect] {
+    let isAsked = loading == .loading
+    let effects: [SlideshowEffect]
+    switch result {
+    case .success(let answer): effects = take(answer, isAsked: isAsked)
+    case .failure(.cancelled): effects = []
+    case .failure(let error):
+      effects = []
+      loading = slides.isEmpty ? .failed("\(error)") : .loaded
+      trouble = slides.isEmpty ? nil : "\(error)"
+    }
+    return effects + (pollInterval.map { [.wait(.poll(slidesNumber), $0)] } ?? [])
+  }
+
+  /// Where nothing has changed, nothing happens, unless somebody asked for it. When the service is back, what failed in
+  /// the meantime is tried again.
+  private mutating func take(_ answer: ServedSlideshow, isAsked: Bool) -> [SlideshowEffect] {
+    let wasInTrouble = trouble != nil
+    let isOffline = answer.source == .offline
+    trouble = isOffline ? "offline: nobody answers at \(service); the slides are shown as they were last" : nil
+    let isNew = answer.slideshow != served || loading != .loaded
+    loading = .loaded
+    return isNew || isAsked || (wasInTrouble && !isOffline) ? renew(answer.slideshow) : []
+  }
+
+  /// The new slides take the place of the old ones, so there are no duplicates. The slide that was shown is shown again, if
+  /// it is still there; slides are known by the service's id.
+  private mutating func renew(_ slideshow: Slideshow) -> [SlideshowEffect] {
+    let shown = currentSlide
+    let isFirst = slides.isEmpty && generation == 0
+    served = slideshow
+    index = slides.firstIndex { $0.id == shown?.id } ?? max(0, min(index, slides.count - 1))
+    let ids = Set(slides.map(\.id))
+    outcomes = outcomes.filter { ids.contains($0.key) }
+    // The first time, nothing was asked for, so there is nothing to ask for again.
+    guard !isFirst else { return requestPicture() }
+    generation += 1
+    let isSamePicture = shown.map { $0.id == currentSlide?.id && $0.imageFileName == currentSlide?.imageFileName }
+    return [.forgetPictures] + requestPicture(keepingShown: isSamePicture == true)
+  }
+}

@@ -1,8 +1,0 @@
-/// A key, as a terminal reports it.
-package enum Key: Sendable, Hashable {
-  case character(Character)
-  case left, right, up, down
-  case tab, enter, escape, backspace
-  /// Ctrl-C.
-  case interrupt
-}

@@ -1,0 +1,153 @@
+import CGTK
+import MartletImages
+import SlideshowModel
+
+/// The Present tab: one slide after another, on two pages that are turned.
+@MainActor
+final class PresentTab {
+  private let tell: @MainActor (SlideshowEvent) -> Void
+  private let root: Widget
+  private let stage: Widget
+  private let room: Widget
+  private let stack: Widget
+  private let heart: Widget
+  private let caption: Widget
+  private let pages: [PicturePage]
+  private var front = 0
+  private var slide: SlideID?
+  private var isFavorite: Bool?
+  private var pulse = 1
+  private var resizing: UInt32?
+  private var viewport: Viewport?
+  private var isFullScreen = false
+
+  init(_ builder: Builder, tell: @escaping @MainActor (SlideshowEvent) -> Void) {
+    self.tell = tell
+    root = builder["present"]
+    stage = builder["stage"]
+    room = builder["room"]
+    stack = builder["pages"]
+    heart = builder["heart"]
+    caption = builder["caption"]
+    pages = [PicturePage.make(in: stack), PicturePage.make(in: stack)]
+    heart.onClick { tell(.command(.toggleFavorite(nil))) }
+    watchRoom()
+    watchClicks()
+    watchSwipes()
+  }
+
+  func focus() { root.focus() }
+
+  func draw(_ state: SlideshowState) {
+    isFullScreen = state.isFullScreen
+    let current = state.currentSlide
+    let isTurned = slide != nil && current != nil && current?.id != slide
+    slide = current?.id
+    if isTurned { front = 1 - front }
+    pages[front].draw(state)
+    if isTurned { turn(state.turn) }
+    caption.setVisible(!state.isFullScreen)
+    caption.setText(current?.caption ?? "")
+    stage.setClass("is-full", state.isFullScreen)
+    draw(heartOf: current, state, isTurned: isTurned)
+  }
+
+  private func turn(_ turn: SlideshowState.Turn) {
+    let type = turn == .forward ? GTK_STACK_TRANSITION_TYPE_SLIDE_LEFT : GTK_STACK_TRANSITION_TYPE_SLIDE_RIGHT
+    gtk_stack_set_transition_type(stack.opaque, type)
+    gtk_stack_set_visible_child(stack.opaque, pages[front].root.pointer)
+  }
+
+  /// The heart is full for a favourite, and beats when that changes.
+  private func draw(heartOf slide: Slide?, _ state: SlideshowState, isTurned: Bool) {
+    heart.setVisible(slide != nil)
+    guard let slide else { return isFavorite = nil }
+    let isNow = state.isFavorite(slide)
+    guard isNow != isFavorite else { return }
+    if !isTurned, isFavorite != nil {
+      // The same animation by another name begins anew.
+      heart.setClass("pulse-\(pulse)", false)
+      pulse = 3 - pulse
+      heart.setClass("pulse-\(pulse)", true)
+    }
+    isFavorite = isNow
+    heart.draw(heart: isNow)
+  }
+
+  private func watchRoom() {
+    Signal.connect(room.opaque, "resize") { [self] in
+      // Nothing may be drawn anew in the middle of a layout. And while the window is being resized, only the size at which it
+      // rests is worth a picture; the first one is.
+      if let resizing { MainLoop.cancel(resizing) }
+      resizing = MainLoop.post(after: viewport == nil ? 0 : 60) { [self] in
+        resizing = nil
+        tell(.resized(measure()))
+      }
+    }
+  }
+
+  /// The room for the picture, in pixels of the screen. What it will be in full screen is known before, so that the picture
+  /// for that need not be made twice.
+  private func measure() -> Viewport {
+    let scale = gtk_widget_get_scale_factor(room.pointer)
+    let size = Self.size(gtk_widget_get_width(room.pointer), gtk_widget_get_height(room.pointer), scale)
+    var new = viewport ?? Viewport(fit: size, fill: monitor(scale) ?? size)
+    if isFullScreen { new.fill = size } else { new.fit = size }
+    viewport = new
+    return new
+  }
+
+  private func monitor(_ scale: Int32) -> PixelSize? {
+    guard let surface = gtk_native_get_surface(gtk_widget_get_native(room.pointer)),
+      let monitor = gdk_display_get_monitor_at_surface(gtk_widget_get_display(room.pointer), surface)
+    else { return nil }
+    var geometry = GdkRectangle()
+    gdk_monitor_get_geometry(monitor, &geometry)
+    return Self.size(geometry.width, geometry.height, scale)
+  }
+
+  private static func size(_ width: Int32, _ height: Int32, _ scale: Int32) -> PixelSize {
+    PixelSize(width: Int(max(1, width * scale)), height: Int(max(1, height * scale)))
+  }
+
+  private func watchClicks() {
+    let click: OpaquePointer = gtk_gesture_click_new()
+    Signal.connect(click, "released") { [tell] arguments in
+      if case .number(let count) = arguments.first { tell(.click(count)) }
+      return false
+    }
+    stack.add(click)
+  }
+
+  private func watchSwipes() {
+    let drag: OpaquePointer = gtk_gesture_drag_new()
+    Signal.connect(drag, "drag-update") { arguments in
+      // From here on it is no click any more.
+      if let offset = Self.offset(arguments), abs(offset.x) > SlideshowState.swipeLength {
+        gtk_gesture_set_state(drag, GTK_EVENT_SEQUENCE_CLAIMED)
+      }
+      return false
+    }
+    Signal.connect(drag, "drag-end") { [tell] arguments in
+      if let offset = Self.offset(arguments) { tell(.swipe(x: offset.x, y: offset.y)) }
+      return false
+    }
+    stack.add(drag)
+  }
+
+  private static func offset(_ arguments: [SignalArgument]) -> (x: Double, y: Double)? {
+    guard arguments.count == 2, case .fraction(let x) = arguments[0], case .fraction(let y) = arguments[1] else {
+      return nil
+    }
+    return (x, y)
+  }
+}
+
+extension Widget {
+  /// For buttons: a heart, full or empty.
+  func draw(heart isFull: Bool) {
+    gtk_button_set_label(cast(), isFull ? "♥" : "♡")
+    setClass("is-favorite", isFull)
+    setAccessibleLabel(isFull ? "Favourite. Take the mark away" : "No favourite. Mark it")
+  }
+}

@@ -94,6 +94,9 @@ public final class ImageLoader: Sendable {
     let plan = Plan(request, in: self)
     return state.withLock { $0.loads.waiting(for: plan.identity) }
   }
+
+  /// How many downloads, and how many decodings, wait for their turn.
+  package var queued: (downloads: Int, decodes: Int) { (downloads.waiting, threads.waiting) }
 }
 
 extension ImageLoader {

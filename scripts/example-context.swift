@@ -133,7 +133,10 @@ extension MartletImagesExamples {
 
 extension SAPFoundationExamples {
   static var session: SAPURLSession { some() }
-  static var request: URLRequest { get { some() } set {} }
+  static var request: URLRequest {
+    get { some() }
+    set {}
+  }
   static var storage: any CodableStoring { some() }
   static var service: URL { some() }
   static var settings: SAPcpmsSettingsParameters { some() }

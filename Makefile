@@ -34,7 +34,7 @@ test: test-libraries ## all tests, with warnings as errors
 	  swift test --package-path "$$package" --disable-xctest $(strict) $(ARGS) || failed="$$failed $$package"; \
 	done; if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi
 
-check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation, rules of the house
+check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, rules of the house
 	@scripts/check
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots

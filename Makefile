@@ -14,8 +14,9 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Passed on by demo, bench, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo slideshow-window test check check-window format bench interop docs sanitize sanitize-thread sanitize-address clean \
-  build-libraries window-libraries check-window-libraries test-libraries bench-libraries interop-libraries
+.PHONY: help demo slideshow-window test check check-window format bench interop docs sanitize sanitize-thread \
+  sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
+  bench-libraries interop-libraries
 
 help: ## list what make can do
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +57,9 @@ sanitize: sanitize-thread sanitize-address ## the root's tests under the thread 
 
 sanitize-thread sanitize-address: sanitize-%: test-libraries
 	@scripts/sanitize $* $(ARGS)
+
+fuzz-images: test-libraries ## thousands of damaged pictures under the address sanitizer
+	@MARTLET_FUZZ_ROUNDS=$${MARTLET_FUZZ_ROUNDS:-1000} scripts/sanitize address --filter MartletImagesTests.DamageTests $(ARGS)
 
 clean: ## remove everything that was built
 	@rm -rf $(addsuffix /.build,. Interop $(packages))

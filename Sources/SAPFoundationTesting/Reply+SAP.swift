@@ -80,7 +80,9 @@ extension Reply {
   /// The answer with messages of V4 beside what it is; `severity` is 1 for success, 2 for information, 3 for a warning, 4
   /// for an error.
   public func with(sapMessages messages: [(text: String, severity: Int)]) -> Reply {
-    let list = messages.map { #"{"code":"ZX/100","message":\#(Self.quoted($0.text)),"numericSeverity":\#($0.severity)}"# }
+    let list = messages.map {
+      #"{"code":"ZX/100","message":\#(Self.quoted($0.text)),"numericSeverity":\#($0.severity)}"#
+    }
     return with("sap-messages", "[\(list.joined(separator: ","))]")
   }
 

@@ -69,7 +69,8 @@ struct ServiceState: Sendable {
     guard let authorization = request.fields[.authorization], authorization.hasPrefix("Basic "),
       let data = Data(base64Encoded: String(authorization.dropFirst(6)))
     else { return nil }
-    let pair = String(decoding: data, as: UTF8.self).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    let pair = String(decoding: data, as: UTF8.self).split(
+      separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     guard pair.count == 2, settings.users[String(pair[0])] == String(pair[1]) else { return nil }
     return String(pair[0])
   }
@@ -94,7 +95,9 @@ struct ServiceState: Sendable {
       return .csrfRequired(status: settings.tokenRefusal)
     }
     let reply = content(for: request)
-    guard isReading, settings.protectsAgainstCSRF, let told, ASCII.equalIgnoringCase(told, "fetch") else { return reply }
+    guard isReading, settings.protectsAgainstCSRF, let told, ASCII.equalIgnoringCase(told, "fetch") else {
+      return reply
+    }
     return reply.with(Self.tokenField, session.token)
   }
 

@@ -32,9 +32,13 @@ public final class CSRFInterceptor: Interceptor {
     /// How many fetches had ended when it went out.
     var generation = 0
     var hasResent: Bool
+    /// Where the next attempt's token comes from, because a server wants one where none was expected.
+    var demanded: URL?
   }
 
   private let tokenURL: TokenURL
+  /// Where a token is fetched for a request that was thought to need none, and was refused for it.
+  private let fallback: URL?
   private let options: CSRFOptions
   private let stepAside = StepAside()
   private let tokens: CSRFTokens
@@ -43,15 +47,21 @@ public final class CSRFInterceptor: Interceptor {
   /// Makes an interceptor that asks a closure which requests are protected, and where their tokens are fetched.
   ///
   /// The closure is called for every request, and a token URL on another origin than the request's is not used.
-  public init(options: CSRFOptions = .init(), tokenURL: @escaping TokenURL) {
+  public convenience init(options: CSRFOptions = .init(), tokenURL: @escaping TokenURL) {
+    self.init(options: options, fallback: nil, tokenURL: tokenURL)
+  }
+
+  private init(options: CSRFOptions, fallback: URL?, tokenURL: @escaping TokenURL) {
     self.tokenURL = tokenURL
+    self.fallback = fallback
     self.options = options
     tokens = CSRFTokens(options, stepAside: stepAside)
   }
 
-  /// Makes an interceptor for all requests at and below a root URL, whose tokens are fetched from the root.
+  /// Makes an interceptor for all requests at and below a root URL, whose tokens are fetched from the root. Other requests to
+  /// its origin get one when the server requires it.
   public convenience init(root: URL, options: CSRFOptions = .init()) {
-    self.init(options: options) { CSRFRule.covers(root, $0.url) ? root : nil }
+    self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
   }
 
   /// Makes an interceptor for all requests to the origin of a URL, whose tokens are fetched from that URL.
@@ -61,10 +71,11 @@ public final class CSRFInterceptor: Interceptor {
 
   public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     guard !stepAside.isActive else { return request }
-    var state = Progress(hasResent: exchange[progress].hasResent)
+    let earlier = exchange[progress]
+    var state = Progress(hasResent: earlier.hasResent, demanded: earlier.demanded)
     var request = request
     if CSRFRule.protects(request.method), !request.fields.contains(options.field) {
-      state.source = try await source(of: request)
+      state.source = try await source(of: request) ?? demanded(state.demanded, for: request)
     }
     if let source = state.source {
       state.token = try await tokens.token(for: source, mustHold: !request.body.isReplayable, in: exchange)
@@ -78,7 +89,7 @@ public final class CSRFInterceptor: Interceptor {
   public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
     guard !stepAside.isActive, case .success(let response) = outcome else { return .accept }
     let state = exchange[progress]
-    if let source = state.source, CSRFRule.refuses(response.head, options) {
+    if CSRFRule.refuses(response.head, options), let source = state.source ?? unexpected(attempt.sent, in: exchange) {
       return try await renew(source, after: state, attempt, in: exchange)
     }
     // a token in a stored response is an old one
@@ -116,6 +127,17 @@ public final class CSRFInterceptor: Interceptor {
     if source == nil { source = try await self.source(of: attempt.sent) }
     guard let source, Origin(response.url) == Origin(source) else { return }
     await tokens.learn(token, for: source, since: state.generation, in: exchange)
+  }
+
+  /// Takes note that a request needs a token which was thought to need none.
+  private func unexpected(_ request: HTTPRequest, in exchange: Exchange) -> URL? {
+    guard !request.fields.contains(options.field), let url = demanded(fallback, for: request) else { return nil }
+    exchange[progress].demanded = url
+    return url
+  }
+
+  private func demanded(_ url: URL?, for request: HTTPRequest) -> URL? {
+    url.flatMap { Origin($0) == Origin(request.url) ? $0 : nil }
   }
 
   /// Where the request's token comes from, if that is its own origin.

@@ -1,3 +1,4 @@
+package import MartletSemantics
 import Synchronization
 
 /// What one call knows about itself. It is passed down the stack, never looked up.
@@ -7,6 +8,8 @@ public final class Exchange: Sendable {
   /// The session that runs the exchange, for an interceptor that has to ask for something first: a token, say. nil where
   /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
   public let session: HTTPSession?
+  /// The URL that the caller asked for, whatever redirects lead to; nil where a test made the exchange.
+  package let askedURL: URL?
   private let listeners: [any EventListener]
   private let deadline: Deadline?
   /// Whether anybody wants to see the bytes of bodies.
@@ -20,11 +23,12 @@ public final class Exchange: Sendable {
 
   /// Makes the exchange of one call. A session does this; tests of a transport may do it too.
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
-    self.init(session: session, listeners: listeners, deadline: nil)
+    self.init(session: session, askedURL: nil, listeners: listeners, deadline: nil)
   }
 
-  init(session: HTTPSession?, listeners: [any EventListener], deadline: Deadline?) {
+  init(session: HTTPSession?, askedURL: URL?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
+    self.askedURL = askedURL
     self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners

@@ -7,6 +7,8 @@ public import MartletSemantics
 /// ```swift
 /// DefaultFieldsInterceptor(["X-Api-Key": key], for: [serviceURL], subdomains: .included)
 /// ```
+///
+/// Without URLs every origin gets them that a request is made for, and none that only a redirect leads to.
 public struct DefaultFieldsInterceptor: Interceptor {
   /// Whether hosts below those named count too.
   public enum Subdomains: Sendable, Hashable {
@@ -17,7 +19,8 @@ public struct DefaultFieldsInterceptor: Interceptor {
   }
 
   private let fields: HTTPFields
-  private let origins: Set<Origin>
+  /// nil for whatever origin is asked.
+  private let origins: Set<Origin>?
   private let subdomains: Subdomains
 
   /// Makes an interceptor.
@@ -32,15 +35,25 @@ public struct DefaultFieldsInterceptor: Interceptor {
     origins = Set(urls.compactMap { Origin($0) })
   }
 
+  /// Makes an interceptor for the origins that requests are made for, whichever they are.
+  ///
+  /// - Parameter fields: what is added, as in the other initializer. Nothing secret: every server that is asked gets it.
+  public init(_ fields: HTTPFields) {
+    self.fields = fields
+    subdomains = .excluded
+    origins = nil
+  }
+
   public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard let origin = Origin(request.url), covers(origin) else { return request }
+    guard let origin = Origin(request.url), covers(origin, asked: exchange.askedURL) else { return request }
     if let refusal = fields.refusal { throw refusal }
     var prepared = request
     for (name, value) in fields where !request.fields.contains(name) { prepared.fields.append(value, for: name) }
     return prepared
   }
 
-  private func covers(_ origin: Origin) -> Bool {
+  private func covers(_ origin: Origin, asked: URL?) -> Bool {
+    guard let origins else { return asked.flatMap { Origin($0) } == origin }
     if origins.contains(origin) { return true }
     guard subdomains == .included, !origin.isAddress else { return false }
     return origins.contains { parent in

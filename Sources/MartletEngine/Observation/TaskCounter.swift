@@ -78,6 +78,15 @@ public final class TaskCounter: EventListener {
     }
   }
 
+  /// Counts something that is no exchange, until ``end(_:)`` is called with the number.
+  package func begin() -> UInt64 {
+    let number = Exchange().id
+    change { $0.started(number) }
+    return number
+  }
+
+  package func end(_ number: UInt64) { change { $0.finished(number) } }
+
   private func change(_ change: (inout ActivityState) -> ActivityState.Wait?) {
     let wait = state.withLock { state in
       state.version += 1

@@ -58,7 +58,8 @@ public struct HTTPSession: Sendable {
     var request = request
     request.options = request.options.inheriting(from: configuration.options)
     let exchange = Exchange(
-      session: self, listeners: configuration.listeners + request.options.listeners, deadline: deadline)
+      session: self, askedURL: request.url, listeners: configuration.listeners + request.options.listeners,
+      deadline: deadline)
     exchange.emit(.started(request))
     do {
       var response = try await run(request, in: exchange, until: deadline)

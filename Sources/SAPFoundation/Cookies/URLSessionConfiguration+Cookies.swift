@@ -22,6 +22,13 @@ extension URLSessionConfiguration {
       if newValue != nil, foundationCookieStorage == nil { foundationCookieStorage = .shared }
     }
   }
+
+  /// `connectionProxyDictionary` without what is ours; nil where nothing else is in it.
+  var foundationProxies: [AnyHashable: Any]? {
+    var values = connectionProxyDictionary
+    values?[CookieStorageKey()] = nil
+    return values?.isEmpty == true ? nil : values
+  }
 }
 
 /// A key that nobody else has.

@@ -51,8 +51,9 @@ final class ChallengeSource: CredentialSource {
     let origin = question.space.origin
     let space = URLProtectionSpace(
       host: origin.host, port: origin.port, protocol: origin.scheme, realm: question.space.realm,
-      authenticationMethod: question.sendsPassword ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest)
-    let storage = task.session.configuration.urlCredentialStorage
+      authenticationMethod: question.sendsPassword
+        ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest)
+    let storage = task.session.foundationConfiguration.urlCredentialStorage
     let (rejection, last) = state.withLock { ($0.rejection, $0.last) }
     let proposed = last ?? storage?.credential(for: space)
     let challenge = URLAuthenticationChallenge(
@@ -81,7 +82,7 @@ final class ChallengeSource: CredentialSource {
 }
 
 /// A challenge has to have somebody to answer to; here the completion handler is the way.
-private final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
+final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
   func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
   func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
   func cancel(_ challenge: URLAuthenticationChallenge) {}

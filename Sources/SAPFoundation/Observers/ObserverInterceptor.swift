@@ -21,6 +21,7 @@ struct ObserverInterceptor: Interceptor {
 
   func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     try await task.waitUntilResumed()
+    exchange[session.wire.task] = task
     var request = request
     asking: for party in session.parties where session.takesPart(party) {
       if let observer = party.events as? any InterceptingObserver {
@@ -32,7 +33,7 @@ struct ObserverInterceptor: Interceptor {
         events.sapURLSession(session, task: task, willSend: shown, completionHandler: done)
       }
       switch answer {
-      case .allow(let changed): try request.apply(changed, insteadOf: shown, session.configuration)
+      case .allow(let changed): try request.apply(changed, insteadOf: shown, session.foundationConfiguration)
       case .cancel(let error): throw task.fail(error)
       case .respond(let response, let data):
         exchange[session.wire.answer] = HTTPResponse(response, data, to: request)
@@ -41,6 +42,7 @@ struct ObserverInterceptor: Interceptor {
         break asking
       }
     }
+    task.mutable.withLock { $0.correlationID = exchange.correlationID }
     begin(request.urlRequest(like: template))
     return request
   }
@@ -63,13 +65,16 @@ struct ObserverInterceptor: Interceptor {
     var outcome = outcome
     var isReplaced = false
     var shown = outcome.response
+    let isLocal = (try? outcome.get().wire) == nil
+    task.mutable.withLock { $0.isAnsweredLocally = isLocal }
     asking: for party in session.parties where session.takesPart(party) {
       if let observer = party.events as? any InterceptingObserver {
         switch try await observer.interceptor.review(outcome, of: attempt, in: exchange) {
-        case .accept: continue
+        case .accept: break
         case .replace(let response): (outcome, shown, isReplaced) = (.success(response), response.urlResponse, true)
         case .resend(let next, let delay, let reason): return .resend(next, after: delay, reason: reason)
         }
+        continue
       }
       guard case .success(var response) = outcome, let current = shown else { continue }
       let answer: SAPURLSession.ResponseDisposition = try await session.ask(party) { [task, session] events, done in
@@ -95,7 +100,7 @@ struct ObserverInterceptor: Interceptor {
   /// A resend begins with what was asked for, changed as far as the observer's request differs from that.
   private func again(_ request: URLRequest, _ attempt: Attempt) throws -> Verdict {
     var next = attempt.request
-    try next.apply(request, insteadOf: next.urlRequest(like: template), session.configuration)
+    try next.apply(request, insteadOf: next.urlRequest(like: template), session.foundationConfiguration)
     return .resend(next, reason: "an observer wants the request sent again")
   }
 }

@@ -8,12 +8,14 @@ import MartletURLSession
 extension SAPTransport {
   /// The wire for a configuration: libcurl, or Foundation's own where somebody put protocol classes into it.
   static func wire(for configuration: URLSessionConfiguration) -> any Transport {
-    let isCustom = (configuration.protocolClasses ?? []).contains { !String(reflecting: $0).hasPrefix("FoundationNetworking.") }
+    let isCustom = (configuration.protocolClasses ?? []).contains {
+      !String(reflecting: $0).hasPrefix("FoundationNetworking.")
+    }
     if isCustom { return URLSessionTransport(configuration) }
     var settings = CurlConfiguration()
     settings.connectionsPerHost = configuration.httpMaximumConnectionsPerHost
-    if let proxy = proxy(configuration.connectionProxyDictionary) { settings.proxy = proxy }
-    return CurlTransport(settings)
+    if let proxy = proxy(configuration.foundationProxies) { settings.proxy = proxy }
+    return IdentifiedTransport(settings)
   }
 
   /// The proxy of `connectionProxyDictionary`; nil leaves it to the environment. One proxy is for everything: that for https

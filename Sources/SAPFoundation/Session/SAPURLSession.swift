@@ -18,9 +18,13 @@ public import FoundationNetworking
 /// - A session that starts tasks stays alive until they are over. Its delegate is held strongly until the session was
 ///   invalidated and its last task is over, as Foundation does.
 /// - `streamTask` is not offered, and neither are background sessions.
-public final class SAPURLSession: Sendable {
+public final class SAPURLSession: Sendable, FoundationConfigured {
   /// The configuration as it was when the session was made.
-  public let configuration: URLSessionConfiguration
+  let foundationConfiguration: URLSessionConfiguration
+  /// Where the session keeps its cookies; nil for nowhere.
+  let cookieStorage: SAPHTTPCookieStorage?
+  /// Foundation's face of the session's cache; nil where there is none.
+  let urlCache: SessionURLCache?
   /// Where handlers, observers and the delegate are called: one after another, on a queue of the session's own unless it was
   /// given one.
   public let delegateQueue: OperationQueue
@@ -59,11 +63,17 @@ public final class SAPURLSession: Sendable {
     configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
     delegateQueue: OperationQueue? = nil, wire: any Transport
   ) {
-    self.configuration = configuration.copy() as? URLSessionConfiguration ?? configuration
+    foundationConfiguration = configuration.copy() as? URLSessionConfiguration ?? configuration
+    cookieStorage = configuration.sessionCookies
+    urlCache = configuration.sessionCache
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
     state = Locked(State(delegate: delegate))
     self.wire = SAPTransport(base: wire)
-    engine = HTTPSession(transport: self.wire, configuration: SessionConfiguration(configuration))
+    let stepIn = InternalRequests()
+    engine = HTTPSession(
+      transport: self.wire,
+      configuration: SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, stepIn))
+    stepIn.serve(self)
   }
 
   private static func makeQueue() -> OperationQueue {

@@ -27,6 +27,12 @@ extension SAPURLSessionTask {
   /// The response as observers left it; nil until there is one.
   public var response: URLResponse? { mutable.withLock { $0.response } }
 
+  /// What a ``CorrelationObserver`` calls the task, for an error report say; nil without one, and before it is sent first.
+  public var correlationID: String? { mutable.withLock { $0.correlationID } }
+
+  /// Whether the response came from a cache or from an observer.
+  var isAnsweredLocally: Bool { mutable.withLock { $0.isAnsweredLocally } }
+
   /// What the task failed with; nil until it did.
   public var error: (any Error)? { mutable.withLock { $0.error } }
 

@@ -77,7 +77,9 @@ extension SAPURLSessionTask {
 
   // MARK: Decisions of the observers that the engine asks for
 
-  func decide(on next: HTTPRequest, after response: HTTPResponse, like template: URLRequest) async throws -> HTTPRequest? {
+  func decide(on next: HTTPRequest, after response: HTTPResponse, like template: URLRequest) async throws
+    -> HTTPRequest?
+  {
     mutable.withLock { $0.followsRedirect = true }
     guard !session.parties.isEmpty else { return next }
     guard let redirect = response.urlResponse else { return next }
@@ -88,7 +90,7 @@ extension SAPURLSessionTask {
     }
     guard case .allow(let request) = answer else { return nil }
     var next = next
-    try next.apply(request, insteadOf: shown, session.configuration)
+    try next.apply(request, insteadOf: shown, session.foundationConfiguration)
     return next
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletURLSession
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -9,16 +10,35 @@ import FoundationNetworking
 extension SessionConfiguration {
   /// Foundation's configuration in the engine's terms, as far as it means something here. What belongs to a request is read
   /// with each request, from the session's copy: timeouts, cache policy, cookies.
-  init(_ configuration: URLSessionConfiguration) {
+  init(
+    _ configuration: URLSessionConfiguration, cookies storage: SAPHTTPCookieStorage?, cache urlCache: SessionURLCache?,
+    _ stepIn: InternalRequests
+  ) {
     self.init()
-    interceptors = [AdditionalFields(configuration.httpAdditionalHeaders)]
-    listeners = [LogListener(to: PrefixedLog())]
-    if configuration.urlCache == nil { cache = nil }
-    if configuration.httpCookieStorage == nil || configuration.httpCookieAcceptPolicy == .never
-      || !configuration.httpShouldSetCookies
-    {
-      cookies = nil
-    }
+    interceptors = [AdditionalFields(configuration.httpAdditionalHeaders), stepIn]
+    if let removal = urlCache?.removal { interceptors.insert(removal, at: 0) }
+    listeners = [LogListener(to: PrefixedLog()), stepIn]
+    cache = urlCache?.cache
+    cookies = storage?.jar
+  }
+}
+
+extension URLSessionConfiguration {
+  /// Where a session of this configuration keeps its cookies: the storage that was assigned, or one of the session's own. nil
+  /// where cookies were disabled.
+  var sessionCookies: SAPHTTPCookieStorage? {
+    guard foundationCookieStorage != nil, httpCookieAcceptPolicy != .never, httpShouldSetCookies else { return nil }
+    return httpCookieStorage ?? SAPHTTPCookieStorage()
+  }
+
+  /// Where a session of this configuration keeps answers: where another session does whose cache was assigned, else in memory
+  /// of its own, as large as that of an assigned `URLCache`. nil where caching was disabled.
+  var sessionCache: SessionURLCache? {
+    guard let urlCache else { return nil }
+    if let shared = urlCache as? SessionURLCache { return shared }
+    let isDefault = urlCache === URLCache.shared
+    let store = isDefault ? MemoryCacheStore() : MemoryCacheStore(capacity: Int64(urlCache.memoryCapacity))
+    return SessionURLCache(HTTPCache(store: store), CacheRemoval())
   }
 }
 

@@ -68,12 +68,14 @@ struct TaskRun: Sendable {
   /// The request in the engine's terms, with all that lets the observers take part.
   private func engineRequest() async throws -> HTTPRequest {
     guard let original = try await beginning() else { throw SAPURLSessionError.invalidRequest }
-    var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.configuration)
+    var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.foundationConfiguration)
     task.mutable.withLock { $0.sent = original }
-    request.options.interceptors = [
-      ObserverInterceptor(task: task, template: original), AuthenticationInterceptor([ChallengeSource(task)]),
-    ]
-    request.options.listeners = [TaskListener(task: task)]
+    request.options.interceptors = task.interceptors(like: original)
+    request.options.listeners =
+      [TaskListener(task: task)]
+      + session.observers.compactMap { observer in
+        (observer as? any ListeningObserver)?.listener
+      }
     request.options.redirectDecision = { [task] next, response, _ in
       try await task.decide(on: next, after: response, like: original)
     }
@@ -85,7 +87,8 @@ struct TaskRun: Sendable {
   private func beginning() async throws -> URLRequest? {
     guard let original = task.originalRequest, let date = task.earliestBeginDate else { return task.originalRequest }
     try await Task.sleep(for: .seconds(max(0, date.timeIntervalSinceNow)))
-    let answer = try await task.consult(SAPURLSession.DelayedRequestDisposition.continueLoading) { [task, session] events, _, done in
+    let answer = try await task.consult(SAPURLSession.DelayedRequestDisposition.continueLoading) {
+      [task, session] events, _, done in
       events.sapURLSession(session, task: task, willBeginDelayedRequest: original, completionHandler: done)
     }
     if case .useNewRequest(let request) = answer { return request }

@@ -34,6 +34,10 @@ struct TaskState {
   var location: URL?
   var sent: URLRequest?
   var response: URLResponse?
+  /// Whether the response came without the network.
+  var isAnsweredLocally = false
+  /// What the task is called in the logs of servers.
+  var correlationID: String?
   var error: (any Error)?
   var backing: URLSessionTask?
   /// Whether the next attempt only follows a redirect.

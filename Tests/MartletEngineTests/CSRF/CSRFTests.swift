@@ -49,6 +49,15 @@ struct CSRFTests {
     #expect(server.fetches.count == 3)
   }
 
+  @Test func aRequestOutsideTheRootGetsATokenWhenTheServerRequiresIt() async throws {
+    let server = TokenServer()
+    let request = HTTPRequest(.post, url("http://a.example/elsewhere"), body: .data(Data("a".utf8)))
+    let (_, response) = try await session(server).data(for: request)
+    #expect(response.status == .created)
+    #expect(response.history.count == 1)
+    #expect(server.fetches == ["HEAD /service/"])
+  }
+
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE"])
   func whatChangesNothingNeedsNoToken(method: String) async throws {
     let server = TokenServer { _ in .text("ok") }

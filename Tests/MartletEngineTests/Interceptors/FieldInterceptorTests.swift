@@ -18,6 +18,17 @@ struct FieldInterceptorTests {
     return transport.requests.map(\.fields)
   }
 
+  // MARK: - Fields for whoever is asked
+
+  @Test func fieldsWithoutOriginsGoWhereTheCallerAsksAndNotWhereARedirectLeads() async throws {
+    let sent = try await send(
+      HTTPRequest(.get, origin), through: DefaultFieldsInterceptor(["X-App": "1"]),
+      script: [
+        .redirect(to: "http://b.example/"), .redirect(to: origin.absoluteString + "again"), .text("done"),
+      ])
+    #expect(sent.map { $0["X-App"] } == ["1", nil, "1"])
+  }
+
   // MARK: - Correlation
 
   @Test func theIdentifierStaysTheSameOnEveryAttempt() async throws {

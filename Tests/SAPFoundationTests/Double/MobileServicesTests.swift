@@ -14,7 +14,8 @@ struct MobileServicesTests {
     return HTTPSession(configuration: configuration)
   }
 
-  private func get(_ url: URL, _ fields: HTTPFields = [:], in session: HTTPSession) async throws -> (Data, HTTPResponse) {
+  private func get(_ url: URL, _ fields: HTTPFields = [:], in session: HTTPSession) async throws -> (Data, HTTPResponse)
+  {
     try await session.data(for: HTTPRequest(.get, url, fields: fields))
   }
 

@@ -32,10 +32,12 @@ struct SAPURLErrorTests {
     }
   }
 
-  @Test(arguments: [
-    (200, .good), (204, .good), (299, .good), (301, .redirection), (304, .redirection), (400, .client), (404, .client),
-    (499, .client), (500, .server), (503, .server), (599, .server), (101, .unknown), (600, .unknown),
-  ] as [(Int, Kind)])
+  @Test(
+    arguments: [
+      (200, .good), (204, .good), (299, .good), (301, .redirection), (304, .redirection), (400, .client),
+      (404, .client),
+      (499, .client), (500, .server), (503, .server), (599, .server), (101, .unknown), (600, .unknown),
+    ] as [(Int, Kind)])
   func theStatusDecides(_ status: Int, _ expected: Kind) throws {
     #expect(kind(SAPURLError(response: try response(status), data: Data())) == expected)
   }
@@ -59,11 +61,12 @@ struct SAPURLErrorTests {
 
   struct Odd: Error {}
 
-  @Test(arguments: [
-    (URLError(.timedOut), .requestFailed), (CancellationError(), .requestFailed),
-    (NSError(domain: NSURLErrorDomain, code: URLError.notConnectedToInternet.rawValue), .requestFailed),
-    (Odd(), .other), (SAPURLSessionError.failedToRetriveCSRFToken(nil), .other), (SAPURLError.unknown, .unknown),
-  ] as [(any Error, Kind)])
+  @Test(
+    arguments: [
+      (URLError(.timedOut), .requestFailed), (CancellationError(), .requestFailed),
+      (NSError(domain: NSURLErrorDomain, code: URLError.notConnectedToInternet.rawValue), .requestFailed),
+      (Odd(), .other), (SAPURLSessionError.failedToRetriveCSRFToken(nil), .other), (SAPURLError.unknown, .unknown),
+    ] as [(any Error, Kind)])
   func anyErrorFindsItsCase(_ error: any Error, _ expected: Kind) {
     #expect(kind(SAPURLError(error)) == expected)
   }
@@ -90,7 +93,9 @@ struct SAPURLErrorTests {
     #expect(error.localizedDescription.contains("service wants"))
   }
 
-  @Test(arguments: [(200, "error", Kind.other), (200, "warning", .good), (404, "error", .client), (500, "error", .server)])
+  @Test(arguments: [
+    (200, "error", Kind.other), (200, "warning", .good), (404, "error", .client), (500, "error", .server),
+  ])
   func aMessageFieldCountsWithEveryStatus(_ status: Int, _ severity: String, _ expected: Kind) throws {
     let field = #"{"code":"ZX/1","message":"Aus dem Feld","severity":"\#(severity)"}"#
     let error = SAPURLError(response: try response(status, ["sap-message": field]), data: Data())
@@ -134,7 +139,8 @@ struct PayloadTests {
     ("<error><code>A</code><message>B</message></error>", true),
   ])
   func onlyAnErrorThatCanBeReadIsAPayload(_ body: String, _ expected: Bool) throws {
-    guard case .client(let response, let payload) = SAPURLError(response: try response(404), data: Data(body.utf8)) else {
+    guard case .client(let response, let payload) = SAPURLError(response: try response(404), data: Data(body.utf8))
+    else {
       return #expect(Bool(false), "a 404 is a client's error")
     }
     #expect((payload != nil) == expected)

@@ -1,0 +1,4 @@
+/// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` takes away.
+protocol CredentialHolder {
+  func forgetCredentials()
+}

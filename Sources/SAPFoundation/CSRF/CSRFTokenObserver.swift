@@ -1,0 +1,94 @@
+public import Foundation
+package import MartletEngine
+import MartletSemantics
+
+/// Puts the CSRF token on requests that could change something, fetches it where there is none, and renews it where the server
+/// does not take it any more.
+///
+/// ```swift
+/// session.register(CSRFTokenObserver(rootUrl: serviceURL))
+/// ```
+///
+/// - A token is fetched once for all who wait for it, through the same session: its other observers see that request, and this
+///   one lets it pass. It has a correlation identifier of its own.
+/// - Token and session cookie are one pair, so that the session has to keep cookies.
+/// - A token goes to the origin that gave it, and to no other. A request that has the field already keeps its own.
+/// - 403 with `X-CSRF-Token: Required` renews the token and sends the request again, once; a streamed body is asked for anew. A
+///   second refusal is the caller's response. A server that gives no token is asked without one.
+public final class CSRFTokenObserver: SAPURLSessionObserving {
+  package let interceptor: any Interceptor
+  private let tokens: CSRFTokenStoreAdapter
+  private let makeCopy: () -> CSRFTokenObserver
+
+  /// Makes an observer for services below one root URL, from which all tokens are fetched. Requests elsewhere on its host get
+  /// a token when the server asks for it, so that several observers, one for each service of a host, go well together.
+  ///
+  /// - Parameters:
+  ///   - rootUrl: where tokens are fetched.
+  ///   - tokenStore: where they are kept; in memory by default.
+  public init(rootUrl: URL, tokenStore: any CSRFTokenStoring = CSRFTokenStorage()) {
+    let tokens = CSRFTokenStoreAdapter(tokenStore)
+    self.tokens = tokens
+    interceptor = CSRFInterceptor(root: rootUrl, options: tokens.options)
+    makeCopy = { CSRFTokenObserver(rootUrl: rootUrl) }
+  }
+
+  /// Makes an observer for several services whose tokens come from different URLs.
+  ///
+  /// - Parameters:
+  ///   - tokenUrlProvider: knows where the token for a request is fetched.
+  ///   - tokenStore: where they are kept.
+  public init(tokenUrlProvider: any CSRFTokenURLProviding, tokenStore: any CSRFTokenStoring = CSRFTokenStorage()) {
+    let tokens = CSRFTokenStoreAdapter(tokenStore)
+    self.tokens = tokens
+    let provider = Locked(tokenUrlProvider)
+    interceptor = CSRFInterceptor(options: tokens.options) { request in
+      provider.withLock { $0 }.csrfTokenURL(for: request.url)
+    }
+    makeCopy = { CSRFTokenObserver(tokenUrlProvider: tokenUrlProvider) }
+  }
+
+  /// An observer for the same URLs, with a store of its own, in memory: another user has other tokens.
+  public func copy() -> Any? { makeCopy() }
+}
+
+extension CSRFTokenObserver: InterceptingObserver, CredentialHolder {
+  func forgetCredentials() { tokens.forgetAll() }
+}
+
+/// An app's store in the engine's terms.
+final class CSRFTokenStoreAdapter: CSRFTokenStore {
+  private struct State {
+    let store: any CSRFTokenStoring
+    var urls: Set<URL> = []
+  }
+
+  private let state: Locked<State>
+
+  init(_ store: any CSRFTokenStoring) { state = Locked(State(store: store)) }
+
+  var options: CSRFOptions {
+    var options = CSRFOptions()
+    options.store = self
+    return options
+  }
+
+  func token(for url: URL) async throws -> String? { try known(url).token(for: url) }
+
+  func setToken(_ token: String?, for url: URL) async throws {
+    let store = known(url)
+    if let token { try store.store(token: token, for: url) } else { try store.deleteToken(for: url) }
+  }
+
+  func forgetAll() {
+    let (store, urls) = state.withLock { ($0.store, $0.urls) }
+    for url in urls { try? store.deleteToken(for: url) }
+  }
+
+  private func known(_ url: URL) -> any CSRFTokenStoring {
+    state.withLock { state in
+      state.urls.insert(url)
+      return state.store
+    }
+  }
+}

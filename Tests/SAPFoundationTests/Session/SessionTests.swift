@@ -1,0 +1,285 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import SAPFoundation
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("Row 1: default session", .timeLimit(.minutes(5)))
+struct Row01DefaultSessionTests {
+  @Test func itHasTheDefaultConfigurationAndNobodyToTell() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession()
+
+    let outcome = await session.outcome(of: server.url("/"))
+
+    #expect(outcome.text == "hello")
+    #expect(session.delegate == nil)
+    #expect(session.isValid)
+    #expect(session.observers.isEmpty)
+    #expect(session.configuration.timeoutIntervalForRequest == URLSessionConfiguration.default.timeoutIntervalForRequest)
+  }
+
+  @Test func itGoesWhenNobodyKeepsItAndItsTasksAreOver() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    weak var kept: SAPURLSession?
+    do {
+      let session = SAPURLSession.uncached(ObserverProbe())
+      kept = session
+      #expect(await session.outcome(of: server.url("/")).text == "hello")
+    }
+    // the last callback may still be on its way out of the queue
+    while kept != nil { await Task.yield() }
+  }
+}
+
+@Suite("Row 2: custom configuration", .timeLimit(.minutes(5)))
+struct Row02ConfigurationTests {
+  @Test func itIsReadWhenTheSessionIsMade() async throws {
+    let server = try LoopbackServer { .text($0.fields["X-Tag"] ?? "none") }
+    let configuration = SAPURLSession.plain
+    configuration.httpAdditionalHeaders = ["X-Tag": "before"]
+    let session = SAPURLSession(configuration: configuration)
+    configuration.httpAdditionalHeaders = ["X-Tag": "after"]
+
+    #expect(await session.outcome(of: server.url("/")).text == "before")
+    #expect(session.configuration.httpAdditionalHeaders?["X-Tag"] as? String == "before")
+  }
+
+  @Test func aRequestsOwnFieldComesBeforeThatOfTheConfiguration() async throws {
+    let server = try LoopbackServer { .text($0.fields[values: "X-Tag"].joined(separator: "|")) }
+    let configuration = SAPURLSession.plain
+    configuration.httpAdditionalHeaders = ["X-Tag": "general"]
+    var request = URLRequest(url: server.url("/"))
+    request.setValue("own", forHTTPHeaderField: "x-tag")
+
+    #expect(await SAPURLSession(configuration: configuration).outcome(of: request).text == "own")
+  }
+
+  @Test(arguments: [true, false]) func theTimeoutIsTheRequestsOrElseTheSessions(isRequests: Bool) async throws {
+    let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
+    let configuration = SAPURLSession.plain
+    var request = URLRequest(url: server.url("/"))
+    if isRequests { request.timeoutInterval = 0.2 } else { configuration.timeoutIntervalForRequest = 0.2 }
+
+    #expect(await SAPURLSession(configuration: configuration).outcome(of: request).code == .timedOut)
+  }
+
+  @Test func theTimeForTheWholeEndsWhatDrips() async throws {
+    let server = try LoopbackServer { _ in .text(String(repeating: "a", count: 1000)).dripped(1, every: .milliseconds(50)) }
+    let configuration = SAPURLSession.plain
+    configuration.timeoutIntervalForResource = 0.3
+
+    #expect(await SAPURLSession(configuration: configuration).outcome(of: server.url("/")).code == .timedOut)
+  }
+
+  @Test func protocolClassesAnswerInPlaceOfTheNetwork() async throws {
+    let configuration = SAPURLSession.plain
+    configuration.protocolClasses = [Canned.self]
+    let probe = ObserverProbe()
+    let session = SAPURLSession(configuration: configuration)
+    session.register(probe)
+
+    let outcome = await session.outcome(of: try #require(URL(string: "http://mocked.invalid/a")))
+
+    #expect(outcome.text == "canned /a")
+    #expect(outcome.status == 203)
+    #expect(probe.log.prefix(3) == ["send", "create", "response 203"])
+  }
+
+  @Test func aProxyOfTheConfigurationIsUsed() async throws {
+    let proxy = try LoopbackServer { .text("through the proxy: \($0.target)") }
+    let configuration = SAPURLSession.plain
+    configuration.connectionProxyDictionary = [
+      "HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": proxy.port,
+    ]
+    let session = SAPURLSession(configuration: configuration)
+
+    let outcome = await session.outcome(of: try #require(URL(string: "http://nowhere.invalid/x")))
+
+    #expect(outcome.text == "through the proxy: http://nowhere.invalid/x")
+  }
+
+  @Test func aCachePolicyIsHonoured() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    var request = URLRequest(url: server.url("/"))
+    request.cachePolicy = .returnCacheDataDontLoad
+
+    #expect(await SAPURLSession(configuration: .ephemeral).outcome(of: request).code == .resourceUnavailable)
+    #expect(server.requests.isEmpty)
+  }
+}
+
+/// Answers everything by itself.
+private final class Canned: URLProtocol {
+  override class func canInit(with request: URLRequest) -> Bool { true }
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+  override func startLoading() {
+    guard let url = request.url,
+      let response = HTTPURLResponse(url: url, statusCode: 203, httpVersion: "HTTP/1.1", headerFields: nil)
+    else { return }
+    client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+    client?.urlProtocol(self, didLoad: Data("canned \(url.path)".utf8))
+    client?.urlProtocolDidFinishLoading(self)
+  }
+  override func stopLoading() {}
+}
+
+@Suite("Row 3: delegate", .timeLimit(.minutes(5)))
+struct Row03DelegateTests {
+  @Test func itIsToldAfterTheObserversAndGetsTheBackingTask() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let order = ObserverProbe("shared")
+    let backing = Mutex<URLSessionTask?>(nil)
+    let delegate = DelegateProbe("delegate") { probe in
+      probe.onSend = {
+        order.note("delegate")
+        return .allow($1)
+      }
+      probe.onCreate = { _, task in backing.withLock { $0 = task } }
+    }
+    let session = SAPURLSession(configuration: SAPURLSession.plain, delegate: delegate)
+    session.register(order)
+
+    let outcome = await session.outcome(of: server.url("/"))
+
+    #expect(outcome.text == "hello")
+    #expect(order.log.prefix(2) == ["send", "delegate"])
+    #expect(delegate.log == ["send", "create", "response 200", "data hello", "complete"])
+    #expect(backing.withLock { $0?.originalRequest?.url } == server.url("/"))
+  }
+
+  @Test func itIsHeldUntilTheSessionIsInvalidatedAndNoLonger() async throws {
+    weak var kept: DelegateProbe?
+    let session: SAPURLSession
+    do {
+      let delegate = DelegateProbe()
+      kept = delegate
+      session = SAPURLSession(delegate: delegate)
+    }
+    #expect(kept != nil)
+
+    session.finishTasksAndInvalidate()
+
+    while kept != nil { await Task.yield() }
+    #expect(session.delegate == nil)
+  }
+}
+
+@Suite("Row 8: no stream tasks")
+struct Row08StreamTaskTests {
+  @Test func aSessionHasNoTaskWithoutARequest() {
+    // `streamTask(withHostName:port:)` is not declared: every task there is has a request.
+    let session = SAPURLSession()
+    let request = URLRequest(url: URL(filePath: "/"))
+    let tasks = [
+      session.dataTask(with: request), session.dataTask(with: request) { _, _, _ in },
+      session.downloadTask(with: request) { _, _, _ in },
+    ]
+    #expect(tasks.allSatisfy { $0.originalRequest == request })
+  }
+}
+
+@Suite("Row 9: context", .timeLimit(.minutes(5)))
+struct Row09ContextTests {
+  @Test func aTasksMarkSurvivesAResend() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let seen = Mutex<[Int]>([])
+    let probe = ObserverProbe { probe in
+      probe.onResponse = { task, response in
+        let count = task.context["count"] as? Int ?? 0
+        seen.withLock { $0.append(count) }
+        task.context["count"] = count + 1
+        return count < 2 ? task.originalRequest.map { .resend($0) } ?? .allow(response) : .allow(response)
+      }
+    }
+
+    _ = await SAPURLSession.uncached(probe).outcome(of: URLRequest(url: server.url("/"))) { $0.context["count"] = 0 }
+
+    #expect(seen.withLock { $0 } == [0, 1, 2])
+  }
+
+  @Test func aSessionsMarkIsItsOwn() async {
+    let (one, other) = (SAPURLSession(), SAPURLSession())
+    one.context["user"] = "anna"
+
+    #expect(one.context["user"] as? String == "anna")
+    #expect(other.context.isEmpty)
+    #expect(one.dataTask(with: URLRequest(url: URL(filePath: "/"))).context.isEmpty)
+  }
+
+  @Test func itMayBeUsedFromManyTasksAtOnce() async {
+    let task = SAPURLSession().dataTask(with: URLRequest(url: URL(filePath: "/")))
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<100 { group.addTask { task.context["\(number)"] = number } }
+    }
+    #expect(task.context.count == 100)
+  }
+}
+
+@Suite("Row 10: names of methods", .timeLimit(.minutes(5)))
+struct Row10MethodTests {
+  @Test(arguments: [
+    SAPURLSession.HTTPMethod.get, SAPURLSession.HTTPMethod.put, SAPURLSession.HTTPMethod.post,
+    SAPURLSession.HTTPMethod.patch, SAPURLSession.HTTPMethod.merge, SAPURLSession.HTTPMethod.delete,
+    SAPURLSession.HTTPMethod.options, SAPURLSession.HTTPMethod.head,
+  ]) func theyAreSentAsTheyAre(method: String) async throws {
+    let server = try LoopbackServer { _ in .status(.noContent) }
+    var request = URLRequest(url: server.url("/"))
+    request.httpMethod = method
+
+    #expect(await SAPURLSession.uncached().outcome(of: request).status == 204)
+    #expect(server.requests.map(\.method.rawValue) == [method])
+  }
+}
+
+@Suite("Row 11: invalidating", .timeLimit(.minutes(5)))
+struct Row11InvalidationTests {
+  @Test func observersAndDelegateAreToldWhenTheLastTaskIsOver() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
+    let (observer, delegate) = (ObserverProbe(), DelegateProbe())
+    let session = SAPURLSession(configuration: SAPURLSession.plain, delegate: delegate)
+    session.register(observer)
+    async let outcome = session.outcome(of: server.url("/"))
+    _ = try await server.request(1)
+
+    session.finishTasksAndInvalidate()
+    #expect(!session.isValid)
+    #expect(!observer.log.contains("invalid"))
+    gate.open()
+
+    #expect(await outcome.text == "hello")
+    while !delegate.log.contains("invalid") { await Task.yield() }
+    #expect(observer.log.suffix(2) == ["complete", "invalid"])
+    #expect(delegate.log.suffix(2) == ["complete", "invalid"])
+  }
+
+  @Test func runningTasksAreCancelledWhereThatIsWanted() async throws {
+    let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
+    let session = SAPURLSession.uncached()
+    async let outcome = session.outcome(of: server.url("/"))
+    _ = try await server.request(1)
+
+    session.invalidateAndCancel()
+
+    #expect(await outcome.code == .cancelled)
+  }
+
+  @Test func aTaskOfAnInvalidatedSessionFailsAndSaysWhy() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached()
+    session.invalidateAndCancel()
+    session.finishTasksAndInvalidate()
+
+    let outcome = await session.outcome(of: server.url("/"))
+
+    #expect(outcome.error as? SAPURLSessionError == .invalidURLSession)
+    #expect(server.requests.isEmpty)
+  }
+}

@@ -1,0 +1,462 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import SAPFoundation
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("Row 4: short request", .timeLimit(.minutes(5)))
+struct Row04ShortRequestTests {
+  @Test func nothingIsSentBeforeResume() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached()
+    let task = session.dataTask(with: server.url("/early")) { _, _, _ in }
+
+    #expect(await session.outcome(of: server.url("/late")).text == "hello")
+
+    #expect(server.requests.map(\.path) == ["/late"])
+    #expect(task.state == .suspended)
+  }
+
+  @Test func theHandlerIsCalledOnceHoweverOftenTheTaskIsResumed() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached()
+    let count = Atomic(0)
+    await withCheckedContinuation { continuation in
+      let task = session.dataTask(with: server.url("/")) { _, _, _ in
+        count.add(1, ordering: .relaxed)
+        continuation.resume()
+      }
+      task.resume()
+      task.resume()
+    }
+
+    #expect(await session.outcome(of: server.url("/")).text == "hello")
+    #expect(count.load(ordering: .relaxed) == 1)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aTaskCancelledBeforeItBeganFailsAndSendsNothing() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let outcome = await SAPURLSession.uncached().outcome(of: URLRequest(url: server.url("/"))) { $0.cancel() }
+
+    #expect(outcome.code == .cancelled)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func anEmptyBodyIsEmptyData() async throws {
+    let server = try LoopbackServer { _ in .status(.noContent) }
+    let outcome = await SAPURLSession.uncached().outcome(of: server.url("/"))
+
+    #expect(outcome.data == Data())
+    #expect(outcome.status == 204)
+    #expect(outcome.error == nil)
+  }
+
+  @Test func aFailureIsAURLErrorWithTheEnginesBeneath() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let url = server.url("/")
+    server.stop()
+
+    let outcome = await SAPURLSession.uncached().outcome(of: url)
+
+    #expect(outcome.code == .cannotConnectToHost)
+    #expect((outcome.error as? URLError)?.underlyingHTTPError?.kind == .cannotConnect)
+    #expect(outcome.data == nil)
+  }
+
+  @Test func aRequestWithoutURLFails() async {
+    var request = URLRequest(url: URL(filePath: "/"))
+    request.url = nil
+    #expect(await SAPURLSession().outcome(of: request).error as? SAPURLSessionError == .invalidRequest)
+  }
+
+  @Test func theResponseHasItsFieldsAndLength() async throws {
+    let server = try LoopbackServer { _ in .json(#"{"a":1}"#).with("X-Twice", "one").with("X-Twice", "two") }
+    let response = try #require(await SAPURLSession.uncached().outcome(of: server.url("/")).response as? HTTPURLResponse)
+
+    #expect(response.url == server.url("/"))
+    #expect(response.expectedContentLength == 7)
+    #expect(response.mimeType == "application/json")
+    #expect(response.value(forHTTPHeaderField: "x-twice") == "one, two")
+  }
+}
+
+@Suite("Row 5: a body in batches", .timeLimit(.minutes(5)))
+struct Row05BatchesTests {
+  /// What three handlers got, in order.
+  private final class Log: Sendable {
+    let events = Mutex<[String]>([])
+    func note(_ event: String) { events.withLock { $0.append(event) } }
+  }
+
+  private func run(
+    _ session: SAPURLSession, _ url: URL, _ log: Log, onData: @escaping @Sendable (Data, SAPURLSessionTask?) -> Void = { _, _ in }
+  ) async -> (any Error)? {
+    let running = Mutex<SAPURLSessionTask?>(nil)
+    return await withCheckedContinuation { continuation in
+      let task = session.dataTask(
+        with: URLRequest(url: url),
+        receivedResponseHandler: { log.note("response \(($0 as? HTTPURLResponse)?.statusCode ?? 0)") },
+        receivedDataHandler: { data in
+          log.note(String(decoding: data, as: UTF8.self))
+          onData(data, running.withLock { $0 })
+        },
+        completionHandler: { error in
+          log.note(error == nil ? "end" : "error")
+          continuation.resume(returning: error)
+        })
+      running.withLock { $0 = task }
+      task.resume()
+    }
+  }
+
+  @Test func theResponseComesFirstThenTheBodyInOrderThenTheEnd() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .text("hello world").stalled(after: 5, until: gate) }
+    let log = Log()
+
+    let error = await run(SAPURLSession.uncached(), server.url("/"), log) { _, _ in gate.open() }
+
+    #expect(error == nil)
+    #expect(log.events.withLock { $0 } == ["response 200", "hello", " world", "end"])
+  }
+
+  @Test func nothingOfAResponseThatIsGivenUpIsHandedOver() async throws {
+    let server = try LoopbackServer { $0.fields[.authorization] == nil ? .text("refused", status: .unauthorized) : .text("welcome") }
+    let log = Log()
+    let probe = ObserverProbe { probe in
+      probe.onResponse = { task, response in
+        guard (response as? HTTPURLResponse)?.statusCode == 401, var request = task.originalRequest else {
+          return .allow(response)
+        }
+        request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+        return .resend(request)
+      }
+    }
+
+    #expect(await run(SAPURLSession.uncached(probe), server.url("/"), log) == nil)
+
+    #expect(log.events.withLock { $0 } == ["response 200", "welcome", "end"])
+  }
+
+  @Test func aSlowHandlerMakesTheSenderWait() async throws {
+    let taken = Atomic(Int64(0))
+    let server = try LoopbackServer { _ in
+      .generated(length: 64 << 20) { offset in
+        taken.store(offset, ordering: .relaxed)
+        return Data(count: min(64 << 10, Int((64 << 20) - offset)))
+      }
+    }
+    let log = Log()
+    let error = await run(SAPURLSession.uncached(), server.url("/"), log) { _, task in
+      // the handler takes one batch and then stops the task: the rest was never taken from the server
+      task?.cancel()
+    }
+
+    #expect((error as? URLError)?.code == .cancelled)
+    #expect(taken.load(ordering: .relaxed) < 32 << 20)
+    #expect(log.events.withLock { $0.last } == "error")
+  }
+
+  @Test func whatAnObserverMakesOfABatchIsHandedOver() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let log = Log()
+    let probe = ObserverProbe { $0.onData = { .allow(Data(String(decoding: $0, as: UTF8.self).uppercased().utf8)) } }
+
+    _ = await run(SAPURLSession.uncached(probe), server.url("/"), log)
+
+    #expect(log.events.withLock { $0 } == ["response 200", "HELLO", "end"])
+  }
+}
+
+@Suite("Row 6: streamed upload", .timeLimit(.minutes(5)))
+struct Row06StreamedUploadTests {
+  private func upload(
+    _ session: SAPURLSession, _ url: URL, length: Int? = nil, _ make: @escaping @Sendable () -> InputStream?
+  ) async -> Outcome {
+    var request = URLRequest("PUT", url)
+    if let length { request.setValue(String(length), forHTTPHeaderField: "Content-Length") }
+    return await withCheckedContinuation { continuation in
+      session.uploadTask(withStreamedRequest: request, needNewBodyStream: make) { data, response, error in
+        continuation.resume(returning: Outcome(data: data, response: response, error: error))
+      }.resume()
+    }
+  }
+
+  @Test(arguments: [nil, 5]) func theStreamIsTheBody(length: Int?) async throws {
+    let server = try LoopbackServer { _ in .text("thanks") }
+    let outcome = await upload(SAPURLSession.uncached(), server.url("/"), length: length) {
+      InputStream(data: Data("12345".utf8))
+    }
+
+    #expect(outcome.text == "thanks")
+    let request = try #require(server.requests.first)
+    #expect(request.text == "12345")
+    #expect(request.fields[.contentLength] == length.map(String.init))
+    #expect(request.fields[.transferEncoding] == (length == nil ? "chunked" : nil))
+  }
+
+  @Test func aFileIsReadAsItIsSent() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appending(component: "body.bin")
+    let content = Data((0..<300_000).map { UInt8($0 % 251) })
+    try content.write(to: file)
+    let server = try LoopbackServer { _ in .status(.created) }
+
+    let outcome = await upload(SAPURLSession.uncached(), server.url("/")) { InputStream(fileAtPath: file.path) }
+
+    #expect(outcome.status == 201)
+    #expect(server.requests.first?.body == content)
+  }
+
+  @Test func everyTimeItIsSentAFreshStreamIsAskedFor() async throws {
+    let server = try LoopbackServer { request in
+      switch request.path {
+      case "/there": request.fields[.authorization] == nil
+        ? .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="r""#]) : .text("thanks")
+      default: .redirect(to: "/there", status: .temporaryRedirect)
+      }
+    }
+    let probe = ObserverProbe { probe in
+      probe.onChallenge = { _ in .use(URLCredential(user: "anna", password: "secret", persistence: .none)) }
+    }
+    let count = Atomic(0)
+
+    let outcome = await upload(SAPURLSession.uncached(probe), server.url("/here")) {
+      count.add(1, ordering: .relaxed)
+      return InputStream(data: Data("body".utf8))
+    }
+
+    #expect(outcome.text == "thanks")
+    #expect(server.requests.map(\.text) == ["body", "body", "body"])
+    #expect(count.load(ordering: .relaxed) == 3)
+    #expect(probe.log.filter { $0 == "stream" }.count == 3)
+  }
+
+  @Test func noStreamIsAnErrorThatSaysSo() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let outcome = await upload(SAPURLSession.uncached(), server.url("/")) { nil }
+
+    #expect(outcome.code == .requestBodyStreamExhausted)
+    #expect(outcome.error?.localizedDescription.contains("stream") == true)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func aStreamThatCannotBeReadIsAnErrorThatSaysSo() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let outcome = await upload(SAPURLSession.uncached(), server.url("/")) { InputStream(fileAtPath: "/nowhere/body.bin") }
+
+    #expect(outcome.code == .cannotOpenFile)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func theStreamOfARequestIsSentOnceAndThenAskedFor() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/there" ? .text("thanks") : .redirect(to: "/there", status: .permanentRedirect)
+    }
+    let probe = ObserverProbe { $0.onStream = { .allow(InputStream(data: Data("second".utf8))) } }
+    var request = URLRequest("PUT", server.url("/here"))
+    request.httpBodyStream = InputStream(data: Data("first".utf8))
+
+    let outcome = await SAPURLSession.uncached(probe).outcome(of: request)
+
+    #expect(outcome.text == "thanks")
+    #expect(server.requests.map(\.text) == ["first", "second"])
+  }
+
+  @Test func bytesAndFilesAreUploadedToo() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appending(component: "a.txt")
+    try Data("from a file".utf8).write(to: file)
+    let server = try LoopbackServer { .text($0.text) }
+    let session = SAPURLSession.uncached()
+    let request = URLRequest("POST", server.url("/"))
+    let missing = folder.url.appending(component: "missing.txt")
+
+    let (bytes, whole, failed) = await (
+      outcome { session.uploadTask(with: request, from: Data("bytes".utf8), completionHandler: $0) },
+      outcome { session.uploadTask(with: request, fromFile: file, completionHandler: $0) },
+      outcome { session.uploadTask(with: request, fromFile: missing, completionHandler: $0) }
+    )
+
+    #expect(bytes.text == "bytes")
+    #expect(whole.text == "from a file")
+    #expect(server.requests.map { $0.fields[.contentLength] } == ["5", "11"])
+    #expect(failed.code == .cannotOpenFile)
+    #expect(failed.error?.localizedDescription.contains(missing.path) == true)
+  }
+
+  private func outcome(
+    of make: (@escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void) -> SAPURLSessionTask
+  ) async -> Outcome {
+    await withCheckedContinuation { continuation in
+      make { continuation.resume(returning: Outcome(data: $0, response: $1, error: $2)) }.resume()
+    }
+  }
+}
+
+@Suite("Row 7: wrapped task", .timeLimit(.minutes(5)))
+struct Row07TaskTests {
+  @Test func itsStateIsKnownBeforeItIsSentAndAfter() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached()
+    let states = Mutex<[URLSessionTask.State]>([])
+    let kept = Mutex<SAPURLSessionTask?>(nil)
+    let probe = ObserverProbe { probe in
+      probe.onSend = { task, request in
+        states.withLock { $0.append(task.state) }
+        #expect(task.urlSessionTask == nil)
+        return .allow(request)
+      }
+    }
+    session.register(probe)
+
+    let outcome = await session.outcome(of: URLRequest(url: server.url("/"))) { task in
+      states.withLock { $0.append(task.state) }
+      kept.withLock { $0 = task }
+    }
+
+    let task = try #require(kept.withLock { $0 })
+    #expect(states.withLock { $0 } == [.suspended, .running])
+    #expect(task.state == .completed)
+    #expect(task.error == nil)
+    #expect(task.response === outcome.response)
+    #expect(task.countOfBytesReceived == 5)
+    #expect(task.countOfBytesExpectedToReceive == 5)
+    #expect(task.progress.completedUnitCount == 5)
+    #expect(!task.metrics.isEmpty)
+  }
+
+  @Test func itKnowsTheRequestAsItWasAskedForAndAsItWasSent() async throws {
+    let server = try LoopbackServer { $0.path == "/there" ? .text("hello") : .redirect(to: "/there") }
+    let kept = Mutex<SAPURLSessionTask?>(nil)
+    let probe = ObserverProbe { probe in
+      probe.onSend = { _, request in
+        var request = request
+        request.setValue("yes", forHTTPHeaderField: "X-Observed")
+        return .allow(request)
+      }
+    }
+
+    _ = await SAPURLSession.uncached(probe).outcome(of: URLRequest(url: server.url("/here"))) { task in
+      kept.withLock { $0 = task }
+    }
+
+    let task = try #require(kept.withLock { $0 })
+    #expect(task.originalRequest == URLRequest(url: server.url("/here")))
+    #expect(task.currentRequest?.url == server.url("/there"))
+    #expect(task.currentRequest?.value(forHTTPHeaderField: "X-Observed") == "yes")
+    #expect(server.requests.map { $0.fields["X-Observed"] } == ["yes", "yes"])
+  }
+
+  @Test func theBackingTaskTellsTheTruthAndDoesNothingOnResume() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
+    let session = SAPURLSession.uncached()
+    let kept = Mutex<SAPURLSessionTask?>(nil)
+    async let outcome = session.outcome(of: URLRequest(url: server.url("/"))) { task in kept.withLock { $0 = task } }
+    _ = try await server.request(1)
+    let backing = try #require(kept.withLock { $0?.urlSessionTask })
+
+    backing.resume()
+    #expect(backing.state == .running)
+    #expect(backing.originalRequest?.url == server.url("/"))
+    gate.open()
+
+    #expect(await outcome.text == "hello")
+    #expect(backing.state == .completed)
+    #expect((backing.response as? HTTPURLResponse)?.statusCode == 200)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func cancellingTheBackingTaskCancelsTheTask() async throws {
+    let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
+    let probe = ObserverProbe { $0.onCreate = { _, backing in backing.cancel() } }
+
+    #expect(await SAPURLSession.uncached(probe).outcome(of: server.url("/")).code == .cancelled)
+  }
+
+  @Test func aTaskIsCancelledWhileAnObserverHasNotAnswered() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let silent = SilentObserver()
+    let session = SAPURLSession.uncached(silent)
+    let kept = Mutex<SAPURLSessionTask?>(nil)
+    async let outcome = session.outcome(of: URLRequest(url: server.url("/"))) { task in kept.withLock { $0 = task } }
+    try await silent.wasAsked.wait()
+
+    let task = try #require(kept.withLock { $0 })
+    task.cancel()
+
+    #expect(await outcome.code == .cancelled)
+    #expect(task.state == .completed)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func aHeldUpTaskSendsNothingUntilItIsResumed() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let kept = Mutex<SAPURLSessionTask?>(nil)
+    let session = SAPURLSession.uncached()
+    let probe = ObserverProbe { probe in
+      probe.onResponse = { task, response in
+        task.suspend()
+        return .allow(response)
+      }
+    }
+    session.register(probe)
+    let arrived = Gate()
+    async let outcome = session.outcome(of: URLRequest(url: server.url("/"))) { task in
+      kept.withLock { $0 = task }
+      arrived.open()
+    }
+    try await arrived.wait()
+    let task = try #require(kept.withLock { $0 })
+    while task.state != .suspended || task.response == nil { await Task.yield() }
+    #expect(!probe.log.contains("data hello"))
+
+    task.resume()
+
+    #expect(await outcome.text == "hello")
+  }
+
+  @Test func itWaitsForItsEarliestDate() async throws {
+    let server = try LoopbackServer { .text($0.path) }
+    let other = server.url("/other")
+    let probe = ObserverProbe { $0.onDelayed = { _ in .useNewRequest(URLRequest(url: other)) } }
+
+    let outcome = await SAPURLSession.uncached(probe).outcome(of: URLRequest(url: server.url("/"))) { task in
+      task.earliestBeginDate = Date(timeIntervalSinceNow: 0.05)
+      task.priority = 1
+      task.taskDescription = "later"
+    }
+
+    #expect(outcome.text == "/other")
+    #expect(probe.log.first == "delayed")
+  }
+
+  @Test func itIsForgottenWhenItIsOver() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached(ObserverProbe())
+    let kept = Mutex(WeakTask())
+    _ = await session.outcome(of: URLRequest(url: server.url("/"))) { task in kept.withLock { $0.task = task } }
+
+    while kept.withLock({ $0.task }) != nil { await Task.yield() }
+  }
+
+  private struct WeakTask: Sendable { weak var task: SAPURLSessionTask? }
+}
+
+/// Is asked and never answers.
+final class SilentObserver: SAPURLSessionObserving, Sendable {
+  let wasAsked = Gate()
+
+  func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
+  ) { wasAsked.open() }
+}

@@ -15,6 +15,8 @@ package struct SlideshowClient: Sendable {
     self.session = session ?? .slideshow(allowsInsecure: configuration.allowsInsecure)
     var settings = ImageLoader.Configuration()
     settings.cache = cache
+    // Nobody would see them.
+    settings.previewLimit = 0
     loader = ImageLoader(session: self.session, configuration: settings)
     prefetcher = ImagePrefetcher(loader: loader)
   }

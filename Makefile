@@ -14,7 +14,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Passed on by demo, bench, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo test check format bench interop docs sanitize sanitize-thread sanitize-address clean \
+.PHONY: help demo example-sap test check format bench interop docs sanitize sanitize-thread sanitize-address clean \
   build-libraries test-libraries bench-libraries interop-libraries
 
 help: ## list what make can do
@@ -22,6 +22,9 @@ help: ## list what make can do
 
 demo: build-libraries ## the slideshow over its own demo service
 	@exec swift run --package-path Examples/Slideshow -c release slideshow $(ARGS)
+
+example-sap: build-libraries ## a day with SAP Mobile Services, told against a service of its own
+	@exec swift run --package-path Examples/SAP sap-story
 
 # The root comes last, so that the last line is the count of its tests. A failure does not keep the others from running.
 test: test-libraries ## all tests, with warnings as errors

@@ -82,7 +82,7 @@ final class ChallengeSource: CredentialSource {
 }
 
 /// A challenge has to have somebody to answer to; here the completion handler is the way.
-private final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
+final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
   func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
   func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
   func cancel(_ challenge: URLAuthenticationChallenge) {}

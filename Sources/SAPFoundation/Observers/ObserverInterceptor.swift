@@ -21,6 +21,7 @@ struct ObserverInterceptor: Interceptor {
 
   func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     try await task.waitUntilResumed()
+    exchange[session.wire.task] = task
     var request = request
     asking: for party in session.parties where session.takesPart(party) {
       if let observer = party.events as? any InterceptingObserver {
@@ -69,10 +70,11 @@ struct ObserverInterceptor: Interceptor {
     asking: for party in session.parties where session.takesPart(party) {
       if let observer = party.events as? any InterceptingObserver {
         switch try await observer.interceptor.review(outcome, of: attempt, in: exchange) {
-        case .accept: continue
+        case .accept: break
         case .replace(let response): (outcome, shown, isReplaced) = (.success(response), response.urlResponse, true)
         case .resend(let next, let delay, let reason): return .resend(next, after: delay, reason: reason)
         }
+        continue
       }
       guard case .success(var response) = outcome, let current = shown else { continue }
       let answer: SAPURLSession.ResponseDisposition = try await session.ask(party) { [task, session] events, done in

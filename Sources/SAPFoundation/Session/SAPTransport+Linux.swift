@@ -15,7 +15,7 @@ extension SAPTransport {
     var settings = CurlConfiguration()
     settings.connectionsPerHost = configuration.httpMaximumConnectionsPerHost
     if let proxy = proxy(configuration.foundationProxies) { settings.proxy = proxy }
-    return CurlTransport(settings)
+    return IdentifiedTransport(settings)
   }
 
   /// The proxy of `connectionProxyDictionary`; nil leaves it to the environment. One proxy is for everything: that for https

@@ -1,0 +1,92 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import SAPFoundation
+import Synchronization
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("Row 7: download tasks", .timeLimit(.minutes(5)))
+struct Row07DownloadTests {
+  private struct Result: Sendable {
+    let content: Data?
+    let location: URL?
+    let status: Int?
+    let error: (any Error)?
+  }
+
+  private func run(_ make: (@escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void) -> SAPURLSessionDownloadTask)
+    async -> Result
+  {
+    await withCheckedContinuation { continuation in
+      make { location, response, error in
+        let content = location.flatMap { try? Data(contentsOf: $0) }
+        continuation.resume(
+          returning: Result(
+            content: content, location: location, status: (response as? HTTPURLResponse)?.statusCode, error: error))
+      }.resume()
+    }
+  }
+
+  @Test(arguments: [HTTPStatus.ok, .notFound]) func theBodyIsInAFileUntilTheHandlerReturns(status: HTTPStatus) async throws {
+    let server = try LoopbackServer { _ in .text("hello", status: status) }
+    let probe = ObserverProbe()
+    let session = SAPURLSession.uncached(probe)
+
+    let result = await run { session.downloadTask(with: server.url("/"), completionHandler: $0) }
+
+    #expect(result.content == Data("hello".utf8))
+    #expect(result.status == status.code)
+    #expect(probe.log.contains("file"))
+    let location = try #require(result.location)
+    while FileManager.default.fileExists(atPath: location.path) { await Task.yield() }
+  }
+
+  @Test func aCancelledDownloadGoesOnWhereItStopped() async throws {
+    let content = Data((0..<200_000).map { UInt8($0 % 251) })
+    let server = try LoopbackServer { request in
+      let whole = Reply.data(content).with(.eTag, "\"1\"").with("Accept-Ranges", "bytes")
+      guard let range = request.fields[.range], let start = Int(range.dropFirst(6).dropLast()) else {
+        return whole.stalled(after: 150_000)
+      }
+      return Reply.data(Data(content[start...]), status: .partialContent).with(.eTag, "\"1\"")
+        .with(.contentRange, "bytes \(start)-\(content.count - 1)/\(content.count)")
+    }
+    let session = SAPURLSession.uncached()
+    let resumeData = try #require(await cancelled(session, server.url("/"), after: 1))
+
+    let result = await run { session.downloadTask(withResumeData: resumeData, completionHandler: $0) }
+
+    #expect(result.error == nil)
+    #expect(result.content == content)
+    #expect(server.requests.count == 2)
+    #expect(server.requests.last?.fields[.range]?.hasPrefix("bytes=") == true)
+  }
+
+  /// Downloads until so many bytes are there, cancels, and returns the data to resume with.
+  private func cancelled(_ session: SAPURLSession, _ url: URL, after count: Int64) async -> Data? {
+    let task = session.downloadTask(with: url) { _, _, _ in }
+    task.resume()
+    while task.countOfBytesReceived < count { await Task.yield() }
+    return await withCheckedContinuation { continuation in
+      task.cancel { continuation.resume(returning: $0) }
+    }
+  }
+
+  @Test func withoutAValidatorThereIsNothingToResumeWith() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 200_000)).stalled(after: 150_000) }
+
+    #expect(await cancelled(SAPURLSession.uncached(), server.url("/"), after: 1) == nil)
+  }
+
+  @Test func dataThatAreNoneFailTheTask() async {
+    let session = SAPURLSession()
+    let result = await run { session.downloadTask(withResumeData: Data("nonsense".utf8), completionHandler: $0) }
+
+    #expect(result.error as? SAPURLSessionError == .invalidRequest)
+  }
+}

@@ -91,6 +91,12 @@ var jar: CookieJar { some() }
 var store: any KeyValueStore { some() }
 var flight: Flight { some() }
 var stepAside: StepAside { some() }
+var settings: SAPcpmsSettingsParameters { some() }
+var authenticator: any OAuth2Authentication { some() }
+var loginScreen: any BasicCredentialDiscovery { some() }
+var storage: CodableStorage { some() }
+var service: MobileServices { some() }
+func showBlocked(_ error: SAPcpmsUserBlockedError) {}
 func fetchToken(_ url: URL) async throws -> String { some() }
 func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
 func account() -> NetworkTask<Token> { some() }

@@ -8,8 +8,9 @@ import FoundationNetworking
 /// Asks Mobile Services for the destinations of an app: their names and paths.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// SAPcpmsDestinations(sapURLSession: session, settingsParameters: settings).load { destinations, error in
-///   print(destinations ?? [:])
+///   print(destinations ?? [:], error?.localizedDescription ?? "")
 /// }
 /// ```
 ///

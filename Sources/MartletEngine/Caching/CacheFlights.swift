@@ -26,9 +26,13 @@ final class CacheFlights: Sendable {
   private struct State {
     var underWay: [RequestRoute: Flight] = [:]
     var unshared: Set<CacheKey> = []
+    var landings = 0
   }
 
   private let state = Mutex(State())
+
+  /// How many of those who went for others have stored an answer so far.
+  var landings: Int { state.withLock { $0.landings } }
 
   func join(_ route: RequestRoute) -> Role {
     state.withLock { state in
@@ -48,6 +52,7 @@ final class CacheFlights: Sendable {
     let gates = state.withLock { state -> [AnswerGate<End>] in
       guard state.underWay[flight.route] === flight else { return [] }
       state.underWay[flight.route] = nil
+      if end == .stored { state.landings += 1 }
       return flight.waiting.withLock { waiting in
         defer { waiting = [] }
         return waiting

@@ -1,4 +1,5 @@
 import MartletSemantics
+import Synchronization
 
 /// Answers from the cache what may be answered from it, and keeps what may be kept. It obeys the rules of MartletSemantics:
 /// `CachePlan` before the network is asked, `Reception` afterwards.
@@ -21,6 +22,8 @@ struct CachingTransport: Transport {
     let request: HTTPRequest
     let key: CacheKey
     let exchange: Exchange
+    /// Whether the store may be looked at once more, because something was stored meanwhile.
+    let looksAgain = Atomic(true)
 
     init(_ request: HTTPRequest, in exchange: Exchange) {
       self.request = request
@@ -32,6 +35,7 @@ struct CachingTransport: Transport {
   }
 
   private func answer(_ lookup: Lookup, mayWait: Bool) async throws -> HTTPResponse {
+    let landings = cache.flights.landings
     let entries = await cache.attempt(in: lookup.exchange) { try await cache.store.entries(for: lookup.key) } ?? []
     let stored = entries.map { (response: $0.response, length: $0.length ?? 0) }
     let request = lookup.request.head
@@ -43,12 +47,12 @@ struct CachingTransport: Transport {
       if case .staleWhileRevalidating(let head) = serving { revalidate(entries[place], with: head, for: lookup) }
       return response
     case .validate(let place, let head):
-      return try await collapse(lookup, mayWait: mayWait) { flight in
+      return try await collapse(lookup, mayWait: mayWait, since: landings) { flight in
         try await ask(head, about: entries[place], for: lookup, flight: flight)
       }
     case .forward(let head):
       await makeRoom(among: entries, for: lookup)
-      return try await collapse(lookup, mayWait: mayWait) { flight in
+      return try await collapse(lookup, mayWait: mayWait, since: landings) { flight in
         try await ask(head, about: nil, for: lookup, flight: flight)
       }
     case .answerGatewayTimeout:
@@ -72,13 +76,21 @@ struct CachingTransport: Transport {
   private static let variantLimit = 32
 
   /// Lets one of several identical requests go, and the others wait for what it brings.
+  ///
+  /// - Parameter landings: how many answers had been stored before the request looked for one: whoever came back between that
+  ///   look and this call has brought what it looked for.
   private func collapse(
-    _ lookup: Lookup, mayWait: Bool, _ go: (CacheFlights.Flight?) async throws -> HTTPResponse
+    _ lookup: Lookup, mayWait: Bool, since landings: Int, _ go: (CacheFlights.Flight?) async throws -> HTTPResponse
   ) async throws -> HTTPResponse {
     guard mayWait, lookup.isShareable else { return try await go(nil) }
     switch cache.flights.join(RequestRoute(lookup.key, lookup.request.fields)) {
     case .alone: return try await go(nil)
-    case .leader(let flight): return try await go(flight)
+    case .leader(let flight):
+      guard cache.flights.landings != landings, lookup.looksAgain.exchange(false, ordering: .relaxed) else {
+        return try await go(flight)
+      }
+      flight.end(.abandoned)
+      return try await answer(lookup, mayWait: mayWait)
     case .follower(let gate):
       cache.count { $0.collapsed += 1 }
       lookup.exchange.emit(.note("an identical request is on its way: waiting for what it brings"))

@@ -14,8 +14,9 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Passed on by demo, bench, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo example-sap test check format bench interop docs sanitize sanitize-thread sanitize-address clean \
-  build-libraries test-libraries bench-libraries interop-libraries
+.PHONY: help demo example-sap slideshow-window test check check-window format bench interop docs sanitize sanitize-thread \
+  sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
+  bench-libraries interop-libraries
 
 help: ## list what make can do
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +27,9 @@ demo: build-libraries ## the slideshow over its own demo service
 example-sap: build-libraries ## a day with SAP Mobile Services, told against a service of its own
 	@exec swift run --package-path Examples/SAP sap-story
 
+slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
+	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
+
 # The root comes last, so that the last line is the count of its tests. A failure does not keep the others from running.
 test: test-libraries ## all tests, with warnings as errors
 	@failed=; for package in $(tested); do \
@@ -35,6 +39,9 @@ test: test-libraries ## all tests, with warnings as errors
 
 check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation, rules of the house
 	@scripts/check
+
+check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
+	@scripts/check-window
 
 format: ## lay out the Swift sources as .swift-format says
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
@@ -54,8 +61,11 @@ sanitize: sanitize-thread sanitize-address ## the root's tests under the thread 
 sanitize-thread sanitize-address: sanitize-%: test-libraries
 	@scripts/sanitize $* $(ARGS)
 
+fuzz-images: test-libraries ## thousands of damaged pictures under the address sanitizer
+	@MARTLET_FUZZ_ROUNDS=$${MARTLET_FUZZ_ROUNDS:-1000} scripts/sanitize address --filter MartletImagesTests.DamageTests $(ARGS)
+
 clean: ## remove everything that was built
 	@rm -rf $(addsuffix /.build,. Interop $(packages))
 
-build-libraries test-libraries bench-libraries interop-libraries: %-libraries:
+build-libraries window-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

@@ -8,11 +8,13 @@ let package = Package(
   targets: [
     // The practical limit: libcurl, epoll and nothing else.
     .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CTurbo", linkerSettings: [.linkedLibrary("turbojpeg")]),
     .executableTarget(
       name: "bench",
       dependencies: [
-        "CLoop",
+        "CLoop", "CTurbo",
         .product(name: "Martlet", package: "Martlet"),
+        .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletSQLite", package: "Martlet"),
       ],
       swiftSettings: [

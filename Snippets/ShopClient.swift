@@ -59,8 +59,7 @@ actor ShopAccount: Authenticator {
 
   /// Logged out is logged out, whatever the shop says to it.
   func logOut() async {
-    let logout: NetworkTask<Void> = NetworkRequest(method: .POST).path("/account/logout").task()
-    _ = await logout.execute()
+    _ = await NetworkRequest(method: .POST).path("/account/logout").task().execute()
     tokens = nil
   }
 

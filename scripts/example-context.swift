@@ -1,5 +1,5 @@
-// What the examples in comments take for granted: a name stands for any value of its type. It is only type-checked; see
-// scripts/examples.
+// What the examples in comments take for granted: a name stands for any value of its type, for the examples of one module
+// in an extension named after it. It is only type-checked; see scripts/examples.
 
 import Foundation
 import FoundationNetworking
@@ -86,6 +86,7 @@ var login: Login { some() }
 var spinner: Spinner { some() }
 var log: Logging.Logger { some() }
 var cache: HTTPCache { some() }
+var counter: TaskCounter { some() }
 var jar: CookieJar { some() }
 var store: any KeyValueStore { some() }
 var flight: Flight { some() }
@@ -116,4 +117,18 @@ enum os {
     init(subsystem: String, category: String) {}
     func log(level: Level, _ text: String) {}
   }
+}
+
+extension MartletImagesExamples {
+  static var image: LoadedImage { some() }
+  static var key: ImageKey { some() }
+  static var request: ImageRequest { some() }
+  static var requests: [ImageRequest] { some() }
+  static var loader: ImageLoader { some() }
+  static var position: Int { some() }
+  static var first: URL { some() }
+  static var second: URL { some() }
+  static func show(_ picture: some Any) {}
+  static func draw(_ phase: some Any) {}
+  static func report(_ text: String) {}
 }

@@ -1,6 +1,7 @@
 import MartletCurl
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Synchronization
 import Testing
 

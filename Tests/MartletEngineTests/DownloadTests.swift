@@ -6,14 +6,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadTests {
-  private let folder: URL
+  private let folder: TemporaryFolder
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(component: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
+  init() throws { folder = try TemporaryFolder() }
 
-  private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+  private var names: [String] { (try? folder.names()) ?? [] }
 
   private func session(_ source: any BodySource, status: HTTPStatus = .ok) -> HTTPSession {
     HTTPSession(
@@ -21,8 +18,7 @@ struct DownloadTests {
   }
 
   @Test func theFileAppearsWhole() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(component: "a b ü.txt")
+    let file = folder.file("a b ü.txt")
     try Data("old".utf8).write(to: file)
 
     let response = try await session(WatchedSource(["new ", "content"]))
@@ -34,22 +30,20 @@ struct DownloadTests {
   }
 
   @Test func theFileMayHaveTheLongestNameThatThereIs() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let name = String(repeating: "👩‍👩‍👧‍👦", count: 10) + "abcde"
     #expect(name.utf8.count == 255)
 
     _ = try await session(WatchedSource(["content"]))
-      .download(for: HTTPRequest(.get, origin), to: folder.appending(component: name))
+      .download(for: HTTPRequest(.get, origin), to: folder.file(name))
 
     #expect(names == [name])
   }
 
   @Test func aFailedDownloadLeavesNothingBehind() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     struct Broken: BodySource {
       func next() async throws -> Data? { throw HTTPError(.connectionLost, "the cable was cut") }
     }
-    let file = folder.appending(component: "file")
+    let file = folder.file("file")
 
     let error = await #expect(throws: HTTPError.self) {
       try await session(Broken()).download(for: HTTPRequest(.get, origin), to: file)
@@ -60,9 +54,8 @@ struct DownloadTests {
   }
 
   @Test func aStatusThatIsNoSuccessWritesNoFile() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
     let response = try await session(WatchedSource(["not here"]), status: .notFound)
-      .download(for: HTTPRequest(.get, origin), to: folder.appending(component: "file"))
+      .download(for: HTTPRequest(.get, origin), to: folder.file("file"))
 
     #expect(response.status == .notFound)
     #expect(try await response.body.collect(upTo: 100) == Data("not here".utf8))
@@ -82,8 +75,7 @@ struct DownloadTests {
   }
 
   @Test func aBodyFromAFileIsReadWhenItIsSent() async throws {
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(component: "body")
+    let file = folder.file("body")
     try Data(repeating: 7, count: 700_000).write(to: file)
     let body = RequestBody.file(file)
 

@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTesting
 import Testing
 
 @Suite("Row 52: chainable requests") struct RequestTests {
@@ -125,9 +126,8 @@ import Testing
     mock["", method: .POST] = .response()
     var form = MultipartForm()
     form.append("Sunset", for: "title")
-    let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString).txt")
-    try Data("from a file".utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
+    let folder = try TemporaryFolder()
+    let file = try folder.write(Data("from a file".utf8), to: "body.txt")
     let request = NetworkRequest(method: .POST)
 
     for request in [

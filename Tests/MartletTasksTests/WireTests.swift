@@ -22,12 +22,11 @@ import Testing
   }
 
   @Test func recordedServiceReplaysOfflineWithoutItsSecrets() async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "recorded-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryFolder()
     let server = try LoopbackServer { _ in .json(shopJSON) }
     let environment = NetworkEnvironment(baseURL: server.url, headers: ["X-Api-Key": "hush"])
     let shop = { @Sendable (mode: Recording.Mode) async throws -> (Recording, NetworkTask<Shop>) in
-      let recording = try Recording(file: folder.appending(path: "shop.har"), mode: mode, around: DefaultTransport())
+      let recording = try Recording(file: folder.file("shop.har"), mode: mode, around: DefaultTransport())
       let session = StandardNetworkSession(
         environment: { environment }, authenticator: { nil }, configuration: .uncached, transport: recording)
       return (recording, NetworkRequest().path("shop").queryItem(name: "token", value: "hush").task(session: session))
@@ -41,7 +40,7 @@ import Testing
     let (replay, replayed) = try await shop(.replay)
     #expect(try await replayed.value().title == "Shoes")
     #expect(replay.replay?.unused.isEmpty == true)
-    let text = try String(contentsOf: folder.appending(path: "shop.har"), encoding: .utf8)
+    let text = try String(contentsOf: folder.file("shop.har"), encoding: .utf8)
     #expect(!text.contains("hush"))
   }
 

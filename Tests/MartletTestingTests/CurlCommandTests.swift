@@ -23,7 +23,7 @@ struct CurlCommandTests {
   func itUploads(options: [String]) async throws {
     let folder = try TemporaryFolder()
     let text = String(repeating: "0123456789", count: 300_000)
-    let file = try folder.write(text, as: "a.txt")
+    let file = try folder.write(Data(text.utf8), to: "a.txt")
     let server = try LoopbackServer { .text("\($0.body.count)") }
     #expect(try await curl(options + ["-T", file.path, server.url("/").absoluteString]).output == "3000000")
     #expect(server.requests[0].text == text)
@@ -56,7 +56,7 @@ struct CurlCommandTests {
 
   @Test func itAsksTheFolderAgain() async throws {
     let folder = try TemporaryFolder()
-    try folder.write("hello world", as: "ä ö.txt")
+    try folder.write(Data("hello world".utf8), to: "ä ö.txt")
     let served = StaticFolder(folder.url)
     let server = try LoopbackServer { served.reply(to: $0) }
     let url = server.url("/%C3%A4%20%C3%B6.txt").absoluteString

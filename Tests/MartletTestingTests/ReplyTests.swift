@@ -131,7 +131,7 @@ struct ReplyTests {
   @Test func filesAreStreamed() throws {
     let folder = try TemporaryFolder()
     let text = String(repeating: "line of a file\n", count: 100_000)
-    let file = try folder.write(text, as: "a.txt")
+    let file = try folder.write(Data(text.utf8), to: "a.txt")
     let client = try Conversation { _ in try .file(file) }
     try client.get("/")
     let response = try client.response()

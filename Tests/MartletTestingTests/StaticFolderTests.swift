@@ -9,13 +9,13 @@ struct StaticFolderTests {
 
   init() throws {
     let temporary = try TemporaryFolder()
-    try temporary.write("outside", as: "secret.txt")
+    try temporary.write(Data("outside".utf8), to: "secret.txt")
     let root = temporary.url.appending(path: "root")
-    try temporary.write("hello world", as: "root/a.txt")
-    try temporary.write("<p>", as: "root/index.html")
-    try temporary.write("äöü", as: "root/Grüße aus Köln.TXT")
-    try temporary.write("deep", as: "root/sub/deep.json")
-    try temporary.write("", as: "root/empty.png")
+    try temporary.write(Data("hello world".utf8), to: "root/a.txt")
+    try temporary.write(Data("<p>".utf8), to: "root/index.html")
+    try temporary.write(Data("äöü".utf8), to: "root/Grüße aus Köln.TXT")
+    try temporary.write(Data("deep".utf8), to: "root/sub/deep.json")
+    try temporary.write(Data("".utf8), to: "root/empty.png")
     try FileManager.default.createSymbolicLink(
       at: root.appending(path: "leak.txt"), withDestinationURL: temporary.url.appending(path: "secret.txt"))
     try FileManager.default.createSymbolicLink(
@@ -169,7 +169,7 @@ struct StaticFolderTests {
   @Test func anotherContentHasAnotherTag() throws {
     let before = try tag(of: "/a.txt")
     #expect(try tag(of: "/a.txt") == before)
-    try folder.write("hello there", as: "root/a.txt")
+    try folder.write(Data("hello there".utf8), to: "root/a.txt")
     #expect(try tag(of: "/a.txt") != before)
   }
 

@@ -17,7 +17,7 @@ extension TransportContract {
       func body(in folder: TemporaryFolder) throws -> RequestBody {
         switch self {
         case .bytes: .data(pattern(Self.size))
-        case .file: .file(try folder.file("body", pattern(Self.size)))
+        case .file: .file(try folder.write(pattern(Self.size), to: "body"))
         case .knownLength: .stream(length: Int64(Self.size)) { Self.chunks() }
         case .chunked: .stream { Self.chunks() }
         case .singleUse: .singleUse(Self.chunks())
@@ -182,21 +182,6 @@ struct HalfTime: AsyncSequence, Sendable {
       return count == 1 ? halves.first : count == 2 && !halves.second.isEmpty ? halves.second : nil
     }
   }
-}
-
-/// A folder that goes when nobody needs it.
-final class TemporaryFolder: Sendable {
-  private let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-
-  init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-
-  func file(_ name: String, _ data: Data) throws -> URL {
-    let file = url.appendingPathComponent(name)
-    try data.write(to: file)
-    return file
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
 }
 
 /// Fails when the work takes longer; the work is cancelled then.

@@ -13,7 +13,7 @@ struct Arguments {
   static let usage = """
     bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
     bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
-    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, memory
+    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, memory
     """
 
   var mode = Mode.compare

@@ -57,6 +57,9 @@ enum Bench {
     }
     if arguments.wants("pipeline") { try await pipeline(arguments) }
     if arguments.wants("cache") { try await cache(arguments, at: server) }
+    if arguments.wants("decode") {
+      print(Report.decode(try DecodeCost(progress: say).run(rounds: arguments.rounds, progress: say)) + "\n")
+    }
     if arguments.wants("memory") {
       say("memory")
       print(Report.memory(try MemoryProbe.allCases.map { ($0, try $0.run(at: server)) }) + "\n")

@@ -9,7 +9,7 @@ import Synchronization
 /// cache[key]?.bitmap       // reading counts as use
 /// ```
 ///
-/// A picture costs the bytes of its pixels, width * height * 4. Files are not kept here: those are in the session's cache,
+/// A picture costs the bytes of its pixels, width * height * 4, of an animation those of all frames. Files are not kept here: those are in the session's cache,
 /// which knows how long they may be used. What is here is used until it makes room or is removed.
 public final class ImageCache: Sendable {
   /// The one of the application, which ``ImageLoader/shared`` uses.
@@ -32,7 +32,7 @@ public final class ImageCache: Sendable {
     set {
       pictures.withLock { pictures in
         guard let newValue else { return pictures.remove(key) }
-        pictures.set(newValue, cost: newValue.bitmap.pixels.count, for: key)
+        pictures.set(newValue, cost: newValue.pixelBytes, for: key)
       }
     }
   }

@@ -45,40 +45,48 @@ struct AreaAverage {
     guard bitmap.size != target else { return bitmap }
     let average = AreaAverage(from: bitmap.size, to: target)
     var pixels = [UInt8](repeating: 0, count: target.width * target.height * Bitmap.bytesPerPixel)
-    var sums = [SIMD4<Float>](repeating: .zero, count: target.width)
+    var sums = [SIMD4<Float>](repeating: .zero, count: bitmap.size.width)
     pixels.withUnsafeMutableBufferPointer { output in
-      bitmap.pixels.withUnsafeBufferPointer { input in
+      bitmap.pixels.withUnsafeBytes { input in
         for (y, row) in average.rows.enumerated() {
-          for index in sums.indices { sums[index] = .zero }
-          for source in row.first...row.last {
-            let line = input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow)
-            average.add(UnsafeBufferPointer(rebasing: line), weight: row.weight(of: source), to: &sums)
+          sums.withUnsafeMutableBufferPointer { sums in
+            sums.update(repeating: .zero)
+            for source in row.first...row.last {
+              let line = input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow)
+              add(UnsafeRawBufferPointer(rebasing: line), weight: row.weight(of: source), to: sums)
+            }
+            let bytesPerRow = target.width * Bitmap.bytesPerPixel
+            let line = output[(y * bytesPerRow)...].prefix(bytesPerRow)
+            average.write(UnsafeBufferPointer(sums), to: UnsafeMutableBufferPointer(rebasing: line))
           }
-          let bytesPerRow = target.width * Bitmap.bytesPerPixel
-          let line = output[(y * bytesPerRow)...].prefix(bytesPerRow)
-          average.write(sums, to: UnsafeMutableBufferPointer(rebasing: line))
         }
       }
     }
     return Bitmap(size: target, pixels: pixels)
   }
 
-  /// Adds a stored row to the sums: colours times alpha times weight, and alpha times weight.
-  private func add(_ line: UnsafeBufferPointer<UInt8>, weight: Float, to sums: inout [SIMD4<Float>]) {
-    for (index, column) in columns.enumerated() {
-      var sum = SIMD4<Float>.zero
-      for x in column.first...column.last {
-        let at = x * Bitmap.bytesPerPixel
-        let alpha = Float(line[at + 3]) * column.weight(of: x)
-        sum += SIMD4(Float(line[at]), Float(line[at + 1]), Float(line[at + 2]), 1) * alpha
-      }
-      sums[index] += sum * weight
+  /// Adds a stored row to the sums of its columns: colours times alpha times weight, and alpha times weight.
+  private static func add(
+    _ line: UnsafeRawBufferPointer, weight: Float, to sums: UnsafeMutableBufferPointer<SIMD4<Float>>
+  ) {
+    for x in sums.indices {
+      let stored = line.loadUnaligned(fromByteOffset: x &* Bitmap.bytesPerPixel, as: SIMD4<UInt8>.self)
+      var pixel = SIMD4<Float>(stored)
+      let alpha = pixel.w * weight
+      pixel.w = 1
+      sums[x] += pixel * alpha
     }
   }
 
   /// Writes a new row: colours divided by the alpha that they were weighed with, alpha by the area covered.
-  private func write(_ sums: [SIMD4<Float>], to line: UnsafeMutableBufferPointer<UInt8>) {
-    for (index, sum) in sums.enumerated() where sum.w > 0 {
+  private func write(_ sums: UnsafeBufferPointer<SIMD4<Float>>, to line: UnsafeMutableBufferPointer<UInt8>) {
+    for (index, column) in columns.enumerated() {
+      var sum = sums[column.first] * column.firstWeight
+      if column.last > column.first {
+        for x in column.first + 1..<column.last { sum += sums[x] }
+        sum += sums[column.last] * column.lastWeight
+      }
+      guard sum.w > 0 else { continue }
       let at = index * Bitmap.bytesPerPixel
       let color = sum / sum.w
       line[at] = rounded(color.x)

@@ -51,14 +51,13 @@ extension ImageDecoder {
       }
     }
 
-    /// Refuses an animation of so many frames of `size`; see ``animationPixels``.
-    func admit(frames: Int, of size: PixelSize) throws(ImageError) {
-      let (area, overflow) = (size.area ?? .max).multipliedReportingOverflow(by: frames)
-      guard !overflow, area <= animationPixels else {
+    /// Refuses an animation of so many pixels in all; see ``animationPixels``.
+    func admit(animated count: Int) throws(ImageError) {
+      guard count <= animationPixels else {
         throw ImageError(
           .tooLarge,
-          "the animation has more than \(frames - 1) frames of \(size) pixels, the limit is "
-            + "\(animationPixels) pixels in all: raise ImageDecoder.Limits.animationPixels")
+          "the animation's frames have more than \(animationPixels) pixels together, which is the limit: "
+            + "raise ImageDecoder.Limits.animationPixels")
       }
     }
 

@@ -31,11 +31,11 @@ struct GIFFile: ImageFile {
   ) throws(ImageError) -> Int? {
     let reader = try GIFReader(bytes)
     var canvas = Canvas(size: size, pixels: try limits.makePixels(size))
-    var count = 0
+    var pixels = 0
     while let frame = try reader.nextFrame() {
-      count += 1
-      try limits.admit(frames: count, of: size)
-      try limits.admit(stored: frame.size)
+      // A frame may be larger than the canvas. Both have sides of 16 bits, so that this cannot overflow.
+      pixels += max(size.width * size.height, frame.size.width * frame.size.height)
+      try limits.admit(animated: pixels)
       let previous = frame.disposal == Canvas.restorePrevious ? canvas.pixels : nil
       try canvas.draw(frame, from: reader)
       let bitmap = Bitmap(size: size, pixels: canvas.pixels)

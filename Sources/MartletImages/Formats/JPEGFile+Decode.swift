@@ -55,7 +55,9 @@ extension JPEGFile {
       "Inconsistent progression",
     ]
     if isWarning, harmless.contains(where: message.contains) { return }
-    throw ImageError(.damaged, "the JPEG is damaged: \(message)")
+    // Debian's libjpeg-turbo knows arithmetic coding; others are built without.
+    let isUnknown = message.contains("rithmetic coding")
+    throw ImageError(isUnknown ? .unsupportedFormat : .damaged, "the JPEG cannot be decoded: \(message)")
   }
 
   /// CMYK to RGBA, in place: by the embedded profile; without one as if inks and light were each other's opposites.

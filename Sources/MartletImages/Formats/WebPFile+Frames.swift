@@ -25,9 +25,10 @@ extension WebPFile {
     guard info.canvas_width == size.width, info.canvas_height == size.height else {
       throw ImageError(.damaged, "the animated WebP declares two sizes")
     }
-    try limits.admit(frames: Int(info.frame_count), of: size)
-    var end = 0
+    var (end, pixels) = (0, 0)
     while WebPAnimDecoderHasMoreFrames(decoder) != 0 {
+      pixels += size.width * size.height
+      try limits.admit(animated: pixels)
       var canvas: UnsafeMutablePointer<UInt8>?
       var time: Int32 = 0
       guard WebPAnimDecoderGetNext(decoder, &canvas, &time) != 0, let canvas else {

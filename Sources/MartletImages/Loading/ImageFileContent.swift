@@ -5,14 +5,12 @@ import MartletSemantics
 struct ImageFileContent: Sendable {
   let data: Data
   let head: ResponseHead
-  /// What was asked for, and where the answer came from: another place after a redirect.
-  let asked: URL
+  /// Where the answer came from: after a redirect, another place than was asked for.
   let url: URL
   let source: ResponseSource
 
-  init(data: Data, asked: URL, response: HTTPResponse) {
+  init(data: Data, response: HTTPResponse) {
     self.data = data
-    self.asked = asked
     head = response.head
     url = response.url
     source = response.source
@@ -23,28 +21,43 @@ struct ImageFileContent: Sendable {
 
   /// The picture in the size that is wanted, processed. Work for a processor.
   func image(
-    as rendition: Rendition, _ processors: [any ImageProcessor], within limits: ImageDecoder.Limits
+    as rendition: Rendition, _ processors: [any ImageProcessor], _ options: ImageDecoder.Options
   ) throws -> LoadedImage {
-    let info = try described { () throws(ImageError) in try ImageDecoder.info(data) }
-    let box = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : info.size.covering($0) }
-    var bitmap = try described { () throws(ImageError) in
-      try ImageDecoder.decode(data, options: .init(fitting: box, limits: limits))
+    let info = try ImageDecoder.info(data, options: options)
+    let options = options.making(rendition, of: info.size)
+    var image = LoadedImage(
+      bitmap: Bitmap(size: PixelSize(width: 0, height: 0), pixels: []), info: info, encodedBytes: data.count,
+      source: .session(source))
+    if rendition.isAnimated {
+      var animation = try ImageDecoder.animation(data, options: options)
+      for index in animation.frames.indices {
+        animation.frames[index].bitmap = try processors.process(animation.frames[index].bitmap)
+      }
+      if let first = animation.frames.first { image.bitmap = first.bitmap }
+      if animation.frames.count > 1 { image.animation = animation }
+    } else {
+      image.bitmap = try processors.process(try ImageDecoder.decode(data, options: options))
     }
-    for processor in processors {
-      do { bitmap = try processor.process(bitmap) } catch {
+    return image
+  }
+}
+
+extension ImageDecoder.Options {
+  /// The options for what is wanted of a picture of that size.
+  func making(_ rendition: Rendition, of size: PixelSize) -> ImageDecoder.Options {
+    var options = self
+    options.fitting = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : size.covering($0) }
+    return options
+  }
+}
+
+extension [any ImageProcessor] {
+  /// The picture after all of them.
+  func process(_ bitmap: Bitmap) throws -> Bitmap {
+    try reduce(bitmap) { bitmap, processor in
+      do { return try processor.process(bitmap) } catch {
         throw ImageLoadError(.processing, "\(processor.identifier) failed: \(error)", underlying: error)
       }
-    }
-    return LoadedImage(bitmap: bitmap, info: info, encodedBytes: data.count, source: .session(source))
-  }
-
-  /// Adds what the server says that it is.
-  private func described<Value>(_ work: () throws(ImageError) -> Value) throws -> Value {
-    do { return try work() } catch {
-      var failure = ImageLoadError(wrapping: error)
-      if let type = head.fields.mediaType { failure.message += "; the server calls it \(type.essence)" }
-      if url != asked { failure.message += "; it came from \(url.redacted)" }
-      throw failure
     }
   }
 }

@@ -73,7 +73,7 @@ extension ImageLoadError {
     /// Not a byte came.
     public static let empty = Kind(name: "empty")
     /// The file has more bytes than ``ImageLoader/Configuration/maximumEncodedBytes``, or the picture more pixels than
-    /// ``ImageLoader/Configuration/limits``. It was not taken into memory.
+    /// ``ImageLoader/Configuration/decoding`` allows. It was not taken into memory.
     public static let tooLarge = Kind(name: "tooLarge")
     /// The picture is damaged, cut off, or of a format that is not decoded here.
     public static let undecodable = Kind(name: "undecodable")
@@ -112,6 +112,20 @@ extension ImageLoadError {
     error.url = error.url ?? url
     error.response = error.response ?? response
     error.body = error.body ?? body?.prefix(64 << 10)
+    return error
+  }
+}
+
+extension ImageLoadError {
+  /// Whether the file is at fault, and not what was to be made of it.
+  var isFiles: Bool { [.notAnImage, .undecodable, .empty].contains(kind) }
+
+  /// Adds what the server says that the file is, and from where it came, if not from where it was asked for.
+  func described(by head: ResponseHead, at url: URL, asked: URL) -> ImageLoadError {
+    guard isFiles else { return self }
+    var error = self
+    if let type = head.fields.mediaType { error.message += "; the server calls it \(type.essence)" }
+    if url != asked { error.message += "; it came from \(url.redacted)" }
     return error
   }
 }

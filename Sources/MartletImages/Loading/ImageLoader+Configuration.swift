@@ -14,8 +14,11 @@ extension ImageLoader {
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
     /// The most bytes of a file, 32 MiB by default; more is not taken into memory.
     public var maximumEncodedBytes = 32 << 20
-    /// The most pixels, and the most bytes of a bitmap: see ``ImageDecoder/Limits``.
-    public var limits = ImageDecoder.Limits()
+    /// How pictures are decoded: the limits of pixels and bytes, and formats of your own. The size is each request's.
+    public var decoding = ImageDecoder.Options()
+    /// The most previews of one picture, which are made where somebody watches its phases and the file is a progressive JPEG;
+    /// 5 by default, 0 for none.
+    public var previewLimit = 5
     /// How long a load that failed is not tried again, 10 seconds by default. Zero tries each time.
     public var failureAge: Duration = .seconds(10)
     /// What the session's cache may do where neither request nor session set a policy. By default what is stored is shown,

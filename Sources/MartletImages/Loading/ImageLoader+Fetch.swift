@@ -7,45 +7,41 @@ extension ImageLoader {
   func fetch(_ asked: HTTPRequest, for load: Load) async throws -> ImageFileContent {
     var request = asked
     request.options.cachePolicy = load.identity.policy
-    let limit = Int64(max(0, configuration.maximumEncodedBytes))
-    request.options.bodyLimit = min(limit, session.options(of: asked).bodyLimit ?? limit)
     let (body, response) = try await session.bytes(for: request)
     guard response.status.isSuccessful else {
       let text = await body.beginning()
       throw ImageLoadError(.status, "the server answered \(response.status)").placed(at: asked.url, response.head, text)
     }
     do {
-      let data = try await collect(body, for: load)
-      return ImageFileContent(data: data, asked: asked.url, response: response)
+      return ImageFileContent(data: try await collect(body, for: load), response: response)
     } catch let error as ImageLoadError {
-      await forgetStored(asked.url, response.url, load)
-      throw error.placed(at: asked.url, response.head)
+      if error.isFiles { await forgetStored(asked.url, response.url, load) }
+      throw error.described(by: response.head, at: response.url, asked: asked.url).placed(at: asked.url, response.head)
     }
   }
 
   private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {
-    var data = Data()
-    var isChecked = false
+    let limit = configuration.maximumEncodedBytes
+    var arriving = ArrivingImage(configuration, threads)
     for try await chunk in body {
-      if data.isEmpty { data = chunk } else { data.append(chunk) }
-      if !isChecked, data.count >= 16 {
-        isChecked = true
-        try refuseWhatIsNoImage(data, giving: body)
+      guard arriving.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
+        body.cancel()
+        throw ImageLoadError(
+          .tooLarge, "the file has more than \(limit) bytes: raise ImageLoader.Configuration.maximumEncodedBytes")
       }
-      let progress = TransferProgress(.received, completed: Int64(data.count), total: body.length)
-      for observe in state.withLock({ $0.loads.observers(of: load.number) }) { observe(.loading(progress)) }
+      let watching = state.withLock { $0.loads.watching(load.number) }
+      do {
+        let preview = try await arriving.append(chunk, watching: watching.first, load.urgency)
+        let progress = TransferProgress(.received, completed: Int64(arriving.count), total: body.length)
+        for seat in watching { seat.observe?(.loading(progress)) }
+        guard let preview else { continue }
+        for seat in watching where seat.rendition == preview.rendition { seat.observe?(.preview(preview.bitmap)) }
+      } catch {
+        body.cancel()
+        throw error
+      }
     }
-    return data
-  }
-
-  /// A page in place of a picture shows by its first bytes; the rest need not come.
-  private func refuseWhatIsNoImage(_ beginning: Data, giving body: ResponseBody) throws {
-    do { _ = try ImageDecoder.info(beginning) } catch  where error.kind == .notAnImage {
-      body.cancel()
-      var failure = ImageLoadError(wrapping: error)
-      failure.body = beginning.prefix(64 << 10)
-      throw failure
-    } catch {}  // It may be the beginning of one.
+    return arriving.data
   }
 }
 
@@ -54,8 +50,12 @@ extension ResponseBody {
   fileprivate func beginning() async -> Data {
     var data = Data()
     do {
-      for try await chunk in self where data.count < 64 << 10 { data.append(chunk) }
+      for try await chunk in self {
+        data.append(chunk)
+        if data.count >= 64 << 10 { break }
+      }
     } catch {}
+    cancel()
     return data.prefix(64 << 10)
   }
 }

@@ -75,7 +75,9 @@ extension ImageLoader {
       return boarded
     }
     if let urgency {
-      let load = Load(number: ticket.load, identity: plan.identity, mayRecall: plan.mayRecall, urgency: urgency)
+      let load = Load(
+        number: ticket.load, identity: plan.identity, asked: request.http.url, mayRecall: plan.mayRecall,
+        urgency: urgency)
       let task = Task { await run(load, request.http) }
       if !state.withLock({ $0.loads.keep(task, for: load.number) }) { task.cancel() }
     }

@@ -7,6 +7,7 @@ extension ImageLoader {
   struct Load: Sendable {
     let number: LoadTable.Number
     let identity: LoadTable.Identity
+    let asked: URL
     let mayRecall: Bool
     let urgency: Urgency
 
@@ -40,9 +41,8 @@ extension ImageLoader {
 
   /// Whether there is anything to be loaded: a load that ended just before this one began may have left its picture in memory.
   private func isWanted(_ load: Load) -> Bool {
-    guard load.mayRecall, let seat = state.withLock({ $0.loads.next(load.number) }),
-      var image = configuration.cache?[load.key(seat.rendition)]
-    else { return true }
+    guard let seat = state.withLock({ $0.loads.next(load.number) }) else { return false }
+    guard load.mayRecall, var image = configuration.cache?[load.key(seat.rendition)] else { return true }
     image.source = .memory
     serve(.success(image), as: seat.rendition, of: load)
     return state.withLock { $0.loads.next(load.number) } != nil
@@ -54,8 +54,8 @@ extension ImageLoader {
   ) async {
     let result: Result<LoadedImage, any Error>
     do {
-      let image = try await threads.run(load.urgency) { [limits = configuration.limits] in
-        try file.image(as: rendition, processors, within: limits)
+      let image = try await threads.run(load.urgency) { [options = configuration.decoding] in
+        try file.image(as: rendition, processors, options)
       }
       if file.mayBeKept, load.identity.instance == 0 { keep(image, as: load.key(rendition), for: load) }
       state.withLock { state in
@@ -71,6 +71,7 @@ extension ImageLoader {
 
   /// Keeps a picture, unless its partition was removed meanwhile.
   private func keep(_ image: LoadedImage, as key: ImageKey, for load: Load) {
+    guard state.withLock({ $0.loads.isUnderWay(load.number) }) else { return }
     configuration.cache?[key] = image
     if !state.withLock({ $0.loads.isUnderWay(load.number) }) { configuration.cache?[key] = nil }
   }
@@ -80,13 +81,14 @@ extension ImageLoader {
   ) async -> ImageLoadError {
     var failure = ImageLoadError(wrapping: error)
     if failure.kind == .cancelled { return failure }
-    let isFiles = [.undecodable, .notAnImage, .empty].contains(failure.kind)
-    failure = failure.placed(at: file.asked, file.head, isFiles ? file.data : nil)
+    let isFiles = failure.isFiles
+    failure = failure.described(by: file.head, at: file.url, asked: load.asked)
+      .placed(at: load.asked, file.head, isFiles ? file.data : nil)
     state.withLock { [failure] state in
       state.failures.note(failure, of: load.identity, isFiles ? nil : rendition)
       state.statistics.failures += 1
     }
-    if isFiles { await forgetStored(file.asked, file.url, load) }
+    if isFiles { await forgetStored(load.asked, file.url, load) }
     return failure
   }
 

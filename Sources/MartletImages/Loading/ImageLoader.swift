@@ -9,7 +9,7 @@ import Synchronization
 /// let loader = ImageLoader(session: session)
 /// let image = try await loader.image(for: url)
 /// let small = try await loader.image(for: ImageRequest(url, targetSize: PixelSize(width: 96, height: 96)))
-/// for await phase in loader.phases(for: request) { … }      // placeholder, progress, picture or error
+/// for await phase in loader.phases(for: ImageRequest(url)) { print(phase) }   // placeholder, progress, picture or error
 /// ```
 ///
 /// Callers of the same picture wait for one load, callers of other sizes of it for one download. A caller that is cancelled
@@ -94,6 +94,9 @@ public final class ImageLoader: Sendable {
     let plan = Plan(request, in: self)
     return state.withLock { $0.loads.waiting(for: plan.identity) }
   }
+
+  /// How many downloads, and how many decodings, wait for their turn.
+  package var queued: (downloads: Int, decodes: Int) { (downloads.waiting, threads.waiting) }
 }
 
 extension ImageLoader {

@@ -11,7 +11,7 @@ public struct ImageRequest: Sendable {
   /// What is sent. Its URL, the fields that answers depend on, and its partition are part of the picture's key.
   ///
   /// Its cache policy says where the picture may come from: with one that begins with `reload` neither the memory nor a
-  /// remembered failure is asked. What is no plain GET is sent each time, and its picture is neither shared nor kept.
+  /// remembered failure is asked. Of callers who share a load, the first one's request is sent. What is no plain GET is sent each time, and its picture is neither shared nor kept.
   public var http: HTTPRequest
   /// The box that the picture is decoded for, in pixels; nil, the default, for full size. Nothing is enlarged.
   public var targetSize: PixelSize?
@@ -19,6 +19,8 @@ public struct ImageRequest: Sendable {
   public var contentMode: ContentMode
   /// What is done to the decoded picture, in this order; nothing by default.
   public var processors: [any ImageProcessor]
+  /// Whether all frames of an animation are wanted, in ``LoadedImage/animation``; by default the first alone is decoded.
+  public var isAnimated = false
   /// How urgent it is; ``ImagePriority/normal`` by default. Several callers of one picture have the highest of theirs.
   public var priority: ImagePriority = .normal
 
@@ -59,7 +61,7 @@ public struct ImageRequest: Sendable {
   var rendition: Rendition {
     Rendition(
       targetSize: targetSize, contentMode: targetSize == nil ? .fit : contentMode,
-      processors: processors.map(\.identifier))
+      isAnimated: isAnimated, processors: processors.map(\.identifier))
   }
 }
 
@@ -80,5 +82,6 @@ public enum ImagePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
 struct Rendition: Sendable, Hashable {
   var targetSize: PixelSize?
   var contentMode = ImageRequest.ContentMode.fit
+  var isAnimated = false
   var processors: [String] = []
 }

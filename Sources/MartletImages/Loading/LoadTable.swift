@@ -103,10 +103,9 @@ struct LoadTable: Sendable {
 
   func isUnderWay(_ load: Number) -> Bool { loads[load] != nil }
 
-  /// Who wants to see how a load goes on, or how one of its renditions does.
-  func observers(of load: Number, _ rendition: Rendition? = nil) -> [LoadObserver] {
-    let seats = loads[load]?.seats.values.filter { rendition == nil || $0.rendition == rendition }
-    return seats?.compactMap(\.observe) ?? []
+  /// Those who want to see how a load goes on, the first that came first.
+  func watching(_ load: Number) -> [Seat] {
+    loads[load]?.seats.filter { $0.value.observe != nil }.sorted { $0.key < $1.key }.map(\.value) ?? []
   }
 
   /// How many wait for a load.

@@ -4,6 +4,8 @@ public import MartletEngine
 public struct LoadedImage: Sendable {
   /// The pixels, in the size that was asked for.
   public var bitmap: Bitmap
+  /// All frames, where the request wanted them and there is more than one; ``bitmap`` is the first.
+  public var animation: ImageAnimation?
   /// The file's format and full size; nil for a picture that was made in the program.
   public var info: ImageInfo?
   /// The bytes of the file; 0 for a picture that was made in the program.
@@ -16,6 +18,11 @@ public struct LoadedImage: Sendable {
   /// A picture that was made in the program, for an ``ImageCache``.
   public init(_ bitmap: Bitmap) {
     self.init(bitmap: bitmap, info: nil, encodedBytes: 0, source: .memory)
+  }
+
+  /// The bytes of all pixels.
+  public var pixelBytes: Int {
+    animation.map { $0.frames.reduce(0) { $0 + $1.bitmap.pixels.count } } ?? bitmap.pixels.count
   }
 
   init(bitmap: Bitmap, info: ImageInfo?, encodedBytes: Int, source: ImageSource) {

@@ -39,6 +39,9 @@ final class TurnQueue: Sendable {
     return try await work(turn)
   }
 
+  /// How many wait for their turn.
+  var waiting: Int { state.withLock { $0.waiting.count } }
+
   private func take(_ urgency: Urgency) async throws -> Int {
     let gate = AnswerGate<Int>()
     let (turn, number) = state.withLock { state -> (Int?, UInt64) in
@@ -82,6 +85,10 @@ final class WorkThreads: Sendable {
     queues = (0..<max(1, limit)).map { DispatchQueue(label: "martlet-images-\($0)") }
   }
 
+  /// How many wait for a thread.
+  var waiting: Int { turns.waiting }
+
+  /// Does the work on a thread of its own, when its turn comes; throws what the work throws, or `CancellationError`.
   func run<Value: Sendable>(
     _ urgency: Urgency, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {

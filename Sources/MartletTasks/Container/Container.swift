@@ -71,9 +71,7 @@ public final class Container: Sendable {
 extension Container {
   /// Who sends the requests of tasks: ``MockSession/shared`` while tests run, else a ``StandardNetworkSession``.
   public var networkSession: Dependency<any NetworkSession> {
-    get {
-      self["networkSession", default: .single { Self.makeNetworkSession() }]
-    }
+    get { self["networkSession", default: .single(Self.makeSession)] }
     set { self["networkSession"] = newValue }
   }
 
@@ -89,7 +87,7 @@ extension Container {
     set { self["environment"] = newValue }
   }
 
-  private static func makeNetworkSession() -> any NetworkSession {
+  private static func makeSession() -> any NetworkSession {
     if TestRun.isActive { MockSession.shared } else { StandardNetworkSession() }
   }
 }

@@ -107,12 +107,7 @@ private final class MockTransport: Transport {
     var data = Data()
     while let chunk = try await body.next() { data.append(chunk) }
     let asked = AskedRequest(request: request, body: data)
-    let result = state.withLock { table in
-      do throws(HTTPError) { return Result<_, HTTPError>.success(try table.answer(to: asked)) } catch {
-        return .failure(error)
-      }
-    }
-    let (responder, earlier) = try result.get()
+    let (responder, earlier) = try state.withLock { try $0.answer(to: asked) }
     return try await responder.respond(asked, earlier)
   }
 }

@@ -42,26 +42,14 @@ public struct StandardNetworkSession: NetworkSession {
   }
 
   public func response(to request: NetworkRequest) async -> NetworkResponse<Data> {
-    do throws(HTTPError) {
-      let rendered = try request.rendered(in: environment())
-      let (data, response) = try await send(rendered, isAuthenticated: request.isAuthenticated)
-      return NetworkResponse(result: .success(data), data: data, response: response)
-    } catch {
-      return NetworkResponse(failure: error)
-    }
+    guard request.isAuthenticated else { return await authentication.stepAside.perform { await send(request) } }
+    return await send(request)
   }
 
-  private func send(
-    _ request: HTTPRequest, isAuthenticated: Bool
-  ) async throws(HTTPError) -> (Data, HTTPResponse) {
-    guard isAuthenticated else {
-      let result = await authentication.stepAside.perform {
-        do throws(HTTPError) { return Result<_, HTTPError>.success(try await session.data(for: request)) } catch {
-          return .failure(error)
-        }
-      }
-      return try result.get()
-    }
-    return try await session.data(for: request)
+  private func send(_ request: NetworkRequest) async -> NetworkResponse<Data> {
+    do throws(HTTPError) {
+      let (data, response) = try await session.data(for: request.rendered(in: environment()))
+      return NetworkResponse(result: .success(data), data: data, response: response)
+    } catch { return NetworkResponse(failure: error) }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletTesting
 
 /// nginx with TLS, HTTP/2, gzip, and a place that wants a client certificate.
 final class Nginx: Sendable {

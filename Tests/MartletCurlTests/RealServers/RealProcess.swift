@@ -100,19 +100,3 @@ enum LocalPort {
     return address
   }
 }
-
-/// A folder of its own under the system's temporary one, removed at the end.
-final class TemporaryFolder: Sendable {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appending(component: "martlet-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  func file(_ name: String) -> URL { url.appending(component: name) }
-
-  func write(_ data: Data, to name: String) throws { try data.write(to: file(name)) }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-}

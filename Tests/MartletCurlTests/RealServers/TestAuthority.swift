@@ -1,4 +1,5 @@
 import Foundation
+import MartletTesting
 
 /// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name, and
 /// a client certificate as PKCS#12.

@@ -12,6 +12,7 @@ struct TokenSourceTests {
   private final class TokenServer: Sendable {
     private let accepted = Mutex("new")
     private let seen = Mutex<[String]>([])
+    private let renewed = Mutex(0)
     /// How many requests with an old token are held until all have come.
     let holds: Int
     private let gate = Gate()
@@ -19,6 +20,20 @@ struct TokenSourceTests {
     init(holds: Int = 0) { self.holds = holds }
 
     var tokens: [String] { seen.withLock { $0 } }
+
+    /// How often a source was asked for a token.
+    var renewals: Int { renewed.withLock { $0 } }
+
+    /// A source that has an old token and counts its renewals.
+    func source(
+      _ token: AccessToken? = AccessToken("old"),
+      renew: @escaping @Sendable () async throws -> AccessToken? = { AccessToken("new") }
+    ) -> TokenSource {
+      TokenSource(token, for: TokenSourceTests.scope) { [self] _ in
+        renewed.withLock { $0 += 1 }
+        return try await renew()
+      }
+    }
 
     func accept(_ token: String) { accepted.withLock { $0 = token } }
 
@@ -86,18 +101,13 @@ struct TokenSourceTests {
 
   @Test func aThousandRequestsWithoutATokenWaitForTheFirst() async throws {
     let server = TokenServer()
-    let refreshes = Mutex(0)
-    let source = TokenSource(for: Self.scope) { _ in
-      refreshes.withLock { $0 += 1 }
-      return AccessToken("new")
-    }
-    let session = server.session(source)
+    let session = server.session(server.source(nil))
 
     try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
       for _ in 0..<1000 { group.addTask { try await status(session) } }
       for try await status in group { #expect(status == .ok) }
     }
-    #expect(refreshes.withLock { $0 } == 1)
+    #expect(server.renewals == 1)
     #expect(server.tokens.allSatisfy { $0 == "new" })
   }
 
@@ -148,14 +158,9 @@ struct TokenSourceTests {
 
   @Test func whoCameLateWithTheOldTokenUsesTheNewOne() async throws {
     let server = TokenServer()
-    let refreshes = Mutex(0)
     let late = Gate(), arrived = Gate()
-    let source = TokenSource(AccessToken("old"), for: Self.scope) { _ in
-      refreshes.withLock { $0 += 1 }
-      return AccessToken("new")
-    }
     var configuration = SessionConfiguration()
-    configuration.credentials = [source]
+    configuration.credentials = [server.source()]
     configuration.cache = nil  // which would send one request for many that are alike
     let session = HTTPSession(
       transport: MockTransport { request in
@@ -172,24 +177,18 @@ struct TokenSourceTests {
     #expect(try await status(session) == .ok)
     late.open()
     #expect(try await slow == .ok)
-    #expect(refreshes.withLock { $0 } == 1)
-    _ = server
+    #expect(server.renewals == 1)
   }
 
   @Test func aRefusedNewTokenIsNotRenewedAgainForTheSameRequest() async throws {
     let server = TokenServer(holds: 20)
-    let refreshes = Mutex(0)
-    let source = TokenSource(AccessToken("old"), for: Self.scope) { _ in
-      refreshes.withLock { $0 += 1 }
-      return AccessToken("refused as well")
-    }
-    let session = server.session(source)
+    let session = server.session(server.source { AccessToken("refused as well") })
 
     try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
       for _ in 0..<20 { group.addTask { try await status(session) } }
       for try await status in group { #expect(status == .unauthorized) }
     }
-    #expect(refreshes.withLock { $0 } == 1)
+    #expect(server.renewals == 1)
     #expect(server.tokens.count == 40)
   }
 
@@ -230,9 +229,7 @@ struct TokenSourceTests {
   @Test func cancellingTheFirstWaiterDoesNotCancelTheRefresh() async throws {
     let server = TokenServer()
     let started = Gate(), go = Gate()
-    let refreshes = Mutex(0)
-    let source = TokenSource(AccessToken("old"), for: Self.scope) { _ in
-      refreshes.withLock { $0 += 1 }
+    let source = server.source {
       started.open()
       try await go.wait()
       try Task.checkCancellation()
@@ -248,15 +245,13 @@ struct TokenSourceTests {
     #expect(error?.kind == .cancelled)
     go.open()
     #expect(try await second.value == .ok)
-    #expect(refreshes.withLock { $0 } == 1)
+    #expect(server.renewals == 1)
   }
 
   @Test func aRefreshThatNobodyWaitsForIsKeptForTheNext() async throws {
     let server = TokenServer()
     let started = Gate(), go = Gate()
-    let refreshes = Mutex(0)
-    let source = TokenSource(AccessToken("old"), for: Self.scope) { _ in
-      refreshes.withLock { $0 += 1 }
+    let source = server.source {
       started.open()
       try await go.wait()
       return AccessToken("new")
@@ -269,7 +264,7 @@ struct TokenSourceTests {
 
     go.open()
     #expect(try await status(session) == .ok)
-    #expect(refreshes.withLock { $0 } == 1)
+    #expect(server.renewals == 1)
   }
 
   @Test func noTokenMeansThatTheRequestGoesWithout() async throws {
@@ -292,21 +287,16 @@ struct TokenSourceTests {
 
   @Test(arguments: ["insufficient_scope", "invalid_request"])
   func whatNoRenewalCuresIsNotRenewed(_ code: String) async throws {
-    let refreshes = Mutex(0)
+    let server = TokenServer()
     var configuration = SessionConfiguration()
-    configuration.credentials = [
-      TokenSource(AccessToken("old"), for: Self.scope) { _ in
-        refreshes.withLock { $0 += 1 }
-        return AccessToken("new")
-      }
-    ]
+    configuration.credentials = [server.source()]
     let session = HTTPSession(
       transport: MockTransport { _ in
         .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer error=\"\(code)\""])
       }, configuration: configuration)
 
     #expect(try await status(session) == .unauthorized)
-    #expect(refreshes.withLock { $0 } == 0)
+    #expect(server.renewals == 0)
   }
 
   @Test func aTokenShowsNothing() {
@@ -317,18 +307,11 @@ struct TokenSourceTests {
   }
 
   @Test func aTokenRenewedForTheRequestIsNotRenewedAgainWhenItIsRefused() async throws {
-    let refreshes = Mutex(0)
+    let server = TokenServer()
     let expired = AccessToken("old", expires: Date(timeIntervalSince1970: 1000))
-    var configuration = SessionConfiguration()
-    configuration.credentials = [
-      TokenSource(expired, for: Self.scope) { _ in
-        refreshes.withLock { $0 += 1 }
-        return AccessToken("refused")
-      }
-    ]
-    let session = HTTPSession(transport: MockTransport { _ in .status(.unauthorized) }, configuration: configuration)
+    let session = server.session(server.source(expired) { AccessToken("refused") })
 
     #expect(try await status(session) == .unauthorized)
-    #expect(refreshes.withLock { $0 } == 1)
+    #expect(server.renewals == 1)
   }
 }

@@ -6,20 +6,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MultipartFormTests {
-  private let folder: URL
+  private let folder: TemporaryFolder
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appending(component: UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
+  init() throws { folder = try TemporaryFolder() }
 
-  private func remove() { try? FileManager.default.removeItem(at: folder) }
-
-  private func file(_ name: String, _ content: Data) throws -> URL {
-    let url = folder.appending(component: name)
-    try content.write(to: url)
-    return url
-  }
+  private func file(_ name: String, _ content: Data) throws -> URL { try folder.write(content, to: name) }
 
   private func text(_ body: RequestBody) async throws -> (text: String, length: Int64?) {
     let open = try await body.open()
@@ -31,7 +22,6 @@ struct MultipartFormTests {
   }
 
   @Test func partsAreWrittenInOrderAndMeasured() async throws {
-    defer { remove() }
     var form = MultipartForm()
     form.append("Sonne", for: "title")
     form.append(.file(try file("a \"b\".png", Data("PNG".utf8))), for: "photo")
@@ -85,7 +75,6 @@ struct MultipartFormTests {
   }
 
   @Test func formWithinAFormIsSentWithItsFiles() async throws {
-    defer { remove() }
     var inner = MultipartForm()
     inner.append(.file(try file("a.txt", Data("inner".utf8))), for: "file")
     var outer = MultipartForm()
@@ -95,10 +84,9 @@ struct MultipartFormTests {
   }
 
   @Test func missingFileIsNamedBeforeAnythingIsSent() async throws {
-    defer { remove() }
     var form = MultipartForm()
     form.append("a", for: "a")
-    form.append(.file(folder.appending(component: "missing.txt")), for: "file")
+    form.append(.file(folder.file("missing.txt")), for: "file")
     let transport = MockTransport { request in
       _ = try await request.readBody()
       return .text("sent")
@@ -114,7 +102,6 @@ struct MultipartFormTests {
   }
 
   @Test func fileThatGrowsWhileTheFormIsSentIsAnError() async throws {
-    defer { remove() }
     let growing = try file("log.txt", Data("one".utf8))
     var form = MultipartForm()
     form.append(.file(growing), for: "log")
@@ -128,8 +115,7 @@ struct MultipartFormTests {
   }
 
   @Test func largeFileIsReadInPieces() async throws {
-    defer { remove() }
-    let large = folder.appending(component: "large")
+    let large = folder.file("large")
     #expect(FileManager.default.createFile(atPath: large.path, contents: nil))
     let handle = try FileHandle(forWritingTo: large)
     try handle.truncate(atOffset: 1 << 30)  // a hole: no disk, no memory

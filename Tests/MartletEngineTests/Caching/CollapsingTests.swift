@@ -6,16 +6,22 @@ import Testing
 /// Identical requests at the same time.
 @Suite(.timeLimit(.minutes(5)))
 struct CollapsingTests {
+  private let gate = Gate()
+
+  /// A wire whose answers, or the first alone, come when the gate opens.
+  private func held(_ control: String = "max-age=60", first: Bool = false) -> CacheFixture {
+    CacheFixture { [gate] request in
+      if !first || request.fields["X-Number"] == "1" { try await gate.wait() }
+      return .cacheable("one", control)
+    }
+  }
+
   private func collapsed(_ count: Int, in fixture: CacheFixture) async {
     while fixture.cache.statistics.collapsed < count { await Task.yield() }
   }
 
   @Test func oneGoesOutForAll() async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { _ in
-      try await gate.wait()
-      return .cacheable("one", "max-age=60")
-    }
+    let fixture = held()
     let tasks = (1...5).map { _ in Task { try await fixture.get() } }
 
     await collapsed(4, in: fixture)
@@ -33,11 +39,7 @@ struct CollapsingTests {
   }
 
   @Test func anAnswerThatCannotBeSharedReleasesTheOthers() async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { _ in
-      try await gate.wait()
-      return .cacheable("one", "no-store")
-    }
+    let fixture = held("no-store")
     let tasks = (1...3).map { _ in Task { try await fixture.get() } }
 
     await collapsed(2, in: fixture)
@@ -53,8 +55,7 @@ struct CollapsingTests {
   }
 
   @Test func aFailedLeaderReleasesTheOthers() async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { request in
+    let fixture = CacheFixture { [gate] request in
       guard request.fields["X-Number"] == "1" else { return .cacheable("one", "max-age=60") }
       try await gate.wait()
       throw HTTPError(.connectionLost, "gone")
@@ -71,11 +72,7 @@ struct CollapsingTests {
   }
 
   @Test func aCancelledLeaderFailsNobodyElse() async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { request in
-      if request.fields["X-Number"] == "1" { try await gate.wait() }
-      return .cacheable("one", "max-age=60")
-    }
+    let fixture = held(first: true)
     let leader = Task { try await fixture.get("/", ["X-Number": "1"]) }
     _ = try await fixture.wire.request(1)
     let followers = (2...4).map { number in Task { try await fixture.get("/", ["X-Number": "\(number)"]) } }
@@ -89,11 +86,7 @@ struct CollapsingTests {
   }
 
   @Test func aCancelledFollowerGoesAlone() async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { _ in
-      try await gate.wait()
-      return .cacheable("one", "max-age=60")
-    }
+    let fixture = held()
     let leader = Task { try await fixture.get() }
     _ = try await fixture.wire.request(1)
     let follower = Task { try await fixture.get() }
@@ -107,11 +100,7 @@ struct CollapsingTests {
   }
 
   @Test func aFollowerWaitsNoLongerThanForItsOwnResponse() async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { request in
-      if request.fields["X-Number"] == "1" { try await gate.wait() }
-      return .cacheable("one", "max-age=60")
-    }
+    let fixture = held(first: true)
     let leader = Task { try await fixture.get("/", ["X-Number": "1"]) }
     _ = try await fixture.wire.request(1)
     let follower = Task { try await fixture.get() }
@@ -141,11 +130,7 @@ struct CollapsingTests {
       ([.cacheControl: "no-cache"], [.cacheControl: "no-cache"], 2),
     ] as [(HTTPFields, HTTPFields, Int)])
   func onlyWhatIsAskedTheSameIsShared(first: HTTPFields, second: HTTPFields, count: Int) async throws {
-    let gate = Gate()
-    let fixture = CacheFixture { _ in
-      try await gate.wait()
-      return .cacheable("one", "max-age=60")
-    }
+    let fixture = held()
     let tasks = [first, second].map { fields in Task { try await fixture.get("/", fields) } }
     if count == 2 { _ = try await fixture.wire.request(2) } else { await collapsed(1, in: fixture) }
 

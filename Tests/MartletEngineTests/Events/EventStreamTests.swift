@@ -13,6 +13,11 @@ struct EventStreamTests {
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
+  /// Collects the events of a GET in the background.
+  private func collecting(from transport: any Transport) -> Task<[ServerSentEvent], any Error> {
+    Task { [session = session(transport)] in try await collect(session.events(for: HTTPRequest(.get, origin))) }
+  }
+
   private func stream(_ text: String) -> MockResponse {
     .data(Data(text.utf8), type: "text/event-stream; charset=utf-8")
   }
@@ -27,8 +32,7 @@ struct EventStreamTests {
     let transport = ScriptedTransport(
       stream("id: 1\ndata: a\n\ndata: lost"), stream("retry: 500\nid: 2\ndata: b\n\n"), stream(""),
       .status(.noContent))
-    let events = session(transport).events(for: HTTPRequest(.get, origin))
-    let task = Task { try await collect(events) }
+    let task = collecting(from: transport)
 
     try await clock.sleepers(1)
     clock.advance(by: .milliseconds(2999))
@@ -49,8 +53,7 @@ struct EventStreamTests {
   @Test func failuresDoubleThePauseUpToAMinute() async throws {
     let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
     let transport = ScriptedTransport(Array(repeating: failure, count: 7) + [.status(.noContent)])
-    let events = session(transport).events(for: HTTPRequest(.get, origin))
-    let task = Task { try await collect(events) }
+    let task = collecting(from: transport)
 
     for seconds in [3, 6, 12, 24, 48, 60, 60] {
       try await clock.sleepers(1)
@@ -66,8 +69,7 @@ struct EventStreamTests {
   @Test func failuresPauseAlsoWhereTheServerWantsNoPause() async throws {
     let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
     let transport = ScriptedTransport(stream("retry: 0\n\n"), failure, failure, failure, .status(.noContent))
-    let events = session(transport).events(for: HTTPRequest(.get, origin))
-    let task = Task { try await collect(events) }
+    let task = collecting(from: transport)
 
     for seconds in [1, 2, 4] {
       try await clock.sleepers(1)
@@ -121,8 +123,7 @@ struct EventStreamTests {
   }
 
   @Test func cancellationEndsTheWaitForANewConnection() async throws {
-    let events = session(ScriptedTransport(stream(""))).events(for: HTTPRequest(.get, origin))
-    let task = Task { try await collect(events) }
+    let task = collecting(from: ScriptedTransport(stream("")))
     try await clock.sleepers(1)
 
     task.cancel()
@@ -133,9 +134,7 @@ struct EventStreamTests {
 
   @Test func idThatNoFieldCanCarryIsNotSent() async throws {
     let transport = ScriptedTransport(stream("id: a\u{1}b\ndata: a\n\n"), .status(.noContent))
-    let task = Task { [session = session(transport)] in
-      try await collect(session.events(for: HTTPRequest(.get, origin)))
-    }
+    let task = collecting(from: transport)
     try await clock.sleepers(1)
     clock.advance(by: .seconds(3))
     #expect(try await task.value.map(\.id) == ["a\u{1}b"])

@@ -64,6 +64,37 @@ struct ImageLoaderTests {
     #expect(fixture.loader.key(for: request).description.hasSuffix("/a.jpg, cut 20, cut 10"))
   }
 
+  @Test func framesOfAnAnimationComeToWhoeverWantsThem() async throws {
+    let fixture = try LoadingFixture { _ in try .picture("animated.webp") }
+    var request = fixture.picture()
+    request.isAnimated = true
+    request.processors = [Cut(width: 5)]
+
+    let moving = try await fixture.loader.image(for: request)
+    let still = try await fixture.loader.image(for: fixture.picture())
+
+    let frames = try #require(moving.animation?.frames)
+    #expect(frames.count > 1)
+    #expect(frames.allSatisfy { $0.bitmap.size.width == 5 })
+    #expect(moving.bitmap == frames[0].bitmap)
+    #expect(still.animation == nil)
+    #expect(fixture.loader.configuration.cache?.byteCount == moving.pixelBytes + still.bitmap.pixels.count)
+  }
+
+  @Test func formatsOfYourOwnAreLoadedToo() async throws {
+    let format = AdditionalFormat(ImageFormat(rawValue: "DOT"), recognizes: { $0.starts(with: Data("DOT".utf8)) }) {
+      _, _ in Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])
+    }
+    let fixture = try LoadingFixture {
+      $0.decoding.additionalFormats = [format]
+    } respond: { _ in .data(Data("DOT and some bytes more".utf8)) }
+
+    let image = try await fixture.loader.image(for: fixture.picture())
+
+    #expect(image.bitmap.pixels == [1, 2, 3, 255])
+    #expect(image.info?.format.rawValue == "DOT")
+  }
+
   @Test func processorThatThrowsIsNamed() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var request = fixture.picture()

@@ -1,6 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Synchronization
 import Testing
 

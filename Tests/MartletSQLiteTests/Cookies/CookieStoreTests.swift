@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSQLite
 import MartletSemantics
+import MartletTesting
 import Testing
 
 /// What every cookie store owes its jar.

@@ -2,6 +2,7 @@ import Foundation
 import MartletEngine
 import MartletSQLite
 import MartletSemantics
+import MartletTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

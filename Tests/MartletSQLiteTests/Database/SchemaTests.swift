@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Testing
 
 @testable import MartletSQLite

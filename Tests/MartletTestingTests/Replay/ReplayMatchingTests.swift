@@ -161,7 +161,7 @@ struct ReplayMatchingTests {
 
   @Test func aFileThatIsNoneNamesItselfAndTheRemedy() throws {
     let folder = try TemporaryFolder()
-    for file in [folder.url.appending(path: "none.har"), try folder.write("{}", as: "other.har")] {
+    for file in [folder.url.appending(path: "none.har"), try folder.write(Data("{}".utf8), to: "other.har")] {
       let failure = #expect(throws: HTTPError.self) {
         _ = try Recording(file: file, mode: .replay, around: ScriptedTransport())
       }

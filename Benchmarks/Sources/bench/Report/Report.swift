@@ -32,6 +32,17 @@ enum Report {
     return table.text
   }
 
+  static func decode(_ rows: [DecodeCost.Row]) -> String {
+    var table = MarkdownTable(
+      "\(DecodeCost.size) pixels, ms", "MartletImages", "C", "Pillow", "speed : C", "speed : Pillow")
+    for row in rows {
+      let ratios = [row.c, row.pillow].map { number(zip($0, row.ours).map { $0 / $1 }.median, digits: 2) }
+      table.add(
+        [row.task.name] + [row.ours, row.c, row.pillow].map { number($0.median, digits: 1) } + ratios)
+    }
+    return table.text
+  }
+
   static func memory(_ results: [(probe: MemoryProbe, result: MemoryProbe.Result)]) -> String {
     var table = MarkdownTable("MB resident", "before", "while paused", "peak", "peak : body")
     for (probe, result) in results {

@@ -18,6 +18,8 @@ final class PresentTab {
   private var isFavorite: Bool?
   private var pulse = 1
   private var resizing: UInt32?
+  private var viewport: Viewport?
+  private var isFullScreen = false
 
   init(_ builder: Builder, tell: @escaping @MainActor (SlideshowEvent) -> Void) {
     self.tell = tell
@@ -37,6 +39,7 @@ final class PresentTab {
   func focus() { root.focus() }
 
   func draw(_ state: SlideshowState) {
+    isFullScreen = state.isFullScreen
     let current = state.currentSlide
     let isTurned = slide != nil && current != nil && current?.id != slide
     slide = current?.id
@@ -71,24 +74,40 @@ final class PresentTab {
     heart.draw(heart: isNow)
   }
 
-  /// The room for the picture, in pixels of the screen.
   private func watchRoom() {
     Signal.connect(room.opaque, "resize") { [self] in
-      // While the window is being resized, only the size at which it rests is worth a picture.
+      // Nothing may be drawn anew in the middle of a layout. And while the window is being resized, only the size at which it
+      // rests is worth a picture; the first one is.
       if let resizing { MainLoop.cancel(resizing) }
-      resizing = MainLoop.post(after: 60) { [self] in
+      resizing = MainLoop.post(after: viewport == nil ? 0 : 60) { [self] in
         resizing = nil
-        tell(.resized(viewport))
+        tell(.resized(measure()))
       }
     }
   }
 
-  private var viewport: Viewport {
+  /// The room for the picture, in pixels of the screen. What it will be in full screen is known before, so that the picture
+  /// for that need not be made twice.
+  private func measure() -> Viewport {
     let scale = gtk_widget_get_scale_factor(room.pointer)
-    let size = PixelSize(
-      width: Int(max(1, gtk_widget_get_width(room.pointer) * scale)),
-      height: Int(max(1, gtk_widget_get_height(room.pointer) * scale)))
-    return Viewport(fit: size, fill: size)
+    let size = Self.size(gtk_widget_get_width(room.pointer), gtk_widget_get_height(room.pointer), scale)
+    var new = viewport ?? Viewport(fit: size, fill: monitor(scale) ?? size)
+    if isFullScreen { new.fill = size } else { new.fit = size }
+    viewport = new
+    return new
+  }
+
+  private func monitor(_ scale: Int32) -> PixelSize? {
+    guard let surface = gtk_native_get_surface(gtk_widget_get_native(room.pointer)),
+      let monitor = gdk_display_get_monitor_at_surface(gtk_widget_get_display(room.pointer), surface)
+    else { return nil }
+    var geometry = GdkRectangle()
+    gdk_monitor_get_geometry(monitor, &geometry)
+    return Self.size(geometry.width, geometry.height, scale)
+  }
+
+  private static func size(_ width: Int32, _ height: Int32, _ scale: Int32) -> PixelSize {
+    PixelSize(width: Int(max(1, width * scale)), height: Int(max(1, height * scale)))
   }
 
   private func watchClicks() {

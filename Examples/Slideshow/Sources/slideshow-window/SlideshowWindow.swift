@@ -22,6 +22,7 @@ final class SlideshowWindow {
   private var isDrawing = false
   private var tab: SlideshowState.Tab?
   private var isFullScreen = false
+  private var hasStarted = false
 
   /// Makes the window; it is not shown yet.
   static func make() -> SlideshowWindow { Builder.build(WindowLayout.window) { SlideshowWindow($0) } }
@@ -57,14 +58,14 @@ final class SlideshowWindow {
 
   /// Shows the slideshow until the window is closed, or somebody quits.
   func run(_ launch: Launch) {
-    // The true size comes with the first layout.
+    // The true size comes with the first layout, and only then is there anything to be loaded.
     let size = PixelSize(width: 960, height: 600)
     let presenter = launch.makePresenter(viewport: Viewport(fit: size, fill: size)) { [unowned self] in draw($0) }
     self.presenter = presenter
     Task.detached { [self] in
       for await event in presenter.events { MainLoop.post { self.handle(event) } }
     }
-    handle(.started)
+    draw(presenter.state)
     gtk_window_present(window.cast())
     present.focus()
     g_main_loop_run(loop)
@@ -73,6 +74,10 @@ final class SlideshowWindow {
 
   func handle(_ event: SlideshowEvent) {
     guard !isDrawing, let presenter else { return }
+    if case .resized = event, !hasStarted {
+      hasStarted = true
+      MainLoop.post { [self] in handle(.started) }
+    }
     if !presenter.handle(event) {
       self.presenter = nil
       g_main_loop_quit(loop)
@@ -85,7 +90,7 @@ final class SlideshowWindow {
   private func draw(_ state: SlideshowState) {
     isDrawing = true
     defer { isDrawing = false }
-    gtk_window_set_title(window.cast(), state.title)
+    gtk_window_set_title(window.cast(), state.windowTitle)
     manage.draw(state)
     present.draw(state)
     footer.setVisible(!state.isFullScreen)
@@ -102,7 +107,7 @@ final class SlideshowWindow {
     gtk_image_set_from_icon_name(
       remarkSymbol.opaque, isNotice ? "dialog-information-symbolic" : "network-offline-symbolic")
     dismiss.setVisible(isNotice)
-    gtk_revealer_set_reveal_child(remark.opaque, state.remark != nil && !state.isFullScreen ? 1 : 0)
+    remark.setVisible(state.remark != nil && !state.isFullScreen)
   }
 
   private func drawTab(_ tab: SlideshowState.Tab) {

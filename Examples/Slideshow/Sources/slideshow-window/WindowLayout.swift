@@ -23,7 +23,8 @@ enum WindowLayout {
       </object></child>
       <child><object class="GtkBox">
         <property name="orientation">vertical</property>
-        <child><object class="GtkRevealer" id="remark"><property name="child"><object class="GtkBox">
+        <child><object class="GtkBox" id="remark">
+          <property name="visible">0</property>
           <property name="spacing">12</property>
           <style><class name="remark"/></style>
           <child><object class="GtkImage" id="remarkSymbol">
@@ -41,7 +42,7 @@ enum WindowLayout {
             <property name="valign">center</property>
             <accessibility><property name="label">Dismiss</property></accessibility>
           </object></child>
-        </object></property></object></child>
+        </object></child>
         <child><object class="GtkStack" id="tabs">
           <property name="vexpand">1</property>
           <child><object class="GtkStackPage">
@@ -229,6 +230,7 @@ enum WindowLayout {
     .remark { padding: 8px 16px; background-color: alpha(@warning_color, 0.25); }
     .slide-row { padding: 6px 8px; }
     entry.title-2 { margin: 12px; font-size: larger; font-weight: bold; }
+    window.fullscreen { padding: 0; border: none; box-shadow: none; }
     .is-full { background-color: black; color: white; }
     """
 }

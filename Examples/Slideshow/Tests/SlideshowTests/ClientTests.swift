@@ -1,4 +1,5 @@
 import Martlet
+import MartletImages
 import MartletTesting
 import SlideshowModel
 import SlideshowService
@@ -6,7 +7,7 @@ import Testing
 
 @Suite("Row 45: what goes wrong is told by its name", .timeLimit(.minutes(5)))
 struct ClientTests {
-  private static let slide = Slide(id: SlideID("1"), imageFileName: "a.jpg")
+  private static let request = Fixture.request(Slide(id: SlideID("1"), imageFileName: "a.jpg"))
 
   @Test(arguments: [200, 201, 203, 206])
   func everySuccessfulStatusIsAccepted(code: Int) async throws {
@@ -58,11 +59,12 @@ struct ClientTests {
       Issue.record("expected serviceDown, got \(error as Any)")
       return
     }
-    let pictureError = await #expect(throws: PictureError.self) { try await client.picture(for: Self.slide) }
-    guard case .serviceDown = pictureError else {
-      Issue.record("expected serviceDown, got \(pictureError as Any)")
+    let pictureError = await #expect(throws: PictureError.self) { try await client.picture(Self.request) }
+    guard case .notLoaded(let failure) = pictureError else {
+      Issue.record("expected notLoaded, got \(pictureError as Any)")
       return
     }
+    #expect(failure.kind == .network)
   }
 
   @Test func anAnswerThatBreaksOffIsAnError() async throws {

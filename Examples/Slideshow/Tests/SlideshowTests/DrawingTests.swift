@@ -45,13 +45,12 @@ struct DrawingTests {
   @Test func aMissingPictureHasAPlaceholderWithTheReason() throws {
     var state = Fixture.state()
     let request = try #require(state.handle(.key(.right)).pictureRequest)
-    let url = try Fixture.url("http://localhost/x.jpeg")
 
-    _ = state.handle(.picture(request, .failure(.unexpectedStatusCode(404, url))))
+    _ = state.handle(.picture(request, .failure(.refusedFileName("../x", reason: "it leads elsewhere"))))
 
     let text = Frame.lines(of: state, on: Fixture.screen).map(Self.plain).joined(separator: "\n")
     #expect(text.contains("▨"))
-    #expect(text.contains("404 Not Found"))
+    #expect(text.contains("'../x' is refused"))
   }
 
   @Test func aPictureOnItsWayHasALoadingSymbolAndItsProgress() throws {
@@ -79,14 +78,15 @@ struct DrawingTests {
     #expect(!Frame.lines(of: state, on: Fixture.screen).map(Self.plain).contains { $0.contains("Sunrise") })
   }
 
-  @Test func whereThePicturesCameFromIsCounted() throws {
+  @Test func whereThePicturesCameFromIsCounted() {
     var state = Fixture.state()
-    let request = try #require(state.handle(.key(.right)).pictureRequest)
-    state.show(request)
+    var statistics = LoadStatistics()
+    statistics.network = 7
+    _ = state.handle(.counted(statistics))
 
     let lines = Frame.lines(of: state, on: ScreenSize(columns: 90, rows: 13)).map(Self.plain)
 
-    #expect(lines[11] == " network 1 · cache 0 · memory 0 · missing 0 · 4.0 kB · 5 ms")
+    #expect(lines[11] == " network 7 · cache 0 · memory 0 · failed 0 · 0 bytes · 0 ms")
   }
 
   @Test(arguments: [(1, 1), (2, 3), (5, 4), (7, 5), (20, 6), (120, 40), (300, 2)])

@@ -54,10 +54,13 @@ enum Fixture {
     return state
   }
 
-  static func shown(_ request: PictureRequest, from source: ResponseSource = .network) -> ShownPicture {
-    ShownPicture(
-      request, bitmap: Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255]),
-      size: PixelSize(width: 600, height: 400), bytes: 4000, from: .session(source), milliseconds: 5)
+  static func shown(_ request: PictureRequest) -> ShownPicture {
+    ShownPicture(request, LoadedImage(Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])))
+  }
+
+  /// A request for the picture of a slide as it is in its file.
+  static func request(_ slide: Slide, box: PixelSize = PixelSize(width: 600, height: 600)) -> PictureRequest {
+    PictureRequest(slide: slide, mode: .fit, box: box)
   }
 }
 
@@ -100,9 +103,9 @@ extension [SlideshowEffect] {
     return nil
   }
 
-  /// The pictures among them that are to be prepared; nil if nothing is said about that.
-  var prepared: [PictureRequest]? {
-    for case .prepare(let requests) in self { return requests }
+  /// The slides among them whose pictures are to be fetched ahead; nil if nothing is said about that.
+  var prefetched: [Slide]? {
+    for case .prefetch(let requests) in self { return requests.map(\.slide) }
     return nil
   }
 

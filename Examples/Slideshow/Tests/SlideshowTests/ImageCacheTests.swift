@@ -1,47 +1,43 @@
 import Martlet
+import MartletImages
 import MartletTesting
 import SlideshowModel
 import Testing
 
 @Suite("Row 49: the image cache", .timeLimit(.minutes(5)))
 struct ImageCacheTests {
-  private let picture: Picture
+  private let picture = LoadedImage(Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255]))
   private let urls: [URL]
 
-  init() throws {
-    picture = try Picture(Fixture.photo("chelsea.webp"))
-    urls = try (0..<12).map { try Fixture.url("http://localhost/\($0).jpeg") }
+  init() throws { urls = try (0..<12).map { try Fixture.url("http://localhost/\($0).jpeg") } }
+
+  @Test func theOneOfTheSlideshowIsSharedAndHasASubscript() {
+    #expect(ImageCache.slideshow === ImageCache.slideshow)
+    #expect(ImageCache.slideshow[urls[0]] == nil)
+
+    ImageCache.slideshow[urls[0]] = picture
+    #expect(ImageCache.slideshow[urls[0]]?.bitmap == picture.bitmap)
+
+    ImageCache.slideshow[urls[0]] = nil
+    #expect(ImageCache.slideshow[urls[0]] == nil)
   }
 
-  @Test func subscriptSetsReadsAndRemoves() {
-    let cache = ImageCache()
-    #expect(cache[urls[0]] == nil)
+  @Test func tenPicturesAreKeptAndTheLeastUsedGoesFirst() async throws {
+    let photo = try Fixture.photo()
+    let server = try LoopbackServer { _ in .data(photo, type: "image/jpeg") }
+    let client = try Fixture.client(server, cache: ImageCache(countLimit: 10))
+    let requests = (0..<12).map {
+      Fixture.request(Slide(id: SlideID("\($0)"), imageFileName: "\($0).jpg"), box: PixelSize(width: 8, height: 8))
+    }
+    for request in requests.prefix(10) { _ = try await client.picture(request) }
 
-    cache[urls[0]] = picture
-    #expect(cache[urls[0]]?.size == picture.size)
+    #expect(client.pictureInMemory(requests[0]) != nil)
+    for request in requests.suffix(2) { _ = try await client.picture(request) }
 
-    cache[urls[0]] = nil
-    #expect(cache[urls[0]] == nil)
-    #expect(cache.count == 0)
-  }
-
-  @Test func theOneOfTheApplicationIsShared() {
-    #expect(ImageCache.shared === ImageCache.shared)
-  }
-
-  @Test func tenPicturesAreKeptAndTheLeastUsedGoesFirst() {
-    let cache = ImageCache()
-    for url in urls.prefix(10) { cache[url] = picture }
-
-    _ = cache[urls[0]]
-    cache[urls[10]] = picture
-    cache[urls[11]] = picture
-
-    #expect(cache.count == 10)
-    #expect(cache[urls[0]] != nil)
-    #expect(cache[urls[1]] == nil)
-    #expect(cache[urls[2]] == nil)
-    #expect(cache[urls[3]] != nil)
+    #expect(client.pictureInMemory(requests[0]) != nil)
+    #expect(client.pictureInMemory(requests[1]) == nil)
+    #expect(client.pictureInMemory(requests[2]) == nil)
+    #expect(client.pictureInMemory(requests[3]) != nil)
   }
 
   @Test func twoServersNeverShareAPicture() throws {
@@ -52,75 +48,48 @@ struct ImageCacheTests {
   }
 
   @Test func manyTasksAtOnceLoadOnce() async throws {
-    let cache = ImageCache()
+    let photo = try Fixture.photo()
     let gate = Gate()
-    let loads = Journal<Int>()
+    let server = try LoopbackServer { _ in .data(photo, type: "image/jpeg").held(by: gate) }
+    let client = try Fixture.client(server)
+    let request = Fixture.request(Slide(id: SlideID("1"), imageFileName: "a.jpg"))
 
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<50 {
-        group.addTask { [urls, picture] in
-          _ = try await cache.picture(for: urls[0]) {
-            loads.append(1)
-            try? await gate.wait()
-            return .success(picture)
-          }
-        }
-      }
+      for _ in 0..<50 { group.addTask { _ = try await client.picture(request) } }
       gate.open()
       try await group.waitForAll()
     }
 
-    #expect(loads.entries.count == 1)
-    #expect(cache.count == 1)
+    #expect(server.requests.count == 1)
   }
 
   @Test func aFailedLoadIsNotTriedAgainUntilItIsForgotten() async throws {
-    let cache = ImageCache()
-    let loads = Journal<Int>()
-    let load: @Sendable () async -> Result<Picture, PictureError> = { [url = urls[0]] in
-      loads.append(1)
-      return .failure(.notAnImage(url, reason: "damaged"))
-    }
+    let server = try LoopbackServer { _ in .text("no picture") }
+    let client = try Fixture.client(server)
+    let request = Fixture.request(Slide(id: SlideID("1"), imageFileName: "a.jpg"))
 
-    for _ in 0..<5 {
-      await #expect(throws: PictureError.self) { try await cache.picture(for: urls[0], load: load) }
-    }
-    #expect(loads.entries.count == 1)
-    #expect(cache.count == 0)
+    for _ in 0..<5 { await #expect(throws: PictureError.self) { try await client.picture(request) } }
+    #expect(server.requests.count == 1)
 
-    cache.removeAll()
-    await #expect(throws: PictureError.self) { try await cache.picture(for: urls[0], load: load) }
-    #expect(loads.entries.count == 2)
+    client.forgetPictures()
+    await #expect(throws: PictureError.self) { try await client.picture(request) }
+    #expect(server.requests.count == 2)
   }
 
-  @Test func aLoadUnderWayDoesNotOverwriteWhatWasSetMeanwhile() async throws {
-    let cache = ImageCache()
-    let newer = try Picture(Fixture.photo("coffee.jpg"))
-
-    _ = try await cache.picture(for: urls[0]) { [urls, picture] in
-      cache[urls[0]] = newer
-      return .success(picture)
-    }
-
-    #expect(cache[urls[0]]?.size == newer.size)
-  }
-
-  @Test func aLoadThatNobodyWaitsForIsCancelledAndNotRemembered() async throws {
-    let cache = ImageCache()
-    let started = Gate()
-    let task = Task { [urls] in
-      try await cache.picture(for: urls[0]) {
-        started.open()
-        do { try await Gate().wait() } catch { return .failure(.cancelled) }
-        return .failure(.noFileName)
-      }
-    }
-    try await started.wait()
+  @Test func whoIsCancelledIsToldSoAndNothingIsRemembered() async throws {
+    let photo = try Fixture.photo()
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .data(photo, type: "image/jpeg").held(by: gate) }
+    let client = try Fixture.client(server)
+    let request = Fixture.request(Slide(id: SlideID("1"), imageFileName: "a.jpg"))
+    let task = Task { try await client.picture(request) }
+    _ = try await server.request(1)
 
     task.cancel()
 
-    await #expect(throws: PictureError.cancelled) { try await task.value }
-    let (_, isKept) = try await cache.picture(for: urls[0]) { [picture] in .success(picture) }
-    #expect(!isKept)
+    let error = await #expect(throws: PictureError.self) { try await task.value }
+    #expect(error?.isCancelled == true)
+    gate.open()
+    _ = try await client.picture(request)
   }
 }

@@ -1,4 +1,5 @@
 import Martlet
+import MartletImages
 import MartletTesting
 import SlideshowModel
 import SlideshowService

@@ -1,4 +1,3 @@
-import MartletEngine
 import MartletImages
 import SlideshowModel
 import Testing
@@ -40,68 +39,48 @@ struct PictureStateTests {
     #expect(state.shownID == after.slide.id)
   }
 
-  @Test func theNeighboursAreMadeReadyTheNextOneFirst() throws {
+  @Test func oneThatIsThereHasItsNeighboursFetchedAhead() throws {
     var state = Fixture.state(slides: many)
     let request = try #require(state.handle(.key(.right)).pictureRequest)
 
-    let effects = state.show(request)
-
-    #expect(effects.prepared?.map(\.slide) == [many[2], many[0]])
+    #expect(state.show(request).prefetched == [many[2], many[3], many[0]])
   }
 
-  @Test func whatIsReadyIsShownAtOnceAndTheWindowMovesOn() throws {
+  @Test func theWindowGoesAroundBothEnds() throws {
     var state = Fixture.state(slides: many)
-    let first = try #require(state.answer(state.handle(.key(.character("r"))), Slideshow(slides: many)).pictureRequest)
-    let prepared = try #require(state.show(first).prepared)
-    for request in prepared { state.show(request) }
+    let request = try #require(state.handle(.key(.left)).pictureRequest)
 
-    let effects = state.handle(.key(.right))
-
-    #expect(effects.pictureRequest == nil)
-    #expect(state.shownID == many[1].id)
-    // The one before is there already.
-    #expect(effects.prepared?.map(\.slide) == [many[2]])
-    guard case .shown(let shown) = state.picture else { return }
-    #expect(shown.source == .memory)
+    #expect(state.show(request).prefetched == [many[0], many[1], many[7]])
   }
 
-  @Test func onlyTheWindowIsKept() throws {
-    var state = Fixture.state(slides: many)
-    for _ in 0..<4 {
-      let request = try #require(state.handle(.key(.right)).pictureRequest)
-      state.show(request)
-    }
-
-    // Two steps back is out of the window, and has to be asked for again.
-    _ = state.handle(.key(.left))
-    #expect(state.shownID == many[3].id)
-    #expect(state.handle(.key(.left)).pictureRequest?.slide == many[2])
-  }
-
-  @Test(arguments: [(1, 0), (2, 1), (3, 2)])
-  func aSmallSlideshowHasFewNeighbours(count: Int, neighbours: Int) throws {
-    var state = Fixture.state(slides: Array(many.prefix(count)))
+  @Test(arguments: [(1, []), (2, [1]), (3, [1, 2]), (4, [1, 2, 3])])
+  func aSmallSlideshowHasFewNeighbours(count: Int, neighbours: [Int]) throws {
+    let slides = Array(many.prefix(count))
+    var state = Fixture.state(slides: slides)
     let request = try #require(
-      state.answer(state.handle(.key(.character("r"))), Slideshow(slides: Array(many.prefix(count)))).pictureRequest)
+      state.answer(state.handle(.key(.character("r"))), Slideshow(slides: slides)).pictureRequest)
 
-    #expect(state.show(request).prepared?.count == neighbours)
+    #expect(state.show(request).prefetched == neighbours.map { many[$0] })
   }
 
-  @Test func aMissingNeighbourIsKnownToBeMissing() throws {
+  @Test func oneThatIsMissingHasItsNeighboursFetchedAheadToo() throws {
     var state = Fixture.state(slides: many)
     let request = try #require(state.handle(.key(.right)).pictureRequest)
-    let next = try #require(state.show(request).prepared?.first)
-    let url = try Fixture.url("http://localhost/x.jpeg")
 
-    _ = state.handle(.picture(next, .failure(.unexpectedStatusCode(404, url))))
-    #expect(state.shownID == request.slide.id)
+    let effects = state.handle(.picture(request, .failure(.noFileName)))
 
-    #expect(state.handle(.key(.right)).pictureRequest == nil)
     guard case .missing(let reason) = state.picture else {
       Issue.record("expected a placeholder, got \(state.picture)")
       return
     }
-    #expect(reason.contains("404"))
+    #expect(reason.contains("the service names no file"))
+    #expect(effects.prefetched == [many[2], many[3], many[0]])
+  }
+
+  @Test func whatIsOnItsWayHasNothingFetchedAhead() {
+    var state = Fixture.state(slides: many)
+
+    #expect(state.handle(.key(.right)).prefetched == nil)
   }
 
   @Test func progressIsThatOfTheCurrentPicture() throws {
@@ -129,27 +108,15 @@ struct PictureStateTests {
     #expect(state.handle(.resized(room)).isEmpty)
   }
 
-  @Test func statisticsSayWhereThePicturesCameFrom() throws {
-    var state = Fixture.state(slides: many)
-    for source in [ResponseSource.network, .cache, .offline] {
-      let request = try #require(state.handle(.key(.right)).pictureRequest)
-      _ = state.handle(.picture(request, .success(Fixture.shown(request, from: source))))
-    }
-    _ = state.handle(.key(.left))
-    let missing = try #require(state.handle(.key(.left)).pictureRequest)
-    _ = state.handle(.picture(missing, .failure(.noFileName)))
+  @Test func statisticsAreALine() {
+    var statistics = LoadStatistics()
+    #expect(statistics.description == "network 0 · cache 0 · memory 0 · failed 0 · 0 bytes · 0 ms")
 
-    #expect(state.statistics.description == "network 1 · cache 2 · memory 1 · missing 1 · 12.0 kB · 15 ms")
-  }
-
-  @Test func thePictureThatComesTwiceCountsOnce() throws {
-    var state = Fixture.state()
-    let request = try #require(state.handle(.key(.right)).pictureRequest)
-
-    state.show(request)
-    state.show(request)
-
-    #expect(state.statistics.network == 1)
+    (statistics.network, statistics.cache, statistics.memory, statistics.failed) = (1, 2, 3, 4)
+    (statistics.bytes, statistics.milliseconds) = (12_345, 67)
+    #expect(statistics.description == "network 1 · cache 2 · memory 3 · failed 4 · 12.3 kB · 67 ms")
+    statistics.bytes = 2_060_000
+    #expect(statistics.description.contains("2.0 MB"))
   }
 
   private let many = (1...9).map { Slide(id: SlideID("\($0)"), imageFileName: "sunset-\($0).jpeg") }

@@ -109,12 +109,40 @@ struct PresenterTests {
   }
 
   @Test func theNeighboursAreFetchedAheadAndNothingElse() async throws {
+    let files = StaticFolder(DemoService.photos)
+    let server = try LoopbackServer { request in files.reply(to: request) }
+    let state = SlideshowState(service: "test", viewport: Fixture.viewport)
+    let presenter = Presenter(
+      client: try Fixture.client(server), store: StateStore(file: Fixture.stateFile(), name: "test"), state: state
+    ) { _ in }
+    let running = Task { await presenter.run() }
+
+    _ = try await server.request(5)
+    presenter.tell(.command(.quit))
+    await running.value
+
+    #expect(
+      Set(server.requests.map(\.path)) == [
+        "/holidayslideshow.json", "/astronaut.jpg", "/rocket.jpg", "/hubble-deep-field.jpg", "/cameraman.png",
+      ])
+  }
+
+  @Test func whatIsInMemoryIsShownWithoutALoadingSymbol() async throws {
     let demo = try DemoService()
     let client = try Fixture.client(service: demo.service, images: demo.imageBase)
+    let second = try await client.slideshow().slideshow.slides[1]
+    _ = try await client.picture(PictureRequest(slide: second, mode: .fit, box: Fixture.viewport.fit))
 
-    let state = await state(of: client) { $0.outcomes.count == 3 }
+    let state = await state(of: client) { presenter in
+      presenter.tell(.key(.right))
+    } until: {
+      $0.index == 1
+    }
 
-    #expect(state?.index == 0)
-    #expect(Set(state?.outcomes.keys.map(\.description) ?? []) == ["10", "11", "16"])
+    guard case .shown(let shown) = state?.picture else {
+      Issue.record("expected a picture at once, got \(state?.picture as Any)")
+      return
+    }
+    #expect(shown.source == .memory)
   }
 }

@@ -15,7 +15,7 @@ struct SlideListTests {
 
     #expect(lines.count == 9)
     #expect(lines[1] == "♡ 10  Ready for the journey  512×512  68052 bytes  network")
-    #expect(lines[4].contains("missing: status 404"))
+    #expect(lines[4].contains("missing: the server answered 404"))
     #expect(lines[8].hasPrefix("7 slides, 6 pictures, 1 missing, 937699 bytes"))
   }
 

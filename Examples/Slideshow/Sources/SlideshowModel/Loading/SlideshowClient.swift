@@ -1,17 +1,22 @@
 package import MartletEngine
-import MartletImages
+package import MartletImages
 import Martlet
 
 /// Fetches the slideshow and its pictures.
 package struct SlideshowClient: Sendable {
   package let configuration: SlideshowConfiguration
   private let session: HTTPSession
-  private let cache: ImageCache
+  private let loader: ImageLoader
+  private let prefetcher: ImagePrefetcher
+  private let renewal = PictureRenewal()
 
-  package init(_ configuration: SlideshowConfiguration, session: HTTPSession? = nil, cache: ImageCache = .shared) {
+  package init(_ configuration: SlideshowConfiguration, session: HTTPSession? = nil, cache: ImageCache = .slideshow) {
     self.configuration = configuration
     self.session = session ?? .slideshow(allowsInsecure: configuration.allowsInsecure)
-    self.cache = cache
+    var settings = ImageLoader.Configuration()
+    settings.cache = cache
+    loader = ImageLoader(session: self.session, configuration: settings)
+    prefetcher = ImagePrefetcher(loader: loader)
   }
 
   /// Fetches title and slides, asking the server whatever a cache holds; where the server cannot be reached, what it said
@@ -31,74 +36,94 @@ package struct SlideshowClient: Sendable {
     }
   }
 
-  /// Where a picture came from.
-  package enum Source: Sendable, Hashable, CustomStringConvertible {
-    /// The memory: it was shown before.
-    case memory
-    /// The session: over the network, or from its cache.
-    case session(ResponseSource)
-
-    package var description: String {
-      switch self {
-      case .memory: "memory"
-      case .session(let source): source.rawValue
-      }
-    }
+  /// The picture if it is in memory, in the size that is wanted.
+  package func pictureInMemory(_ request: PictureRequest) -> LoadedImage? {
+    guard let urls = try? urls(for: request.slide) else { return nil }
+    return urls.lazy.compactMap { loader.cachedImage(for: request.image(at: $0)) }.first
   }
 
-  /// A picture, and how it came.
-  package struct Arrival: Sendable {
-    package let picture: Picture
-    package let source: Source
-    package let duration: Duration
-  }
-
-  /// Fetches the picture of a slide, or takes it from the cache.
+  /// Fetches the picture of a slide, or takes it from memory.
   ///
-  /// - Parameters:
-  ///   - asksAgain: whether the server is asked if what is kept on the disk still holds; by default it is not.
-  ///   - progress: called as bytes arrive, at most once for each percent of the whole.
+  /// - Parameter progress: called as bytes arrive.
   package func picture(
-    for slide: Slide, asksAgain: Bool = false, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
-  ) async throws(PictureError) -> Arrival {
-    let urls = try ImageLocation(base: configuration.imageBase).urls(for: slide.imageFileName)
-    let clock = ContinuousClock()
-    let start = clock.now
-    let (picture, isKept) = try await cache.picture(for: urls[0]) { [self] in
-      await fetch(urls, asksAgain: asksAgain, progress)
-    }
-    return Arrival(
-      picture: picture, source: isKept ? .memory : .session(picture.source), duration: start.duration(to: clock.now))
-  }
-
-  /// Lets every picture be asked for again, those that could not be loaded included.
-  package func forgetPictures() { cache.removeAll() }
-
-  /// The first of these pictures that exists.
-  private func fetch(
-    _ urls: [URL], asksAgain: Bool, _ progress: @escaping @Sendable (TransferProgress) -> Void
-  ) async -> Result<Picture, PictureError> {
+    _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+  ) async throws(PictureError) -> LoadedImage {
     // The first address is the one that people expect to read about.
     var missing: PictureError?
-    for url in urls {
-      do { return .success(try await fetch(url, asksAgain: asksAgain, progress)) } catch {
-        guard case .unexpectedStatusCode(404, _) = error else { return .failure(error) }
-        missing = missing ?? error
+    for url in try urls(for: request.slide) {
+      do throws(ImageLoadError) { return try await load(request, at: url, progress) } catch {
+        guard error.response?.status == .notFound else { throw .notLoaded(error) }
+        missing = missing ?? .notLoaded(error)
       }
     }
-    return .failure(missing ?? .noFileName)
+    throw missing ?? .noFileName
   }
 
-  private func fetch(
-    _ url: URL, asksAgain: Bool, _ progress: @escaping @Sendable (TransferProgress) -> Void
-  ) async throws(PictureError) -> Picture {
-    var request = HTTPRequest(.get, url)
-    if asksAgain { request.fields[.cacheControl] = "no-cache" }
-    request.options.listeners = [ProgressSteps(progress)]
-    let data: Data
-    let response: HTTPResponse
-    do { (data, response) = try await session.data(for: request) } catch { throw PictureError(error, at: url) }
-    guard response.status.isSuccessful else { throw .unexpectedStatusCode(response.status.code, url) }
-    do { return try Picture(data, from: response.source) } catch { throw .notAnImage(url, reason: error.message) }
+  /// Fetches pictures before they are wanted. Those for which that was asked before, and that are not among them, are given
+  /// up.
+  package func prefetch(_ requests: [PictureRequest]) {
+    let images = requests.compactMap { request in
+      (try? urls(for: request.slide))?.first.map { renewal.renewing(request.image(at: $0)) }
+    }
+    // Those in memory are not asked for, so that the statistics speak of pictures that somebody looked at.
+    prefetcher.move(to: images.filter { loader.configuration.cache?[loader.key(for: $0)] == nil })
   }
+
+  /// Forgets the pictures in memory, and what is known of failures. Afterwards the server is asked whether what is kept on
+  /// the disk still holds.
+  package func forgetPictures() {
+    prefetcher.move(to: [])
+    loader.configuration.cache?.removeAll()
+    loader.forgetFailures()
+    renewal.begin()
+  }
+
+  /// Where the pictures came from so far.
+  package var statistics: LoadStatistics { LoadStatistics(loader.statistics) }
+
+  private func urls(for slide: Slide) throws(PictureError) -> [URL] {
+    try ImageLocation(base: configuration.imageBase).urls(for: slide.imageFileName)
+  }
+
+  private func load(
+    _ request: PictureRequest, at url: URL, _ progress: @Sendable (TransferProgress) -> Void
+  ) async throws(ImageLoadError) -> LoadedImage {
+    let image = request.image(at: url).priority(.high)
+    if let known = loader.cachedImage(for: image) { return known }
+    let renewing = renewal.renewing(image)
+    do throws(ImageLoadError) {
+      let loaded = try await loader.loaded(renewing, progress)
+      renewal.note(url)
+      return loaded
+    } catch {
+      // A server that cannot be asked is no reason not to show what is kept.
+      guard error.kind == .network, renewing.http.options.cachePolicy != image.http.options.cachePolicy else {
+        throw error
+      }
+      loader.forgetFailure(of: image)
+      return try await loader.image(for: image)
+    }
+  }
+}
+
+extension ImageLoader {
+  /// The picture, and on the way to it the progress.
+  fileprivate func loaded(
+    _ request: ImageRequest, _ progress: (TransferProgress) -> Void
+  ) async throws(ImageLoadError) -> LoadedImage {
+    for await phase in phases(for: request) {
+      switch phase {
+      case .loading(let step?): progress(step)
+      case .success(let image): return image
+      case .failure(let error): throw error
+      default: break
+      }
+    }
+    // The stream of a task that was cancelled ends early; this says so.
+    return try await image(for: request)
+  }
+}
+
+extension PictureRequest {
+  fileprivate func image(at url: URL) -> ImageRequest { ImageRequest(url, targetSize: box, contentMode: mode) }
 }

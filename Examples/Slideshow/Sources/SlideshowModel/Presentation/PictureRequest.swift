@@ -4,13 +4,13 @@ package import MartletImages
 /// one cannot be mistaken for it, whenever it comes.
 package struct PictureRequest: Sendable, Hashable {
   package var slide: Slide
-  package var mode: Picture.Mode
+  package var mode: ImageRequest.ContentMode
   /// The room for the picture, in pixels.
   package var box: PixelSize
-  /// How many times everything was loaded anew before. From 1 on the server is asked whether what is kept still holds.
+  /// How many times everything was loaded anew before.
   package var generation: Int
 
-  package init(slide: Slide, mode: Picture.Mode, box: PixelSize, generation: Int = 0) {
+  package init(slide: Slide, mode: ImageRequest.ContentMode, box: PixelSize, generation: Int = 0) {
     self.slide = slide
     self.mode = mode
     self.box = box

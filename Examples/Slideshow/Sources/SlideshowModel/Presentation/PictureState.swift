@@ -19,19 +19,16 @@ package struct ShownPicture: Sendable, Hashable {
   /// The size of the picture in its file.
   package var size: PixelSize
   package var bytes: Int
-  package var source: SlideshowClient.Source
+  package var source: ImageSource
   package var milliseconds: Int
 
-  package init(
-    _ request: PictureRequest, bitmap: Bitmap, size: PixelSize, bytes: Int,
-    from source: SlideshowClient.Source, milliseconds: Int
-  ) {
+  package init(_ request: PictureRequest, _ image: LoadedImage) {
     self.request = request
-    self.bitmap = bitmap
-    self.size = size
-    self.bytes = bytes
-    self.source = source
-    self.milliseconds = milliseconds
+    bitmap = image.bitmap
+    size = image.info?.size ?? image.bitmap.size
+    bytes = image.encodedBytes
+    source = image.source
+    milliseconds = image.duration.milliseconds
   }
 
   /// `640×427, 112525 bytes, network, 12 ms`

@@ -18,7 +18,6 @@ package final class Presenter {
   private let draw: @MainActor (SlideshowState) -> Void
   private var slidesTask: Task<Void, Never>?
   private var pictureTask: Task<Void, Never>?
-  private var preparations: [PictureRequest: Task<Void, Never>] = [:]
   private var pollTask: Task<Void, Never>?
   private var clickTask: Task<Void, Never>?
 
@@ -47,59 +46,57 @@ package final class Presenter {
   ///
   /// - Returns: whether the slideshow goes on; false once somebody quits.
   package func handle(_ event: SlideshowEvent) -> Bool {
-    let effects = state.handle(event)
-    guard !effects.contains(.quit) else {
-      stop()
-      return false
+    var effects = state.handle(event)[...]
+    while let effect = effects.popFirst() {
+      guard effect != .quit else {
+        stop()
+        return false
+      }
+      effects += perform(effect)
     }
-    effects.forEach(perform)
+    _ = state.handle(.counted(client.statistics))
     draw(state)
     return true
   }
 
   private func stop() {
-    for task in [slidesTask, pictureTask, pollTask, clickTask] + preparations.values.map(Optional.some) {
-      task?.cancel()
-    }
+    for task in [slidesTask, pictureTask, pollTask, clickTask] { task?.cancel() }
+    client.prefetch([])
     inbox.finish()
   }
 
-  // All tasks are detached: in a window nobody serves the main actor's queue.
-  private func perform(_ effect: SlideshowEffect) {
+  /// Does what is to be done; returns what is to be done next because of that.
+  private func perform(_ effect: SlideshowEffect) -> [SlideshowEffect] {
     switch effect {
     case .loadSlides(let number):
       slidesTask?.cancel()
+      // All tasks are detached: in a window nobody serves the main actor's queue.
       slidesTask = Task.detached { [client, inbox] in
         inbox.yield(.slides(number, await client.slides()))
       }
-    case .loadPicture(let request):
-      pictureTask?.cancel()
-      pictureTask = load(request)
-    case .prepare(let requests): prepare(requests)
+    case .loadPicture(let request): return load(request)
+    case .prefetch(let requests): client.prefetch(requests)
     case .forgetPictures: client.forgetPictures()
     case .wait(let wait, let duration): begin(wait, duration)
     case .save(let kept): if let warning = store.save(kept) { tell(.warning(warning)) }
     case .quit: break
     }
+    return []
   }
 
-  private func load(_ request: PictureRequest) -> Task<Void, Never> {
-    Task.detached { [client, inbox] in
-      let result = await client.shownPicture(request) { completed, total in
-        inbox.yield(.progress(request, completed: completed, total: total))
+  /// What is in memory is shown at once, without a loading symbol flashing up.
+  private func load(_ request: PictureRequest) -> [SlideshowEffect] {
+    pictureTask?.cancel()
+    if let image = client.pictureInMemory(request) {
+      return state.handle(.picture(request, .success(ShownPicture(request, image))))
+    }
+    pictureTask = Task.detached { [client, inbox] in
+      let result = await client.shownPicture(request) { step in
+        inbox.yield(.progress(request, completed: step.completed, total: step.total))
       }
       inbox.yield(.picture(request, result))
     }
-  }
-
-  private func prepare(_ requests: [PictureRequest]) {
-    let wanted = Set(requests)
-    for (request, task) in preparations where !wanted.contains(request) {
-      // The one that is to be seen now goes on.
-      if request != state.wanted { task.cancel() }
-      preparations[request] = nil
-    }
-    for request in requests where preparations[request] == nil { preparations[request] = load(request) }
+    return []
   }
 
   private func begin(_ wait: Wait, _ duration: Duration) {
@@ -124,26 +121,12 @@ extension SlideshowClient {
     do { return .success(try await slideshow()) } catch { return .failure(error) }
   }
 
-  /// The picture in the size that is shown; fetching and decoding happen outside the main actor.
+  /// The picture, or why there is none, as a value.
   fileprivate func shownPicture(
-    _ request: PictureRequest, progress: @escaping @Sendable (Int64, Int64?) -> Void
+    _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async -> Result<ShownPicture, PictureError> {
-    let arrival: Arrival
-    do {
-      arrival = try await picture(for: request.slide, asksAgain: request.generation > 0) {
-        progress($0.completed, $0.total)
-      }
-    } catch {
+    do { return .success(ShownPicture(request, try await picture(request, progress: progress))) } catch {
       return .failure(error)
-    }
-    do {
-      let bitmap = try arrival.picture.bitmap(request.mode, request.box)
-      return .success(
-        ShownPicture(
-          request, bitmap: bitmap, size: arrival.picture.size, bytes: arrival.picture.data.count, from: arrival.source,
-          milliseconds: arrival.duration.milliseconds))
-    } catch {
-      return .failure(.notAnImage(configuration.imageBase, reason: error.message))
     }
   }
 }

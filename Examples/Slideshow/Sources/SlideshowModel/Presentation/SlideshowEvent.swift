@@ -14,6 +14,8 @@ package enum SlideshowEvent: Sendable {
   case progress(PictureRequest, completed: Int64, total: Int64?)
   /// A picture came, or did not.
   case picture(PictureRequest, Result<ShownPicture, PictureError>)
+  /// So many pictures came from here and there.
+  case counted(LoadStatistics)
   /// The time is over.
   case waited(Wait)
   /// Something that people should know, and that hinders nothing.
@@ -47,8 +49,8 @@ package enum SlideshowEffect: Sendable, Hashable {
   case loadSlides(Int)
   /// Fetches the picture that is to be seen; whoever fetches another one for that gives up.
   case loadPicture(PictureRequest)
-  /// Fetches these and makes them ready to be seen; of those for which that was asked before, no other is needed.
-  case prepare([PictureRequest])
+  /// Fetches these before they are wanted, in this order; of those for which that was asked before, no other is needed.
+  case prefetch([PictureRequest])
   /// Forgets pictures and failures, so that they are asked for again.
   case forgetPictures
   case wait(Wait, Duration)

@@ -1,14 +1,18 @@
+import MartletImages
+
 // Which picture is to be seen, and which ones may be next.
 extension SlideshowState {
   /// The picture that is to be seen. Only the answer to this request is shown.
   var wanted: PictureRequest? { currentSlide.map(request) }
 
-  /// The pictures one step away, the next one first.
-  var neighbours: [PictureRequest] {
-    guard slides.count > 1 else { return [] }
-    let next = slides[(index + 1) % slides.count]
-    let previous = slides[(index + slides.count - 1) % slides.count]
-    return (next == previous ? [next] : [next, previous]).map(request)
+  /// The pictures that may be next: two steps ahead and one back, in this order.
+  var window: [PictureRequest] {
+    var places: [Int] = []
+    for step in [1, 2, -1] {
+      let place = (index + step + 2 * slides.count) % max(1, slides.count)
+      if place != index, !places.contains(place) { places.append(place) }
+    }
+    return places.map { request(for: slides[$0]) }
   }
 
   private func request(for slide: Slide) -> PictureRequest {
@@ -26,51 +30,31 @@ extension SlideshowState {
     return requestPicture()
   }
 
-  /// Shows the picture of the current slide if it is ready, and asks for it if it is not.
+  /// Asks for the picture of the current slide.
   ///
   /// - Parameter keepingShown: whether what is to be seen may stay until then, because it is the same picture.
   mutating func requestPicture(keepingShown: Bool = false) -> [SlideshowEffect] {
-    let window = Set([wanted].compactMap { $0 } + neighbours)
-    ready = ready.filter { window.contains($0.key) }
     guard let wanted else {
       picture = .none
       return []
     }
-    guard var known = ready[wanted] else {
-      if !keepingShown || picture == .none { picture = .loading(completed: 0, total: nil) }
-      return [.loadPicture(wanted)]
-    }
-    if case .shown(var shown) = known {
-      shown.source = .memory
-      shown.milliseconds = 0
-      statistics.count(shown)
-      known = .shown(shown)
-    }
-    picture = known
-    return prepareNeighbours()
+    if !keepingShown || picture == .none { picture = .loading(completed: 0, total: nil) }
+    return [.loadPicture(wanted)]
   }
 
-  /// Takes a picture, or that there is none. What is neither to be seen nor next to it is of no use any more.
+  /// Takes a picture, or that there is none. What is not wanted any more is of no use.
   mutating func take(_ result: Result<ShownPicture, PictureError>, for request: PictureRequest) -> [SlideshowEffect] {
-    let isWanted = request == wanted
-    guard ready[request] == nil else { return [] }
+    guard request == wanted else { return [] }
     switch result {
     case .success(let shown):
-      statistics.count(shown)
       outcomes[request.slide.id] = shown.outcome
-      if isWanted || neighbours.contains(request) { ready[request] = .shown(shown) }
-      if isWanted { picture = .shown(shown) }
-    case .failure(.cancelled): return []
+      picture = .shown(shown)
     case .failure(let error):
-      statistics.missing += 1
+      guard !error.isCancelled else { return [] }
       outcomes[request.slide.id] = "\(error)"
-      if isWanted || neighbours.contains(request) { ready[request] = .missing("\(error)") }
-      if isWanted { picture = .missing("\(error)") }
+      picture = .missing("\(error)")
     }
-    return isWanted ? prepareNeighbours() : []
-  }
-
-  private func prepareNeighbours() -> [SlideshowEffect] {
-    [.prepare(neighbours.filter { ready[$0] == nil })]
+    // Only now, so that they do not compete with the one that is looked at.
+    return [.prefetch(window)]
   }
 }

@@ -10,6 +10,12 @@ extension SlideshowState {
     }
   }
 
+  /// `Breakfast – Holiday Slideshow`: what is to be seen, for the title of a window.
+  package var windowTitle: String {
+    guard tab == .present, let currentSlide else { return title }
+    return "\(currentSlide.title) – \(title)"
+  }
+
   /// What the user should know now, if anything.
   package var remark: String? { notice ?? trouble }
 

@@ -45,8 +45,6 @@ package struct SlideshowState: Sendable {
   /// The number of the last click.
   var clickNumber = 0
   var generation = 0
-  /// The pictures of the current slide and its neighbours, as far as they are known.
-  var ready: [PictureRequest: PictureState] = [:]
 
   /// Makes the state of a slideshow that is about to start.
   ///
@@ -92,6 +90,9 @@ package struct SlideshowState: Sendable {
       if request == wanted, case .loading = picture { picture = .loading(completed: completed, total: total) }
       return []
     case .picture(let request, let result): return take(result, for: request)
+    case .counted(let statistics):
+      self.statistics = statistics
+      return []
     case .waited(let wait): return handle(wait)
     case .warning(let text):
       notices.append(text)

@@ -3,6 +3,9 @@ package import SlideshowModel
 
 /// The slideshow as lines of text, for output that is no terminal: a line for each slide, and one that sums up.
 package enum SlideList {
+  /// The pictures are decoded to see whether they can be, and not looked at.
+  private static let thumbnail = PixelSize(width: 16, height: 16)
+
   /// Fetches everything and prints it as it comes.
   package static func run(
     client: SlideshowClient, kept: KeptState, print: (String) -> Void
@@ -16,11 +19,10 @@ package enum SlideList {
       let heart = kept.isFavorite(slide) ? "♥" : "♡"
       let outcome: String
       do {
-        let arrival = try await client.picture(for: slide)
-        let picture = arrival.picture
+        let image = try await client.picture(PictureRequest(slide: slide, mode: .fit, box: thumbnail))
         pictures += 1
-        bytes += picture.data.count
-        outcome = "\(picture.size)  \(picture.data.count) bytes  \(arrival.source)"
+        bytes += image.encodedBytes
+        outcome = "\(image.info?.size ?? image.bitmap.size)  \(image.encodedBytes) bytes  \(image.source)"
       } catch {
         outcome = "missing: \(error)"
       }

@@ -9,14 +9,7 @@ extension HTTPError {
   }
 }
 
-/// An error that can say of an exchange how it failed.
-protocol ExchangeFailure {
-  static var cancelled: Self { get }
-  static func serviceDown(_ url: URL, reason: String) -> Self
-  static func transferFailed(_ url: URL, reason: String) -> Self
-}
-
-extension ExchangeFailure {
+extension SlideshowError {
   init(_ error: HTTPError, at url: URL) {
     if error.isCancelled {
       self = .cancelled
@@ -26,11 +19,7 @@ extension ExchangeFailure {
       self = .transferFailed(url, reason: error.message)
     }
   }
-}
 
-extension PictureError: ExchangeFailure {}
-
-extension SlideshowError: ExchangeFailure {
   /// Names the field that did not decode.
   static func decoding(_ error: any Error, of data: Data, from url: URL) -> SlideshowError {
     func failure(_ path: [any CodingKey], _ reason: String) -> SlideshowError {

@@ -1,0 +1,156 @@
+import Martlet
+import MartletImages
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite("Row 40: files live in the session's cache", .timeLimit(.minutes(5)))
+struct SessionCacheTests {
+  /// A wall clock that a test moves.
+  private final class Wall: Sendable {
+    private let seconds = Atomic<Int>(1_735_689_600)
+    var now: Date { Date(timeIntervalSince1970: TimeInterval(seconds.load(ordering: .relaxed))) }
+    func advance(_ count: Int) { seconds.add(count, ordering: .relaxed) }
+  }
+
+  private let wall = Wall()
+  private let cache: HTTPCache
+
+  init() { cache = HTTPCache { [wall] in wall.now } }
+
+  /// Without a memory of its own, so that every picture comes through the session.
+  private func fixture(respond: @escaping LoopbackServer.Responder) throws -> LoadingFixture {
+    try LoadingFixture(cache: cache) {
+      $0.cache = nil
+    } respond: {
+      try respond($0)
+    }
+  }
+
+  private static func tagged(_ request: LoopbackRequest, _ control: String) throws -> Reply {
+    request.fields[.ifNoneMatch] == "\"1\""
+      ? .status(.notModified, fields: [.eTag: "\"1\"", .cacheControl: control])
+      : try .picture().with(.eTag, "\"1\"").with(.cacheControl, control)
+  }
+
+  @Test func freshThenConfirmedThenOffline() async throws {
+    let fixture = try fixture { try Self.tagged($0, "max-age=60") }
+    func source() async throws -> ImageSource { try await fixture.loader.image(for: fixture.picture()).source }
+
+    #expect(try await source() == .session(.network))
+    #expect(try await source() == .session(.cache))
+    wall.advance(61)
+    #expect(try await source() == .session(.revalidated))
+    #expect(fixture.server.requests.map { $0.fields[.ifNoneMatch] } == [nil, "\"1\""])
+
+    wall.advance(86_400)
+    fixture.server.stop()
+    #expect(try await source() == .session(.offline))
+
+    let statistics = fixture.loader.statistics
+    for source in [ResponseSource.network, .cache, .revalidated, .offline] {
+      #expect(statistics[.session(source)].count == 1)
+      #expect(statistics[.session(source)].bytes == 864)
+    }
+  }
+
+  @Test func errorOfTheOriginIsBridgedAsItAllows() async throws {
+    let isDown = Atomic(false)
+    let fixture = try fixture { request in
+      isDown.load(ordering: .relaxed)
+        ? .status(.internalServerError) : try Self.tagged(request, "max-age=60, stale-if-error=600")
+    }
+    _ = try await fixture.loader.image(for: fixture.picture())
+
+    isDown.store(true, ordering: .relaxed)
+    wall.advance(61)
+
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.stale))
+  }
+
+  @Test func reloadPassesTheMemoryAndAsksTheOrigin() async throws {
+    let fixture = try LoadingFixture(cache: cache) { _ in
+    } respond: {
+      try Self.tagged($0, "max-age=60")
+    }
+    _ = try await fixture.loader.image(for: fixture.picture())
+    var reload = fixture.picture()
+    reload.http.options.cachePolicy = .reloadRevalidatingCacheData
+
+    #expect(fixture.loader.cachedImage(for: reload) == nil)
+    #expect(try await fixture.loader.image(for: reload).source == .session(.revalidated))
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .memory)
+  }
+
+  @Test func whatMayNotBeStoredIsNotInMemoryEither() async throws {
+    let fixture = try LoadingFixture(cache: cache) { _ in
+    } respond: { _ in
+      try .picture().with(.cacheControl, "no-store")
+    }
+
+    for _ in 0..<2 { _ = try await fixture.loader.image(for: fixture.picture()) }
+
+    #expect(fixture.server.requests.count == 2)
+    #expect(fixture.loader.configuration.cache?.count == 0)
+  }
+
+  @Test(arguments: ["<!DOCTYPE html><title>Log in</title>", ""])
+  func loginPageIsNotServedAgainFromTheCache(text: String) async throws {
+    let isIn = Atomic(false)
+    let fixture = try fixture { _ in
+      isIn.load(ordering: .relaxed)
+        ? try .picture() : .text(text).with(.cacheControl, "max-age=3600").with(.eTag, "\"1\"")
+    }
+    await #expect(throws: ImageLoadError.self) { try await fixture.loader.image(for: fixture.picture()) }
+    #expect(try await cache.usage().entries == 0)
+
+    isIn.store(true, ordering: .relaxed)
+    fixture.loader.forgetFailures()
+
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
+  }
+
+  @Test func signingOutRemovesOnePartitionEverywhere() async throws {
+    let fixture = try LoadingFixture(cache: cache) { _ in
+    } respond: {
+      try Self.tagged($0, "max-age=60")
+    }
+    func picture(of user: String) -> ImageRequest {
+      var request = fixture.picture()
+      request.http.options.cachePartition = user
+      return request
+    }
+    for user in ["anna", "ben"] { _ = try await fixture.loader.image(for: picture(of: user)) }
+
+    try await fixture.loader.removePartition("anna")
+
+    #expect(fixture.loader.cachedImage(for: picture(of: "anna")) == nil)
+    #expect(fixture.loader.cachedImage(for: picture(of: "ben")) != nil)
+    #expect(try await cache.usage().entries == 1)
+    #expect(try await fixture.loader.image(for: picture(of: "anna")).source == .session(.network))
+
+    try await fixture.loader.removeAll()
+    #expect(fixture.loader.configuration.cache?.count == 0)
+    #expect(try await cache.usage().entries == 0)
+  }
+
+  @Test func loadThatIsUnderWayWhenItsUserSignsOutEndsAndLeavesNothing() async throws {
+    let gate = Gate()
+    let fixture = try LoadingFixture(cache: cache) { _ in
+    } respond: { _ in
+      try .picture().stalled(after: 100, until: gate)
+    }
+    var request = fixture.picture()
+    request.http.options.cachePartition = "anna"
+    let caller = await fixture.begin(request)
+    _ = try await fixture.server.request(1)
+
+    try await fixture.loader.removePartition("anna")
+
+    let error = await #expect(throws: ImageLoadError.self) { try await caller.value }
+    #expect(error?.kind == .cancelled)
+    #expect(try await fixture.server.end(ofConnection: 1) == .client)
+    #expect(fixture.loader.cachedImage(for: request) == nil)
+    #expect(try await cache.usage().entries == 0)
+  }
+}

@@ -1,0 +1,158 @@
+import Dispatch
+import Martlet
+import MartletImages
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite("Row 47: so many at a time, the most urgent first", .timeLimit(.minutes(5)))
+struct TurnTests {
+  /// A loader whose only turn is taken, and requests that wait for it in this order.
+  private func queue(
+    _ fixture: LoadingFixture, _ requests: [ImageRequest]
+  ) async throws -> [Task<LoadedImage, any Error>] {
+    var tasks = [await fixture.begin(fixture.picture("/first"))]
+    _ = try await fixture.server.request(1)
+    for (index, request) in requests.enumerated() {
+      tasks.append(await fixture.begin(request))
+      while fixture.loader.queued.downloads < index + 1 { await Task.yield() }
+    }
+    return tasks
+  }
+
+  private func fixture(holdingFirst gate: Gate) throws -> LoadingFixture {
+    try LoadingFixture {
+      $0.concurrentDownloads = 1
+    } respond: { request in
+      request.path == "/first" ? try .picture().held(by: gate) : try .picture()
+    }
+  }
+
+  @Test func moreUrgentOnesAreLoadedFirstAndEqualOnesInTheirOrder() async throws {
+    let gate = Gate()
+    let fixture = try fixture(holdingFirst: gate)
+    let tasks = try await queue(
+      fixture,
+      [
+        fixture.picture("/low").priority(.low), fixture.picture("/a"), fixture.picture("/high").priority(.high),
+        fixture.picture("/b"),
+      ])
+
+    gate.open()
+
+    for task in tasks { _ = try await task.value }
+    #expect(fixture.server.requests.map(\.path) == ["/first", "/high", "/a", "/b", "/low"])
+  }
+
+  @Test func moreUrgentCallerTakesItsLoadAlong() async throws {
+    let gate = Gate()
+    let fixture = try fixture(holdingFirst: gate)
+    let low = fixture.picture("/low").priority(.low)
+    var tasks = try await queue(fixture, [fixture.picture("/a"), low, fixture.picture("/b")])
+    tasks.append(await fixture.begin(low.priority(.high), waiting: 2))
+
+    gate.open()
+
+    for task in tasks { _ = try await task.value }
+    #expect(fixture.server.requests.map(\.path) == ["/first", "/low", "/a", "/b"])
+  }
+
+  @Test func loadIsNoMoreUrgentThanThoseWhoStillWait() async throws {
+    let gate = Gate()
+    let fixture = try fixture(holdingFirst: gate)
+    let low = fixture.picture("/low").priority(.low)
+    let tasks = try await queue(fixture, [fixture.picture("/a"), low])
+    let impatient = await fixture.begin(low.priority(.high), waiting: 2)
+    impatient.cancel()
+    _ = try? await impatient.value
+
+    gate.open()
+
+    for task in tasks { _ = try await task.value }
+    #expect(fixture.server.requests.map(\.path) == ["/first", "/a", "/low"])
+  }
+
+  @Test func loadCanBeRaisedLater() async throws {
+    let gate = Gate()
+    let fixture = try fixture(holdingFirst: gate)
+    let tasks = try await queue(fixture, [fixture.picture("/a"), fixture.picture("/b")])
+
+    fixture.loader.raise(fixture.picture("/b"), to: .high)
+    gate.open()
+
+    for task in tasks { _ = try await task.value }
+    #expect(fixture.server.requests.map(\.path) == ["/first", "/b", "/a"])
+  }
+
+  @Test func loadThatIsCancelledWhileItWaitsIsNeverSent() async throws {
+    let gate = Gate()
+    let fixture = try fixture(holdingFirst: gate)
+    let tasks = try await queue(fixture, [fixture.picture("/a"), fixture.picture("/b")])
+
+    tasks[1].cancel()
+    _ = try? await tasks[1].value
+    while fixture.loader.queued.downloads > 1 { await Task.yield() }
+    gate.open()
+
+    _ = try await tasks[2].value
+    #expect(fixture.server.requests.map(\.path) == ["/first", "/b"])
+  }
+
+  @Test func noMoreDownloadsRunAtATimeThanTheLimit() async throws {
+    let gate = Gate()
+    let active = Mutex((now: 0, most: 0))
+    let fixture = try LoadingFixture {
+      $0.concurrentDownloads = 3
+    } respond: { request in
+      active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+      try request.wait(for: gate)
+      active.withLock { $0.now -= 1 }
+      return try .picture()
+    }
+    var tasks: [Task<LoadedImage, any Error>] = []
+    for number in 0..<10 { tasks.append(await fixture.begin(fixture.picture("/\(number)"))) }
+    _ = try await fixture.server.request(3)
+    while fixture.loader.queued.downloads < 7 { await Task.yield() }
+
+    gate.open()
+
+    for task in tasks { _ = try await task.value }
+    #expect(active.withLock { $0.most } == 3)
+  }
+
+  @Test func decodingRunsOnSoManyThreadsAndLeavesThoseOfTasksAlone() async throws {
+    let worker = Blocker()
+    let fixture = try LoadingFixture {
+      $0.concurrentDecodes = 4
+    } respond: { _ in
+      try .picture()
+    }
+    var tasks: [Task<LoadedImage, any Error>] = []
+    for number in 0..<6 {
+      var request = fixture.picture("/\(number)")
+      request.processors = [worker]
+      tasks.append(await fixture.begin(request))
+    }
+
+    // More threads are blocked than there are for tasks; this task runs all the same.
+    while fixture.loader.queued.decodes < 2 || worker.active.withLock({ $0.now }) < 4 { await Task.yield() }
+    for _ in 0..<6 { worker.released.signal() }
+
+    for task in tasks { _ = try await task.value }
+    #expect(worker.active.withLock { $0.most } == 4)
+  }
+
+  /// Blocks its thread until it is released.
+  private final class Blocker: ImageProcessor {
+    let identifier = "blocker"
+    let active = Mutex((now: 0, most: 0))
+    let released = DispatchSemaphore(value: 0)
+
+    func process(_ image: Bitmap) -> Bitmap {
+      active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+      released.wait()
+      active.withLock { $0.now -= 1 }
+      return image
+    }
+  }
+}

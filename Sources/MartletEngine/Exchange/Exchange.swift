@@ -9,7 +9,8 @@ public final class Exchange: Sendable {
   /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
   public let session: HTTPSession?
   /// The URL that the caller asked for, whatever redirects lead to; nil where a test made the exchange.
-  package let askedURL: URL?
+  package var askedURL: URL? { asked.url }
+  private let asked: Asked
   private let listeners: [any EventListener]
   private let deadline: Deadline?
   /// Whether anybody wants to see the bytes of bodies.
@@ -28,7 +29,7 @@ public final class Exchange: Sendable {
 
   init(session: HTTPSession?, askedURL: URL?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
-    self.askedURL = askedURL
+    asked = Asked(url: askedURL)
     self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
@@ -64,6 +65,13 @@ public final class Exchange: Sendable {
     get { locals.withLock { $0[ObjectIdentifier(local)] as? Value } ?? local.initialValue }
     set { locals.withLock { $0[ObjectIdentifier(local)] = newValue } }
   }
+}
+
+/// A URL that nobody sees who prints its owner: there may be a password in it.
+private struct Asked: Sendable, CustomReflectable {
+  let url: URL?
+
+  var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// A value that an interceptor or a transport keeps for each exchange: whether it has resent already, an identifier that

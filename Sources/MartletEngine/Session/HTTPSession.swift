@@ -36,8 +36,6 @@ public struct HTTPSession: Sendable {
   /// for try await chunk in body { print(chunk.count) }
   /// ```
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    var request = request
-    request.options.isCollected = false
     let response = try await respond(to: request, limit: \.bodyLimit, until: deadline(of: request))
     return (response.body, response)
   }

@@ -8,9 +8,9 @@ public final class Exchange: Sendable {
   /// The session that runs the exchange, for an interceptor that has to ask for something first: a token, say. nil where
   /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
   public let session: HTTPSession?
-  /// The URL that the caller asked for, whatever redirects lead to; nil where a test made the exchange.
-  package var askedURL: URL? { asked.url }
-  private let asked: Asked
+  /// The URL that the caller asked for, whatever redirects lead to, without user information; nil where a test made the
+  /// exchange.
+  package let askedURL: URL?
   private let listeners: [any EventListener]
   private let deadline: Deadline?
   /// Whether anybody wants to see the bytes of bodies.
@@ -29,7 +29,7 @@ public final class Exchange: Sendable {
 
   init(session: HTTPSession?, askedURL: URL?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
-    asked = Asked(url: askedURL)
+    self.askedURL = askedURL?.replacingUserInformation(with: nil)
     self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
@@ -65,13 +65,6 @@ public final class Exchange: Sendable {
     get { locals.withLock { $0[ObjectIdentifier(local)] as? Value } ?? local.initialValue }
     set { locals.withLock { $0[ObjectIdentifier(local)] = newValue } }
   }
-}
-
-/// A URL that nobody sees who prints its owner: there may be a password in it.
-private struct Asked: Sendable, CustomReflectable {
-  let url: URL?
-
-  var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// A value that an interceptor or a transport keeps for each exchange: whether it has resent already, an identifier that

@@ -56,8 +56,7 @@ public struct RequestOptions: Sendable {
   @Setting public var redirectDecision: RedirectDecision? = nil
   /// Decides on every answer that is about to be stored in the cache; nil, the default, stores what the protocol allows.
   @Setting public var storageDecision: StorageDecision? = nil
-  /// Whether the caller will collect the body: a transport may then hand a small one over in one piece, and identical requests
-  /// wait for it. A surface says so where it collects what it asked for with ``HTTPSession/bytes(for:)``.
+  /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// What changes this request and reviews its outcomes, at its place behind ``SessionConfiguration/interceptors``.
   public var interceptors: [any Interceptor] = []
@@ -106,7 +105,7 @@ public typealias RedirectDecision =
   @Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ exchange: Exchange) async throws -> HTTPRequest?
 
 /// Decides on what is stored: given the whole answer, its body in memory, returns what to store in its place, or nil to store
-/// nothing. What it throws means nil, too.
+/// nothing; who reads the body puts one in its place again. What it throws means nil, too.
 public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
 
 /// An option that knows whether it was set or only has its default.

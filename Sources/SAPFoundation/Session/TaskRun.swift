@@ -35,7 +35,9 @@ struct TaskRun: Sendable {
       try await download.perform(request)
       return nil
     }
-    let (body, _) = try await session.engine.bytes(for: request)
+    let collects = task.mutable.withLock { $0.delivery.collects }
+    let (body, _) =
+      collects ? try await session.engine.bytesToCollect(for: request) : try await session.engine.bytes(for: request)
     let (delivery, response, isDownload) = task.mutable.withLock { ($0.delivery, $0.response, $0.isDownload) }
     if case .batches(let receive, _, _) = delivery, let response { try await session.onQueue { receive(response) } }
     if isDownload {
@@ -70,7 +72,6 @@ struct TaskRun: Sendable {
     guard let original = try await beginning() else { throw SAPURLSessionError.invalidRequest }
     var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.foundationConfiguration)
     task.mutable.withLock { $0.sent = original }
-    request.options.isCollected = task.mutable.withLock { $0.delivery.collects }
     request.options.interceptors = task.interceptors(like: original)
     request.options.listeners =
       [TaskListener(task: task)]

@@ -91,6 +91,13 @@ struct AnimationTests {
   }
 
   @Test
+  func gifWithoutAnyColorsIsGrey() throws {
+    let file = Array("GIF87a".utf8) + [1, 0, 1, 0, 0, 0, 0, 0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x5C, 1, 0, 0x3B]
+
+    #expect(try ImageDecoder.decode(Data(file)).pixels == [3, 3, 3, 255])
+  }
+
+  @Test
   func allFramesTogetherKeepWithinTheLimits() throws {
     var script = Script()
     for index in 0..<10 { script.frame(UInt8(index % 4), at: 0) }

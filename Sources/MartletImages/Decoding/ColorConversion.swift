@@ -22,17 +22,26 @@ enum ColorConversion {
   /// Converts pixels in place, all but the alpha; false if nothing was done.
   @discardableResult
   static func convert(_ pixels: inout [UInt8], from profile: [UInt8], as layout: Layout) -> Bool {
-    guard profile.count <= profileLimit, let transform = makeTransform(from: profile, layout) else { return false }
+    guard profile.count <= profileLimit, let source = cmsOpenProfileFromMem(profile, cmsUInt32Number(profile.count))
+    else { return false }
+    defer { cmsCloseProfile(source) }
+    // CMYK is never sRGB already. Most pictures say that they are sRGB: to find that out, no tables are made.
+    if layout != .invertedCMYK {
+      guard let trial = makeTransform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)) else {
+        return false
+      }
+      defer { cmsDeleteTransform(trial) }
+      if changesNothing(trial, layout) { return false }
+    }
+    guard let transform = makeTransform(from: source, layout, flags: 0) else { return false }
     defer { cmsDeleteTransform(transform) }
-    // CMYK is never sRGB already.
-    if layout != .invertedCMYK, changesNothing(transform, layout) { return false }
     run(transform, on: &pixels)
     return true
   }
 
-  private static func makeTransform(from profile: [UInt8], _ layout: Layout) -> cmsHTRANSFORM? {
-    guard let source = cmsOpenProfileFromMem(profile, cmsUInt32Number(profile.count)) else { return nil }
-    defer { cmsCloseProfile(source) }
+  private static func makeTransform(
+    from source: cmsHPROFILE, _ layout: Layout, flags: cmsUInt32Number
+  ) -> cmsHTRANSFORM? {
     let format: cmsUInt32Number
     switch (cmsGetColorSpace(source), layout) {
     case (cmsSigRgbData, .rgba), (cmsSigRgbData, .grey): format = martlet_cms_rgba
@@ -42,7 +51,7 @@ enum ColorConversion {
     }
     guard let target = cmsCreate_sRGBProfile() else { return nil }
     defer { cmsCloseProfile(target) }
-    return cmsCreateTransform(source, format, target, martlet_cms_rgba, cmsUInt32Number(INTENT_PERCEPTUAL), 0)
+    return cmsCreateTransform(source, format, target, martlet_cms_rgba, cmsUInt32Number(INTENT_PERCEPTUAL), flags)
   }
 
   /// Whether colours all over the cube (of greys: along its diagonal) come out as they went in.

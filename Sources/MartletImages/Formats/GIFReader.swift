@@ -96,18 +96,18 @@ final class GIFReader {
     frames += 1
     let image = file.pointee.Image
     guard image.Width > 0, image.Height > 0 else { throw ImageError(.damaged, "a frame of the GIF has no size") }
-    guard let map = image.ColorMap ?? file.pointee.SColorMap else {
-      throw ImageError(.damaged, "a frame of the GIF has no colours")
-    }
     return Frame(
       x: Int(image.Left), y: Int(image.Top), size: PixelSize(width: Int(image.Width), height: Int(image.Height)),
-      isInterlaced: image.Interlace, colors: colors(of: map.pointee, transparent: Int(control.TransparentColor)),
+      isInterlaced: image.Interlace, colors: colors(of: image, transparent: Int(control.TransparentColor)),
       disposal: Int(control.DisposalMode), delay: Int(control.DelayTime))
   }
 
-  private func colors(of map: ColorMapObject, transparent: Int) -> [UInt32?] {
+  /// The frame's own colours, or those of the file; a file that has none at all is taken for grey.
+  private func colors(of image: GifImageDesc, transparent: Int) -> [UInt32?] {
+    let map = (image.ColorMap ?? file.pointee.SColorMap)?.pointee
+    let grey = (0...255).map { GifColorType(Red: $0, Green: $0, Blue: $0) }
+    let palette = map.map { Array(UnsafeBufferPointer(start: $0.Colors, count: Int($0.ColorCount))) } ?? grey
     var colors = [UInt32?](repeating: nil, count: 256)
-    let palette = UnsafeBufferPointer(start: map.Colors, count: Int(map.ColorCount))
     for (index, color) in palette.prefix(256).enumerated() where index != transparent {
       colors[index] = UInt32(
         littleEndian: UInt32(color.Red) | UInt32(color.Green) << 8 | UInt32(color.Blue) << 16 | 0xFF << 24)

@@ -14,8 +14,8 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # Passed on by demo, bench, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo slideshow-window test check check-window format bench interop docs sanitize sanitize-thread \
-  sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
+.PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs sanitize \
+  sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
 help: ## list what make can do
@@ -27,6 +27,9 @@ demo: build-libraries ## the slideshow over its own demo service
 slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
 	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
 
+example-sap: build-libraries ## a day with SAP Mobile Services, told against a service of its own
+	@exec swift run --package-path Examples/SAP sap-story
+
 # The root comes last, so that the last line is the count of its tests. A failure does not keep the others from running.
 test: test-libraries ## all tests, with warnings as errors
 	@failed=; for package in $(tested); do \
@@ -34,7 +37,7 @@ test: test-libraries ## all tests, with warnings as errors
 	  swift test --package-path "$$package" --disable-xctest $(strict) $(ARGS) || failed="$$failed $$package"; \
 	done; if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi
 
-check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation, rules of the house
+check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, rules of the house
 	@scripts/check
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots

@@ -68,7 +68,9 @@ let package = Package(
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite", "MartletURLSession",
       ]),
-    .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine"]),
+    // A surface names what it gets through Martlet's re-exports too: SwiftPM compiles it again only when a module that it
+    // names has changed.
+    .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(
       name: "MartletImages",
       dependencies: [

@@ -16,6 +16,7 @@ let package = Package(
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletSQLite", package: "Martlet"),
+        .product(name: "MartletTesting", package: "Martlet"),
       ],
       swiftSettings: [
         .enableUpcomingFeature("ExistentialAny"),

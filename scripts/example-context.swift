@@ -11,6 +11,7 @@ import MartletTasks
 import MartletTesting
 import MartletURLSession
 import SAPFoundation
+import SAPFoundationTesting
 import Testing
 
 func some<T>(_ type: T.Type = T.self) -> T { fatalError() }
@@ -75,7 +76,7 @@ var place: Order { some() }
 var cart: Order { some() }
 var key: String { some() }
 var password: String { some() }
-var token: Data { some() }
+var token: String { some() }
 var stored: AccessToken? { some() }
 var saved: DownloadResumption? {
   get { some() }
@@ -90,6 +91,12 @@ var jar: CookieJar { some() }
 var store: any KeyValueStore { some() }
 var flight: Flight { some() }
 var stepAside: StepAside { some() }
+var settings: SAPcpmsSettingsParameters { some() }
+var authenticator: any OAuth2Authentication { some() }
+var loginScreen: any BasicCredentialDiscovery { some() }
+var storage: CodableStorage { some() }
+var service: MobileServices { some() }
+func showBlocked(_ error: SAPcpmsUserBlockedError) {}
 func fetchToken(_ url: URL) async throws -> String { some() }
 func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
 func account() -> NetworkTask<Token> { some() }
@@ -121,7 +128,35 @@ extension MartletImagesExamples {
   static var position: Int { some() }
   static var first: URL { some() }
   static var second: URL { some() }
-  static func show(_ picture: some Any) {}
+  static var bitmap: Bitmap { some() }
+  static var box: PixelSize { some() }
+  static var body: ResponseBody { some() }
+  static func decodeBMP(_ data: Data, limit: Int) throws(ImageError) -> Bitmap { some() }
+  static func show(_ picture: some Any, for duration: Duration? = nil) {}
   static func draw(_ phase: some Any) {}
   static func report(_ text: String) {}
+}
+
+extension SAPFoundationExamples {
+  static var session: SAPURLSession { some() }
+  static var request: URLRequest {
+    get { some() }
+    set {}
+  }
+  static var storage: any CodableStoring { some() }
+  static var service: URL { some() }
+  static var settings: SAPcpmsSettingsParameters { some() }
+  static var loginScreen: any BasicCredentialDiscovery { some() }
+  static var authenticator: any OAuth2Authentication { some() }
+  static var store: any OAuth2TokenStore { some() }
+  static var container: Data { some() }
+  static func showBlocked(_ error: some Any) {}
+  static var placeholder: Data { some() }
+  static func show(_ picture: some Any) {}
+  static func decode(_ data: Data) throws -> Order { some() }
+}
+
+extension SAPFoundationTestingExamples {
+  static var service: MobileServices { some() }
+  static var jpeg: Data { some() }
 }

@@ -28,6 +28,7 @@ let package = Package(
       dependencies: [
         "SlideshowModel", "SlideshowService",
         .product(name: "Martlet", package: "Martlet"),
+        .product(name: "MartletImages", package: "Martlet"),
       ]),
     // How it is shown and steered in a terminal.
     .target(

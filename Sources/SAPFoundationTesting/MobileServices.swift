@@ -5,7 +5,7 @@ import Synchronization
 /// A small SAP Mobile Services with an SAP Gateway behind it, on 127.0.0.1: for tests of programs that use `SAPFoundation`.
 ///
 /// ```swift
-/// let service = try MobileServices(.init(users: ["anna": "secret"], media: ["coffee": Media(jpeg)]))
+/// let service = try MobileServices(.init(users: ["anna": "secret"], media: ["coffee": Media(data)]))
 /// let session = SAPURLSession()
 /// session.register(CSRFTokenObserver(rootUrl: service.url))
 /// …

@@ -8,12 +8,14 @@ struct Arguments {
     case profile(Workload, seconds: Int)
     /// The child's part of a measurement of memory.
     case memory(MemoryProbe, URL)
+    /// The child's part of a list of pictures.
+    case images(ImageListCost.Probe, URL, count: Int)
   }
 
   static let usage = """
     bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
     bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
-    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, memory
+    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, images, memory
     """
 
   var mode = Mode.compare
@@ -38,6 +40,11 @@ struct Arguments {
           let url = rest.popFirst().flatMap(URL.init(string:))
         else { throw BenchError("--memory wants \(MemoryProbe.allCases.map(\.rawValue)) and a URL") }
         mode = .memory(probe, url)
+      case "--images":
+        guard let probe = rest.popFirst().flatMap(ImageListCost.Probe.init),
+          let url = rest.popFirst().flatMap(URL.init(string:))
+        else { throw BenchError("--images wants \(ImageListCost.Probe.allCases.map(\.rawValue)), a URL and a number") }
+        mode = .images(probe, url, count: try Self.number(rest.popFirst(), for: argument))
       default: throw BenchError("'\(argument)' is not understood:\n\(Self.usage)")
       }
     }

@@ -10,6 +10,7 @@ enum Bench {
       let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
       switch arguments.mode {
       case .memory(let probe, let url): try await probe.perform(url)
+      case .images(let probe, let url, let count): try await ImageListCost.perform(probe, url, count: count)
       case .profile(let workload, let seconds):
         try await withServer { try await profile(workload, seconds: seconds, at: $0) }
       case .compare: try await withServer { try await compare(arguments, at: $0) }
@@ -59,6 +60,11 @@ enum Bench {
     if arguments.wants("cache") { try await cache(arguments, at: server) }
     if arguments.wants("decode") {
       print(Report.decode(try DecodeCost(progress: say).run(rounds: arguments.rounds, progress: say)) + "\n")
+    }
+    if arguments.wants("images") {
+      say("images")
+      let count = Int(500 * arguments.scale)
+      print(Report.images(try ImageListCost.run(count: count, rounds: arguments.rounds), count: count) + "\n")
     }
     if arguments.wants("memory") {
       say("memory")

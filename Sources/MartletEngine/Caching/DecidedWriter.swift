@@ -11,8 +11,10 @@ final class DecidedWriter: CacheWriter {
   private let decide: StorageDecision
   private let bytes = Mutex(Data())
 
-  init(_ entry: CacheEntry, at url: URL, over base: any CacheWriter, of store: any CacheStore, _ decide: @escaping StorageDecision)
-  {
+  init(
+    _ entry: CacheEntry, at url: URL, over base: any CacheWriter, of store: any CacheStore,
+    _ decide: @escaping StorageDecision
+  ) {
     self.entry = entry
     self.url = url
     self.base = base

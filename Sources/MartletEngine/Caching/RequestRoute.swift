@@ -22,3 +22,11 @@ package struct RequestRoute: Sendable, Hashable {
     .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since",
   ]
 }
+
+extension RequestRoute: CustomStringConvertible, CustomReflectable {
+  /// The URL, without what may be secret in it.
+  package var description: String { URL(string: key.url)?.redacted ?? "a URL" }
+
+  /// The description, so that `dump` shows no more.
+  package var customMirror: Mirror { Mirror(self, children: ["route": description]) }
+}

@@ -8,7 +8,8 @@ public final class Exchange: Sendable {
   /// The session that runs the exchange, for an interceptor that has to ask for something first: a token, say. nil where
   /// a test made the exchange. See ``StepAside`` for how not to wait for oneself.
   public let session: HTTPSession?
-  /// The URL that the caller asked for, whatever redirects lead to; nil where a test made the exchange.
+  /// The URL that the caller asked for, whatever redirects lead to, without user information; nil where a test made the
+  /// exchange.
   package let askedURL: URL?
   private let listeners: [any EventListener]
   private let deadline: Deadline?
@@ -28,7 +29,7 @@ public final class Exchange: Sendable {
 
   init(session: HTTPSession?, askedURL: URL?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
-    self.askedURL = askedURL
+    self.askedURL = askedURL?.replacingUserInformation(with: nil)
     self.deadline = deadline
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners

@@ -25,7 +25,8 @@ struct Pipeline: Sendable {
     if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
     loop = AttemptLoop(
-      interceptors: (configuration.interceptors, interceptors), transport: stack, limit: max(1, configuration.attemptLimit),
+      interceptors: (configuration.interceptors, interceptors), transport: stack,
+      limit: max(1, configuration.attemptLimit),
       clock: configuration.clock)
   }
 }

@@ -55,8 +55,8 @@ extension MemoryPressure {
 }
 
 extension ImageCache {
-  /// Makes room whenever memory is short, until the signals end or the task is cancelled: half of what is there at a warning,
-  /// all of it when it is critical.
+  /// Makes room whenever memory is short, until the signals end or the task is cancelled: half of what is there goes at a
+  /// warning, all of it when it is critical.
   ///
   /// ```swift
   /// Task { await ImageCache.shared.trim(on: MemoryPressure.signals()) }

@@ -32,11 +32,13 @@ public struct ImageKey: Sendable, Hashable {
   public var partition: String { route.key.partition }
 }
 
-extension ImageKey: CustomStringConvertible {
+extension ImageKey: CustomStringConvertible, CustomReflectable {
   /// The URL without what may be secret in it, the size, the processors.
   public var description: String {
-    let url = URL(string: route.key.url)?.redacted ?? "a URL"
     let size = rendition.targetSize.map { " \(rendition.contentMode) \($0)" } ?? ""
-    return ([url + size] + rendition.processors).joined(separator: ", ")
+    return (["\(route)\(size)"] + rendition.processors).joined(separator: ", ")
   }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
 }

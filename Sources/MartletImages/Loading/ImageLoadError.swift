@@ -84,11 +84,15 @@ extension ImageLoadError {
   }
 }
 
-extension ImageLoadError: CustomStringConvertible, LocalizedError {
+extension ImageLoadError: CustomStringConvertible, CustomReflectable, LocalizedError {
   /// The kind, the message, and the URL without what may be secret in it.
   public var description: String { "\(kind.name): \(message)" + (url.map { " (\($0.redacted))" } ?? "") }
   /// The message.
   public var errorDescription: String? { message }
+  /// The description and what lay beneath, so that `dump` shows neither the URL's secrets nor what the server said.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["error": description, "response": response as Any, "underlying": underlying as Any])
+  }
 }
 
 extension ImageLoadError {

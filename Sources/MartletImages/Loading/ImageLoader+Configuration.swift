@@ -8,8 +8,9 @@ extension ImageLoader {
     /// Loaders may share one, such as ``ImageCache/shared``, if their sessions speak for the same user, or name partitions:
     /// what a session's interceptors add to requests is no part of a picture's key.
     public var cache: ImageCache? = ImageCache()
-    /// How many files are loaded at a time; 6 by default.
-    public var concurrentDownloads = 6
+    /// How many files are loaded at a time, from the request to the decoded picture; 6 by default. So many files are in memory
+    /// at most, each of ``maximumEncodedBytes`` at most.
+    public var concurrentLoads = 6
     /// How many pictures are decoded and processed at a time, each on a thread of its own; one a processor by default.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
     /// The most bytes of a file, 32 MiB by default; more is not taken into memory.

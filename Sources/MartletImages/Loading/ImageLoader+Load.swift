@@ -31,6 +31,12 @@ extension ImageLoader {
     }
   }
 
+  /// Whether the picture is in memory and may come from there.
+  func hasInMemory(_ request: ImageRequest) -> Bool {
+    let plan = Plan(request, in: self)
+    return plan.mayRecall && configuration.cache?[plan.key] != nil
+  }
+
   /// The picture, if it is in memory and may come from there.
   func inMemory(_ plan: Plan) -> LoadedImage? {
     guard plan.mayRecall, var image = configuration.cache?[plan.key] else { return nil }

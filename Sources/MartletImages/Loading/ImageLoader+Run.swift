@@ -21,9 +21,12 @@ extension ImageLoader {
     do {
       guard isWanted(load) else { return }
       let stopwatch = Stopwatch(configuration.clock)
-      let file = try await downloads.run(load.urgency) { _ in try await fetch(request, for: load) }
-      while let seat = state.withLock({ $0.loads.next(load.number) }) {
-        await make(seat.rendition, seat.processors, of: file, for: load, stopwatch)
+      // The turn lasts until the file is decoded: otherwise files would pile up before the threads that decode.
+      try await turns.run(load.urgency) { _ in
+        let file = try await fetch(request, for: load)
+        while let seat = state.withLock({ $0.loads.next(load.number) }) {
+          await make(seat.rendition, seat.processors, of: file, for: load, stopwatch)
+        }
       }
     } catch {
       let failure = ImageLoadError(wrapping: error).placed(at: request.url)

@@ -30,7 +30,7 @@ public final class ImageLoader: Sendable {
   public let session: HTTPSession
   /// What the loader was made of.
   public let configuration: Configuration
-  let downloads: TurnQueue
+  let turns: TurnQueue
   let threads: WorkThreads
   let state: Mutex<State>
 
@@ -45,7 +45,7 @@ public final class ImageLoader: Sendable {
   public init(session: HTTPSession, configuration: Configuration = .init()) {
     self.session = session
     self.configuration = configuration
-    downloads = TurnQueue(limit: configuration.concurrentDownloads)
+    turns = TurnQueue(limit: configuration.concurrentLoads)
     threads = WorkThreads(limit: configuration.concurrentDecodes)
     state = Mutex(State(failures: FailureMemory(age: configuration.failureAge, clock: configuration.clock)))
   }
@@ -95,8 +95,8 @@ public final class ImageLoader: Sendable {
     return state.withLock { $0.loads.waiting(for: plan.identity) }
   }
 
-  /// How many downloads, and how many decodings, wait for their turn.
-  package var queued: (downloads: Int, decodes: Int) { (downloads.waiting, threads.waiting) }
+  /// How many loads, and how many decodings, wait for their turn.
+  package var queued: (loads: Int, decodes: Int) { (turns.waiting, threads.waiting) }
 }
 
 extension ImageLoader {

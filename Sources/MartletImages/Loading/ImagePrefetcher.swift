@@ -19,24 +19,24 @@ public final class ImagePrefetcher: Sendable {
 
   deinit { move(to: []) }
 
-  /// Sets the window: what is new in it is loaded, in this order; what has left it is cancelled, unless somebody else waits for
-  /// it. Of which size the window should be depends on the pictures' and on the cache's: what does not fit displaces what was
+  /// Sets the window: what is new in it and not in memory is loaded, in this order; what has left it is cancelled, unless
+  /// somebody else waits for it. Nothing is counted as coming from memory.
+  ///
+  /// How many pictures the window may have depends on their size and on the cache's: what does not fit displaces what was
   /// loaded first.
   public func move(to window: some Sequence<ImageRequest>) {
     let wanted = window.map { (key: loader.key(for: $0), request: $0.priority(.low)) }
     let keys = Set(wanted.map(\.key))
+    let missing = wanted.filter { !loader.hasInMemory($0.request) }
     let left = tasks.withLock { tasks in
       let left = tasks.filter { !keys.contains($0.key) }
       for key in left.keys { tasks[key] = nil }
       // A task is only made here; it runs later.
-      for (key, request) in wanted where tasks[key] == nil {
+      for (key, request) in missing where tasks[key] == nil {
         tasks[key] = Task { [loader] in _ = try? await loader.image(for: request) }
       }
       return left.values
     }
     for task in left { task.cancel() }
   }
-
-  /// How many pictures are in the window.
-  public var count: Int { tasks.withLock { $0.count } }
 }

@@ -5,7 +5,7 @@ public import MartletSemantics
 ///
 /// ```swift
 /// let store = try SQLiteKeyValueStore(at: folder.appending(path: "values.sqlite"))
-/// try await store.set(token, for: "token")
+/// try await store.set(Data(token.utf8), for: "token")
 /// ```
 ///
 /// Any number of processes may use the file at once, and one that is killed leaves it whole. Only the file's owner may

@@ -99,7 +99,8 @@ extension URL {
     return password(percentEncoded: true).map { "\(user):\($0)" } ?? user
   }
 
-  fileprivate func replacingUserInformation(with information: String?) -> URL {
+  /// The same URL with this user information, or without any.
+  package func replacingUserInformation(with information: String?) -> URL {
     guard information != userInformation, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
       return self
     }

@@ -11,6 +11,7 @@ public import Foundation
 /// Answers challenges (Basic, Digest) with a credential that is stored, or that the user gives.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// session.register(BasicAuthenticationObserver(credentialDiscovery: loginScreen))
 /// ```
 ///

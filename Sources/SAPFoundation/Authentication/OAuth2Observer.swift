@@ -6,7 +6,8 @@ import Synchronization
 /// Sends an access token with every request to one backend, and renews it where it has expired or is refused.
 ///
 /// ```swift
-/// session.register(OAuth2Observer(authenticator: authenticator, tokenStore: store, backend: settings.backendURL))
+/// let session = SAPURLSession()
+/// session.register(OAuth2Observer(authenticator: authenticator, backend: settings.backendURL))
 /// ```
 ///
 /// - A token is obtained or renewed once for all requests that wait for it. With a refresh token it is refreshed; where that

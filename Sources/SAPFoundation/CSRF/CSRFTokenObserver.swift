@@ -6,6 +6,7 @@ import MartletSemantics
 /// does not take it any more.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// session.register(CSRFTokenObserver(rootUrl: serviceURL))
 /// ```
 ///

@@ -18,6 +18,7 @@ extension SAPURLSession {
   /// and its `httpCookieStorage` are those that the session really uses:
   ///
   /// ```swift
+  /// let session = SAPURLSession()
   /// session.configuration.urlCache?.removeAllCachedResponses()
   /// session.configuration.httpCookieStorage?.removeCookies(since: .distantPast)
   /// ```

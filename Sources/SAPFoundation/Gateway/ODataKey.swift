@@ -5,9 +5,9 @@ import MartletSemantics
 /// same).
 ///
 /// ```swift
-/// service.odataMedia("Images", "it's a/b")             // …/Images('it''s%20a%2Fb')/$value
-/// service.odataEntity("Orders", 42)                    // …/Orders(42)
-/// service.odataEntity("Items", ["Order": 42, "Item": "7"])  // …/Items(Order=42,Item='7')
+/// serviceURL.odataMedia("Images", "it's a/b")             // …/Images('it''s%20a%2Fb')/$value
+/// serviceURL.odataEntity("Orders", 42)                    // …/Orders(42)
+/// serviceURL.odataEntity("Items", ["Order": 42, "Item": "7"])  // …/Items(Order=42,Item='7')
 /// ```
 public struct ODataKey: Sendable, Hashable {
   /// As it stands between the parentheses, before it is percent-encoded.

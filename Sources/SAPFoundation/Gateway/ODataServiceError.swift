@@ -5,7 +5,7 @@ public import MartletSemantics
 /// plain text, nothing at all, or the `sap-message` field of an otherwise successful response.
 ///
 /// ```swift
-/// let (data, response) = try await session.data(for: request)
+/// let (data, response) = try await HTTPSession.shared.data(for: HTTPRequest(.get, url))
 /// if let error = ODataServiceError(response.head, body: data) { throw error }   // a 4xx or 5xx, or an error in sap-message
 /// ```
 ///

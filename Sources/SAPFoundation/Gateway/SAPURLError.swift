@@ -9,9 +9,10 @@ public import FoundationNetworking
 /// What went wrong with a request, as SAP's article on images tells it apart; with what its author left out.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// session.dataTaskPublisher(for: url)
 ///   .tryMap { try SAPURLError.checked($0.data, $0.response) }   // throws for everything but a good answer
-///   .tryMap { try decode($0) }
+///   .tryMap { try ImageDecoder.decode($0) }
 ///   .mapError { SAPURLError($0) }
 /// ```
 ///

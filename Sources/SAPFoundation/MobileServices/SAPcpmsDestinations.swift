@@ -8,7 +8,10 @@ import FoundationNetworking
 /// Asks Mobile Services for the destinations of an app: their names and paths.
 ///
 /// ```swift
-/// SAPcpmsDestinations(sapURLSession: session, settingsParameters: settings).load { destinations, error in … }
+/// let session = SAPURLSession()
+/// SAPcpmsDestinations(sapURLSession: session, settingsParameters: settings).load { destinations, error in
+///   print(destinations ?? [:], error?.localizedDescription ?? "")
+/// }
 /// ```
 ///
 /// Where the service is and what it answers is not published: by default `…/mobileservices/application/ID/endpoints` below the

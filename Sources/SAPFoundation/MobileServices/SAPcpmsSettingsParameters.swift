@@ -5,6 +5,7 @@ import MartletSemantics
 /// Where an app's Mobile Services are, and what the app and the device are called there.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// let settings = SAPcpmsSettingsParameters(backendURL: url, applicationID: "com.example.app")
 /// session.register(SAPcpmsObserver(settingsParameters: settings))
 /// settings.url(destination: "orders")      // backendURL and the path that the destination has there

@@ -11,7 +11,11 @@ public import FoundationNetworking
 ///   override func sapURLSession(
 ///     _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
 ///     completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
-///   ) { … }
+///   ) {
+///     var request = request
+///     request.setValue(token, forHTTPHeaderField: "X-Token")
+///     completionHandler(.allow(request))
+///   }
 /// }
 /// ```
 ///

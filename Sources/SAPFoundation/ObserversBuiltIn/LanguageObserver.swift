@@ -5,6 +5,7 @@ import Synchronization
 /// Says which language the user reads: `Accept-Language`, in the place of whatever a request says there.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// session.register(LanguageObserver())            // the device's languages
 /// session.register(LanguageObserver(language: "de_CH"))   // de-CH
 /// ```

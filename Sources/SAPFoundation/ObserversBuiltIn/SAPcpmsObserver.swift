@@ -5,6 +5,7 @@ public import MartletSemantics
 /// Tells Mobile Services which app and which device ask: `X-SMP-APPID`, `X-SMP-DEVICEID` and `X-SMP-APPVERSION`.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// session.register(SAPcpmsObserver(settingsParameters: settings))     // for the settings' backend alone
 /// session.register(SAPcpmsObserver(applicationID: "com.example.app"))  // for whatever host the app asks
 /// ```

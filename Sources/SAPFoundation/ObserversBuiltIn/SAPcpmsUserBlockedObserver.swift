@@ -29,6 +29,7 @@ extension SAPcpmsUserBlockedError: LocalizedError {
 /// Notices that Mobile Services have blocked the user, and fails the requests with it.
 ///
 /// ```swift
+/// let session = SAPURLSession()
 /// session.register(SAPcpmsUserBlockedObserver { error in showBlocked(error) })
 /// ```
 ///

@@ -20,17 +20,47 @@ final class BackingTask: URLSessionDataTask, @unchecked Sendable {
     super.init()
   }
 
-  override var taskIdentifier: Int { get { number } set {} }
-  override var originalRequest: URLRequest? { get { request } set {} }
-  override var currentRequest: URLRequest? { get { task?.currentRequest ?? request } set {} }
-  override var response: URLResponse? { get { task?.response } set {} }
+  override var taskIdentifier: Int {
+    get { number }
+    set {}
+  }
+  override var originalRequest: URLRequest? {
+    get { request }
+    set {}
+  }
+  override var currentRequest: URLRequest? {
+    get { task?.currentRequest ?? request }
+    set {}
+  }
+  override var response: URLResponse? {
+    get { task?.response }
+    set {}
+  }
   override var state: URLSessionTask.State { task?.state ?? .completed }
-  override var error: (any Error)? { get { task?.error } set {} }
-  override var countOfBytesSent: Int64 { get { task?.countOfBytesSent ?? 0 } set {} }
-  override var countOfBytesReceived: Int64 { get { task?.countOfBytesReceived ?? 0 } set {} }
-  override var countOfBytesExpectedToSend: Int64 { get { task?.countOfBytesExpectedToSend ?? 0 } set {} }
-  override var countOfBytesExpectedToReceive: Int64 { get { task?.countOfBytesExpectedToReceive ?? -1 } set {} }
-  override var priority: Float { get { task?.priority ?? 0.5 } set { task?.priority = newValue } }
+  override var error: (any Error)? {
+    get { task?.error }
+    set {}
+  }
+  override var countOfBytesSent: Int64 {
+    get { task?.countOfBytesSent ?? 0 }
+    set {}
+  }
+  override var countOfBytesReceived: Int64 {
+    get { task?.countOfBytesReceived ?? 0 }
+    set {}
+  }
+  override var countOfBytesExpectedToSend: Int64 {
+    get { task?.countOfBytesExpectedToSend ?? 0 }
+    set {}
+  }
+  override var countOfBytesExpectedToReceive: Int64 {
+    get { task?.countOfBytesExpectedToReceive ?? -1 }
+    set {}
+  }
+  override var priority: Float {
+    get { task?.priority ?? 0.5 }
+    set { task?.priority = newValue }
+  }
   override func resume() {}
   override func suspend() {}
   override func cancel() { task?.cancel() }

@@ -29,7 +29,9 @@ extension HTTPRequest {
   }
 
   /// Takes over what somebody changed in the request that was shown.
-  mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, _ configuration: URLSessionConfiguration) throws {
+  mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, _ configuration: URLSessionConfiguration)
+    throws
+  {
     guard let url = changed.url else { throw SAPURLSessionError.invalidRequest }
     if url != shown.url { self.url = url }
     method = try Self.method(of: changed)

@@ -7,7 +7,10 @@ public import Martlet
 /// ``authenticationMethod``.
 ///
 /// ```swift
-/// func sapURLSession(…, didReceive challenge: URLAuthenticationChallenge, completionHandler: …) {
+/// func sapURLSession(
+///   _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+///   completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+/// ) {
 ///   guard challenge.protectionSpace.authenticationMethod == SAPClientCertificate.authenticationMethod else {
 ///     return completionHandler(.performDefaultHandling)
 ///   }

@@ -10,7 +10,7 @@ public import FoundationNetworking
 /// ```swift
 /// let session = SAPURLSession()
 /// session.register(CorrelationObserver())
-/// session.dataTask(with: url) { data, response, error in … }.resume()
+/// session.dataTask(with: url) { data, response, error in print(data?.count ?? 0) }.resume()
 /// ```
 ///
 /// - The configuration is read once, when the session is made: later changes to it have no effect.

@@ -7,7 +7,7 @@ import Testing
 struct ImagePrefetcherTests {
   @Test func windowIsLoadedIntoMemoryInItsOrder() async throws {
     let fixture = try LoadingFixture {
-      $0.concurrentDownloads = 1
+      $0.concurrentLoads = 1
     } respond: { _ in
       try .picture()
     }
@@ -19,7 +19,10 @@ struct ImagePrefetcherTests {
     for request in window { while fixture.loader.cachedImage(for: request) == nil { await Task.yield() } }
     #expect(Set(fixture.server.requests.map(\.path)) == ["/0", "/1", "/2", "/3"])
     #expect(fixture.server.requests.count == 4)
-    #expect(prefetcher.count == 4)
+
+    prefetcher.move(to: [])
+    prefetcher.move(to: window)
+    #expect(fixture.loader.waiting(for: window[0]) == 0)
   }
 
   @Test func whatLeftTheWindowIsCancelledAndWhatStayedGoesOn() async throws {
@@ -61,7 +64,7 @@ struct ImagePrefetcherTests {
   @Test func whatIsLookedAtIsLoadedBeforeWhatIsAhead() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture {
-      $0.concurrentDownloads = 1
+      $0.concurrentLoads = 1
     } respond: { request in
       request.path == "/first" ? try .picture().held(by: gate) : try .picture()
     }
@@ -69,9 +72,9 @@ struct ImagePrefetcherTests {
     _ = try await fixture.server.request(1)
     let prefetcher = ImagePrefetcher(loader: fixture.loader)
     prefetcher.move(to: [fixture.picture("/ahead")])
-    while fixture.loader.queued.downloads < 1 { await Task.yield() }
+    while fixture.loader.queued.loads < 1 { await Task.yield() }
     let seen = await fixture.begin(fixture.picture("/seen"))
-    while fixture.loader.queued.downloads < 2 { await Task.yield() }
+    while fixture.loader.queued.loads < 2 { await Task.yield() }
 
     gate.open()
 

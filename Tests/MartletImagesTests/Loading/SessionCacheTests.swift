@@ -8,9 +8,9 @@ import Testing
 struct SessionCacheTests {
   /// A wall clock that a test moves.
   private final class Wall: Sendable {
-    private let seconds = Atomic<Int>(1_735_689_600)
-    var now: Date { Date(timeIntervalSince1970: TimeInterval(seconds.load(ordering: .relaxed))) }
-    func advance(_ count: Int) { seconds.add(count, ordering: .relaxed) }
+    private let time = Mutex(Date(timeIntervalSince1970: 1_735_689_600))
+    var now: Date { time.withLock { $0 } }
+    func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
   }
 
   private let wall = Wall()

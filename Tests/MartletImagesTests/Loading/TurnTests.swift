@@ -15,14 +15,14 @@ struct TurnTests {
     _ = try await fixture.server.request(1)
     for (index, request) in requests.enumerated() {
       tasks.append(await fixture.begin(request))
-      while fixture.loader.queued.downloads < index + 1 { await Task.yield() }
+      while fixture.loader.queued.loads < index + 1 { await Task.yield() }
     }
     return tasks
   }
 
   private func fixture(holdingFirst gate: Gate) throws -> LoadingFixture {
     try LoadingFixture {
-      $0.concurrentDownloads = 1
+      $0.concurrentLoads = 1
     } respond: { request in
       request.path == "/first" ? try .picture().held(by: gate) : try .picture()
     }
@@ -91,7 +91,7 @@ struct TurnTests {
 
     tasks[1].cancel()
     _ = try? await tasks[1].value
-    while fixture.loader.queued.downloads > 1 { await Task.yield() }
+    while fixture.loader.queued.loads > 1 { await Task.yield() }
     gate.open()
 
     _ = try await tasks[2].value
@@ -102,7 +102,7 @@ struct TurnTests {
     let gate = Gate()
     let active = Mutex((now: 0, most: 0))
     let fixture = try LoadingFixture {
-      $0.concurrentDownloads = 3
+      $0.concurrentLoads = 3
     } respond: { request in
       active.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
       try request.wait(for: gate)
@@ -112,7 +112,7 @@ struct TurnTests {
     var tasks: [Task<LoadedImage, any Error>] = []
     for number in 0..<10 { tasks.append(await fixture.begin(fixture.picture("/\(number)"))) }
     _ = try await fixture.server.request(3)
-    while fixture.loader.queued.downloads < 7 { await Task.yield() }
+    while fixture.loader.queued.loads < 7 { await Task.yield() }
 
     gate.open()
 

@@ -1,12 +1,13 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 /// What every surface is asked to do and what has to come of it, whichever does it: the rows of the table.
 ///
-/// A surface is a column: a list of ``ParityWay``s. This file knows none of them, so that another surface's tests can
-/// share it.
+/// A surface is a column: a list of ``ParityWay``s. This file and the table know none of them, so that the tests of another
+/// surface can share both, by links.
 struct ParityScenario: Sendable, CustomTestStringConvertible {
   let name: String
   var method = HTTPMethod.get
@@ -67,8 +68,8 @@ struct ParityWay: Sendable {
 extension ParityWay {
   /// What came over the wire and what the surface said of it.
   func run(_ scenario: ParityScenario) async throws -> (ParityOutcome, [ReceivedRequest]) {
-    let earlier = Counter()
-    let server = try LoopbackServer { scenario.respond($0.received, earlier.next() - 1) }
+    let arrivals = Arrivals()
+    let server = try LoopbackServer { scenario.respond($0.received, arrivals.next()) }
     var configuration = SessionConfiguration()
     scenario.configure(&configuration)
     let perform = open(scenario, server.url, configuration)
@@ -92,4 +93,11 @@ extension ParityWay {
       return (["\(request.method) \(request.target)"] + fields + [request.text]).joined(separator: "\n")
     }
   }
+}
+
+/// Numbers the requests, from 0.
+private final class Arrivals: Sendable {
+  private let count = Atomic(0)
+
+  func next() -> Int { count.add(1, ordering: .relaxed).oldValue }
 }

@@ -112,9 +112,12 @@ struct Row22ChallengeTests {
     let server = try LoopbackServer { request in
       request.fields[.authorization]?.hasPrefix("Basic") == true
         ? .text("welcome")
-        : .status(.unauthorized, fields: [
-          .wwwAuthenticate: #"Digest realm="office", nonce="n", qop="auth""#, .wwwAuthenticate: #"Basic realm="office""#,
-        ])
+        : .status(
+          .unauthorized,
+          fields: [
+            .wwwAuthenticate: #"Digest realm="office", nonce="n", qop="auth""#,
+            .wwwAuthenticate: #"Basic realm="office""#,
+          ])
     }
     let methods = Mutex<[String]>([])
     let probe = ObserverProbe { probe in

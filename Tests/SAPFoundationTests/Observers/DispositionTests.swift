@@ -69,7 +69,8 @@ struct Row19DispositionTests {
   @Test func respondAnswersWithoutTheNetwork() async throws {
     let server = try LoopbackServer { _ in .text("from the network") }
     let made = try #require(
-      HTTPURLResponse(url: server.url("/"), statusCode: 418, httpVersion: nil, headerFields: ["Cache-Control": "max-age=60"]))
+      HTTPURLResponse(
+        url: server.url("/"), statusCode: 418, httpVersion: nil, headerFields: ["Cache-Control": "max-age=60"]))
     let first = ObserverProbe { $0.onSend = { _, _ in .respond(made, Data("made up".utf8)) } }
     let second = ObserverProbe()
     let session = SAPURLSession(configuration: .ephemeral)
@@ -171,7 +172,8 @@ struct Row19DispositionTests {
 
     let outcome: Outcome = await withCheckedContinuation { continuation in
       session.uploadTask(
-        withStreamedRequest: URLRequest("PUT", server.url("/")), needNewBodyStream: { InputStream(data: Data("own".utf8)) }
+        withStreamedRequest: URLRequest("PUT", server.url("/")),
+        needNewBodyStream: { InputStream(data: Data("own".utf8)) }
       ) { continuation.resume(returning: Outcome(data: $0, response: $1, error: $2)) }.resume()
     }
 

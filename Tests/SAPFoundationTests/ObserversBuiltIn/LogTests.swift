@@ -49,8 +49,10 @@ struct LogTests {
     request.setValue(secret, forHTTPHeaderField: "X-CSRF-Token")
 
     _ = await session.ending(of: request)
+    await session.get(service.url("/backend/Patients('\(secret)')/Visits(Day=1,Name='\(secret)')?a=1"))
 
     #expect(log.lines.value.contains { $0.contains("/backend/x?token=***") })
+    #expect(log.lines.value.contains { $0.contains("/backend/Patients(***)/Visits(***)?a=***") })
     #expect(!log.lines.value.contains { $0.contains(secret) })
   }
 }

@@ -30,7 +30,11 @@ struct Row12PublisherTests {
   }
 
   private func watch(_ publisher: SAPURLSession.DataTaskPublisher, _ log: Log) -> AnyCancellable {
-    publisher.sink { log.completion($0) } receiveValue: { log.value($0) }
+    publisher.sink {
+      log.completion($0)
+    } receiveValue: {
+      log.value($0)
+    }
   }
 
   @Test(arguments: [("/", "200 hello"), ("/empty", "204 ")])

@@ -19,7 +19,9 @@ struct Row07DownloadTests {
     let error: (any Error)?
   }
 
-  private func run(_ make: (@escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void) -> SAPURLSessionDownloadTask)
+  private func run(
+    _ make: (@escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void) -> SAPURLSessionDownloadTask
+  )
     async -> Result
   {
     await withCheckedContinuation { continuation in
@@ -32,7 +34,9 @@ struct Row07DownloadTests {
     }
   }
 
-  @Test(arguments: [HTTPStatus.ok, .notFound]) func theBodyIsInAFileUntilTheHandlerReturns(status: HTTPStatus) async throws {
+  @Test(arguments: [HTTPStatus.ok, .notFound]) func theBodyIsInAFileUntilTheHandlerReturns(status: HTTPStatus)
+    async throws
+  {
     let server = try LoopbackServer { _ in .text("hello", status: status) }
     let probe = ObserverProbe()
     let session = SAPURLSession.uncached(probe)

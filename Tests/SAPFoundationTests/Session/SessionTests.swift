@@ -22,7 +22,8 @@ struct Row01DefaultSessionTests {
     #expect(session.delegate == nil)
     #expect(session.isValid)
     #expect(session.observers.isEmpty)
-    #expect(session.configuration.timeoutIntervalForRequest == URLSessionConfiguration.default.timeoutIntervalForRequest)
+    #expect(
+      session.configuration.timeoutIntervalForRequest == URLSessionConfiguration.default.timeoutIntervalForRequest)
   }
 
   @Test func itGoesWhenNobodyKeepsItAndItsTasksAreOver() async throws {
@@ -71,7 +72,9 @@ struct Row02ConfigurationTests {
   }
 
   @Test func theTimeForTheWholeEndsWhatDrips() async throws {
-    let server = try LoopbackServer { _ in .text(String(repeating: "a", count: 1000)).dripped(1, every: .milliseconds(50)) }
+    let server = try LoopbackServer { _ in
+      .text(String(repeating: "a", count: 1000)).dripped(1, every: .milliseconds(50))
+    }
     let configuration = SAPURLSession.plain
     configuration.timeoutIntervalForResource = 0.3
 

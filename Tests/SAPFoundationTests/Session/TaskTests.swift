@@ -78,7 +78,8 @@ struct Row04ShortRequestTests {
 
   @Test func theResponseHasItsFieldsAndLength() async throws {
     let server = try LoopbackServer { _ in .json(#"{"a":1}"#).with("X-Twice", "one").with("X-Twice", "two") }
-    let response = try #require(await SAPURLSession.uncached().outcome(of: server.url("/")).response as? HTTPURLResponse)
+    let response = try #require(
+      await SAPURLSession.uncached().outcome(of: server.url("/")).response as? HTTPURLResponse)
 
     #expect(response.url == server.url("/"))
     #expect(response.expectedContentLength == 7)
@@ -96,7 +97,8 @@ struct Row05BatchesTests {
   }
 
   private func run(
-    _ session: SAPURLSession, _ url: URL, _ log: Log, onData: @escaping @Sendable (Data, SAPURLSessionTask?) -> Void = { _, _ in }
+    _ session: SAPURLSession, _ url: URL, _ log: Log,
+    onData: @escaping @Sendable (Data, SAPURLSessionTask?) -> Void = { _, _ in }
   ) async -> (any Error)? {
     let running = Mutex<SAPURLSessionTask?>(nil)
     return await withCheckedContinuation { continuation in
@@ -128,7 +130,9 @@ struct Row05BatchesTests {
   }
 
   @Test func nothingOfAResponseThatIsGivenUpIsHandedOver() async throws {
-    let server = try LoopbackServer { $0.fields[.authorization] == nil ? .text("refused", status: .unauthorized) : .text("welcome") }
+    let server = try LoopbackServer {
+      $0.fields[.authorization] == nil ? .text("refused", status: .unauthorized) : .text("welcome")
+    }
     let log = Log()
     let probe = ObserverProbe { probe in
       probe.onResponse = { task, response in
@@ -218,8 +222,9 @@ struct Row06StreamedUploadTests {
   @Test func everyTimeItIsSentAFreshStreamIsAskedFor() async throws {
     let server = try LoopbackServer { request in
       switch request.path {
-      case "/there": request.fields[.authorization] == nil
-        ? .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="r""#]) : .text("thanks")
+      case "/there":
+        request.fields[.authorization] == nil
+          ? .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="r""#]) : .text("thanks")
       default: .redirect(to: "/there", status: .temporaryRedirect)
       }
     }
@@ -250,7 +255,9 @@ struct Row06StreamedUploadTests {
 
   @Test func aStreamThatCannotBeReadIsAnErrorThatSaysSo() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
-    let outcome = await upload(SAPURLSession.uncached(), server.url("/")) { InputStream(fileAtPath: "/nowhere/body.bin") }
+    let outcome = await upload(SAPURLSession.uncached(), server.url("/")) {
+      InputStream(fileAtPath: "/nowhere/body.bin")
+    }
 
     #expect(outcome.code == .cannotOpenFile)
     #expect(server.requests.isEmpty)

@@ -43,6 +43,28 @@ enum Report {
     return table.text
   }
 
+  static func images(_ rounds: [(times: ImageListCost.Result, bounded: ImageListCost.Result)], count: Int) -> String {
+    func median(_ value: (ImageListCost.Result) -> Double) -> String {
+      number(rounds.map { value($0.times) }.median, digits: 0)
+    }
+    var times = MarkdownTable("\(count) photographs of 110 KiB as thumbnails", "ms")
+    times.add(["decoding alone, on all processors", median(\.decoding)])
+    times.add(["fetching alone, without a cache", median(\.fetching)])
+    times.add(["cold: over the wire, into SQLite and memory", median(\.cold)])
+    times.add(["warm: from SQLite", median(\.warm)])
+    times.add(["from memory", median(\.memory)])
+    var memory = MarkdownTable("MB resident, at most", "before", "pixels kept", "peak", "after trim(to: 0)")
+    for (name, results) in [
+      ("thumbnails, three times", rounds.map(\.times)), ("full size, 64 MiB at most", rounds.map(\.bounded)),
+    ] {
+      let fields: [KeyPath<ImageListCost.Result, Int>] = [\.start, \.kept, \.peak]
+      let most = fields.map { field in results.map { $0[keyPath: field] }.max() ?? 0 }
+      let trimmed = results.map(\.trimmed).max() ?? 0
+      memory.add([name] + most.map(megabytes) + [trimmed == 0 ? "–" : megabytes(trimmed)])
+    }
+    return times.text + "\n\n" + memory.text
+  }
+
   static func memory(_ results: [(probe: MemoryProbe, result: MemoryProbe.Result)]) -> String {
     var table = MarkdownTable("MB resident", "before", "while paused", "peak", "peak : body")
     for (probe, result) in results {

@@ -1,5 +1,6 @@
 package import SlideshowModel
 import Martlet
+import MartletImages
 import SlideshowService
 
 /// What a program does before it shows anything: finds or starts a service, opens the cache, reads what is remembered.
@@ -45,6 +46,7 @@ package struct Launch: Sendable {
     Task.detached { [warnings] in
       for await text in warnings { presenter.tell(.warning(text)) }
     }
+    Task.detached { await ImageCache.slideshow.trim(on: MemoryPressure.signals()) }
     return presenter
   }
 

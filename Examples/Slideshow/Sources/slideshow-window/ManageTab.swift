@@ -65,6 +65,8 @@ final class ManageTab {
       if !isEditing { tell(.command(.beginTitle)) }
     }
     Signal.connect(focus, "leave") { [self] in
+      // GTK selects the text of an entry that gets the focus, and leaves it like that.
+      gtk_editable_select_region(title.opaque, 0, 0)
       if isEditing { tell(.command(.keepTitle(text))) }
     }
     title.add(focus)

@@ -51,7 +51,7 @@ final class PicturePage {
     if shown.request != request {
       request = shown.request
       picture.show(shown.bitmap)
-      gtk_picture_set_alternative_text(picture.opaque, shown.request.slide.caption)
+      picture.setAccessibleLabel(shown.request.slide.caption)
     }
     root.show("picture")
   }

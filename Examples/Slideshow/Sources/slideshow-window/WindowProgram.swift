@@ -23,6 +23,8 @@ enum WindowProgram {
   }
 
   private static func show(_ options: CommandLineOptions) throws {
+    g_set_prgname("slideshow-window")
+    g_set_application_name("Slideshow")
     guard gtk_init_check() != 0 else { throw NoDisplay() }
     let launch = try Launch(options, environment: ProcessInfo.processInfo.environment)
     defer { launch.end() }

@@ -144,5 +144,51 @@ struct PresenterTests {
       return
     }
     #expect(shown.source == .memory)
+    #expect(state?.statistics.memory == 1)
+  }
+
+  /// Everything that a front end does without the user's doing: the service changes, and the window follows.
+  @Test func aServiceThatChangesIsFollowedByTheSlideAndItsMark() async throws {
+    let titles = ["One", "Two"]
+    let asked = Journal<Int>()
+    let photo = try Fixture.photo()
+    let server = try LoopbackServer { request in
+      guard request.path.hasSuffix(".json") else { return .data(photo, type: "image/jpeg") }
+      asked.append(1)
+      let slides =
+        asked.entries.count == 1
+        ? #"{"id": 1, "file": "a.jpg"}, {"id": 2, "file": "b.jpg"}"# : #"{"id": 2, "file": "b.jpg"}"#
+      return .json(#"{"title": "\#(titles[min(asked.entries.count, 2) - 1])", "slides": [\#(slides)]}"#)
+    }
+    let clock = ManualClock()
+    let start = SlideshowState(service: "test", viewport: Fixture.viewport, pollInterval: .seconds(3))
+    var presenter: Presenter?
+    var last: SlideshowState?
+    var steps = 0
+    let file = Fixture.stateFile()
+    defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+    let running = Presenter(
+      client: try Fixture.client(server), store: StateStore(file: file, name: "test"), state: start, clock: clock
+    ) { state in
+      last = state
+      guard case .shown(let shown) = state.picture, shown.request.slide.id == state.currentSlide?.id else { return }
+      switch steps {
+      case 0: presenter?.tell(.key(.right))
+      case 1: presenter?.tell(.key(.character("h")))
+      case 2:
+        Task.detached {
+          try await clock.sleepers(1)
+          clock.advance(by: .seconds(3))
+        }
+      default: if state.title == "Two" { presenter?.tell(.command(.quit)) }
+      }
+      steps += 1
+    }
+    presenter = running
+
+    await running.run()
+
+    #expect(last?.slides.map(\.id) == [SlideID("2")])
+    #expect(last?.currentSlide.map { last?.isFavorite($0) == true } == true)
   }
 }

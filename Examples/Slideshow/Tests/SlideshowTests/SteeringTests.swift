@@ -166,6 +166,14 @@ struct SteeringTests {
     #expect(state.tab == .present)
   }
 
+  @Test func theTitleOfTheWindowSaysWhatIsToBeSeen() {
+    var state = Fixture.state()
+    #expect(state.windowTitle == "Sunset 1 – Holiday")
+
+    _ = state.handle(.key(.tab))
+    #expect(state.windowTitle == "Holiday")
+  }
+
   @Test func noticesAreToldOneAfterAnother() {
     var state = SlideshowState(service: "s", viewport: Fixture.viewport, notices: ["one"])
     _ = state.handle(.warning("two"))

@@ -15,6 +15,8 @@ package struct SlideshowClient: Sendable {
     self.session = session ?? .slideshow(allowsInsecure: configuration.allowsInsecure)
     var settings = ImageLoader.Configuration()
     settings.cache = cache
+    // Nobody would see them.
+    settings.previewLimit = 0
     loader = ImageLoader(session: self.session, configuration: settings)
     prefetcher = ImagePrefetcher(loader: loader)
   }
@@ -38,8 +40,10 @@ package struct SlideshowClient: Sendable {
 
   /// The picture if it is in memory, in the size that is wanted.
   package func pictureInMemory(_ request: PictureRequest) -> LoadedImage? {
-    guard let urls = try? urls(for: request.slide) else { return nil }
-    return urls.lazy.compactMap { loader.cachedImage(for: request.image(at: $0)) }.first
+    for url in (try? urls(for: request.slide)) ?? [] {
+      if let image = loader.cachedImage(for: request.image(at: url)) { return image }
+    }
+    return nil
   }
 
   /// Fetches the picture of a slide, or takes it from memory.

@@ -1,0 +1,150 @@
+#if os(Linux)
+import Foundation
+import FoundationNetworking
+import Martlet
+import SAPFoundation
+import Synchronization
+import Testing
+
+@Suite("Row 24: client certificate", .timeLimit(.minutes(5)))
+struct Row24ClientCertificateTests {
+  private func session(_ server: TLSServer, _ answer: @escaping @Sendable () -> URLCredential?) -> (
+    SAPURLSession, ObserverProbe
+  ) {
+    var settings = CurlConfiguration()
+    settings.tls.authorities = server.file("ca.pem")
+    let session = SAPURLSession(configuration: SAPURLSession.plain, wire: IdentifiedTransport(settings))
+    let probe = ObserverProbe { probe in
+      probe.onChallenge = { challenge in
+        #expect(challenge.protectionSpace.authenticationMethod == SAPClientCertificate.authenticationMethod)
+        return answer().map { .use($0) } ?? .performDefaultHandling
+      }
+    }
+    session.register(probe)
+    return (session, probe)
+  }
+
+  @Test(arguments: [true, false]) func itIsShownToAServerThatWantsOne(isFile: Bool) async throws {
+    let server = try await TLSServer.shared.value
+    let file = server.file("client.p12")
+    let data = try Data(contentsOf: file)
+    let (session, probe) = session(server) {
+      isFile
+        ? SAPClientCertificate(pkcs12: file, password: "correct horse")
+        : SAPClientCertificate(pkcs12: data, password: "correct horse")
+    }
+
+    for _ in 0..<2 {
+      let outcome = await session.outcome(of: server.url)
+      #expect(outcome.text?.contains("CN=client") == true || outcome.text?.contains("CN = client") == true)
+    }
+    #expect(probe.log.filter { $0.hasPrefix("challenge") } == ["challenge 0"])
+  }
+
+  @Test func aWrongPasswordAndABadContainerAreToldApartAndAskedForAgain() async throws {
+    let server = try await TLSServer.shared.value
+    let files = Mutex([("client.p12", "wrong"), ("broken.p12", "correct horse"), ("client.p12", "correct horse")])
+    let (session, _) = session(server) {
+      let (name, password) = files.withLock { $0.removeFirst() }
+      return SAPClientCertificate(pkcs12: server.file(name), password: password)
+    }
+
+    let (first, second, third) = (
+      await session.outcome(of: server.url), await session.outcome(of: server.url),
+      await session.outcome(of: server.url)
+    )
+
+    #expect((first.error as? URLError)?.underlyingHTTPError?.kind == .badClientCertificatePassword)
+    #expect((second.error as? URLError)?.underlyingHTTPError?.kind == .badClientCertificate)
+    #expect(first.code == .clientCertificateRejected)
+    #expect(third.status == 200)
+  }
+
+  @Test func withoutOneTheServerRefuses() async throws {
+    let server = try await TLSServer.shared.value
+    let (session, probe) = session(server) { nil }
+
+    #expect(await session.outcome(of: server.url).error != nil)
+    #expect(probe.log.contains("challenge 0"))
+  }
+}
+
+/// `openssl s_server` with an authority of this run, which wants a client certificate and tells whose it was.
+private final class TLSServer: Sendable {
+  static let shared = Task { try await TLSServer() }
+
+  let url: URL
+  private let folder: TemporaryFolder
+  private let process: Process
+
+  init() async throws {
+    folder = try TemporaryFolder()
+    try Self.run(
+      """
+      set -e
+      openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=TestAuthority
+      issue() {
+        printf 'subjectAltName=%s\\n' "$2" > $1.ext
+        openssl req -newkey rsa:2048 -nodes -keyout $1.key -out $1.csr -subj /CN=$1
+        openssl x509 -req -in $1.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out $1.pem -days 2 -extfile $1.ext
+      }
+      issue server IP:127.0.0.1
+      issue client email:client@example.invalid
+      openssl pkcs12 -export -in client.pem -inkey client.key -out client.p12 -passout 'pass:correct horse'
+      echo nonsense > broken.p12
+      """, in: folder.url)
+    process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.currentDirectoryURL = folder.url
+    process.arguments = [
+      "-c",
+      "exec openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server.key -CAfile ca.pem -Verify 1 -www",
+    ]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    url = try await Self.address(in: output)
+  }
+
+  deinit { process.terminate() }
+
+  func file(_ name: String) -> URL { folder.file(name) }
+
+  /// The server says where it listens: `ACCEPT 127.0.0.1:43215`.
+  private static func address(in output: Pipe) async throws -> URL {
+    let lines = AsyncStream<String> { continuation in
+      let text = Mutex("")
+      output.fileHandleForReading.readabilityHandler = { handle in
+        let data = handle.availableData
+        continuation.yield(
+          text.withLock { text in
+            text += String(decoding: data, as: UTF8.self)
+            return text
+          })
+        if data.isEmpty { continuation.finish() }
+      }
+    }
+    for await text in lines {
+      guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ACCEPT ") && text.contains("\n") }),
+        let url = URL(string: "https://\(line.dropFirst(7))/")
+      else { continue }
+      return url
+    }
+    throw TestFailure(name: "openssl s_server did not start")
+  }
+
+  private static func run(_ script: String, in folder: URL) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", script]
+    process.currentDirectoryURL = folder
+    process.standardError = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw TestFailure(name: "openssl could not make certificates") }
+  }
+}
+#endif

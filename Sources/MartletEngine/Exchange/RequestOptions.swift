@@ -105,7 +105,7 @@ public typealias RedirectDecision =
   @Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ exchange: Exchange) async throws -> HTTPRequest?
 
 /// Decides on what is stored: given the whole answer, its body in memory, returns what to store in its place, or nil to store
-/// nothing. What it throws means nil, too.
+/// nothing; who reads the body puts one in its place again. What it throws means nil, too.
 public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
 
 /// An option that knows whether it was set or only has its default.

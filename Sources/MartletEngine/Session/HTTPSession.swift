@@ -38,6 +38,18 @@ public struct HTTPSession: Sendable {
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     var request = request
     request.options.isCollected = false
+    return try await uncounted(request)
+  }
+
+  /// As ``bytes(for:)``, for a caller who reads the whole body at once and keeps it: those who wait for an identical request
+  /// then wait for its body.
+  package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    var request = request
+    request.options.isCollected = true
+    return try await uncounted(request)
+  }
+
+  private func uncounted(_ request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     let response = try await respond(to: request, limit: \.bodyLimit, until: deadline(of: request))
     return (response.body, response)
   }

@@ -1,17 +1,29 @@
-import Synchronization
+import Foundation
 
 /// A value that need not be Sendable, and that nobody touches but under the lock.
 ///
-/// SAFETY: `value` is only reached through `withLock`. What comes out of it is shared, so only what may be called from any
+/// SAFETY: `value` is only reached under the lock. What comes out of it is shared, so only what may be called from any
 /// thread or is called on one queue alone is kept here: observers, the delegate, and what the user put into a context.
 final class Locked<Value>: @unchecked Sendable {
-  private let lock = Mutex(())
-  private var value: Value
+  private let lock = NSLock()
+  private var guarded: Value
 
-  init(_ value: Value) { self.value = value }
+  init(_ value: Value) { guarded = value }
 
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-    try lock.withLock { _ in try body(&value) }
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&guarded)
+  }
+
+  /// The value; what is changed in place is changed under the lock, so that no change is lost.
+  var value: Value {
+    get { withLock { $0 } }
+    _modify {
+      lock.lock()
+      defer { lock.unlock() }
+      yield &guarded
+    }
   }
 }
 

@@ -67,9 +67,9 @@ extension SAPURLSession {
   }
 
   /// The answer to the question for a body.
+  ///
+  /// SAFETY: a stream is handed over with the answer; who answers keeps his hands off it.
   public enum InputStreamDisposition: @unchecked Sendable {
-    // SAFETY: a stream is handed over with the answer; who answers keeps his hands off it.
-
     /// Goes on with this stream; nil has no opinion: what an earlier observer or the task's own closure gave is used.
     case allow(InputStream?)
     /// Fails the task with exactly this error.

@@ -29,6 +29,7 @@ public final class SAPURLSession: Sendable, FoundationConfigured {
   /// given one.
   public let delegateQueue: OperationQueue
   let state: Locked<State>
+  private let marks = Locked([String: Any]())
   let engine: HTTPSession
   let wire: SAPTransport
   /// The most bytes that a task collects for its handler: the engine's own limit.
@@ -38,7 +39,6 @@ public final class SAPURLSession: Sendable, FoundationConfigured {
     var isValid = true
     var delegate: (any SAPURLSessionDelegate)?
     var description: String?
-    var context: [String: Any] = [:]
     var observers: [any SAPURLSessionObserving] = []
     var running: [UUID: SAPURLSessionTask] = [:]
     var lastNumber = 0
@@ -97,7 +97,7 @@ public final class SAPURLSession: Sendable, FoundationConfigured {
 
   /// What an app wants to remember with the session. It may be used from any thread; what is in it has to allow that too.
   public var context: [String: Any] {
-    get { state.withLock { $0.context } }
-    set { state.withLock { $0.context = newValue } }
+    get { marks.value }
+    _modify { yield &marks.value }
   }
 }

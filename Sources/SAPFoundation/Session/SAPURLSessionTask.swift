@@ -40,8 +40,8 @@ public class SAPURLSessionTask: @unchecked Sendable {
   /// What marks the task: an observer finds here what it, or the app, has put in, also when the request is sent again. It may
   /// be used from any thread; what is in it has to allow that too. A request that an observer makes inherits nothing.
   public var context: [String: Any] {
-    get { locals.withLock { $0 } }
-    set { locals.withLock { $0 = newValue } }
+    get { locals.value }
+    _modify { yield &locals.value }
   }
 
   // MARK: Control

@@ -35,7 +35,9 @@ struct TaskRun: Sendable {
       try await download.perform(request)
       return nil
     }
-    let (body, _) = try await session.engine.bytes(for: request)
+    let collects = task.mutable.withLock { $0.delivery.collects }
+    let (body, _) =
+      collects ? try await session.engine.bytesToCollect(for: request) : try await session.engine.bytes(for: request)
     let (delivery, response, isDownload) = task.mutable.withLock { ($0.delivery, $0.response, $0.isDownload) }
     if case .batches(let receive, _, _) = delivery, let response { try await session.onQueue { receive(response) } }
     if isDownload {

@@ -56,7 +56,8 @@ public struct RequestOptions: Sendable {
   @Setting public var redirectDecision: RedirectDecision? = nil
   /// Decides on every answer that is about to be stored in the cache; nil, the default, stores what the protocol allows.
   @Setting public var storageDecision: StorageDecision? = nil
-  /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
+  /// Whether the caller will collect the body: a transport may then hand a small one over in one piece, and identical requests
+  /// wait for it. A surface says so where it collects what it asked for with ``HTTPSession/bytes(for:)``.
   package var isCollected = false
   /// What changes this request and reviews its outcomes, at its place behind ``SessionConfiguration/interceptors``.
   public var interceptors: [any Interceptor] = []

@@ -72,6 +72,7 @@ struct TaskRun: Sendable {
     guard let original = try await beginning() else { throw SAPURLSessionError.invalidRequest }
     var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.foundationConfiguration)
     task.mutable.withLock { $0.sent = original }
+    request.options.isCollected = task.mutable.withLock { $0.delivery.collects }
     request.options.interceptors = task.interceptors(like: original)
     request.options.listeners =
       [TaskListener(task: task)]

@@ -1,4 +1,5 @@
 import Martlet
+import MartletCombine
 import MartletImages
 import MartletTesting
 import Synchronization

@@ -19,6 +19,7 @@ public struct AdditionalFormat: Sendable {
   /// Makes a format.
   ///
   /// - Parameters:
+  ///   - format: Its name.
   ///   - recognizes: Whether this is such a file, by its first bytes; all bytes that are there are passed.
   ///   - decode: Decodes a whole file; keeps the options' limits itself. An error other than ``ImageError`` becomes one
   ///     of the kind `damaged`.

@@ -44,20 +44,25 @@ struct AreaAverage {
   static func shrink(_ bitmap: Bitmap, to target: PixelSize) -> Bitmap {
     guard bitmap.size != target else { return bitmap }
     let average = AreaAverage(from: bitmap.size, to: target)
+    let isOpaque = bitmap.isOpaque
     var pixels = [UInt8](repeating: 0, count: target.width * target.height * Bitmap.bytesPerPixel)
-    var sums = [SIMD4<Float>](repeating: .zero, count: bitmap.size.width)
+    // Of each stored column the four sums.
+    var sums = [Float](repeating: 0, count: bitmap.bytesPerRow)
     pixels.withUnsafeMutableBufferPointer { output in
       bitmap.pixels.withUnsafeBytes { input in
         for (y, row) in average.rows.enumerated() {
           sums.withUnsafeMutableBufferPointer { sums in
-            sums.update(repeating: .zero)
+            sums.update(repeating: 0)
             for source in row.first...row.last {
-              let line = input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow)
-              add(UnsafeRawBufferPointer(rebasing: line), weight: row.weight(of: source), to: sums)
+              let line = UnsafeRawBufferPointer(
+                rebasing: input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow))
+              let weight = row.weight(of: source)
+              if isOpaque { addOpaque(line, weight: weight, to: sums) } else { add(line, weight: weight, to: sums) }
             }
             let bytesPerRow = target.width * Bitmap.bytesPerPixel
             let line = output[(y * bytesPerRow)...].prefix(bytesPerRow)
-            average.write(UnsafeBufferPointer(sums), to: UnsafeMutableBufferPointer(rebasing: line))
+            average.write(
+              UnsafeRawBufferPointer(sums), scale: isOpaque ? 255 : 1, to: UnsafeMutableBufferPointer(rebasing: line))
           }
         }
       }
@@ -66,29 +71,35 @@ struct AreaAverage {
   }
 
   /// Adds a stored row to the sums of its columns: colours times alpha times weight, and alpha times weight.
-  private static func add(
-    _ line: UnsafeRawBufferPointer, weight: Float, to sums: UnsafeMutableBufferPointer<SIMD4<Float>>
-  ) {
-    for x in sums.indices {
-      let stored = line.loadUnaligned(fromByteOffset: x &* Bitmap.bytesPerPixel, as: SIMD4<UInt8>.self)
-      var pixel = SIMD4<Float>(stored)
-      let alpha = pixel.w * weight
-      pixel.w = 1
-      sums[x] += pixel * alpha
+  private static func add(_ line: UnsafeRawBufferPointer, weight: Float, to sums: UnsafeMutableBufferPointer<Float>) {
+    for at in stride(from: 0, to: line.count, by: Bitmap.bytesPerPixel) {
+      let alpha = Float(line[at + 3]) * weight
+      for channel in at..<at + 3 { sums[channel] += Float(line[channel]) * alpha }
+      sums[at + 3] += alpha
     }
   }
 
+  /// The same without the alpha, which is the same for all: a loop over plain numbers, which the compiler makes fast.
+  private static func addOpaque(
+    _ line: UnsafeRawBufferPointer, weight: Float, to sums: UnsafeMutableBufferPointer<Float>
+  ) {
+    for index in 0..<line.count { sums[index] += Float(line[index]) * weight }
+  }
+
   /// Writes a new row: colours divided by the alpha that they were weighed with, alpha by the area covered.
-  private func write(_ sums: UnsafeBufferPointer<SIMD4<Float>>, to line: UnsafeMutableBufferPointer<UInt8>) {
+  private func write(
+    _ sums: UnsafeRawBufferPointer, scale: Float, to line: UnsafeMutableBufferPointer<UInt8>
+  ) {
+    func stored(_ x: Int) -> SIMD4<Float> { sums.loadUnaligned(fromByteOffset: x &* 16, as: SIMD4<Float>.self) }
     for (index, column) in columns.enumerated() {
-      var sum = sums[column.first] * column.firstWeight
+      var sum = stored(column.first) * column.firstWeight
       if column.last > column.first {
-        for x in column.first + 1..<column.last { sum += sums[x] }
-        sum += sums[column.last] * column.lastWeight
+        for x in column.first + 1..<column.last { sum += stored(x) }
+        sum += stored(column.last) * column.lastWeight
       }
       guard sum.w > 0 else { continue }
       let at = index * Bitmap.bytesPerPixel
-      let color = sum / sum.w
+      let color = sum * (scale / sum.w)
       line[at] = rounded(color.x)
       line[at + 1] = rounded(color.y)
       line[at + 2] = rounded(color.z)

@@ -1,3 +1,11 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// The bytes of a file that nobody vouches for: every access is checked, in release builds too.
 ///
 /// A view, valid only inside the `withUnsafeBytes` that gave the buffer; all numbers are read as unsigned.
@@ -48,6 +56,8 @@ struct Bytes {
   /// Where `byte` stands next, from `offset` on.
   func firstIndex(of byte: UInt8, from offset: Int) -> Int? {
     guard offset >= 0, offset < buffer.count else { return nil }
-    return buffer[offset...].firstIndex(of: byte)
+    let rest = UnsafeRawBufferPointer(rebasing: buffer[offset...])
+    guard let start = rest.baseAddress, let found = memchr(start, Int32(byte), rest.count) else { return nil }
+    return offset + (UnsafeRawPointer(found) - start)
   }
 }

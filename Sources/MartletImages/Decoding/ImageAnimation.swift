@@ -63,7 +63,10 @@ extension ImageDecoder {
 
   /// Decodes frame after frame, so that one at a time takes memory.
   ///
-  /// - Parameter body: Gets each frame; returns whether to go on.
+  /// - Parameters:
+  ///   - data: The whole file.
+  ///   - options: As for ``decode(_:options:)``.
+  ///   - body: Gets each frame; returns whether to go on.
   /// - Returns: How often the animation is to be played; nil for ever.
   /// - Throws: ``ImageError``, of any kind, perhaps after some frames.
   @discardableResult

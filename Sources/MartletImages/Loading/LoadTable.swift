@@ -80,11 +80,12 @@ struct LoadTable: Sendable {
     return seat
   }
 
-  /// Those who wait for a rendition; they are served now.
+  /// Those who wait for a rendition; they are served now. Where nobody else waits, the load ends in the same step: who asks
+  /// after the answer asks anew.
   mutating func take(_ rendition: Rendition, of load: Number) -> [AnswerGate<LoadedImage>] {
     let served = loads[load]?.seats.filter { $0.value.rendition == rendition } ?? [:]
     for seat in served.keys { loads[load]?.seats[seat] = nil }
-    loads[load]?.update()
+    if loads[load]?.seats.isEmpty == true { remove(load) } else { loads[load]?.update() }
     return served.values.map(\.gate)
   }
 

@@ -15,9 +15,10 @@ public final class NetworkActivityIndicatorController: Sendable {
 
   let counter = TaskCounter()
   private let byHand = Mutex<[UInt64]>([])
+  private let changes = Handed(value: CurrentValueSubject<Bool, Never>(false))
 
   /// Makes a controller of its own, for an app that has several indicators.
-  public init() {}
+  public init() { counter.onChange { [changes] _, isActive in changes.value.send(isActive) } }
 
   /// Whether the indicator is to be seen: whether anything is going on.
   public var isVisible: Bool { counter.isActive }
@@ -27,9 +28,7 @@ public final class NetworkActivityIndicatorController: Sendable {
 
   /// The same as a publisher.
   public var visibilityPublisher: AnyPublisher<Bool, Never> {
-    let subject = CurrentValueSubject<Bool, Never>(isVisible)
-    counter.onChange { _, isActive in subject.send(isActive) }
-    return subject.removeDuplicates().eraseToAnyPublisher()
+    changes.value.removeDuplicates().eraseToAnyPublisher()
   }
 
   /// Counts one more: something the app does by itself.

@@ -17,7 +17,7 @@ extension SessionConfiguration {
     self.init()
     interceptors = [AdditionalFields(configuration.httpAdditionalHeaders), stepIn]
     if let removal = urlCache?.removal { interceptors.insert(removal, at: 0) }
-    listeners = [LogListener(to: PrefixedLog()), stepIn]
+    listeners = [LogListener(to: PrefixedLog(), redaction: .strict), stepIn]
     cache = urlCache?.cache
     cookies = storage?.jar
   }

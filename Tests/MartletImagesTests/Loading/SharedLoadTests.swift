@@ -77,6 +77,19 @@ struct SharedLoadTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
   }
 
+  @Test func whoAsksAfterTheAnswerAsksAnew() async throws {
+    let fixture = try LoadingFixture {
+      $0.cache = nil
+    } respond: { _ in
+      try .picture()
+    }
+
+    for _ in 0..<100 { _ = try await fixture.loader.image(for: fixture.picture()) }
+
+    #expect(fixture.server.requests.count == 100)
+    #expect(fixture.loader.statistics.shared == 0)
+  }
+
   @Test func callerThatIsCancelledBeforeItBeginsSendsNothing() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     let gate = Gate()

@@ -31,7 +31,7 @@ struct CSRFBasicTests {
   @Test func manyRequestsWaitForOneFetch() async throws {
     let service = try MobileServices()
     let gate = Gate()
-    service.answer("/", with: .text("late").with(tokenField, "wrong").held(by: gate))
+    service.answer("/", with: .status(405).held(by: gate))
     let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
 
     await withTaskGroup(of: Int?.self) { group in
@@ -43,7 +43,7 @@ struct CSRFBasicTests {
       for await status in group { #expect(status == 201) }
     }
 
-    #expect(service.fetches.count == 2)  // the wrong token, and one renewal for all of them
+    #expect(service.fetches.map(\.method) == [.head, .get])
   }
 
   @Test func anExpiredTokenIsRenewedAndTheRequestSentAgainOnce() async throws {

@@ -53,6 +53,8 @@ struct ClientTests {
     let server = try LoopbackServer { _ in .text("") }
     let client = try Fixture.client(server)
     server.stop()
+    let port = try DeadPort(server.port)
+    defer { withExtendedLifetime(port) {} }
 
     let error = await #expect(throws: SlideshowError.self) { try await client.slideshow() }
     guard case .serviceDown(client.configuration.service, _) = error else {

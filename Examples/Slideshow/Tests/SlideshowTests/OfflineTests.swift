@@ -20,6 +20,8 @@ struct OfflineTests {
     }
     let first = try await lines(configuration, file)
     service.stop()
+    let port = try DeadPort(service.port)
+    defer { withExtendedLifetime(port) {} }
 
     // Another program: nothing is left but the file.
     let second = try await lines(configuration, file)
@@ -39,6 +41,8 @@ struct OfflineTests {
       (key == .service ? service.service : service.imageBase).absoluteString
     }
     service.stop()
+    let port = try DeadPort(service.port)
+    defer { withExtendedLifetime(port) {} }
 
     await #expect {
       _ = try await lines(configuration, folder.appending(path: "cache.sqlite"))

@@ -143,6 +143,8 @@ struct PictureFetchTests {
 
     client.forgetPictures()
     demo.stop()
+    let port = try DeadPort(demo.port)
+    defer { withExtendedLifetime(port) {} }
 
     let again = try await client.picture(request)
     #expect(again.encodedBytes == 68531)

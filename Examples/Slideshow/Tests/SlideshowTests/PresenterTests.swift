@@ -67,6 +67,8 @@ struct PresenterTests {
     let server = try LoopbackServer { _ in .json(Fixture.tutorial) }
     let client = try Fixture.client(server)
     server.stop()
+    let port = try DeadPort(server.port)
+    defer { withExtendedLifetime(port) {} }
 
     let state = await state(of: client) { if case .failed = $0.loading { true } else { false } }
 

@@ -1,0 +1,135 @@
+import Martlet
+import MartletCombine
+import MartletImages
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite("Row 48: no older picture over a newer one", .timeLimit(.minutes(5)))
+struct ImageSlotTests {
+  @Test func olderPictureNeverComesAfterANewerOne() async throws {
+    let slow = Gate()
+    let fixture = try LoadingFixture { request in
+      request.path == "/slow" ? try .picture().held(by: slow) : try .picture("coffee.jpg")
+    }
+    // Another caller keeps the first load alive, so that it does end.
+    let other = await fixture.begin(fixture.picture("/slow"))
+    let slot = ImageSlot(loader: fixture.loader)
+    let seen = Journal<Int>()
+    let watching = Task {
+      for await phase in slot.phases {
+        if let width = phase.bitmap?.size.width { seen.append(width) }
+      }
+    }
+
+    slot.show(fixture.picture("/slow"))
+    slot.show(fixture.picture("/fast"))
+    while slot.phase.image == nil { await Task.yield() }
+    slow.open()
+    _ = try await other.value
+
+    #expect(slot.phase.bitmap?.size.width == 600)
+    while seen.entries.isEmpty { await Task.yield() }
+    watching.cancel()
+    await watching.value
+    #expect(seen.entries == [600])
+  }
+
+  @Test func showingAnotherPictureGivesTheLoadOfTheFirstUp() async throws {
+    let fixture = try LoadingFixture { request in request.path == "/slow" ? .never : try .picture() }
+    let slot = ImageSlot(loader: fixture.loader)
+    slot.show(fixture.picture("/slow"))
+    _ = try await fixture.server.request(1)
+
+    slot.show(fixture.picture("/fast"))
+
+    #expect(try await fixture.server.end(ofConnection: 1) == .client)
+  }
+
+  @Test func samePictureIsNotLoadedAnewAndGoesOnUndisturbed() async throws {
+    let fixture = try LoadingFixture { _ in .never }
+    let slot = ImageSlot(loader: fixture.loader)
+
+    for _ in 0..<3 { slot.show(fixture.picture()) }
+    _ = try await fixture.server.request(1)
+
+    #expect(fixture.loader.waiting(for: fixture.picture()) == 1)
+    #expect(slot.phase.name == "loading")
+  }
+
+  @Test func failureIsTriedAgainWhenItIsShownAgain() async throws {
+    let isThere = Atomic(false)
+    let fixture = try LoadingFixture {
+      $0.failureAge = .zero
+    } respond: { _ in
+      isThere.load(ordering: .relaxed) ? try .picture() : .status(.notFound)
+    }
+    let slot = ImageSlot(loader: fixture.loader)
+    slot.show(fixture.picture())
+    while slot.phase.error == nil { await Task.yield() }
+
+    isThere.store(true, ordering: .relaxed)
+    slot.show(fixture.picture())
+
+    while slot.phase.image == nil { await Task.yield() }
+    #expect(fixture.server.requests.count == 2)
+  }
+
+  @Test func pictureInMemoryIsThereWhenShowReturnsAndNothingIsEmpty() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    _ = try await fixture.loader.image(for: fixture.picture())
+    let slot = ImageSlot(loader: fixture.loader)
+    #expect(slot.phase.name == "empty")
+
+    slot.show(fixture.picture())
+    #expect(slot.phase.name == "success")
+
+    slot.show(nil)
+    #expect(slot.phase.name == "empty")
+  }
+
+  @Test func everyWatcherBeginsWithWhatIsSoNowAndEndsWithTheSlot() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    _ = try await fixture.loader.image(for: fixture.picture())
+    var slot: ImageSlot? = ImageSlot(loader: fixture.loader)
+    slot?.show(fixture.picture())
+    let streams = [slot?.phases, slot?.phases].compactMap(\.self)
+    let published = Journal<String>()
+    let subscription = slot?.publisher.sink { published.append($0.name) }
+    while published.entries.isEmpty { await Task.yield() }
+
+    slot = nil
+
+    for stream in streams {
+      var names: [String] = []
+      for await phase in stream { names.append(phase.name) }
+      #expect(names == ["success"])
+    }
+    #expect(published.entries == ["success"])
+    withExtendedLifetime(subscription) {}
+  }
+
+  @Test func slotThatGoesGivesItsLoadUp() async throws {
+    let fixture = try LoadingFixture { _ in .never }
+    var slot: ImageSlot? = ImageSlot(loader: fixture.loader)
+    slot?.show(fixture.picture())
+    _ = try await fixture.server.request(1)
+
+    slot = nil
+
+    #expect(try await fixture.server.end(ofConnection: 1) == .client)
+  }
+
+  @Test @MainActor func phasesAreReadOnTheActorOfWhoeverDraws() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    let slot = ImageSlot(loader: fixture.loader)
+    let phases = slot.phases
+    slot.show(fixture.picture())
+
+    for await phase in phases {
+      MainActor.assertIsolated()
+      if phase.image != nil { break }
+    }
+    #expect(slot.phase.image != nil)
+  }
+}

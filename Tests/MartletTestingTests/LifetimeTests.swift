@@ -11,6 +11,12 @@ struct LifetimeTests {
     #expect(throws: RawClient.Failure.self) { _ = try RawClient(port: server.port) }
   }
 
+  @Test func nobodyElseGetsThePortOfAStoppedServer() throws {
+    let server = try LoopbackServer { _ in .text("x") }
+    server.stop()
+    #expect(!RawClient.isFree(server.port))
+  }
+
   @Test func aServerThatNobodyKeepsStops() throws {
     let client: RawClient
     do {

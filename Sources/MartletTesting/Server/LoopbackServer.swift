@@ -24,7 +24,7 @@ public final class LoopbackServer: Sendable {
   public let port: Int
   let ledger = Watched(ServerLedger())
   let recording: Recording
-  private let listener: Int32
+  private let socket: ListeningSocket
 
   /// Starts a server.
   ///
@@ -41,14 +41,15 @@ public final class LoopbackServer: Sendable {
     respond: @escaping Responder
   ) throws(LoopbackServerError) {
     self.recording = recording
-    (listener, self.port) = try ListeningSocket.open(port: port)
+    socket = try ListeningSocket(port: port)
+    self.port = socket.port
     url = Self.url(port: self.port, target: "")
     let acceptor = Acceptor(
-      listener: listener,
+      listener: socket.descriptor,
       settings: Settings(bodies: bodies, recording: recording, accept: accept, respond: respond), ledger: ledger)
     guard SystemCalls.startThread({ acceptor.run() }) else {
-      _ = ledger.update { $0.stop(listener: listener) }
-      SystemCalls.closeDescriptor(listener)
+      _ = ledger.update { $0.stop(listener: socket.descriptor) }
+      SystemCalls.closeDescriptor(socket.descriptor)
       throw LoopbackServerError("cannot start a thread for the server: the system's limit of threads is reached")
     }
   }
@@ -67,8 +68,9 @@ public final class LoopbackServer: Sendable {
   /// Stops listening and shuts every connection down, in the middle of whatever it does.
   ///
   /// It never waits: a responder that blocks by means of its own finishes on its thread later. Everybody who awaits
-  /// the server gets a ``LoopbackServerError``. Stopping twice does nothing.
-  public func stop() { _ = ledger.update { $0.stop(listener: listener) } }
+  /// the server gets a ``LoopbackServerError``. Its port stays its own as long as the server is kept, so that connections are
+  /// refused. Stopping twice does nothing.
+  public func stop() { _ = ledger.update { $0.stop(listener: socket.descriptor) } }
 
   private static func url(port: Int, target: String) -> URL {
     guard let url = URL(string: "http://127.0.0.1:\(port)\(target)") else {

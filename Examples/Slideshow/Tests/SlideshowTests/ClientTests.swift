@@ -53,8 +53,7 @@ struct ClientTests {
     let server = try LoopbackServer { _ in .text("") }
     let client = try Fixture.client(server)
     server.stop()
-    let port = try DeadPort(server.port)
-    defer { withExtendedLifetime(port) {} }
+    defer { withExtendedLifetime(server) {} }  // its port stays its own
 
     let error = await #expect(throws: SlideshowError.self) { try await client.slideshow() }
     guard case .serviceDown(client.configuration.service, _) = error else {

@@ -143,8 +143,7 @@ struct PictureFetchTests {
 
     client.forgetPictures()
     demo.stop()
-    let port = try DeadPort(demo.port)
-    defer { withExtendedLifetime(port) {} }
+    defer { withExtendedLifetime(demo) {} }  // its port stays its own
 
     let again = try await client.picture(request)
     #expect(again.encodedBytes == 68531)

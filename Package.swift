@@ -116,6 +116,7 @@ let package = Package(
       name: "MartletImagesTests",
       dependencies: [
         "MartletImages", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletTesting",
+        "SAPFoundationTesting",
       ],
       exclude: ["Fixtures"]),
   ],

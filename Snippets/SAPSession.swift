@@ -1,0 +1,50 @@
+// SAP's documented session, with a token against forged requests, the Gateway's own words, and a picture by publisher.
+
+import Foundation
+import MartletCombine
+import MartletTesting
+import SAPFoundation
+import SAPFoundationTesting
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+let service = try MobileServices(
+  .init(applicationID: "com.example.shop", media: ["It's coffee": Media(Data("a picture".utf8))]))
+let backend = service.url("/backend")
+let (answers, inbox) = AsyncStream<String>.makeStream()
+
+let session = SAPURLSession()
+session.register(SAPcpmsObserver(applicationID: "com.example.shop", deviceID: nil))
+session.register(CorrelationObserver())
+session.register(CSRFTokenObserver(rootUrl: backend))
+session.register(SAPcpmsUserBlockedObserver { error in print("blocked:", error) })
+
+var order = URLRequest(url: backend.appending(path: "Orders"))
+order.httpMethod = SAPURLSession.HTTPMethod.post
+
+func send() {
+  session.dataTask(with: order) { data, response, error in
+    let failure = error.map { SAPURLError($0) } ?? response.flatMap { SAPURLError(response: $0, data: data ?? Data()) }
+    inbox.yield(failure?.localizedDescription ?? "ordered")
+  }.resume()
+}
+
+var results = answers.makeAsyncIterator()
+send()
+print(await results.next() ?? "")
+
+service.answer("/backend/Orders", with: .odataError(.v2, status: 400, code: "M_/011", message: "Three cups are left."))
+send()
+print(await results.next() ?? "")
+
+let picture = session.dataTaskPublisher(for: backend.odataMedia("Images", "It's coffee"))
+  .tryMap { data, response in try SAPURLError.checked(data, response) }
+  .replaceError(with: Data("a placeholder".utf8))
+for await data in picture.values { print(String(decoding: data, as: UTF8.self)) }
+
+// Prints:
+// ordered
+// Three cups are left.
+// a picture

@@ -1,0 +1,56 @@
+import Martlet
+import MartletImages
+import MartletTesting
+import SAPFoundationTesting
+import Testing
+
+/// A service of media entities as SAP Gateway's, behind a sign-in: the same loader, and nothing in it that knows of SAP.
+@Suite("Rows 35, 38 and 40: pictures of a Gateway", .timeLimit(.minutes(5)))
+struct GatewayMediaTests {
+  private let service: MobileServices
+  private let loader: ImageLoader
+
+  init() throws {
+    let picture = try Fixture.data("baseline.jpg")
+    service = try MobileServices(
+      .init(
+        users: ["anna": "secret"],
+        media: [
+          "O'Hara/1": Media(picture), "checked": Media(picture, cacheControl: "private, max-age=0"),
+        ]))
+    var settings = SessionConfiguration()
+    settings.credentials = [
+      PasswordSource(
+        Credential(user: "anna", password: "secret"), for: .matching { [port = service.port] in $0.port == port })
+    ]
+    var configuration = ImageLoader.Configuration()
+    configuration.cache = nil
+    loader = ImageLoader(session: HTTPSession(configuration: settings), configuration: configuration)
+  }
+
+  @Test func pictureIsFreshForADayThenShownWithoutTheService() async throws {
+    let url = service.url("/backend/Images('O''Hara%2F1')/$value")
+    #expect(try await loader.image(for: url).source == .session(.network))
+    #expect(try await loader.image(for: url).source == .session(.cache))
+    service.stop()
+    #expect(try await loader.image(for: url).source == .session(.cache))
+  }
+
+  @Test func stalePictureIsConfirmedByItsTagThenShownWithoutTheService() async throws {
+    let url = service.url("/backend/Images('checked')/$value")
+    #expect(try await loader.image(for: url).source == .session(.network))
+    #expect(try await loader.image(for: url).source == .session(.revalidated))
+    service.stop()
+    #expect(try await loader.image(for: url).source == .session(.offline))
+  }
+
+  @Test func loginPageInThePlaceOfAPictureIsAnErrorAndNotKept() async throws {
+    let path = "/backend/Images('checked')/$value"
+    service.answer(path, with: .samlLoginPage)
+    let error = await #expect(throws: ImageLoadError.self) { try await loader.image(for: service.url(path)) }
+    #expect(error?.kind == .notAnImage)
+
+    loader.forgetFailures()
+    #expect(try await loader.image(for: service.url(path)).source == .session(.network))
+  }
+}

@@ -84,7 +84,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
   /// The work that ``cancel()`` ends from now on.
   func takeOver(_ work: Task<Void, Never>) {
     let isCancelled = mutable.withLock { state in
-      if state.phase != .over { state.work = work }
+      if state.phase != .over, state.work == nil { state.work = work }  // else it is at its end already
       return state.isCancelled
     }
     if isCancelled { work.cancel() }

@@ -101,9 +101,11 @@ struct TaskRun: Sendable {
 
   private func finish(_ data: Data?, _ failure: (any Error)?) async {
     var failure = failure
+    if failure == nil, let download = task as? SAPURLSessionDownloadTask, let location = task.downloadLocation {
+      session.tell { [session] in $0.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location) }
+    }
     var isStopped = false
-    for party in session.parties where !isStopped && session.takesPart(party) {
-      guard party.events is any SAPURLSessionObserving else { continue }
+    for party in session.observers.map(Party.init) where !isStopped && session.takesPart(party) {
       if case .cancel(let error) = await answer(of: party, to: failure) { (failure, isStopped) = (error, true) }
     }
     let delegate = isStopped ? nil : Handed(value: session.delegate)
@@ -114,11 +116,6 @@ struct TaskRun: Sendable {
     }
     let resumeData = over.resumption.flatMap { try? JSONEncoder().encode($0) }
     session.delegateQueue.addOperation { [task, session, failure] in
-      if failure == nil, let location = over.location, let download = task as? SAPURLSessionDownloadTask {
-        for party in session.parties {
-          party.events.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location)
-        }
-      }
       delegate?.value?.sapURLSession(session, task: task, didCompleteWithError: failure)
       over.delivery.finish(data, over.location, over.response, failure)
       for handler in over.resumeHandlers { handler(resumeData) }

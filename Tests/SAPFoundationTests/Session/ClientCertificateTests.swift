@@ -1,6 +1,7 @@
 #if os(Linux)
 import Foundation
 import FoundationNetworking
+import Glibc
 import Martlet
 import SAPFoundation
 import Synchronization
@@ -70,18 +71,44 @@ struct Row24ClientCertificateTests {
 }
 
 /// `openssl s_server` with an authority of this run, which wants a client certificate and tells whose it was.
+///
+/// A shell holds it and reads from a pipe of ours: when that closes, because this process is gone, it ends the server. No
+/// `Process` of Foundation's, which crashes where several are started at the same time.
 private final class TLSServer: Sendable {
   static let shared = Task { try await TLSServer() }
 
   let url: URL
   private let folder: TemporaryFolder
-  private let process: Process
 
   init() async throws {
-    folder = try TemporaryFolder()
-    try Self.run(
-      """
-      set -e
+    let folder = try TemporaryFolder()
+    self.folder = folder
+    url = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try Self.start(in: folder.url) }) }
+    }
+  }
+
+  func file(_ name: String) -> URL { folder.file(name) }
+
+  /// Waits for the line in which the server says where it listens: `ACCEPT 127.0.0.1:43215`.
+  private static func start(in folder: URL) throws -> URL {
+    let address = folder.appending(path: "address").path
+    guard mkfifo(address, 0o600) == 0, popen("cd '\(folder.path)' && \(script)", "w") != nil,
+      let lines = fopen(address, "r")
+    else { throw TestFailure(name: "openssl could not be started") }
+    var buffer = [CChar](repeating: 0, count: 1000)
+    while fgets(&buffer, Int32(buffer.count), lines) != nil {
+      let line = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      guard line.hasPrefix("ACCEPT "), let url = URL(string: "https://\(line.dropFirst(7).dropLast())/") else {
+        continue
+      }
+      return url
+    }
+    throw TestFailure(name: "openssl s_server did not start")
+  }
+
+  private static let script = """
+    {
       openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=TestAuthority
       issue() {
         printf 'subjectAltName=%s\\n' "$2" > $1.ext
@@ -92,59 +119,12 @@ private final class TLSServer: Sendable {
       issue client email:client@example.invalid
       openssl pkcs12 -export -in client.pem -inkey client.key -out client.p12 -passout 'pass:correct horse'
       echo nonsense > broken.p12
-      """, in: folder.url)
-    process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
-    process.currentDirectoryURL = folder.url
-    process.arguments = [
-      "-c",
-      "exec openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server.key -CAfile ca.pem -Verify 1 -www",
-    ]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    url = try await Self.address(in: output)
-  }
-
-  deinit { process.terminate() }
-
-  func file(_ name: String) -> URL { folder.file(name) }
-
-  /// The server says where it listens: `ACCEPT 127.0.0.1:43215`.
-  private static func address(in output: Pipe) async throws -> URL {
-    let lines = AsyncStream<String> { continuation in
-      let text = Mutex("")
-      output.fileHandleForReading.readabilityHandler = { handle in
-        let data = handle.availableData
-        continuation.yield(
-          text.withLock { text in
-            text += String(decoding: data, as: UTF8.self)
-            return text
-          })
-        if data.isEmpty { continuation.finish() }
-      }
-    }
-    for await text in lines {
-      guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("ACCEPT ") && text.contains("\n") }),
-        let url = URL(string: "https://\(line.dropFirst(7))/")
-      else { continue }
-      return url
-    }
-    throw TestFailure(name: "openssl s_server did not start")
-  }
-
-  private static func run(_ script: String, in folder: URL) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = ["-c", script]
-    process.currentDirectoryURL = folder
-    process.standardError = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw TestFailure(name: "openssl could not make certificates") }
-  }
+    } > /dev/null 2>&1
+    openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server.key -CAfile ca.pem -Verify 1 -www \
+      > address 2> /dev/null < /dev/null &
+    server=$!
+    read -r line
+    kill -9 $server
+    """
 }
 #endif

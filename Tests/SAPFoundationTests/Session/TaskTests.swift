@@ -59,11 +59,9 @@ struct Row04ShortRequestTests {
   }
 
   @Test func aFailureIsAURLErrorWithTheEnginesBeneath() async throws {
-    let server = try LoopbackServer { _ in .text("hello") }
-    let url = server.url("/")
-    server.stop()
+    let nobody = try DeadPort()
 
-    let outcome = await SAPURLSession.uncached().outcome(of: url)
+    let outcome = await SAPURLSession.uncached().outcome(of: nobody.url)
 
     #expect(outcome.code == .cannotConnectToHost)
     #expect((outcome.error as? URLError)?.underlyingHTTPError?.kind == .cannotConnect)

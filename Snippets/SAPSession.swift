@@ -13,7 +13,6 @@ import FoundationNetworking
 let service = try MobileServices(
   .init(applicationID: "com.example.shop", media: ["It's coffee": Media(Data("a picture".utf8))]))
 let backend = service.url("/backend")
-let (answers, inbox) = AsyncStream<String>.makeStream()
 
 let session = SAPURLSession()
 session.register(SAPcpmsObserver(applicationID: "com.example.shop", deviceID: nil))
@@ -24,20 +23,19 @@ session.register(SAPcpmsUserBlockedObserver { error in print("blocked:", error) 
 var order = URLRequest(url: backend.appending(path: "Orders"))
 order.httpMethod = SAPURLSession.HTTPMethod.post
 
-func send() {
-  session.dataTask(with: order) { data, response, error in
-    let failure = error.map { SAPURLError($0) } ?? response.flatMap { SAPURLError(response: $0, data: data ?? Data()) }
-    inbox.yield(failure?.localizedDescription ?? "ordered")
-  }.resume()
+func answer(to request: URLRequest) async -> String {
+  await withCheckedContinuation { continuation in
+    session.dataTask(with: request) { data, response, error in
+      let failure =
+        error.map { SAPURLError($0) } ?? response.flatMap { SAPURLError(response: $0, data: data ?? Data()) }
+      continuation.resume(returning: failure?.localizedDescription ?? "ordered")
+    }.resume()
+  }
 }
 
-var results = answers.makeAsyncIterator()
-send()
-print(await results.next() ?? "")
-
+print(await answer(to: order))
 service.answer("/backend/Orders", with: .odataError(.v2, status: 400, code: "M_/011", message: "Three cups are left."))
-send()
-print(await results.next() ?? "")
+print(await answer(to: order))
 
 let picture = session.dataTaskPublisher(for: backend.odataMedia("Images", "It's coffee"))
   .tryMap { data, response in try SAPURLError.checked(data, response) }

@@ -8,7 +8,7 @@ extension Reply {
     .text("CSRF token validation failed", status: status).with("X-CSRF-Token", "Required")
   }
 
-  /// 403, because the user is blocked. The codes are not published; those that ``SAPcpmsUserBlockedObserver`` understands
+  /// 403, because the user is blocked. The codes are not published; those that `SAPcpmsUserBlockedObserver` understands
   /// are `TRAFFIC_BLOCKED`, `REG_BLOCKED` and `TRAFFIC_REG_BLOCKED`.
   public static func blocked(_ code: String = "TRAFFIC_BLOCKED") -> Reply {
     .text("blocked", status: .forbidden).with("x-message-code", code)

@@ -50,7 +50,7 @@ struct LifetimeTests {
 
   @Test func valuesAreThereForAwaitAndEndWithTheTask() async throws {
     var seen: [Int] = []
-    for try await number in [1, 2, 3].publisher.values { seen.append(number) }
+    for await number in [1, 2, 3].publisher.values { seen.append(number) }
     #expect(seen == [1, 2, 3])
 
     let endless = PassthroughSubject<Int, Never>()

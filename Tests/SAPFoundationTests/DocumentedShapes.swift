@@ -260,8 +260,10 @@ extension DocumentedShapes {
       default: .status(503)
       }
     }
-    let nobody = try DeadPort()
-    let url = path == "/gone" ? nobody.url : server.url(path)
+    let nobody = try LoopbackServer { _ in .text("hello") }
+    nobody.stop()
+    defer { withExtendedLifetime(nobody) {} }  // its port stays its own
+    let url = path == "/gone" ? nobody.url("/") : server.url(path)
     let result = Mutex<Result<Image, SAPURLSession.ArticleError>?>(nil)
     let end = Gate()
     let watching = SAPURLSession(configuration: SAPURLSession.plain).getImage(for: url).sink { completion in

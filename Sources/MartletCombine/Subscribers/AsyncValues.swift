@@ -52,6 +52,29 @@ extension Publisher where Output: Sendable {
   public var values: AsyncThrowingPublisher<Self> { AsyncThrowingPublisher(publisher: self) }
 }
 
+/// The values of a publisher that cannot fail, for `for await`. One value is asked for at a time.
+public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Output: Sendable, P.Failure == Never {
+  /// A value.
+  public typealias Element = P.Output
+
+  fileprivate let values: AsyncThrowingPublisher<P>
+
+  /// Subscribes.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: values.makeAsyncIterator()) }
+
+  /// Asks for one value after another.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate var base: AsyncThrowingPublisher<P>.AsyncIterator
+
+    public mutating func next() async -> P.Output? { try? await base.next() }
+  }
+}
+
+extension Publisher where Output: Sendable, Failure == Never {
+  /// The values, one after another: `for await value in publisher.values`.
+  public var values: AsyncPublisher<Self> { AsyncPublisher(values: AsyncThrowingPublisher(publisher: self)) }
+}
+
 /// Holds values between a publisher and the task that waits for them.
 private final class ValueMailbox<Value: Sendable>: Sendable {
   private struct State {

@@ -44,8 +44,10 @@ public protocol BasicCredentialStoring: AnyObject {
 public protocol BasicCredentialDiscovery: AnyObject {
   /// Asks the user for the credential for a URL.
   ///
-  /// - Parameter completionHandler: to be called once, on any thread: with a credential, with an error, or with neither to give
-  ///   up.
+  /// - Parameters:
+  ///   - url: what was asked for.
+  ///   - challenge: how the server asks: host, realm, and how often a credential was refused.
+  ///   - completionHandler: to be called once, on any thread: with a credential, with an error, or with neither to give up.
   func provideBasicCredential(
     for url: URL, challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (BasicCredential?, (any Error)?) -> Void)

@@ -59,9 +59,11 @@ struct Row04ShortRequestTests {
   }
 
   @Test func aFailureIsAURLErrorWithTheEnginesBeneath() async throws {
-    let nobody = try DeadPort()
+    let nobody = try LoopbackServer { _ in .text("hello") }
+    nobody.stop()
+    defer { withExtendedLifetime(nobody) {} }  // its port stays its own
 
-    let outcome = await SAPURLSession.uncached().outcome(of: nobody.url)
+    let outcome = await SAPURLSession.uncached().outcome(of: nobody.url("/"))
 
     #expect(outcome.code == .cannotConnectToHost)
     #expect((outcome.error as? URLError)?.underlyingHTTPError?.kind == .cannotConnect)

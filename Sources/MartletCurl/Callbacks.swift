@@ -37,7 +37,9 @@ enum Callbacks {
     return 0
   }
 
+  /// A program that the process starts must not inherit a connection: it would keep it open after we closed it.
   static let openedSocket: martlet_opened_callback = { user, descriptor, _ in
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     Callbacks.loop(user) { $0.sockets.opened(descriptor) }
     return CURL_SOCKOPT_OK
   }

@@ -21,6 +21,26 @@ struct ConnectionTests {
     #expect(server.connectionCount == 1)
   }
 
+  @Test func aProgramThatIsStartedInheritsNoConnection() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = session()
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+
+    let connections = (0..<10_000).filter { Self.peerPort(of: $0) == server.port }
+
+    #expect(connections.count == 1)
+    #expect(connections.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
+  }
+
+  private static func peerPort(of descriptor: Int32) -> Int? {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+    }
+    return result == 0 && address.sin_family == sa_family_t(AF_INET) ? Int(UInt16(bigEndian: address.sin_port)) : nil
+  }
+
   @Test func theLimitOfConnectionsToAHostIsKept() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session { $0.connectionsPerHost = 3 }

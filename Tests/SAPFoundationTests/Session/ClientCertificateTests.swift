@@ -93,7 +93,8 @@ private final class TLSServer: Sendable {
   /// Waits for the line in which the server says where it listens: `ACCEPT 127.0.0.1:43215`.
   private static func start(in folder: URL) throws -> URL {
     let address = folder.appending(path: "address").path
-    guard mkfifo(address, 0o600) == 0, popen("cd '\(folder.path)' && \(script)", "w") != nil,
+    try script.write(to: folder.appending(path: "serve"), atomically: false, encoding: .utf8)
+    guard mkfifo(address, 0o600) == 0, popen("cd '\(folder.path)' && exec bash serve", "we") != nil,
       let lines = fopen(address, "r")
     else { throw TestFailure(name: "openssl could not be started") }
     var buffer = [CChar](repeating: 0, count: 1000)
@@ -107,7 +108,12 @@ private final class TLSServer: Sendable {
     throw TestFailure(name: "openssl s_server did not start")
   }
 
+  /// Begins by closing what it has inherited: connections of tests that wait for their end.
   private static let script = """
+    for file in /proc/self/fd/*; do
+      file=${file##*/}
+      case $file in 0 | 1 | 2 | 255) ;; *) eval "exec $file>&-" ;; esac
+    done
     {
       openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=TestAuthority
       issue() {

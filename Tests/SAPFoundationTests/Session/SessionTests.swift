@@ -62,6 +62,17 @@ struct Row02ConfigurationTests {
     #expect(await SAPURLSession(configuration: configuration).outcome(of: request).text == "own")
   }
 
+  @Test func aSecretOfTheConfigurationStaysWithTheOriginThatWasAsked() async throws {
+    let other = try LoopbackServer { .text("\($0.fields[.authorization] ?? "-") \($0.fields["X-Tag"] ?? "-")") }
+    let target = other.url("/").absoluteString
+    let server = try LoopbackServer { _ in .redirect(to: target) }
+    let configuration = SAPURLSession.plain
+    configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret", "X-Tag": "general"]
+
+    #expect(await SAPURLSession(configuration: configuration).outcome(of: server.url("/")).text == "- general")
+    #expect(server.requests.first?.fields[.authorization] == "Bearer secret")
+  }
+
   @Test(arguments: [true, false]) func theTimeoutIsTheRequestsOrElseTheSessions(isRequests: Bool) async throws {
     let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
     let configuration = SAPURLSession.plain

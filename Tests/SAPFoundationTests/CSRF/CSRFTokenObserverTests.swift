@@ -213,6 +213,34 @@ struct CSRFAdvancedTests {
     #expect(await session.post(service.url("/backend/Orders")).status == 201)
   }
 
+  @Test func aStoreIsCalledByOneAtATime() async throws {
+    final class Careless: CSRFTokenStoring, Sendable {
+      private let tokens = Shared<[URL: String]>([:])
+      private let inside = Shared(0)
+      let most = Shared(0)
+
+      private func alone<Result>(_ body: () -> Result) -> Result {
+        inside.change { $0 += 1 }
+        defer { inside.change { $0 -= 1 } }
+        for _ in 0..<1000 {
+          let now = inside.value
+          most.change { $0 = max($0, now) }
+        }
+        return body()
+      }
+
+      func store(token: String, for url: URL) { alone { tokens.change { $0[url] = token } } }
+      func token(for url: URL) -> String? { alone { tokens.value[url] } }
+      func deleteToken(for url: URL) { alone { tokens.change { $0[url] = nil } } }
+    }
+    let (service, store) = (try MobileServices(), Careless())
+    let session = SAPURLSession.observed(by: CSRFTokenObserver(tokenUrlProvider: Provider { $0 }, tokenStore: store))
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<30 { group.addTask { await session.post(service.url("/backend/\(number)/Orders")) } }
+    }
+    #expect(store.most.value == 1)
+  }
+
   @Test func aStoreWithoutThrowsIsAStoreToo() async throws {
     final class Documented: CSRFTokenStoring {
       private let tokens = Shared<[URL: String]>([:])

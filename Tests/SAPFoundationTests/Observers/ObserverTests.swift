@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import SAPFoundation
+import SAPFoundationTesting
 import Synchronization
 import Testing
 
@@ -236,6 +237,35 @@ struct Row18InternalRequestTests {
 
     #expect(await session.outcome(of: server.url("/")).text == "t-tag")
     #expect(server.requests.map(\.path) == ["/token", "/"])
+  }
+
+  @Test func theDelegateIsToldOfItsEndToo() async throws {
+    let service = try MobileServices()
+    let delegate = DelegateProbe()
+    let session = SAPURLSession(configuration: SAPURLSession.plain, delegate: delegate)
+    session.register(CSRFTokenObserver(rootUrl: service.url))
+
+    #expect(await session.outcome(of: URLRequest("POST", service.url("/backend/Orders"), body: "{}")).status == 201)
+
+    await withCheckedContinuation { told in session.delegateQueue.addOperation { told.resume() } }
+    #expect(delegate.log.filter { $0 == "create" }.count == 2)
+    #expect(delegate.log.filter { $0 == "complete" }.count == 2)
+  }
+
+  @Test func cancellingItEndsItAndStartsNothing() async throws {
+    let service = try MobileServices()
+    let probe = ObserverProbe { probe in
+      probe.onSend = { task, request in
+        if request.httpMethod == "HEAD" { task.cancel() }
+        return .allow(request)
+      }
+    }
+    let session = SAPURLSession.uncached(CSRFTokenObserver(rootUrl: service.url), probe)
+
+    #expect(await session.outcome(of: URLRequest("POST", service.url("/backend/Orders"), body: "{}")).status == 403)
+
+    #expect(!service.requests.contains { $0.method == .head })
+    #expect(probe.log.filter { $0 == "failed" }.count == 2)  // two fetches, and the request itself came to its end
   }
 }
 

@@ -374,6 +374,37 @@ struct Row21ResendTests {
     #expect(server.requests.count == 21)
   }
 
+  @Test func whatOnlyTheLastAttemptCarriedIsNotTheResentRequests() async throws {
+    let server = try LoopbackServer { request in
+      .text(
+        "\(request.fields["X-Token"] ?? "-") \(request.fields["X-Again"] ?? "-")",
+        status: request.path == "/" ? .unauthorized : .ok)
+    }
+    let next = server.url("/next")
+    let tokens = Atomic(0)
+    let token = ObserverProbe { probe in
+      probe.onSend = { _, request in
+        guard request.url?.path == "/", request.value(forHTTPHeaderField: "X-Token") == nil else {
+          return .allow(request)
+        }
+        var request = request
+        request.setValue("\(tokens.add(1, ordering: .relaxed).newValue)", forHTTPHeaderField: "X-Token")
+        return .allow(request)
+      }
+      probe.onResponse = { task, response in
+        guard (response as? HTTPURLResponse)?.statusCode == 401, var again = task.currentRequest else {
+          return .allow(response)
+        }
+        again.setValue("yes", forHTTPHeaderField: "X-Again")
+        if again.value(forHTTPHeaderField: "X-Token") == "2" { again.url = next }
+        return .resend(again)
+      }
+    }
+
+    #expect(await SAPURLSession.uncached(token).outcome(of: server.url("/")).text == "- yes")
+    #expect(server.requests.map { $0.fields["X-Token"] } == ["1", "2", nil])
+  }
+
   @Test func aRedirectIsNoNewBackingTask() async throws {
     let server = try LoopbackServer { $0.path == "/there" ? .text("hello") : .redirect(to: "/there") }
     let probe = ObserverProbe()

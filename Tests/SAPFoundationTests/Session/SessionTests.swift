@@ -168,6 +168,30 @@ struct Row03DelegateTests {
     #expect(backing.withLock { $0?.originalRequest?.url } == server.url("/"))
   }
 
+  @Test func whoCouldBeAnObserverTooIsToldOnce() async throws {
+    final class Both: SAPURLSessionDelegate, SAPURLSessionObserving, Sendable {
+      let log = Shared<[String]>([])
+
+      func sapURLSession(
+        _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
+        completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
+      ) {
+        log.change { $0.append("as observer") }
+        completionHandler(.allow)
+      }
+
+      func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?) {
+        log.change { $0.append("as delegate") }
+      }
+    }
+    let server = try LoopbackServer { _ in .text("hello") }
+    let both = Both()
+
+    _ = await SAPURLSession(configuration: SAPURLSession.plain, delegate: both).outcome(of: server.url("/"))
+
+    #expect(both.log.value == ["as delegate"])
+  }
+
   @Test func itIsHeldUntilTheSessionIsInvalidatedAndNoLonger() async throws {
     weak var kept: DelegateProbe?
     let session: SAPURLSession

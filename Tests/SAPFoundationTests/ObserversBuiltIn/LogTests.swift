@@ -39,6 +39,28 @@ struct LogTests {
       log.lines.value.contains { $0.hasPrefix("SAP.Foundation.SAPURLSession.CorrelationObserver") && $0.contains(id) })
   }
 
+  @Test func aKeyIsHiddenWhateverFollowsIt() {
+    let secret = UUID().uuidString
+    for end in ["", "'", ",", ": gone", ").", "/$value", "?a=1"] {
+      SAPURLSession.log(.warning, nil, "'http://host/Patients('\(secret)')\(end)")
+    }
+    #expect(log.lines.value.contains { $0.contains("/Patients(***)/$value") })
+    #expect(!log.lines.value.contains { $0.contains(secret) })
+  }
+
+  @Test func aDumpOfATaskShowsNoToken() async throws {
+    let service = try MobileServices()
+    let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
+    let seen = Shared<SAPURLSessionTask?>(nil)
+    _ = await session.ending(of: .post(service.url("/backend/Orders"))) { task in seen.change { $0 = task } }
+    let task = try #require(seen.value)
+    let token = try #require(task.currentRequest?.value(forHTTPHeaderField: "X-CSRF-Token"))
+
+    var text = ""
+    dump(task, to: &text)
+    #expect(!text.contains(token))
+  }
+
   @Test func secretsAreNotInIt() async throws {
     let service = try MobileServices(.init(users: ["anna": "secret-password"]))
     let secret = "secret-\(UUID().uuidString)"

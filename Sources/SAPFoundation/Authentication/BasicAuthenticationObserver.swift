@@ -16,8 +16,9 @@ public import Foundation
 /// ```
 ///
 /// A credential is looked for, and the user asked, once for all requests that wait for it. One that the server refuses is
-/// deleted, and the user asked again; if that is refused too, it is deleted as well, and the 401 is the caller's. Credentials go to the server that the
-/// app asked, never where only a redirect leads. The names of the initializer's parameters are ours.
+/// deleted, and the user asked again; if that is refused too, it is deleted as well, and the 401 is the caller's. Credentials
+/// go to the server that the app asked, never where only a redirect leads. The names of the initializer's parameters are
+/// ours.
 open class BasicAuthenticationObserver: SAPURLSessionObserving {
   private let store: Locked<any BasicCredentialStoring>
   private let discovery: Handed<(any BasicCredentialDiscovery)?>

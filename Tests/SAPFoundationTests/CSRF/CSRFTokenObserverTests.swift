@@ -110,7 +110,7 @@ struct CSRFBasicTests {
     let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
     let streams = Shared(0)
 
-    let ending: Ending = await withCheckedContinuation { continuation in
+    let ending: Outcome = await withCheckedContinuation { continuation in
       var request = URLRequest(url: service.url("/backend/Orders"))
       request.httpMethod = SAPURLSession.HTTPMethod.post
       let task = session.uploadTask(
@@ -119,7 +119,7 @@ struct CSRFBasicTests {
           streams.change { $0 += 1 }
           return InputStream(data: Data("streamed".utf8))
         }
-      ) { continuation.resume(returning: Ending(data: $0, response: $1, error: $2)) }
+      ) { continuation.resume(returning: Outcome(data: $0, response: $1, error: $2)) }
       task.resume()
     }
 
@@ -135,7 +135,7 @@ struct CSRFBasicTests {
     let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
     let first = Shared<SAPURLSessionTask?>(nil)
 
-    async let cancelled = session.ending(of: .post(service.url("/backend/Orders"), "one")) { task in
+    async let cancelled = session.outcome(of: .post(service.url("/backend/Orders"), "one")) { task in
       first.change { $0 = task }
     }
     async let other = session.post(service.url("/backend/Orders"), "two")

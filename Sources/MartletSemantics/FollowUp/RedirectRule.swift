@@ -80,7 +80,7 @@ package enum RedirectRule {
   }
 
   /// The fields that were meant for one origin alone (RFC 9110 §15.4, §17.16.3).
-  private static func belongsToOrigin(_ name: FieldName) -> Bool {
+  package static func belongsToOrigin(_ name: FieldName) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true
     default: false

@@ -16,10 +16,11 @@ public import Foundation
 /// ```
 ///
 /// A credential is looked for, and the user asked, once for all requests that wait for it. One that the server refuses is
-/// deleted, and the user asked again; if that is refused too, the 401 is the caller's. Credentials go to the server that the
-/// app asked, never where only a redirect leads. The names of the initializer's parameters are ours.
+/// deleted, and the user asked again; if that is refused too, it is deleted as well, and the 401 is the caller's. Credentials
+/// go to the server that the app asked, never where only a redirect leads. The names of the initializer's parameters are
+/// ours.
 open class BasicAuthenticationObserver: SAPURLSessionObserving {
-  private let store: Handed<any BasicCredentialStoring>
+  private let store: Locked<any BasicCredentialStoring>
   private let discovery: Handed<(any BasicCredentialDiscovery)?>
   private let servers = Locked<[Origin: (url: URL, renewal: Renewal<BasicCredential>)]>([:])
 
@@ -33,7 +34,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
     credentialStore: any BasicCredentialStoring = BasicCredentialStorage(),
     credentialDiscovery: (any BasicCredentialDiscovery)? = nil
   ) {
-    store = Handed(value: credentialStore)
+    store = Locked(credentialStore)
     discovery = Handed(value: credentialDiscovery)
   }
 
@@ -43,9 +44,13 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
   ) {
     let space = challenge.protectionSpace
     guard let url = task.originalRequest?.url, let origin = Origin(url), origin.host == space.host,
-      origin.port == space.port, challenge.previousFailureCount < 2
+      origin.port == space.port
     else { return completionHandler(.performDefaultHandling) }
     let renewal = renewal(for: origin, url)
+    guard challenge.previousFailureCount < 2 else {
+      if let refused = challenge.proposedCredential { forget(BasicCredential(refused), for: url, renewal) }
+      return completionHandler(.performDefaultHandling)
+    }
     let question = Handed(value: challenge)
     Task { [self = Handed(value: self)] in
       do {
@@ -60,19 +65,29 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
   ) async throws -> BasicCredential? {
     guard question.value.previousFailureCount > 0, let refused = question.value.proposedCredential else {
       return try await renewal.value(where: { _ in true }) { [store, discovery] _ in
-        if let stored = try store.value.credential(for: url) { return stored }
+        if let stored = try store.withLock({ try $0.credential(for: url) }) { return stored }
         return try await Self.discover(url, question, store, discovery)
       }?.value
     }
-    let credential = BasicCredential(username: refused.user ?? "", password: refused.password ?? "")
+    let credential = BasicCredential(refused)
     return try await renewal.value(insteadOf: { $0.value == credential }) { [store, discovery] _ in
-      try store.value.delete(for: url)
+      try store.withLock { try $0.delete(for: url) }
       return try await Self.discover(url, question, store, discovery)
     }?.value
   }
 
+  /// Forgets what was refused, unless somebody has put another in its place.
+  private func forget(_ refused: BasicCredential, for url: URL, _ renewal: Renewal<BasicCredential>) {
+    let isThere = store.withLock { store in
+      guard (try? store.credential(for: url)) == refused else { return false }
+      try? store.delete(for: url)
+      return true
+    }
+    if isThere { renewal.use(nil) }
+  }
+
   private static func discover(
-    _ url: URL, _ question: Handed<URLAuthenticationChallenge>, _ store: Handed<any BasicCredentialStoring>,
+    _ url: URL, _ question: Handed<URLAuthenticationChallenge>, _ store: Locked<any BasicCredentialStoring>,
     _ discovery: Handed<(any BasicCredentialDiscovery)?>
   ) async throws -> BasicCredential? {
     guard let discovery = discovery.value else { return nil }
@@ -81,7 +96,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
       gate.answer(error.map { .failure($0) } ?? .success(credential))
     }
     let credential = try await gate.wait()
-    if let credential { try store.value.store(credential: credential, for: url) }
+    if let credential { try store.withLock { try $0.store(credential: credential, for: url) } }
     return credential
   }
 
@@ -97,12 +112,16 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
 extension BasicAuthenticationObserver: CredentialHolder {
   func forgetCredentials() {
     for (url, renewal) in servers.withLock({ Array($0.values) }) {
-      try? store.value.delete(for: url)
+      store.withLock { try? $0.delete(for: url) }
       renewal.use(nil)
     }
   }
 }
 
 extension BasicCredential {
+  fileprivate init(_ credential: URLCredential) {
+    self.init(username: credential.user ?? "", password: credential.password ?? "")
+  }
+
   fileprivate var foundation: URLCredential { URLCredential(user: username, password: password, persistence: .none) }
 }

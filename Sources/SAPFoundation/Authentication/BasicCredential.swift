@@ -27,8 +27,8 @@ extension BasicCredential: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Keeps credentials. The URL is that of the request; distinguish by its host and port, at least. Calls for one
-/// server come one after another.
+/// Keeps credentials. The URL is that of the request; distinguish by its host and port, at least. Calls come one
+/// after another.
 public protocol BasicCredentialStoring: AnyObject {
   /// Keeps a credential in place of the one that was there.
   func store(credential: BasicCredential, for url: URL) throws

@@ -16,27 +16,27 @@ import Synchronization
 ///   never go where a redirect leads.
 /// - What somebody else does to the store counts: a token that was deleted there is not sent any more.
 public final class OAuth2Observer: SAPURLSessionObserving {
-  package let interceptor: any Interceptor
-  private let tokens: OAuth2Tokens
+  private let backend: OAuth2Interceptor
 
   /// Makes an observer.
   ///
   /// - Parameters:
-  ///   - authenticator: gets and renews tokens. It must not be asked through a session without a way around this observer:
-  ///     what it sends to the backend while it works passes by.
+  ///   - authenticator: gets and renews tokens. What it sends to the backend through the same session passes by this observer
+  ///     if it begins within the call; what begins on another thread would wait for the token, so use another session there.
   ///   - tokenStore: where tokens are kept; in memory by default.
   ///   - backend: whose requests carry them; by default that of the first request.
   public init(
     authenticator: any OAuth2Authentication, tokenStore: any OAuth2TokenStore = OAuth2TokenStorage(),
     backend: URL? = nil
   ) {
-    tokens = OAuth2Tokens(Handed(value: authenticator), Handed(value: tokenStore))
-    interceptor = OAuth2Interceptor(backend, tokens)
+    self.backend = OAuth2Interceptor(backend, OAuth2Tokens(Handed(value: authenticator), Handed(value: tokenStore)))
   }
 }
 
 extension OAuth2Observer: InterceptingObserver, CredentialHolder {
-  func forgetCredentials() { tokens.forgetAll() }
+  package var interceptor: any Interceptor { backend }
+
+  func forgetCredentials() { backend.forget() }
 }
 
 /// Brings the engine's token source, and an app's store, to the origin that the tokens are for.
@@ -68,6 +68,12 @@ private final class OAuth2Interceptor: Interceptor {
     return try await backend.interceptor.review(outcome, of: attempt, in: exchange)
   }
 
+  func forget() {
+    let backend = backend.withLock { $0 }
+    tokens.forget(for: backend?.url)
+    backend?.source.use(nil)
+  }
+
   private func backend(orFirst url: URL) -> Backend? {
     backend.withLock { backend in
       if backend == nil, let origin = Origin(url) {
@@ -93,10 +99,13 @@ final class OAuth2Tokens: Sendable {
 
   private struct State {
     let store: any OAuth2TokenStore
-    var known: OAuth2Token?
-    /// Rises before and after every writing: it is odd while one is under way.
-    var writings = 0
-    var urls: Set<URL> = []
+    /// What requests carry.
+    var current: OAuth2Token?
+    /// What the store said last, or took.
+    var stored: OAuth2Token?
+    var isAuthenticating = false
+    /// How often everything was forgotten.
+    var endings = 0
   }
 
   init(_ authenticator: Handed<any OAuth2Authentication>, _ store: Handed<any OAuth2TokenStore>) {
@@ -104,41 +113,41 @@ final class OAuth2Tokens: Sendable {
     state = Locked(State(store: store.value))
   }
 
-  /// What the store has, compared with what is known. What was read beside a writing says nothing: it may be the older token.
+  /// What the store has, compared with what it had. A store that fails says nothing.
   func look(for url: URL) -> Look {
-    let (store, writings) = state.withLock { state in
-      state.urls.insert(url)
-      return (state.store, state.writings)
-    }
-    guard writings.isMultiple(of: 2), let stored = try? Optional.some(store.token(for: url)) else { return .same }
-    return state.withLock { state in
-      guard state.writings == writings, stored != state.known else { return .same }
-      state.known = stored
+    state.withLock { state in
+      guard let stored = try? Optional.some(state.store.token(for: url)), stored != state.stored else { return .same }
+      (state.stored, state.current) = (stored, stored)
       return .changed(stored)
     }
   }
 
   /// The token that follows: refreshed or obtained.
   func next(for url: URL) async throws -> OAuth2Token {
-    let old = state.withLock { $0.known }
+    let (old, endings) = state.withLock { ($0.current, $0.endings) }
     let token: OAuth2Token
     if let renewed = await refreshed(old) { token = renewed } else { token = try await obtained() }
-    let store = state.withLock { state in
-      state.known = token
-      state.writings += 1
-      return state.store
+    let isStored = try state.withLock { state in
+      guard state.endings == endings else { throw URLError(.userCancelledAuthentication) }
+      state.current = token
+      guard (try? state.store.store(token: token, for: url)) != nil else { return false }
+      state.stored = token
+      return true
     }
-    defer { state.withLock { $0.writings += 1 } }
-    do { try store.store(token: token, for: url) } catch {
-      SAPURLSession.log("OAuth2Observer", "the token could not be stored")
-    }
+    if !isStored { SAPURLSession.log("OAuth2Observer", "the token could not be stored") }
     return token
   }
 
-  func forgetAll() {
-    let (store, urls) = state.withLock { ($0.store, $0.urls) }
-    for url in urls { try? store.deleteToken(for: url) }
-    store.clear()
+  /// Forgets the token. One that is on its way is nobody's any more: it would be that of the user who has left.
+  func forget(for url: URL?) {
+    let wasAuthenticating = state.withLock { state in
+      if let url { try? state.store.deleteToken(for: url) }
+      state.store.clear()
+      state.current = nil
+      state.endings += 1
+      return state.isAuthenticating
+    }
+    if wasAuthenticating { authenticator.value.cancelAuthentication() }
   }
 
   private func refreshed(_ old: OAuth2Token?) async -> OAuth2Token? {
@@ -150,7 +159,9 @@ final class OAuth2Tokens: Sendable {
   }
 
   private func obtained() async throws -> OAuth2Token {
-    try await answer { authenticator.value.authenticate(completionHandler: $0) }
+    state.withLock { $0.isAuthenticating = true }
+    defer { state.withLock { $0.isAuthenticating = false } }
+    return try await answer { authenticator.value.authenticate(completionHandler: $0) }
   }
 
   private func answer(

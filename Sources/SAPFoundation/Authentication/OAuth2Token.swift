@@ -43,7 +43,7 @@ public protocol OAuth2Authentication {
   /// Gets a token in the place of one that has expired. The handler is to be called once, on any thread.
   func refresh(token: OAuth2Token, completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void)
 
-  /// Ends what ``authenticate(completionHandler:)`` has begun.
+  /// Ends what ``authenticate(completionHandler:)`` has begun: called when the user signs out meanwhile.
   func cancelAuthentication()
 }
 

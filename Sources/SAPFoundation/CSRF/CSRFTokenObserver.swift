@@ -74,22 +74,21 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore {
     return options
   }
 
-  func token(for url: URL) async throws -> String? { try known(url).token(for: url) }
+  func token(for url: URL) async throws -> String? { try inTurn(url) { try $0.token(for: url) } }
 
   func setToken(_ token: String?, for url: URL) async throws {
-    let store = known(url)
-    if let token { try store.store(token: token, for: url) } else { try store.deleteToken(for: url) }
+    try inTurn(url) { if let token { try $0.store(token: token, for: url) } else { try $0.deleteToken(for: url) } }
   }
 
   func forgetAll() {
-    let (store, urls) = state.withLock { ($0.store, $0.urls) }
-    for url in urls { try? store.deleteToken(for: url) }
+    state.withLock { state in for url in state.urls { try? state.store.deleteToken(for: url) } }
   }
 
-  private func known(_ url: URL) -> any CSRFTokenStoring {
-    state.withLock { state in
+  /// Under the lock, because the tokens of several URLs may be wanted at once, and the store need not be ready for that.
+  private func inTurn<Result>(_ url: URL, _ call: (any CSRFTokenStoring) throws -> Result) throws -> Result {
+    try state.withLock { state in
       state.urls.insert(url)
-      return state.store
+      return try call(state.store)
     }
   }
 }

@@ -47,9 +47,11 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
     guard open.count > 1, let element = open.popLast() else { return }
     let name = name.split(separator: ":").last.map(String.init) ?? name
     let value = element.value
-    switch open[open.count - 1].members[name] {
+    switch open[open.count - 1].members.removeValue(forKey: name) {
     case nil: open[open.count - 1].members[name] = value
-    case .array(let earlier): open[open.count - 1].members[name] = .array(earlier + [value])
+    case .array(var elements):  // the only reference, so that nothing is copied
+      elements.append(value)
+      open[open.count - 1].members[name] = .array(elements)
     case let earlier?: open[open.count - 1].members[name] = .array([earlier, value])
     }
   }

@@ -25,11 +25,13 @@ final class InternalRequests: Interceptor, EventListener {
       var template = URLRequest(url: request.url)
       template = request.urlRequest(like: template)
       let task = SAPURLSessionTask(template, of: session, to: .events)
+      task.mutable.withLock { $0.phase = .running }
       exchange[self.task] = task
       exchange[interceptors] = task.interceptors(like: template)
     }
     var request = request
     for interceptor in exchange[interceptors] { request = try await interceptor.prepare(request, in: exchange) }
+    if exchange[task]?.state == .canceling { throw CancellationError() }
     return request
   }
 
@@ -48,14 +50,18 @@ final class InternalRequests: Interceptor, EventListener {
 }
 
 extension InternalRequests {
-  /// The end of such a task: observers that count beginnings count ends too.
+  /// The end of such a task: who counts beginnings counts ends too.
   func receive(_ event: Event, in exchange: Exchange) {
-    guard case .finished(let error) = event, let task = exchange[task] else { return }
+    guard case .finished(let failure) = event, let task = exchange[task] else { return }
     let session = task.session
+    // whose body nobody wanted is no failure
+    let error = failure.flatMap { $0.isCancelled && $0.response != nil ? nil : $0.forTask }
+    task.mutable.withLock { ($0.phase, $0.error) = (.over, error) }
     session.delegateQueue.addOperation {
       for observer in session.observers {
-        observer.sapURLSession(session, task: task, didCompleteWithError: error?.forTask) { _ in }
+        observer.sapURLSession(session, task: task, didCompleteWithError: error) { _ in }
       }
+      session.delegate?.sapURLSession(session, task: task, didCompleteWithError: error)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletURLSession
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -97,10 +98,15 @@ struct ObserverInterceptor: Interceptor {
     return .replace(response)
   }
 
-  /// A resend begins with what was asked for, changed as far as the observer's request differs from that.
+  /// A resend begins with what was asked for, changed as far as the observer's request differs from that. What only the last
+  /// attempt carried, a token say, is not the observer's: it is old by now, and was meant for one server.
   private func again(_ request: URLRequest, _ attempt: Attempt) throws -> Verdict {
-    var next = attempt.request
-    try next.apply(request, insteadOf: next.urlRequest(like: template), session.foundationConfiguration)
+    var (next, request) = (attempt.request, request)
+    let asked = next.urlRequest(like: template)
+    for (name, value) in attempt.sent.urlRequest(like: template).fields where request.fields[name] == value {
+      request.setValue(asked.fields[name], forHTTPHeaderField: name.rawName)
+    }
+    try next.apply(request, insteadOf: asked, session.foundationConfiguration)
     return .resend(next, reason: "an observer wants the request sent again")
   }
 }

@@ -33,6 +33,8 @@ package final class IdentifiedTransport: AskingTransport {
     }
   }
 
+  func forgetAnswers() { wires.withLock { $0 = [:] } }
+
   private func wire(to origin: Origin, for task: SAPURLSessionTask) async throws -> CurlTransport {
     if let known = wires.withLock({ $0[origin] }) { return known }
     let space = URLProtectionSpace(

@@ -27,6 +27,11 @@ final class Locked<Value>: @unchecked Sendable {
   }
 }
 
+extension Locked: CustomReflectable {
+  /// Shows nothing: what is kept may be secret.
+  var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// Something that is no Sendable, on its way from one who lets go of it to another.
 ///
 /// SAFETY: whoever wraps a value does not touch it any more.

@@ -24,4 +24,7 @@ struct SAPTransport: Transport {
 /// A wire that has something to ask observers and the delegate.
 protocol AskingTransport: Transport {
   func send(_ request: HTTPRequest, in exchange: Exchange, for task: SAPURLSessionTask) async throws -> HTTPResponse
+
+  /// Forgets what it was answered.
+  func forgetAnswers()
 }

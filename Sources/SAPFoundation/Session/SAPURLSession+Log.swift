@@ -27,8 +27,10 @@ extension SAPURLSession {
     let segments = line.split(separator: "/", omittingEmptySubsequences: false)
     let shown = segments.dropFirst().map { segment in
       let word = segment.prefix { !$0.isWhitespace && $0 != "?" }
-      guard let open = word.firstIndex(of: "("), open > word.startIndex, word.hasSuffix(")") else { return segment }
-      return word[..<open] + "(***)" + segment[word.endIndex...]
+      guard let open = word.firstIndex(of: "("), open > word.startIndex, let close = word.lastIndex(of: ")"),
+        open < close
+      else { return segment }
+      return word[..<open] + "(***" + segment[close...]
     }
     return (segments.prefix(1) + shown).joined(separator: "/")
   }

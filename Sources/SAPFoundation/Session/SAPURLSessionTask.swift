@@ -75,17 +75,11 @@ public class SAPURLSessionTask: @unchecked Sendable {
 
   private func begin() {
     let isAdmitted = session.admit(self)
-    let work = Task(priority: priority > 0.5 ? .high : priority < 0.5 ? .low : nil) {
-      await TaskRun(task: self).run(isAdmitted: isAdmitted)
-    }
-    takeOver(work)
-  }
-
-  /// The work that ``cancel()`` ends from now on.
-  func takeOver(_ work: Task<Void, Never>) {
-    let isCancelled = mutable.withLock { state in
-      if state.phase != .over, state.work == nil { state.work = work }  // else it is at its end already
-      return state.isCancelled
+    let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
+    let (work, isCancelled) = mutable.withLock { state in  // what the work does to the state comes after this
+      let work = Task(priority: priority) { await TaskRun(task: self).run(isAdmitted: isAdmitted) }
+      state.work = work
+      return (work, state.isCancelled)
     }
     if isCancelled { work.cancel() }
   }

@@ -42,7 +42,8 @@ extension URLSessionConfiguration {
   }
 }
 
-/// `httpAdditionalHeaders`: for requests that do not say otherwise, and before observers see them.
+/// `httpAdditionalHeaders`: for requests that do not say otherwise, and before observers see them. What belongs to one origin,
+/// `Authorization` say, goes to the origin that was asked and not where a redirect leads, as if it were the request's own.
 private struct AdditionalFields: Interceptor {
   private var fields = HTTPFields()
 
@@ -52,8 +53,12 @@ private struct AdditionalFields: Interceptor {
 
   func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     if let refusal = fields.refusal { throw refusal }
-    var request = request
-    for (name, value) in fields where !request.fields.contains(name) { request.fields.append(value, for: name) }
-    return request
+    let isAsked = exchange.askedURL.flatMap { Origin($0) } == Origin(request.url)
+    var prepared = request
+    for (name, value) in fields where !request.fields.contains(name) && (isAsked || !RedirectRule.belongsToOrigin(name))
+    {
+      prepared.fields.append(value, for: name)
+    }
+    return prepared
   }
 }

@@ -22,8 +22,11 @@ struct TaskRun: Sendable {
       if let failure = task.failure { throw failure }
     } catch { failure = task.failure ?? HTTPError(wrapping: error).forTask }
     // what comes now is told to the end, even if the task was cancelled
-    let end = Task { [data, failure] in await finish(data, failure) }
-    task.mutable.withLock { $0.work = end }
+    let end = task.mutable.withLock { state in
+      let end = Task { [data, failure] in await finish(data, failure) }
+      state.work = end
+      return end
+    }
     await end.value
   }
 

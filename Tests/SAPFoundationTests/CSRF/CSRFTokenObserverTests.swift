@@ -110,7 +110,7 @@ struct CSRFBasicTests {
     let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
     let streams = Shared(0)
 
-    let ending: Ending = await withCheckedContinuation { continuation in
+    let ending: Outcome = await withCheckedContinuation { continuation in
       var request = URLRequest(url: service.url("/backend/Orders"))
       request.httpMethod = SAPURLSession.HTTPMethod.post
       let task = session.uploadTask(
@@ -119,7 +119,7 @@ struct CSRFBasicTests {
           streams.change { $0 += 1 }
           return InputStream(data: Data("streamed".utf8))
         }
-      ) { continuation.resume(returning: Ending(data: $0, response: $1, error: $2)) }
+      ) { continuation.resume(returning: Outcome(data: $0, response: $1, error: $2)) }
       task.resume()
     }
 
@@ -135,7 +135,7 @@ struct CSRFBasicTests {
     let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
     let first = Shared<SAPURLSessionTask?>(nil)
 
-    async let cancelled = session.ending(of: .post(service.url("/backend/Orders"), "one")) { task in
+    async let cancelled = session.outcome(of: .post(service.url("/backend/Orders"), "one")) { task in
       first.change { $0 = task }
     }
     async let other = session.post(service.url("/backend/Orders"), "two")
@@ -211,6 +211,34 @@ struct CSRFAdvancedTests {
     for _ in 0..<2 { #expect(await session.post(service.url("/backend/Orders")).status == 201) }
     service.expireTokens()
     #expect(await session.post(service.url("/backend/Orders")).status == 201)
+  }
+
+  @Test func aStoreIsCalledByOneAtATime() async throws {
+    final class Careless: CSRFTokenStoring, Sendable {
+      private let tokens = Shared<[URL: String]>([:])
+      private let inside = Shared(0)
+      let most = Shared(0)
+
+      private func alone<Result>(_ body: () -> Result) -> Result {
+        inside.change { $0 += 1 }
+        defer { inside.change { $0 -= 1 } }
+        for _ in 0..<1000 {
+          let now = inside.value
+          most.change { $0 = max($0, now) }
+        }
+        return body()
+      }
+
+      func store(token: String, for url: URL) { alone { tokens.change { $0[url] = token } } }
+      func token(for url: URL) -> String? { alone { tokens.value[url] } }
+      func deleteToken(for url: URL) { alone { tokens.change { $0[url] = nil } } }
+    }
+    let (service, store) = (try MobileServices(), Careless())
+    let session = SAPURLSession.observed(by: CSRFTokenObserver(tokenUrlProvider: Provider { $0 }, tokenStore: store))
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<30 { group.addTask { await session.post(service.url("/backend/\(number)/Orders")) } }
+    }
+    #expect(store.most.value == 1)
   }
 
   @Test func aStoreWithoutThrowsIsAStoreToo() async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import MartletSemantics
+import MartletTesting
 import SAPFoundation
 import Testing
 

@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import SAPFoundation
+import SAPFoundationTesting
 import Synchronization
 import Testing
 
@@ -237,6 +238,35 @@ struct Row18InternalRequestTests {
     #expect(await session.outcome(of: server.url("/")).text == "t-tag")
     #expect(server.requests.map(\.path) == ["/token", "/"])
   }
+
+  @Test func theDelegateIsToldOfItsEndToo() async throws {
+    let service = try MobileServices()
+    let delegate = DelegateProbe()
+    let session = SAPURLSession(configuration: SAPURLSession.plain, delegate: delegate)
+    session.register(CSRFTokenObserver(rootUrl: service.url))
+
+    #expect(await session.outcome(of: URLRequest("POST", service.url("/backend/Orders"), body: "{}")).status == 201)
+
+    await withCheckedContinuation { told in session.delegateQueue.addOperation { told.resume() } }
+    #expect(delegate.log.filter { $0 == "create" }.count == 2)
+    #expect(delegate.log.filter { $0 == "complete" }.count == 2)
+  }
+
+  @Test func cancellingItEndsItAndStartsNothing() async throws {
+    let service = try MobileServices()
+    let probe = ObserverProbe { probe in
+      probe.onSend = { task, request in
+        if request.httpMethod == "HEAD" { task.cancel() }
+        return .allow(request)
+      }
+    }
+    let session = SAPURLSession.uncached(CSRFTokenObserver(rootUrl: service.url), probe)
+
+    #expect(await session.outcome(of: URLRequest("POST", service.url("/backend/Orders"), body: "{}")).status == 403)
+
+    #expect(!service.requests.contains { $0.method == .head })
+    #expect(probe.log.filter { $0 == "failed" }.count == 2)  // two fetches, and the request itself came to its end
+  }
 }
 
 @Suite("Row 20: registering", .timeLimit(.minutes(5)), .serialized)
@@ -342,6 +372,37 @@ struct Row21ResendTests {
 
     #expect((outcome.error as? URLError)?.underlyingHTTPError?.kind == .tooManyAttempts)
     #expect(server.requests.count == 21)
+  }
+
+  @Test func whatOnlyTheLastAttemptCarriedIsNotTheResentRequests() async throws {
+    let server = try LoopbackServer { request in
+      .text(
+        "\(request.fields["X-Token"] ?? "-") \(request.fields["X-Again"] ?? "-")",
+        status: request.path == "/" ? .unauthorized : .ok)
+    }
+    let next = server.url("/next")
+    let tokens = Atomic(0)
+    let token = ObserverProbe { probe in
+      probe.onSend = { _, request in
+        guard request.url?.path == "/", request.value(forHTTPHeaderField: "X-Token") == nil else {
+          return .allow(request)
+        }
+        var request = request
+        request.setValue("\(tokens.add(1, ordering: .relaxed).newValue)", forHTTPHeaderField: "X-Token")
+        return .allow(request)
+      }
+      probe.onResponse = { task, response in
+        guard (response as? HTTPURLResponse)?.statusCode == 401, var again = task.currentRequest else {
+          return .allow(response)
+        }
+        again.setValue("yes", forHTTPHeaderField: "X-Again")
+        if again.value(forHTTPHeaderField: "X-Token") == "2" { again.url = next }
+        return .resend(again)
+      }
+    }
+
+    #expect(await SAPURLSession.uncached(token).outcome(of: server.url("/")).text == "- yes")
+    #expect(server.requests.map { $0.fields["X-Token"] } == ["1", "2", nil])
   }
 
   @Test func aRedirectIsNoNewBackingTask() async throws {

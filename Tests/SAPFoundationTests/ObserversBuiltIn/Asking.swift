@@ -6,15 +6,6 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// How a task ended.
-struct Ending: Sendable {
-  let data: Data?
-  let response: URLResponse?
-  let error: (any Error)?
-
-  var status: Int? { (response as? HTTPURLResponse)?.statusCode }
-}
-
 extension SAPURLSession {
   /// A session with these observers.
   static func observed(by observers: any SAPURLSessionObserving...) -> SAPURLSession {
@@ -24,19 +15,10 @@ extension SAPURLSession {
   }
 
   @discardableResult
-  func get(_ url: URL) async -> Ending { await ending(of: URLRequest(url: url)) }
+  func get(_ url: URL) async -> Outcome { await outcome(of: url) }
 
   @discardableResult
-  func post(_ url: URL, _ text: String = "{}") async -> Ending { await ending(of: .post(url, text)) }
-
-  /// Runs a data task to its end.
-  func ending(of request: URLRequest, task prepare: @Sendable (SAPURLSessionTask) -> Void = { _ in }) async -> Ending {
-    await withCheckedContinuation { continuation in
-      let task = dataTask(with: request) { continuation.resume(returning: Ending(data: $0, response: $1, error: $2)) }
-      prepare(task)
-      task.resume()
-    }
-  }
+  func post(_ url: URL, _ text: String = "{}") async -> Outcome { await outcome(of: .post(url, text)) }
 }
 
 extension URLRequest {

@@ -29,6 +29,7 @@ struct BasicAuthenticationObserverTests {
 
   private let good = BasicCredential(username: "anna", password: "sécret")
   private let bad = BasicCredential(username: "anna", password: "wrong")
+  private let worse = BasicCredential(username: "anna", password: "also wrong")
   private let service: MobileServices
 
   init() throws { service = try MobileServices(.init(users: ["anna": "sécret"])) }
@@ -67,10 +68,15 @@ struct BasicAuthenticationObserverTests {
   }
 
   @Test func aSecondRefusalIsTheCallers() async throws {
-    let login = Login(bad, bad, bad)
-    let session = SAPURLSession.observed(by: BasicAuthenticationObserver(credentialDiscovery: login))
+    let (login, store) = (Login(bad, worse, good), BasicCredentialStorage())
+    let session = SAPURLSession.observed(
+      by: BasicAuthenticationObserver(credentialStore: store, credentialDiscovery: login))
     #expect(await session.get(service.url).status == 401)
-    #expect(login.questions.value <= 2)
+    #expect(login.questions.value == 2)
+
+    #expect(try store.credential(for: service.url) == nil)
+    #expect(await session.get(service.url).status == 200)
+    #expect(service.requests.compactMap { $0.fields[.authorization] }.count == 3)  // none of the refused again
   }
 
   @Test func theFetchOfATokenIsAuthenticatedToo() async throws {
@@ -190,6 +196,104 @@ struct OAuth2ObserverTests {
 
     #expect(stranger.requests.count >= 1)
     #expect(stranger.values(of: .authorization).isEmpty)
+  }
+
+  /// An app's own, which cannot forget everything, and is not made for several threads.
+  private final class Store: OAuth2TokenStore, @unchecked Sendable {
+    var tokens: [URL: OAuth2Token] = [:]
+    var isFull = false
+    let inside = Shared(0)
+    let most = Shared(0)
+
+    private func alone<Result>(_ body: () throws -> Result) rethrows -> Result {
+      inside.change { $0 += 1 }
+      defer { inside.change { $0 -= 1 } }
+      for _ in 0..<1000 {
+        let now = inside.value
+        most.change { $0 = max($0, now) }
+      }
+      return try body()
+    }
+
+    func store(token: OAuth2Token, for url: URL) throws {
+      try alone {
+        guard !isFull else { throw URLError(.cannotWriteToFile) }
+        tokens[url] = token
+      }
+    }
+
+    func token(for url: URL) -> OAuth2Token? { alone { tokens[url] } }
+
+    func deleteToken(for url: URL) { alone { tokens[url] = nil } }
+  }
+
+  @Test func aStoreIsCalledByOneAtATime() async throws {
+    let server = try LoopbackServer { _ in .text("in") }
+    let store = Store()
+    let session = SAPURLSession.observed(by: OAuth2Observer(authenticator: Authenticator(), tokenStore: store))
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<50 { group.addTask { await session.get(server.url("/\(number)")) } }
+    }
+    #expect(store.most.value == 1)
+  }
+
+  @Test func aStoreThatIsFullDoesNotMakeTheUserSignInAgain() async throws {
+    let server = try server { "t1" }
+    let (authenticator, store) = (Authenticator(), Store())
+    store.isFull = true
+    let session = SAPURLSession.observed(by: OAuth2Observer(authenticator: authenticator, tokenStore: store))
+    for number in 0..<3 { #expect(await session.get(server.url("/\(number)")).status == 200) }
+    #expect(authenticator.calls.value == ["authenticate"])
+  }
+
+  @Test func signingOutBeforeTheFirstRequestForgetsTheStoredToken() async throws {
+    let server = try LoopbackServer { _ in .text("in") }
+    let store = Store()
+    store.tokens[server.url] = OAuth2Token(accessToken: "old", tokenType: "Bearer")
+    let session = SAPURLSession.observed(
+      by: OAuth2Observer(authenticator: Authenticator(), tokenStore: store, backend: server.url))
+
+    session.clearCredentials()
+    await session.get(server.url("/a"))
+
+    #expect(server.requests.map { $0.fields[.authorization] } == ["Bearer t1"])
+  }
+
+  /// A login page that the user looks at.
+  private struct LoginPage: OAuth2Authentication {
+    let handlers = Shared<[@Sendable (OAuth2Token?, (any Error)?) -> Void]>([])
+    let isShown = Gate()
+    let cancellations = Shared(0)
+
+    func authenticate(completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) {
+      handlers.change { $0.append(completionHandler) }
+      isShown.open()
+    }
+
+    func refresh(token: OAuth2Token, completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) {}
+
+    func cancelAuthentication() { cancellations.change { $0 += 1 } }
+  }
+
+  @Test func aTokenThatComesAfterSigningOutIsNobodys() async throws {
+    let server = try LoopbackServer { _ in .text("in") }
+    let (page, store) = (LoginPage(), OAuth2TokenStorage())
+    let session = SAPURLSession.observed(
+      by: OAuth2Observer(authenticator: page, tokenStore: store, backend: server.url))
+    async let ending = session.get(server.url("/a"))
+    try await page.isShown.wait()
+
+    session.clearCredentials()
+    page.handlers.value.first?(OAuth2Token(accessToken: "late", tokenType: "Bearer"), nil)
+
+    _ = await ending
+    #expect(page.cancellations.value == 1)
+    async let next = session.get(server.url("/b"))
+    while page.handlers.value.count < 2 { await Task.yield() }
+    #expect(try store.token(for: server.url) == nil)
+    page.handlers.value.last?(OAuth2Token(accessToken: "new", tokenType: "Bearer"), nil)
+    #expect(await next.status == 200)
+    #expect(!server.requests.contains { $0.fields[.authorization] == "Bearer late" })
   }
 
   @Test func secretsShowNothing() {

@@ -70,7 +70,7 @@ struct SAPcpmsObserverTests {
     var request = URLRequest(url: service.url)
     request.setValue("mine", forHTTPHeaderField: "X-SMP-APPID")
 
-    _ = await session.ending(of: request)
+    _ = await session.outcome(of: request)
 
     #expect(service.requests.first?.fields[values: "X-SMP-APPID"] == ["mine"])
     #expect(service.requests.first?.fields["X-App-Version"] == "1")
@@ -96,7 +96,7 @@ struct CorrelationObserverTests {
     let session = SAPURLSession.observed(by: CorrelationObserver(), CSRFTokenObserver(rootUrl: service.url))
     let seen = Shared<SAPURLSessionTask?>(nil)
 
-    let ending = await session.ending(of: .post(service.url("/backend/x"))) { task in seen.change { $0 = task } }
+    let ending = await session.outcome(of: .post(service.url("/backend/x"))) { task in seen.change { $0 = task } }
 
     let ids = service.requests(to: "/backend/x").map { $0.fields["X-CorrelationID"] }
     #expect(ending.status == 201)
@@ -122,7 +122,7 @@ struct CorrelationObserverTests {
     request.setValue("mine", forHTTPHeaderField: "X-CorrelationID")
     let seen = Shared<SAPURLSessionTask?>(nil)
 
-    _ = await session.ending(of: request) { task in seen.change { $0 = task } }
+    _ = await session.outcome(of: request) { task in seen.change { $0 = task } }
 
     #expect(service.requests.first?.fields[values: "X-CorrelationID"] == ["mine"])
     #expect(seen.value?.correlationID == "mine")
@@ -150,7 +150,7 @@ struct LanguageObserverTests {
     var request = URLRequest(url: service.url)
     request.setValue("fr", forHTTPHeaderField: "Accept-Language")
 
-    _ = await SAPURLSession.observed(by: LanguageObserver(language: language)).ending(of: request)
+    _ = await SAPURLSession.observed(by: LanguageObserver(language: language)).outcome(of: request)
 
     #expect(service.requests.first?.fields[values: .acceptLanguage] == [expected])
   }

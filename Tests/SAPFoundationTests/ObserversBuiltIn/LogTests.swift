@@ -31,12 +31,34 @@ struct LogTests {
     let session = SAPURLSession.observed(by: CorrelationObserver())
     let seen = Shared<SAPURLSessionTask?>(nil)
 
-    _ = await session.ending(of: URLRequest(url: service.url("/backend/logged"))) { task in seen.change { $0 = task } }
+    _ = await session.outcome(of: URLRequest(url: service.url("/backend/logged"))) { task in seen.change { $0 = task } }
 
     let id = try #require(seen.value?.correlationID)
     #expect(log.lines.value.allSatisfy { $0.hasPrefix("SAP.Foundation.SAPURLSession") })
     #expect(
       log.lines.value.contains { $0.hasPrefix("SAP.Foundation.SAPURLSession.CorrelationObserver") && $0.contains(id) })
+  }
+
+  @Test func aKeyIsHiddenWhateverFollowsIt() {
+    let secret = UUID().uuidString
+    for end in ["", "'", ",", ": gone", ").", "/$value", "?a=1"] {
+      SAPURLSession.log(.warning, nil, "'http://host/Patients('\(secret)')\(end)")
+    }
+    #expect(log.lines.value.contains { $0.contains("/Patients(***)/$value") })
+    #expect(!log.lines.value.contains { $0.contains(secret) })
+  }
+
+  @Test func aDumpOfATaskShowsNoToken() async throws {
+    let service = try MobileServices()
+    let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))
+    let seen = Shared<SAPURLSessionTask?>(nil)
+    _ = await session.outcome(of: .post(service.url("/backend/Orders"))) { task in seen.change { $0 = task } }
+    let task = try #require(seen.value)
+    let token = try #require(task.currentRequest?.value(forHTTPHeaderField: "X-CSRF-Token"))
+
+    var text = ""
+    dump(task, to: &text)
+    #expect(!text.contains(token))
   }
 
   @Test func secretsAreNotInIt() async throws {
@@ -48,7 +70,7 @@ struct LogTests {
     request.setValue("id=\(secret)", forHTTPHeaderField: "Cookie")
     request.setValue(secret, forHTTPHeaderField: "X-CSRF-Token")
 
-    _ = await session.ending(of: request)
+    _ = await session.outcome(of: request)
     await session.get(service.url("/backend/Patients('\(secret)')/Visits(Day=1,Name='\(secret)')?a=private"))
 
     #expect(log.lines.value.contains { $0.contains("POST \(service.url("/backend/x"))") })

@@ -53,7 +53,7 @@ struct NetworkActivityTests {
     await session.get(service.url("/backend/none"))  // refused
     service.answer("/cut", with: .hangUp, times: 5)
     #expect(await session.get(service.url("/cut")).error != nil)
-    _ = await session.ending(of: URLRequest(url: service.url)) { $0.cancel() }
+    _ = await session.outcome(of: URLRequest(url: service.url)) { $0.cancel() }
     session.register(Refusal())
     #expect(await session.get(service.url).error is Refusal.Error)
     await wait(for: false)

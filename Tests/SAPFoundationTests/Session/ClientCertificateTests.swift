@@ -3,6 +3,7 @@ import Foundation
 import FoundationNetworking
 import Glibc
 import Martlet
+import MartletTesting
 import SAPFoundation
 import Synchronization
 import Testing
@@ -40,6 +41,9 @@ struct Row24ClientCertificateTests {
       #expect(outcome.text?.contains("CN=client") == true || outcome.text?.contains("CN = client") == true)
     }
     #expect(probe.log.filter { $0.hasPrefix("challenge") } == ["challenge 0"])
+    session.clearCredentials()
+    _ = await session.outcome(of: server.url)
+    #expect(probe.log.filter { $0.hasPrefix("challenge") } == ["challenge 0", "challenge 0"])
   }
 
   @Test func aWrongPasswordAndABadContainerAreToldApartAndAskedForAgain() async throws {

@@ -62,6 +62,17 @@ struct Row02ConfigurationTests {
     #expect(await SAPURLSession(configuration: configuration).outcome(of: request).text == "own")
   }
 
+  @Test func aSecretOfTheConfigurationStaysWithTheOriginThatWasAsked() async throws {
+    let other = try LoopbackServer { .text("\($0.fields[.authorization] ?? "-") \($0.fields["X-Tag"] ?? "-")") }
+    let target = other.url("/").absoluteString
+    let server = try LoopbackServer { _ in .redirect(to: target) }
+    let configuration = SAPURLSession.plain
+    configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret", "X-Tag": "general"]
+
+    #expect(await SAPURLSession(configuration: configuration).outcome(of: server.url("/")).text == "- general")
+    #expect(server.requests.first?.fields[.authorization] == "Bearer secret")
+  }
+
   @Test(arguments: [true, false]) func theTimeoutIsTheRequestsOrElseTheSessions(isRequests: Bool) async throws {
     let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
     let configuration = SAPURLSession.plain
@@ -155,6 +166,30 @@ struct Row03DelegateTests {
     #expect(order.log.prefix(2) == ["send", "delegate"])
     #expect(delegate.log == ["send", "create", "response 200", "data hello", "complete"])
     #expect(backing.withLock { $0?.originalRequest?.url } == server.url("/"))
+  }
+
+  @Test func whoCouldBeAnObserverTooIsToldOnce() async throws {
+    final class Both: SAPURLSessionDelegate, SAPURLSessionObserving, Sendable {
+      let log = Shared<[String]>([])
+
+      func sapURLSession(
+        _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
+        completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
+      ) {
+        log.change { $0.append("as observer") }
+        completionHandler(.allow)
+      }
+
+      func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?) {
+        log.change { $0.append("as delegate") }
+      }
+    }
+    let server = try LoopbackServer { _ in .text("hello") }
+    let both = Both()
+
+    _ = await SAPURLSession(configuration: SAPURLSession.plain, delegate: both).outcome(of: server.url("/"))
+
+    #expect(both.log.value == ["as delegate"])
   }
 
   @Test func itIsHeldUntilTheSessionIsInvalidatedAndNoLonger() async throws {

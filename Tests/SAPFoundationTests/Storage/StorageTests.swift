@@ -1,5 +1,6 @@
 import Foundation
 import MartletSQLite
+import MartletTesting
 import SAPFoundation
 import Testing
 

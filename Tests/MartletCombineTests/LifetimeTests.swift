@@ -41,6 +41,29 @@ struct LifetimeTests {
     for await _ in cancelled { break }
   }
 
+  @Test func subscriptionThatNobodyUsesLetsGoOfTheWork() {
+    final class Owned: Sendable {}
+    /// Neither asks for anything nor keeps its subscription.
+    final class Careless<Failure: Error>: Subscriber {
+      func receive(subscription: any Subscription) {}
+      func receive(_ input: Int) -> Subscribers.Demand { .none }
+      func receive(completion: Subscribers.Completion<Failure>) {}
+    }
+    weak var ofTask: Owned?
+    weak var ofStream: Owned?
+    do {
+      let (one, other) = (Owned(), Owned())
+      (ofTask, ofStream) = (one, other)
+      TaskPublisher { () async throws(Oops) -> Int in withExtendedLifetime(one) { 1 } }
+        .receive(subscriber: Careless<Oops>())
+      LatestPublisher { withExtendedLifetime(other) { AsyncStream<Int> { $0.finish() } } }
+        .receive(subscriber: Careless<Never>())
+    }
+
+    #expect(ofTask == nil)
+    #expect(ofStream == nil)
+  }
+
   @Test func aFailureOfTheTaskIsThePublishers() async {
     let work = TaskPublisher { () throws(Oops) -> Int in throw Oops(number: 4) }
     await #expect(throws: Oops(number: 4)) {

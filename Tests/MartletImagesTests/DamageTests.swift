@@ -115,6 +115,22 @@ struct DamageTests {
 
     #expect(try ImageDecoder.decode(filled) == ImageDecoder.decode(data))
   }
+
+  /// libjpeg tells of its first complaint only, here of the filling, which does no harm.
+  @Test
+  func fillingBeforeAJPEGsMarkerDoesNotHideThatItIsCutOrDamaged() throws {
+    var filled = try Fixture.data("baseline.jpg")
+    let tables = try #require(filled.firstRange(of: Data([0xFF, 0xDB])))
+    filled.insert(contentsOf: [0, 0, 0, 0xFF, 0xFF], at: tables.lowerBound)
+    let half = filled.dropLast(100)
+    let hollow = half + filled.suffix(2)
+
+    let cut = #expect(throws: ImageError.self) { try ImageDecoder.decode(half) }
+    let damaged = #expect(throws: ImageError.self) { try ImageDecoder.decode(hollow) }
+
+    #expect(cut?.kind == .truncated)
+    #expect(damaged?.kind == .damaged)
+  }
 }
 
 /// How often a file is changed at random: MARTLET_FUZZ_ROUNDS says, 20 times without it.

@@ -56,6 +56,18 @@ struct ProcessorTests {
   }
 
   @Test
+  func settingsBeyondAllMeasureNeitherTrapNorHang() throws {
+    let bitmap = greys(2, [0, 0, 0, 0, 200, 200])
+
+    #expect(throws: ImageError.self) {
+      try ImageProcessors.Resize(width: .max, height: .max, mode: .fill, enlarges: true).process(bitmap)
+    }
+    #expect(try ImageProcessors.Resize(width: .max, height: .max, mode: .fill).process(bitmap) == bitmap)
+    #expect(ImageProcessors.RoundedCorners(radius: .max).process(bitmap).size == bitmap.size)
+    #expect(ImageProcessors.Blur(radius: .max).process(bitmap).size == bitmap.size)
+  }
+
+  @Test
   func circleIsRoundAndSmooth() {
     let result = ImageProcessors.Circle().process(greys(60, [UInt8](repeating: 9, count: 60 * 40)))
     let alpha = values(result, channel: 3)

@@ -20,11 +20,15 @@ public struct LatestPublisher<Output: Sendable>: Publisher {
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
     let outlet = Outlet<Output, Never>(to: subscriber)
-    let task = LazyTask { [makeValues] in
-      for await value in makeValues() { outlet.sendLatest(value) }
-      outlet.finish(.finished)
+    let task = LazyTask()
+    let begin = { [makeValues, weak outlet] in
+      guard let outlet else { return }
+      task.start {
+        for await value in makeValues() { outlet.sendLatest(value) }
+        outlet.finish(.finished)
+      }
     }
-    outlet.connect(onDemand: { _ in task.start() }, onCancel: { task.cancel() })
+    outlet.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
     subscriber.receive(subscription: outlet)
   }
 }

@@ -18,34 +18,39 @@ public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
     let outlet = Outlet<Output, Failure>(to: subscriber)
-    let task = LazyTask { [work] in
-      do throws(Failure) {
-        outlet.send(try await work())
-        outlet.finish(.finished)
-      } catch {
-        outlet.finish(.failure(error))
+    let task = LazyTask()
+    let begin = { [work, weak outlet] in
+      guard let outlet else { return }
+      task.start {
+        do throws(Failure) {
+          outlet.send(try await work())
+          outlet.finish(.finished)
+        } catch {
+          outlet.finish(.failure(error))
+        }
       }
     }
-    outlet.connect(onDemand: { _ in task.start() }, onCancel: { task.cancel() })
+    outlet.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
     subscriber.receive(subscription: outlet)
   }
 }
 
 /// A task that starts at most once, and never after it was cancelled.
+///
+/// Only once it runs it keeps the outlet that it serves, which keeps this: otherwise a subscription that nobody uses would
+/// keep itself.
 final class LazyTask: Sendable {
   private enum State {
-    case ready(@Sendable () async -> Void)
+    case ready
     case running(Task<Void, Never>)
     case cancelled
   }
 
-  private let state: Mutex<State>
+  private let state = Mutex(State.ready)
 
-  init(_ work: @escaping @Sendable () async -> Void) { state = Mutex(.ready(work)) }
-
-  func start() {
+  func start(_ work: @escaping @Sendable () async -> Void) {
     state.withLock { state in
-      if case .ready(let work) = state { state = .running(Task { await work() }) }
+      if case .ready = state { state = .running(Task { await work() }) }
     }
   }
 

@@ -2,20 +2,55 @@ import CTurboJPEG
 
 extension JPEGFile {
   func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap {
-    if try hasEnd() { return try decode(bytes, noSmallerThan: target, limits: limits) }
+    let hasEnd = try hasEnd()
     // With an end behind it, all that libjpeg can complain of is pixels that are missing.
-    let result: Result<Bitmap, ImageError> = (Array(bytes.buffer) + [0xFF, MarkerWalk.endOfImage]).withUnsafeBytes {
-      whole in
-      Result { () throws(ImageError) in try decode(Bytes(buffer: whole), noSmallerThan: target, limits: limits) }
+    let ending = hasEnd ? [] : [0xFF, MarkerWalk.endOfImage]
+    do throws(ImageError) {
+      var decoded =
+        hasEnd ? try decode(bytes, target, limits) : try decode(Array(bytes.buffer) + ending, target, limits)
+      // libjpeg tells of its first complaint only: worse ones may be behind it.
+      if decoded.isDoubtful { decoded = try decode(tidied() + ending, target, limits) }
+      if hasEnd || !decoded.isDoubtful { return decoded.bitmap }
+    } catch {
+      guard !hasEnd, error.kind == .damaged else { throw error }
     }
-    guard case .failure(let error) = result, error.kind == .damaged else { return try result.get() }
     throw ImageError(
       .truncated, "the JPEG's pixels end too early, after \(bytes.count) bytes: the download broke off, load it again")
   }
 
+  /// A picture, and whether libjpeg complained of something that does no harm to it.
+  private typealias Decoded = (bitmap: Bitmap, isDoubtful: Bool)
+
+  /// The file without what libjpeg complains of in the head of many: filling between segments, another version of JFIF, and
+  /// fields of a scan that mean nothing where one scan holds all.
+  private func tidied() -> [UInt8] {
+    var walk = MarkerWalk(bytes: bytes)
+    var head: [UInt8] = [0xFF, 0xD8]
+    while let marker = walk.next(), let segment = walk.segment() {
+      var content = Array(segment.buffer)
+      if marker == MarkerWalk.app0, segment.has("JFIF\0"), content.count > 5 { content[5] = 1 }
+      if marker == MarkerWalk.startOfScan, isSequential, content.count > 3 {
+        content.replaceSubrange((content.count - 3)..., with: [0, 63, 0])
+      }
+      let length = content.count + 2
+      head += [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)] + content
+      if marker == MarkerWalk.startOfScan { break }
+    }
+    return head + bytes.buffer[walk.position...]
+  }
+
   private func decode(
-    _ bytes: Bytes, noSmallerThan target: PixelSize, limits: ImageDecoder.Limits
-  ) throws(ImageError) -> Bitmap {
+    _ bytes: [UInt8], _ target: PixelSize, _ limits: ImageDecoder.Limits
+  ) throws(ImageError) -> Decoded {
+    let result: Result<Decoded, ImageError> = bytes.withUnsafeBytes { buffer in
+      Result { () throws(ImageError) in try decode(Bytes(buffer: buffer), target, limits) }
+    }
+    return try result.get()
+  }
+
+  private func decode(
+    _ bytes: Bytes, _ target: PixelSize, _ limits: ImageDecoder.Limits
+  ) throws(ImageError) -> Decoded {
     let scaled = reduced(noSmallerThan: target)
     guard let decompressor = tjInitDecompress() else {
       throw ImageError(.tooLarge, "there is no memory to decode a JPEG")
@@ -32,7 +67,7 @@ extension JPEGFile {
     }
     if status != 0 { try refuse(decompressor) }
     if isCMYK { convertFromInvertedCMYK(&pixels) }
-    return Bitmap(size: scaled, pixels: pixels)
+    return (Bitmap(size: scaled, pixels: pixels), status != 0)
   }
 
   /// The smallest of the sizes 1, 1/2, 1/4 and 1/8 (libjpeg rounds up) that is not smaller than `target`.

@@ -12,7 +12,7 @@ struct JPEGFile: ImageFile {
   /// The pieces of the colour profile that stand before the pixels, with their numbers (ICC.1 Annex B.4).
   private let profileParts: [(number: UInt8, count: UInt8, content: Bytes)]
   /// Whether one scan, coded with Huffman tables, holds all pixels, if the first does.
-  private let isSequential: Bool
+  let isSequential: Bool
   /// Where the first scan's segment begins.
   private let scan: Int
 
@@ -102,7 +102,10 @@ struct JPEGFile: ImageFile {
         throw ImageError(.tooLarge, "the JPEG has more than \(JPEGFile.scanLimit) scans, which only attacks have")
       }
       guard let segment = walk.segment() else { break }
-      if marker == MarkerWalk.startOfScan { holdsAll = isSequential && segment.byte(at: 0).map(Int.init) == components }
+      guard marker == MarkerWalk.startOfScan else { continue }
+      holdsAll = isSequential && segment.byte(at: 0).map(Int.init) == components
+      // Then nothing is between the pixels and the end.
+      if holdsAll, scans == 1, bytes.has([0xFF, MarkerWalk.endOfImage], at: bytes.count - 2) { return true }
     }
     guard walk.ranOut else { throw ImageError(.damaged, "a segment between the JPEG's scans is too short") }
     if holdsAll, scans == 1, walk.isWithinPixels { return false }

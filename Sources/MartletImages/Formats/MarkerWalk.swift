@@ -2,6 +2,7 @@
 struct MarkerWalk {
   static let endOfImage: UInt8 = 0xD9
   static let startOfScan: UInt8 = 0xDA
+  static let app0: UInt8 = 0xE0
   static let app1: UInt8 = 0xE1
   static let app2: UInt8 = 0xE2
 

@@ -45,9 +45,12 @@ struct ArrivingImage {
     count += chunk.count
     if case .previewed(let maker) = state { return try await maker.append(chunk, on: threads, urgency) }
     if bytes.isEmpty { bytes = chunk } else { bytes.append(chunk) }
-    guard case .unknown = state, count >= 16, let info = try look() else { return nil }
-    state = .plain
-    guard info.format == .jpeg, previewLimit > 0, let seat else { return nil }
+    guard case .unknown = state, count >= 16 else { return nil }
+    // A format of somebody's own may have to decode a file to look at it.
+    let isOwn = options.additionalFormats.contains { $0.recognizes(bytes) }
+    let info = isOwn ? nil : try look()
+    if isOwn || info != nil { state = .plain }
+    guard let info, info.format == .jpeg, previewLimit > 0, let seat else { return nil }
     let maker = PreviewMaker(seat, options.making(seat.rendition, of: info.size), limit: previewLimit)
     state = .previewed(maker)
     defer { bytes = Data() }

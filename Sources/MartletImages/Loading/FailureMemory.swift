@@ -39,9 +39,11 @@ struct FailureMemory: Sendable {
     return nil
   }
 
-  /// Remembers a failure: of one rendition, or of the file that all are made of. A cancelled load has not failed.
+  /// Remembers a failure: of one rendition, or of the file that all are made of. A cancelled load has not failed, and of one
+  /// that asked the origin alone it is not known whether the picture is stored.
   mutating func note(_ error: ImageLoadError, of identity: LoadTable.Identity, _ rendition: Rendition? = nil) {
-    guard error.kind != .cancelled, error.httpError?.kind != .notCached, identity.instance == 0 else { return }
+    guard error.kind != .cancelled, error.httpError?.kind != .notCached, identity.instance == 0, !identity.isReload
+    else { return }
     let failed = Failed(route: identity.route, rendition: rendition)
     failures.set(Failure(error: error, since: Stopwatch(clock)), for: failed)
   }

@@ -19,8 +19,7 @@ extension ImageLoader {
       let instance = shared == nil ? loader.nextInstance() : 0
       key = ImageKey(route, instance: instance, request.rendition)
       identity = LoadTable.Identity(route: route, instance: instance, policy: policy)
-      let isReload = policy == .reloadIgnoringCacheData || policy == .reloadRevalidatingCacheData
-      mayRecall = shared != nil && !isReload
+      mayRecall = shared != nil && !identity.isReload
     }
   }
 

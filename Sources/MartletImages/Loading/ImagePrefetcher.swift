@@ -20,12 +20,13 @@ public final class ImagePrefetcher: Sendable {
   deinit { move(to: []) }
 
   /// Sets the window: what is new in it and not in memory is loaded, in this order; what has left it is cancelled, unless
-  /// somebody else waits for it. Nothing is counted as coming from memory.
+  /// somebody else waits for it. What is no plain GET is passed over, as its picture is not kept. Nothing is counted as coming
+  /// from memory.
   ///
   /// How many pictures the window may have depends on their size and on the cache's: what does not fit displaces what was
   /// loaded first.
   public func move(to window: some Sequence<ImageRequest>) {
-    let wanted = window.map { (key: loader.key(for: $0), request: $0.priority(.low)) }
+    let wanted = window.map { (key: loader.key(for: $0), request: $0.priority(.low)) }.filter { $0.key.instance == 0 }
     let keys = Set(wanted.map(\.key))
     let missing = wanted.filter { !loader.hasInMemory($0.request) }
     let left = tasks.withLock { tasks in

@@ -12,6 +12,9 @@ struct LoadTable: Sendable {
     let route: RequestRoute
     let instance: UInt64
     let policy: CachePolicy
+
+    /// Whether the origin is asked whatever is stored.
+    var isReload: Bool { policy == .reloadIgnoringCacheData || policy == .reloadRevalidatingCacheData }
   }
 
   /// One caller.

@@ -17,7 +17,8 @@ extension ImageProcessors {
       var values = [SIMD4<Float>](repeating: .zero, count: width * height)
       for y in 0..<height { for x in 0..<width { values[y * width + x] = image.premultiplied(x, y) } }
       // Three boxes of 2r+1 pixels have the variance of a Gaussian with σ² = r(r+1), so σ = radius/2 asks for r ≈ radius/2.
-      let reach = max(1, radius / 2)
+      // Beyond the longer side there are only the outermost pixels.
+      let reach = min(max(1, radius / 2), max(width, height))
       for _ in 0..<3 {
         for y in 0..<height { Blur.average(&values, from: y * width, step: 1, count: width, reach) }
         for x in 0..<width { Blur.average(&values, from: x, step: width, count: height, reach) }

@@ -22,7 +22,11 @@ extension ImageProcessors {
 
     /// Makes a processor.
     public init(width: Int, height: Int, mode: Mode = .fit, enlarges: Bool = false) {
-      size = PixelSize(width: max(width, 1), height: max(height, 1))
+      // No side of a picture is longer, so that nothing overflows.
+      let sides = 1...Int(Int32.max)
+      size = PixelSize(
+        width: min(max(width, sides.lowerBound), sides.upperBound),
+        height: min(max(height, sides.lowerBound), sides.upperBound))
       self.mode = mode
       self.enlarges = enlarges
     }

@@ -97,6 +97,26 @@ struct ImageLoaderTests {
     #expect(image.info?.format.rawValue == "DOT")
   }
 
+  @Test func formatOfYourOwnIsNotDecodedBeforeItsFileIsWhole() async throws {
+    let gate = Gate()
+    let lengths = Journal<Int>()
+    let format = AdditionalFormat(ImageFormat(rawValue: "DOT"), recognizes: { $0.starts(with: Data("DOT".utf8)) }) {
+      data, _ in
+      lengths.append(data.count)
+      return Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])
+    }
+    let fixture = try LoadingFixture {
+      $0.decoding.additionalFormats = [format]
+    } respond: { _ in
+      .data(Data("DOT and some bytes more".utf8)).stalled(after: 20, until: gate)
+    }
+    for await phase in fixture.loader.phases(for: fixture.picture()) where phase.name == "loading 20 of 23" {
+      gate.open()
+    }
+
+    #expect(Set(lengths.entries) == [23])
+  }
+
   @Test func processorThatThrowsIsNamed() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var request = fixture.picture()

@@ -25,6 +25,19 @@ struct ImagePrefetcherTests {
     #expect(fixture.loader.waiting(for: window[0]) == 0)
   }
 
+  @Test func whatIsNotKeptIsNotLoadedAheadEither() async throws {
+    let fixture = try LoadingFixture { _ in try .picture() }
+    var post = fixture.picture("/post")
+    post.http.method = .post
+    let prefetcher = ImagePrefetcher(loader: fixture.loader)
+
+    prefetcher.move(to: [post, fixture.picture()])
+    while fixture.loader.cachedImage(for: fixture.picture()) == nil { await Task.yield() }
+
+    #expect(fixture.server.requests.map(\.path) == ["/a.jpg"])
+    withExtendedLifetime(prefetcher) {}
+  }
+
   @Test func whatLeftTheWindowIsCancelledAndWhatStayedGoesOn() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture { request in

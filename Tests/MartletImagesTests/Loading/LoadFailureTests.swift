@@ -184,6 +184,23 @@ struct LoadFailureTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).bitmap.size.width == 40)
   }
 
+  @Test func reloadThatFailsLeavesWhatIsStored() async throws {
+    let fixture = try LoadingFixture(cache: HTTPCache()) {
+      $0.cache = nil
+    } respond: { _ in
+      try .picture().with(.cacheControl, "max-age=60")
+    }
+    _ = try await fixture.loader.image(for: fixture.picture())
+    fixture.server.stop()
+    var reload = fixture.picture()
+    reload.http.options.cachePolicy = .reloadIgnoringCacheData
+
+    let error = await #expect(throws: ImageLoadError.self) { try await fixture.loader.image(for: reload) }
+
+    #expect(error?.kind == .network)
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.cache))
+  }
+
   @Test func oneSizeThatIsTooLargeDoesNotSpoilTheOthers() async throws {
     let fixture = try LoadingFixture {
       $0.decoding.limits = .init(bytes: 100_000)

@@ -104,7 +104,6 @@ package struct SlideshowClient: Sendable {
       guard error.kind == .network, renewing.http.options.cachePolicy != image.http.options.cachePolicy else {
         throw error
       }
-      loader.forgetFailure(of: image)
       return try await loader.image(for: image)
     }
   }

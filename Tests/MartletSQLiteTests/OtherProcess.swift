@@ -1,18 +1,15 @@
 import Foundation
-import Glibc
+import MartletTesting
 
 /// The `sqlite-writer` beside the tests, as a process of its own.
 final class OtherProcess {
-  private let process = Process()
-  private let output = Pipe()
+  private let process: ChildProcess
   private var unread = Data()
 
   init(_ arguments: String...) throws {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    process.executableURL = URL(filePath: tests).deletingLastPathComponent().appending(path: "sqlite-writer")
-    process.arguments = arguments
-    process.standardOutput = output
-    try process.run()
+    let writer = URL(filePath: tests).deletingLastPathComponent().appending(path: "sqlite-writer")
+    process = try ChildProcess(writer.path, arguments, output: .read)
   }
 
   deinit { kill() }
@@ -25,8 +22,7 @@ final class OtherProcess {
         unread = Data(unread[(end + 1)...])
         return Int(line)
       }
-      let bytes = output.fileHandleForReading.availableData
-      if bytes.isEmpty { return nil }
+      guard let bytes = process.read() else { return nil }
       unread.append(bytes)
     }
   }
@@ -34,17 +30,16 @@ final class OtherProcess {
   /// Kills it, and returns the last number that it said.
   @discardableResult
   func kill() -> Int? {
-    if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
+    process.kill()
     var last: Int?
     while let number = next() { last = number }
-    process.waitUntilExit()
+    _ = process.succeeds()
     return last
   }
 
   /// Waits until it ends by itself; false if it failed.
   func end() -> Bool {
     while next() != nil {}
-    process.waitUntilExit()
-    return process.terminationStatus == 0
+    return process.succeeds()
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import MartletSemantics
-import Synchronization
+import MartletTesting
 
 /// A server from the system's packages that a test starts and stops.
 ///
@@ -8,22 +8,14 @@ import Synchronization
 /// for whatever reason, the shell ends the server with all that it has started. Nothing is left running.
 final class RealProcess: Sendable {
   let port: Int
-  private let lifeline: Pipe
-  /// One process is started after another: Foundation crashed once when several were started at the same time.
-  private static let start = Mutex(())
+  private let shell: ChildProcess
 
   /// Starts a server and returns once its port answers.
   init(_ executable: String, _ arguments: [String], port: Int) throws {
     self.port = port
-    lifeline = Pipe()
-    let shell = Process()
-    shell.executableURL = URL(filePath: "/bin/sh")
     let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
-    shell.arguments = ["-c", script, "sh", try Self.find(executable)] + arguments
-    shell.standardInput = lifeline
-    shell.standardOutput = FileHandle.nullDevice
-    shell.standardError = FileHandle.nullDevice
-    try Self.start.withLock { _ in try shell.run() }
+    shell = try ChildProcess(
+      "/bin/sh", ["-c", script, "sh", try Self.find(executable)] + arguments, output: .discarded)
     let limit = ContinuousClock.now + .seconds(20)
     while !LocalPort.answers(port) {
       guard ContinuousClock.now < limit else {
@@ -33,21 +25,11 @@ final class RealProcess: Sendable {
     }
   }
 
-  deinit { try? lifeline.fileHandleForWriting.close() }
-
   /// Runs a program to its end.
   static func run(_ executable: String, _ arguments: [String], in folder: URL) throws {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(filePath: try find(executable))
-    process.arguments = arguments
-    process.currentDirectoryURL = folder
-    process.standardOutput = output
-    process.standardError = output
-    try start.withLock { _ in try process.run() }
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw RealServerError("\(executable) \(arguments): \(text)") }
+    let process = try ChildProcess(try find(executable), arguments, in: folder, output: .readWithErrors)
+    let text = String(decoding: process.readToEnd(), as: UTF8.self)
+    guard process.succeeds() else { throw RealServerError("\(executable) \(arguments): \(text)") }
   }
 
   private static func find(_ executable: String) throws -> String {

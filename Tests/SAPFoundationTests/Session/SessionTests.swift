@@ -73,8 +73,11 @@ struct Row02ConfigurationTests {
     #expect(server.requests.first?.fields[.authorization] == "Bearer secret")
   }
 
-  @Test(arguments: [true, false]) func theTimeoutIsTheRequestsOrElseTheSessions(isRequests: Bool) async throws {
-    let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
+  @Test(arguments: [true, false], [true, false])
+  func theTimeoutIsTheRequestsOrElseTheSessions(isRequests: Bool, hasHead: Bool) async throws {
+    let gate = Gate()
+    defer { gate.open() }
+    let server = try LoopbackServer { _ in hasHead ? .text("never").stalled(after: 0) : .text("never").held(by: gate) }
     let configuration = SAPURLSession.plain
     var request = URLRequest(url: server.url("/"))
     if isRequests { request.timeoutInterval = 0.2 } else { configuration.timeoutIntervalForRequest = 0.2 }
@@ -262,17 +265,18 @@ struct Row09ContextTests {
 
 @Suite("Row 10: names of methods", .timeLimit(.minutes(5)))
 struct Row10MethodTests {
+  typealias Names = SAPURLSession.HTTPMethod
+
   @Test(arguments: [
-    SAPURLSession.HTTPMethod.get, SAPURLSession.HTTPMethod.put, SAPURLSession.HTTPMethod.post,
-    SAPURLSession.HTTPMethod.patch, SAPURLSession.HTTPMethod.merge, SAPURLSession.HTTPMethod.delete,
-    SAPURLSession.HTTPMethod.options, SAPURLSession.HTTPMethod.head,
-  ]) func theyAreSentAsTheyAre(method: String) async throws {
+    (Names.get, "GET"), (Names.put, "PUT"), (Names.post, "POST"), (Names.patch, "PATCH"), (Names.merge, "MERGE"),
+    (Names.delete, "DELETE"), (Names.options, "OPTIONS"), (Names.head, "HEAD"), (Names.trace, "TRACE"),
+  ]) func theyAreSentAsTheyAre(method: String, name: String) async throws {
     let server = try LoopbackServer { _ in .status(.noContent) }
     var request = URLRequest(url: server.url("/"))
     request.httpMethod = method
 
     #expect(await SAPURLSession.uncached().outcome(of: request).status == 204)
-    #expect(server.requests.map(\.method.rawValue) == [method])
+    #expect(server.requests.map(\.method.rawValue) == [name])
   }
 }
 

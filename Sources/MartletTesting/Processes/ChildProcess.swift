@@ -23,13 +23,18 @@ package final class ChildProcess: Sendable {
   private let output: Int32
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts a program. It reads from a pipe that closes when this object goes, or this process ends.
+  /// Starts a program. One that nobody reads from is a server: its standard input is a pipe that closes when this object goes,
+  /// or this process ends. Any other finds its input at its end.
   package init(_ path: String, _ arguments: [String], in folder: URL? = nil, output: Output) throws {
     let (inputs, outputs) = (try Self.makePipe(), try Self.makePipe())
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, inputs.read, 0)
+    if output == .discarded {
+      posix_spawn_file_actions_adddup2(&actions, inputs.read, 0)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    }
     for descriptor in Int32(1)...2 {
       if output == .readWithErrors || output == .read && descriptor == 1 {
         posix_spawn_file_actions_adddup2(&actions, outputs.write, descriptor)
@@ -50,11 +55,14 @@ package final class ChildProcess: Sendable {
     }
   }
 
+  /// A child that has ended and was never waited for would stand in the way of whoever waits for any child.
   deinit {
     close(input)
     close(output)
-    var ignored: Int32 = 0
-    if status.withLock({ $0 }) == nil { waitpid(identifier, &ignored, WNOHANG) }
+    guard status.withLock({ $0 }) == nil else { return }
+    _ = SystemCalls.startThread { [identifier] in
+      while waitpid(identifier, nil, 0) < 0, errno == EINTR {}
+    }
   }
 
   /// What it says next; waits for it. nil when it has closed its output.
@@ -89,7 +97,7 @@ package final class ChildProcess: Sendable {
   }
 
   private static func makePipe() throws -> (read: Int32, write: Int32) {
-    guard let ends = SystemCalls.makePipe() else { throw LoopbackServerError("no pipe for a program: \(reason(errno))") }
+    guard let ends = SystemCalls.makePipe() else { throw LoopbackServerError("no pipe left: \(reason(errno))") }
     return ends
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletTesting
 import Testing
 
 @Suite("Apache httpd", .timeLimit(.minutes(2)))

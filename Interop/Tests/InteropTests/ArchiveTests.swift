@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletTesting
 import Testing
 
 /// Archives of the recorder, read by programs that others wrote.

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletTesting
 import Testing
 
 @Suite("httpbin", .timeLimit(.minutes(2)))

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import Synchronization
+import MartletTesting
 import Testing
 
 @Suite("nginx", .timeLimit(.minutes(2)))

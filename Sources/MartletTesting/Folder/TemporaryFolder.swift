@@ -1,4 +1,4 @@
-package import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
 #if canImport(Glibc)
@@ -11,13 +11,14 @@ import Darwin
 
 /// A folder of a test's own, below the system's temporary one. It goes with its last owner, and what has an owner still when
 /// the process ends goes then.
-package final class TemporaryFolder: Sendable {
+public final class TemporaryFolder: Sendable {
   /// Where it is.
-  package let url: URL
+  public let url: URL
   private static let living = Mutex<Set<URL>>([])
   private static let isRemovedAtExit = atexit { TemporaryFolder.living.withLock(\.self).forEach(remove) } == 0
 
-  package init() throws {
+  /// Makes an empty folder with a name of its own. Throws what the file system throws.
+  public init() throws {
     url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     _ = Self.isRemovedAtExit
@@ -32,11 +33,11 @@ package final class TemporaryFolder: Sendable {
   private static func remove(_ url: URL) { try? FileManager.default.removeItem(at: url) }
 
   /// Where a file of that name is, or would be.
-  package func file(_ name: String) -> URL { url.appending(path: name) }
+  public func file(_ name: String) -> URL { url.appending(path: name) }
 
   /// Writes a file, and makes the folders in its name.
   @discardableResult
-  package func write(_ data: Data, to name: String) throws -> URL {
+  public func write(_ data: Data, to name: String) throws -> URL {
     let file = file(name)
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try data.write(to: file)
@@ -44,5 +45,5 @@ package final class TemporaryFolder: Sendable {
   }
 
   /// The names of what is in it, in order.
-  package func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+  public func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
 }

@@ -1,15 +1,15 @@
 #if canImport(Glibc)
 import Glibc
-package import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
 /// A program that a test starts.
 ///
 /// It inherits nothing but its arguments and the environment: no open file, so that it keeps no connection of another test
 /// open, and no blocked signal. (Foundation's `Process` crashed now and then where several were started at the same time.)
-package final class ChildProcess: Sendable {
+public final class ChildProcess: Sendable {
   /// Where what it says goes.
-  package enum Output: Sendable {
+  public enum Output: Sendable {
     /// Nowhere.
     case discarded
     /// To who reads: its standard output.
@@ -25,7 +25,14 @@ package final class ChildProcess: Sendable {
 
   /// Starts a program. One that nobody reads from is a server: its standard input is a pipe that closes when this object goes,
   /// or this process ends. Any other finds its input at its end.
-  package init(_ path: String, _ arguments: [String], in folder: URL? = nil, output: Output) throws {
+  ///
+  /// - Parameters:
+  ///   - path: the program's file.
+  ///   - arguments: what it is given, without its own name.
+  ///   - folder: where it runs; where this process runs by default.
+  ///   - output: where what it says goes.
+  /// - Throws: ``LoopbackServerError`` if it cannot be started.
+  public init(_ path: String, _ arguments: [String], in folder: URL? = nil, output: Output) throws {
     let (inputs, outputs) = (try Self.makePipe(), try Self.makePipe())
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -66,7 +73,7 @@ package final class ChildProcess: Sendable {
   }
 
   /// What it says next; waits for it. nil when it has closed its output.
-  package func read() -> Data? {
+  public func read() -> Data? {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let count = Glibc.read(output, &buffer, buffer.count)
@@ -76,17 +83,17 @@ package final class ChildProcess: Sendable {
   }
 
   /// All that it says until it closes its output.
-  package func readToEnd() -> Data {
+  public func readToEnd() -> Data {
     var all = Data()
     while let more = read() { all += more }
     return all
   }
 
   /// Kills it, if it has not been waited for.
-  package func kill() { status.withLock { if $0 == nil { _ = Glibc.kill(identifier, SIGKILL) } } }
+  public func kill() { status.withLock { if $0 == nil { _ = Glibc.kill(identifier, SIGKILL) } } }
 
   /// Waits until it ends; false if it failed or was killed.
-  package func succeeds() -> Bool {
+  public func succeeds() -> Bool {
     status.withLock { status in
       if let status { return status == 0 }
       var end: Int32 = 0

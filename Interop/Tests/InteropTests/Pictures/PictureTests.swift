@@ -1,5 +1,6 @@
 import Foundation
 import MartletImages
+import MartletTesting
 import Testing
 
 /// Pictures of every kind that other people's tools write, decoded beside other people's decoders (`corpus.py`), and

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletTesting
 
 /// Apache's httpd: Basic and Digest of its own, TLS with HTTP/2 and client certificates, WebDAV for uploads, compression.
 final class Apache: Sendable {

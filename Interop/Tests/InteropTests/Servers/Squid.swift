@@ -1,4 +1,5 @@
 import Foundation
+import MartletTesting
 
 /// squid as a proxy that wants credentials, Basic or Digest, with the helpers that come with it.
 final class Squid: Sendable {

@@ -1,0 +1,5 @@
+import Martlet
+
+let session = HTTPSession()
+let (data, response) = try await session.data(for: HTTPRequest(.get, URL(string: CommandLine.arguments[1])!))
+print(response.status.code, data.count)

@@ -11,6 +11,9 @@ strict := $(shell grep -v '^#' scripts/build-flags)
 # Debian keeps daemons where a user's PATH does not look.
 export PATH := $(PATH):/usr/sbin:/sbin
 
+# How many tests run at once. All at once would share few threads, and a test's time limit would count while it waits for one.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
+
 # Passed on by demo, bench, check, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 

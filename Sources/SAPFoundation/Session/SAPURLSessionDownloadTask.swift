@@ -36,9 +36,10 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
   /// Downloads to a temporary file. What is no 2xx goes to the file as well: what it means is the caller's affair.
   func perform(_ request: HTTPRequest) async throws {
     let location = Self.temporaryFile()
+    let destination = DownloadDestination(location, label: Self.temporaryFileLabel, access: .ownerOnly)
     let response: HTTPResponse
     do {
-      response = try await session.engine.resumableDownload(for: request, to: location, resuming: resumption)
+      response = try await session.engine.resumableDownload(for: request, to: destination, resuming: resumption)
     } catch {
       keep(error.resumption)
       throw error

@@ -5,10 +5,11 @@ import SAPFoundation
 import FoundationNetworking
 #endif
 
+guard let url = URL(string: CommandLine.arguments[1]) else { fatalError("not a URL: \(CommandLine.arguments[1])") }
 let session = SAPURLSession()
 session.register(CorrelationObserver())
 let done = DispatchSemaphore(value: 0)
-let task = session.downloadTask(with: URL(string: CommandLine.arguments[1])!) { file, response, error in
+let task = session.downloadTask(with: url) { file, response, error in
   print(file?.lastPathComponent ?? "no file", (response as? HTTPURLResponse)?.statusCode ?? 0, error.debugDescription)
   done.signal()
 }

@@ -113,7 +113,8 @@ let package = Package(
       name: "MartletSQLiteTests",
       dependencies: [
         "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "CSQLite", "sqlite-writer",
-      ]),
+      ],
+      exclude: ["Fixtures"]),
     .executableTarget(
       name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
       path: "Tests/sqlite-writer"),

@@ -38,7 +38,8 @@ public class SAPURLSessionTask: @unchecked Sendable {
   }
 
   /// What marks the task: an observer finds here what it, or the app, has put in, also when the request is sent again. It may
-  /// be used from any thread; what is in it has to allow that too. A closure that changes it (`merge`) reads it as it was. A request that an observer makes inherits nothing.
+  /// be used from any thread; what is in it has to allow that too. A closure that changes it (`merge`) reads it as it was. A
+  /// request that an observer makes inherits nothing.
   public var context: [String: Any] {
     get { locals.all }
     _modify { yield &locals.all }

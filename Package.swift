@@ -25,6 +25,8 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
@@ -41,6 +43,8 @@ let package = Package(
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
         .target(name: "CPSL", condition: .when(platforms: [.linux])),
         .target(name: "CZlib", condition: .when(platforms: [.linux])),
+        .target(name: "CBrotli", condition: .when(platforms: [.linux])),
+        .target(name: "CZstd", condition: .when(platforms: [.linux])),
       ]),
 
     // Level 2: what plugs into the engine's protocols.
@@ -108,7 +112,8 @@ let package = Package(
       name: "MartletSQLiteTests",
       dependencies: [
         "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "CSQLite", "sqlite-writer",
-      ]),
+      ],
+      exclude: ["Fixtures"]),
     .executableTarget(
       name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
       path: "Tests/sqlite-writer"),

@@ -22,8 +22,8 @@ public struct CurlConfiguration: Sendable {
   /// How long an idle connection may be reused, in whole seconds; less than one means not at all. 60 seconds by default, below
   /// the usual limits of servers.
   public var idleLifetime = Duration.seconds(60)
-  /// Whether bodies are asked for and delivered decompressed (gzip, deflate, br, zstd, as libcurl was built). On by
-  /// default. A request with its own `Accept-Encoding` or with a `Range` gets its body as it is on the wire.
+  /// Whether bodies are asked for compressed (gzip, deflate, br, zstd) and delivered decoded; see ``DecodingTransport``. On by
+  /// default. A request with its own `Accept-Encoding` or with a `Range` gets its body as it was sent.
   public var decompresses = true
   /// How many bytes of a response's body may wait for a slow reader before the sender has to wait. 1 MiB by default.
   public var readAhead = 1 << 20

@@ -48,7 +48,8 @@ struct CurlFailure {
     case CURLE_PROXY: (.proxyFailed, .connecting)
     case CURLE_COULDNT_CONNECT: (.cannotConnect, .connecting)
     case CURLE_OPERATION_TIMEDOUT: (.connectTimeout, nil)
-    case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: (.undecodableBody, .receiving)
+    // of a transfer coding: content codings are the engine's
+    case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: (.protocolViolation, .receiving)
     case CURLE_PEER_FAILED_VERIFICATION: (.untrustedCertificate, .securing)
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinMismatch, .securing)
     case CURLE_SSL_CERTPROBLEM:

@@ -3,8 +3,8 @@ import CCurl
 public import MartletEngine
 import MartletSemantics
 
-/// The wire, spoken by the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, compression, streaming
-/// both ways with back-pressure. The default on Linux.
+/// The wire, spoken by the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, streaming both ways with
+/// back-pressure. The default on Linux. Content codings are undone by a ``DecodingTransport`` around it.
 ///
 /// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
 /// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
@@ -19,16 +19,30 @@ import MartletSemantics
 /// let session = HTTPSession(transport: CurlTransport(configuration))
 /// ```
 public struct CurlTransport: Transport {
-  private let configuration: CurlConfiguration
-  private let thread: Result<LoopThread, HTTPError>
+  private let stack: any Transport
 
   /// Makes a transport. If the system has no thread or descriptor for it, every request says so.
   public init(_ configuration: CurlConfiguration = .init()) {
+    let wire = CurlWire(configuration)
+    stack = configuration.decompresses ? DecodingTransport(wire) : wire
+  }
+
+  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    try await stack.send(request, in: exchange)
+  }
+}
+
+/// The transport without content codings: bodies are handed out as they come over the network.
+struct CurlWire: Transport {
+  private let configuration: CurlConfiguration
+  private let thread: Result<LoopThread, HTTPError>
+
+  init(_ configuration: CurlConfiguration) {
     self.configuration = configuration
     thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
   }
 
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
     let thread = try thread.get()
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
@@ -48,7 +62,7 @@ public struct CurlTransport: Transport {
       request.options.continueTimeout = nil
       return try await send(request, in: exchange)
     }
-    return HTTPResponse(to: request, wire: head, from: source, isUnpacked: setup.decompresses)
+    return HTTPResponse(to: request, wire: head, from: source)
   }
 
   private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer {
@@ -57,8 +71,8 @@ public struct CurlTransport: Transport {
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
-      provisional: Self.provisional(setup, configuration), bodyBytes: request.options.bodyLimit,
-      isObserved: isObserved, mayRepeat: request.replacesStaleConnection, unpacks: setup.decompresses)
+      provisional: Self.provisional(setup, configuration), isObserved: isObserved,
+      mayRepeat: request.replacesStaleConnection)
     let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
     let transfer = Transfer(
       handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),

@@ -31,23 +31,6 @@ enum HeadParser {
     return fields
   }
 
-  /// Whether a field says that the body is coded, without making anything of the head.
-  static func hasContentEncoding(_ block: [UInt8]) -> Bool {
-    let name: StaticString = "content-encoding:"
-    return block.withUnsafeBufferPointer { bytes in
-      var isFound = false
-      forEachLine(of: bytes[...]) { line in
-        guard !isFound, line.count > name.utf8CodeUnitCount, ASCII.lowercased(line[line.startIndex]) == 99 else {
-          return
-        }
-        isFound = (0..<name.utf8CodeUnitCount).allSatisfy {
-          ASCII.lowercased(line[line.startIndex + $0]) == name.utf8Start[$0]
-        }
-      }
-      return isFound
-    }
-  }
-
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   private static func forEachLine(of bytes: Bytes, _ body: (Bytes) -> Void) {

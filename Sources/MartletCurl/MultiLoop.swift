@@ -140,9 +140,7 @@ extension MultiLoop {
     }
     for transfer in dirty {
       transfer.flush()
-      guard isRunning(transfer) else { continue }
-      watchSilence(of: transfer)
-      if transfer.hasToPause() { curl_easy_pause(transfer.handle.raw, CURLPAUSE_RECV) }
+      if isRunning(transfer) { watchSilence(of: transfer) }
     }
     dirty.removeAll(keepingCapacity: true)
     sockets.apply()

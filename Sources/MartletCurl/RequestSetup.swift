@@ -19,14 +19,8 @@ struct RequestSetup {
     try setProxy()
     try setNegotiation()
     setTLS()
-    if decompresses { handle.set(CURLOPT_ACCEPT_ENCODING, "") }
     if let refused = handle.refusedOption { throw refusal(refused.option, refused.code) }
     return headerLines()
-  }
-
-  /// Whether libcurl asks for compressed bodies and unpacks them.
-  var decompresses: Bool {
-    configuration.decompresses && !request.fields.contains(.acceptEncoding) && !request.fields.contains(.range)
   }
 
   /// Whether the body waits for the server's consent: where the caller says so, or allows it and it is worth the time.
@@ -156,9 +150,6 @@ struct RequestSetup {
       } else if !isLarge {
         lines = curl_slist_append(lines, "Expect: 100-continue")
       }
-    }
-    if request.fields.contains(.range), !request.fields.contains(.acceptEncoding) {
-      lines = curl_slist_append(lines, "Accept-Encoding: identity")
     }
     return lines
   }

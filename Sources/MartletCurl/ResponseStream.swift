@@ -23,9 +23,6 @@ final class ResponseStream: Sendable {
   /// From the loop thread: since when the reader waits, nil while it does something else.
   var waitingSince: UInt64? { queue.withLock { $0.waitingSince } }
 
-  /// From the loop thread: how many bytes the reader has not taken yet.
-  var backlog: Int { queue.withLock { $0.buffered } }
-
   /// From the reading task: the next signal, and whether the transfer has to be unpaused.
   func next() async throws -> (Signal, unpause: Bool) {
     switch queue.withLock({ $0.pull() }) {

@@ -14,7 +14,7 @@ struct SignalQueue {
   private var signals: [Signal] = []
   private var first = 0
   /// The bytes that wait to be read.
-  private(set) var buffered = 0
+  private var buffered = 0
   private var isPaused = false
   private var waiter: Waiter?
   private var stopped: (any Error)?

@@ -27,13 +27,9 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     var wholeBody: Int64
     /// The statuses that libcurl may answer itself: such a response is not the final one before its body comes.
     var provisional: Set<Int>
-    /// The most bytes of a body; more is an error.
-    var bodyBytes: Int64?
     var isObserved: Bool
     /// Whether libcurl may send the request again if its connection was stale.
     var mayRepeat: Bool
-    /// Whether libcurl unpacks compressed bodies.
-    var unpacks: Bool
   }
 
   /// Where the request's body comes from.
@@ -65,7 +61,6 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   private var outbox: [Signal] = []
   private var outboxBytes = 0
   private var isDirty = false
-  private var isUnpacked = false
   private var received: Int64 = 0
   private var sent: Int64 = 0
   private var reportedSent: Int64 = 0
@@ -121,12 +116,11 @@ extension Transfer {
     }
     releaseHead()
     markDirty()
-    guard isWithinLimits(bytes.count) else { return 0 }
-    // Bytes that are being unpacked must be taken: libcurl would keep what is paused, and it keeps no more than 64 MiB.
-    guard isUnpacked || !stream.pauses(with: outboxBytes + filled) else {
+    guard !stream.pauses(with: outboxBytes + filled) else {
       isPausedByReader = true
       return Int(CURL_WRITEFUNC_PAUSE)
     }
+    received += Int64(bytes.count)
     var rest = bytes
     while !rest.isEmpty {
       if filled == capacity { flushBuffer() }
@@ -190,13 +184,6 @@ extension Transfer {
     deliver()
   }
 
-  /// Whether a transfer that is unpacked has to stop now, at the end of a turn, because its reader lags behind.
-  func hasToPause() -> Bool {
-    guard isUnpacked, !isPausedByReader, !isDiscarding, stream.pauses(with: filled) else { return false }
-    isPausedByReader = true
-    return true
-  }
-
   /// The last signals. Nothing comes after.
   func finish(_ last: Signal) {
     if case .end = last { releaseHead() }
@@ -246,21 +233,6 @@ extension Transfer {
     outbox.append(.sent(sent))
   }
 
-  private func isWithinLimits(_ count: Int) -> Bool {
-    received += Int64(count)
-    if let limit = limits.bodyBytes, received > limit {
-      failure = .bodyTooLarge(limit: limit)
-    } else if isUnpacked, stream.backlog + outboxBytes > Self.largestBacklog {
-      failure = HTTPError(
-        .bodyTooLarge, "the response's body unpacks to more than \(Self.largestBacklog) bytes at once",
-        phase: .receiving)
-    }
-    return failure == nil
-  }
-
-  /// What one turn may unpack beyond the read-ahead: 128 KiB of gzip are at most 132 MiB.
-  private static let largestBacklog = 256 << 20
-
   private func markDirty() {
     if isDirty { return }
     isDirty = true
@@ -279,7 +251,6 @@ extension Transfer {
     heldHead = nil
     hasHead = true
     if let peer, block.starts(with: "HTTP/2".utf8) { peersOfHTTP2?.insert(peer) }
-    isUnpacked = limits.unpacks && HeadParser.hasContentEncoding(block)
     outbox.append(.head(block))
   }
 }

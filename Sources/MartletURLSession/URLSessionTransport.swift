@@ -48,7 +48,12 @@ public struct URLSessionTransport: Transport {
     let outgoing = try await OutgoingRequest(request)
     let body = URLSessionBody(outgoing, options: request.options, on: owner, in: exchange)
     let head = try await body.head()
-    // URLSession unpacks whatever it can
-    return HTTPResponse(to: request, wire: head, from: body, isUnpacked: true)
+    var response = HTTPResponse(to: request, wire: head, from: body)
+    guard response.body.length != 0, head.fields.contains(.contentEncoding) else { return response }
+    // URLSession undoes every coding that it knows, whatever the request says
+    response.fields.remove(.contentEncoding)
+    response.fields.remove(.contentLength)
+    response.body = ResponseBody(from: body)
+    return response
   }
 }

@@ -4,8 +4,8 @@ public import MartletSemantics
 public struct HTTPResponse: Sendable {
   /// The URL of the request that was answered: after redirects, the last one.
   public var url: URL
-  /// Status and fields. Where the transport decompressed the body, `Content-Encoding` and `Content-Length` are gone
-  /// from here, because they describe something else than ``body``.
+  /// Status and fields. Where the body's content codings were undone, `Content-Encoding` and `Content-Length` are gone
+  /// from here, because they describe something else than ``body``; see ``DecodingTransport``.
   public var head: ResponseHead
   /// The body. Where a verb has already returned the bytes, it has been read.
   public var body: ResponseBody
@@ -31,19 +31,13 @@ public struct HTTPResponse: Sendable {
     head = wire
   }
 
-  /// Makes the response of a transport that may have unpacked the body, which is then not what `Content-Encoding` and
-  /// `Content-Length` describe.
-  package init(to request: HTTPRequest, wire: ResponseHead, from source: any BodySource, isUnpacked: Bool) {
+  /// Makes the response of a transport that leaves content codings alone.
+  package init(to request: HTTPRequest, wire: ResponseHead, from source: any BodySource) {
     let hasNoBody = request.method == .head || wire.status == .noContent || wire.status == .notModified
-    let isChanged = isUnpacked && !hasNoBody && wire.fields.contains(.contentEncoding)
     // where there is a Transfer-Encoding, a Content-Length means nothing (RFC 9112 §6.3)
-    let isUnknown = isChanged || wire.fields.contains(.transferEncoding)
+    let isUnknown = wire.fields.contains(.transferEncoding)
     let length = hasNoBody ? 0 : isUnknown ? nil : wire.fields[.contentLength].flatMap(Int64.init)
     self.init(url: request.url, wire: wire, body: ResponseBody(length: length, from: source))
-    if isChanged {
-      fields.remove(.contentEncoding)
-      fields.remove(.contentLength)
-    }
   }
 
   /// The status.

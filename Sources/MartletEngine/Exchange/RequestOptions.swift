@@ -28,6 +28,10 @@ public struct RequestOptions: Sendable {
   /// The most bytes of a response's body, counted after decompression; more is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. No limit by default, except for verbs that collect: see ``collectLimit``.
   @Setting public var bodyLimit: Int64? = nil
+  /// How many times as many bytes as came over the network a decoded body may have; more is an error of kind
+  /// ``HTTPError/Kind/bodyTooLarge``. It counts beyond 10 MiB decoded. None by default, because a body is decoded only as fast as
+  /// it is read, and honest ones reach 1000:1 with zstd and brotli.
+  @Setting public var decompressionRatioLimit: Int? = nil
   /// The most bytes that `data` and `upload` collect in memory, 1 GiB by default. Larger things are for `bytes` and
   /// `download`.
   @Setting public var collectLimit: Int = 1 << 30
@@ -85,6 +89,7 @@ public struct RequestOptions: Sendable {
     options._retryPolicy.inherit(defaults._retryPolicy)
     options._isIdempotent.inherit(defaults._isIdempotent)
     options._bodyLimit.inherit(defaults._bodyLimit)
+    options._decompressionRatioLimit.inherit(defaults._decompressionRatioLimit)
     options._collectLimit.inherit(defaults._collectLimit)
     options._headerLimit.inherit(defaults._headerLimit)
     options._handlesCookies.inherit(defaults._handlesCookies)

@@ -13,11 +13,11 @@ enum CacheStatement: String, CaseIterable {
     SELECT id, variant, request_time, response_time, is_unpacked, length, head FROM entry
     WHERE url = ? AND partition = ?
     """
-  case body = "SELECT number, length, body, bytes FROM entry WHERE id = ?"
-  case chunk = "SELECT bytes FROM chunk WHERE place = ?"
+  case body = "SELECT number, length, body, bytes, bytes_sum FROM entry WHERE id = ?"
+  case chunk = "SELECT bytes, sum FROM chunk WHERE place = ?"
 
   case beginBody = "INSERT INTO loose (body, owner, size, due) VALUES (?, ?, 0, ?)"
-  case addChunk = "INSERT INTO chunk (place, bytes) VALUES (?, ?)"
+  case addChunk = "INSERT INTO chunk (place, bytes, sum) VALUES (?, ?, ?)"
   case growBody = "UPDATE loose SET size = size + ?, due = ? WHERE body = ?"
   case endBody = "DELETE FROM loose WHERE body = ?"
   case giveUpBody = "UPDATE loose SET due = 0 WHERE body = ?"
@@ -25,8 +25,8 @@ enum CacheStatement: String, CaseIterable {
   case add =
     """
     INSERT INTO entry (id, url, partition, variant, request_time, response_time, is_unpacked, length, size, body, head,
-      bytes)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      bytes, bytes_sum)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
   case sameVariant = "SELECT number, body FROM entry WHERE url = ? AND partition = ? AND variant = ? AND id <> ?"
   case known = "SELECT number, length FROM entry WHERE id = ?"
@@ -62,7 +62,7 @@ enum CacheStatement: String, CaseIterable {
   static let chunkSize = 128 << 10
 
   /// The place of a body's chunk: bodies have 38 bits, the chunks of one body 24, which is two tebibytes.
-  static func place(_ body: Int64, _ index: Int64) -> Int64 { body << 24 | index }
+  static func place(_ body: Int64, _ index: Int64) -> Int64 { body &<< 24 | index }
 
   /// A number for a new body. It is random, so that whoever still reads or writes a body of a file that was set aside
   /// meanwhile does not meet one of the new file.
@@ -100,11 +100,31 @@ enum CacheStatement: String, CaseIterable {
         INSERT INTO loose (body, owner, size, due)
           SELECT old.body, old.id, old.length, 0 WHERE old.body IS NOT NULL;
       END;
+      """,
+      // Checksums of bodies; those of heads are in their text. The totals stand there twice, so that a damaged one shows.
+      // What is older has no checksums.
       """
+      ALTER TABLE entry ADD COLUMN bytes_sum INTEGER;
+      ALTER TABLE chunk ADD COLUMN sum INTEGER;
+      INSERT INTO state SELECT * FROM state;
+      DROP TRIGGER entry_added;
+      CREATE TRIGGER entry_added AFTER INSERT ON entry BEGIN
+        UPDATE state SET entries = entries + 1, bytes = bytes + new.size, turn = turn + 1;
+        INSERT OR REPLACE INTO use SELECT new.number, max(turn) FROM state;
+      END;
+      """,
     ],
     // The library may be built to overwrite what is deleted, which would write every evicted body once more.
     settings: "PRAGMA secure_delete = OFF;",
     layout: "PRAGMA auto_vacuum = INCREMENTAL;",
-    // A clock that was wrong for a while must not keep loose chunks for ever.
-    opening: "UPDATE loose SET due = 0 WHERE due > strftime('%s', 'now') - 978307200 + 86400;")
+    // A clock that was wrong for a while must not keep loose chunks for ever, nor a damaged number all room.
+    opening: """
+      UPDATE loose SET due = 0 WHERE due > strftime('%s', 'now') - 978307200 + 86400;
+      UPDATE loose SET size = (SELECT total(length(bytes)) FROM chunk WHERE place >= body << 24 AND place < (body + 1) << 24)
+        WHERE due > strftime('%s', 'now') - 978307200;
+      """,
+    check: """
+      SELECT count(*) = 2 AND min(entries) = max(entries) AND min(bytes) = max(bytes) AND min(turn) = max(turn)
+        AND min(entries) = (SELECT count(*) FROM entry) AND min(entries) = (SELECT count(*) FROM use) FROM state
+      """)
 }

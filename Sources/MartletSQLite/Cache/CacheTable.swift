@@ -18,9 +18,13 @@ struct CacheTable {
     let bytes: Bytes
   }
 
+  /// - Throws: ``SQLiteFailure/inconsistent`` where the two copies of the totals differ, or cannot be true.
   func usage() throws -> CacheUsage {
-    try first(.usage) { CacheUsage(entries: Int($0.integer(0)), bytes: $0.integer(1)) }
-      ?? CacheUsage(entries: 0, bytes: 0)
+    let copies = try all(.usage) { CacheUsage(entries: Int($0.integer(0)), bytes: $0.integer(1)) }
+    guard let usage = copies.first, copies == [usage, usage], usage.entries >= 0, 0..<1 << 60 ~= usage.bytes,
+      usage.entries > 0 || usage.bytes == 0
+    else { throw SQLiteFailure.inconsistent }
+    return usage
   }
 
   func entries(for key: CacheKey) throws -> [CacheEntry] {
@@ -28,15 +32,26 @@ struct CacheTable {
   }
 
   func body(of id: CacheEntry.ID) throws -> Body? {
-    try first(.body, .id(id)) { row in
-      Body(
-        entry: row.integer(0), length: row.integer(1),
-        bytes: row.isNull(2) ? .whole(row.blob(3)) : .chunks(row.integer(2)))
+    let body = try first(.body, .id(id)) { row -> Body? in
+      let (entry, length) = (row.integer(0), row.integer(1))
+      guard row.isNull(2) else { return Body(entry: entry, length: length, bytes: .chunks(row.integer(2))) }
+      let bytes = row.blob(3)
+      guard row.isNull(4) || row.integer(4) == Checksum.of(.id(id), bytes) else { return nil }
+      return Body(entry: entry, length: length, bytes: .whole(bytes))
     }
+    guard let body = body ?? nil, body.length >= 0 else { return nil }
+    if case .whole(let bytes) = body.bytes, Int64(bytes.count) != body.length { return nil }
+    return body
   }
 
+  /// - Returns: nil where it is gone, or a byte of it has changed.
   func chunk(_ index: Int64, of body: Int64) throws -> Data? {
-    try first(.chunk, .integer(CacheStatement.place(body, index))) { $0.blob(0) }
+    let place = SQLiteValue.integer(CacheStatement.place(body, index))
+    let chunk = try first(.chunk, place) { row -> Data? in
+      let bytes = row.blob(0)
+      return row.isNull(1) || row.integer(1) == Checksum.of(place, bytes) ? bytes : nil
+    }
+    return chunk ?? nil
   }
 
   // MARK: Writing
@@ -49,7 +64,8 @@ struct CacheTable {
   func addChunk(_ bytes: Data, _ index: Int64, to body: Int64, due: Date) throws -> Bool {
     try run(.growBody, .integer(Int64(bytes.count)), .date(due), .integer(body))
     guard connection.changes == 1 else { return false }
-    try run(.addChunk, .integer(CacheStatement.place(body, index)), .blob(bytes))
+    let place = SQLiteValue.integer(CacheStatement.place(body, index))
+    try run(.addChunk, place, .blob(bytes), .integer(Checksum.of(place, bytes)))
     return true
   }
 
@@ -59,21 +75,23 @@ struct CacheTable {
   ///
   /// - Returns: false if the body is gone.
   func add(_ entry: CacheEntry, length: Int64, bytes: Body.Bytes, now: Date) throws -> Bool {
-    let (body, whole): (SQLiteValue, SQLiteValue)
+    let (body, whole, sum): (SQLiteValue, SQLiteValue, SQLiteValue)
     switch bytes {
-    case .whole(let bytes): (body, whole) = (.null, .blob(bytes))
+    case .whole(let bytes):
+      (body, whole, sum) = (.null, .blob(bytes), .integer(Checksum.of(.id(entry.id), bytes)))
     case .chunks(let number):
-      (body, whole) = (.integer(number), .null)
+      (body, whole, sum) = (.integer(number), .null, .null)
       try run(.endBody, .integer(number))
       guard connection.changes == 1 else { return false }
     }
+    try run(.removeEntry, .id(entry.id))
     try removeVariant(of: entry, now: now)
-    let head = HeadText.write(entry.response.head)
+    let head = CheckedHead.write(entry, length: length)
     try run(
       .add, .id(entry.id), .text(entry.key.url), .text(entry.key.partition), .text(entry.response.variant),
       .date(entry.response.requestTime), .date(entry.response.responseTime),
       .integer(entry.response.isUnpacked ? 1 : 0), .integer(length),
-      .integer(Self.size(of: entry, head: head, length: length)), body, .text(head), whole)
+      .integer(Self.size(of: entry, head: head, length: length)), body, .text(head), whole, sum)
     return true
   }
 
@@ -81,7 +99,7 @@ struct CacheTable {
     let known = try first(.known, .id(entry.id)) { ($0.integer(0), $0.integer(1)) }
     guard let (number, length) = known else { return }
     try removeVariant(of: entry, now: now)
-    let head = HeadText.write(entry.response.head)
+    let head = CheckedHead.write(entry, length: length)
     try run(
       .change, .text(entry.response.variant), .date(entry.response.requestTime), .date(entry.response.responseTime),
       .integer(entry.response.isUnpacked ? 1 : 0), .integer(Self.size(of: entry, head: head, length: length)),
@@ -94,7 +112,7 @@ struct CacheTable {
     guard !entries.isEmpty else { return }
     var turn = try first(.turn) { $0.integer(0) } ?? 0
     for entry in entries {
-      turn += 1
+      turn &+= 1
       try run(.use, .integer(turn), .integer(entry))
     }
     try run(.endTurn, .integer(turn))
@@ -135,6 +153,8 @@ struct CacheTable {
     while excess > 0 {
       let oldest = try all(.leastUsed) { ($0.integer(0), $0.integer(1)) }
       guard !oldest.isEmpty else {
+        // Bytes of entries that are not there, or that have no place in the order of use.
+        guard try usage().bytes == 0 else { throw SQLiteFailure.inconsistent }
         try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readersTime)))
         return try looseBytes(now: now) <= capacity
       }
@@ -148,14 +168,14 @@ struct CacheTable {
 
   /// How many bytes lie in bodies that have no entry and are not to be deleted yet.
   private func looseBytes(now: Date) throws -> Int64 {
-    try first(.looseBytes, .date(now)) { Int64($0.real(0)) } ?? 0
+    try first(.looseBytes, .date(now)) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
   }
 
   /// Deletes some of the chunks that are due, but for bodies that somebody here still reads.
   func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws {
     var rest = limit
     for body in try due(limit, now: now, pins: pins) where rest > 0 {
-      let (start, end) = (CacheStatement.place(body, 0), CacheStatement.place(body + 1, 0))
+      let (start, end) = (CacheStatement.place(body, 0), CacheStatement.place(body &+ 1, 0))
       try run(.deleteChunks, .integer(start), .integer(end), .integer(rest))
       let deleted = connection.changes
       if deleted < rest { try run(.endBody, .integer(body)) }
@@ -188,11 +208,13 @@ struct CacheTable {
   // MARK: Rows
 
   private static func entry(_ row: SQLiteRow, _ key: CacheKey) -> CacheEntry? {
-    guard let head = row.withText(6, HeadText.read) else { return nil }
     let response = StoredResponse(
-      head: head, variant: row.text(1), requestTime: row.date(2), responseTime: row.date(3),
+      head: ResponseHead(status: .ok), variant: row.text(1), requestTime: row.date(2), responseTime: row.date(3),
       isUnpacked: row.integer(4) != 0)
-    return CacheEntry(id: row.id(0), key: key, response: response, length: row.integer(5))
+    var entry = CacheEntry(id: row.id(0), key: key, response: response, length: row.integer(5))
+    guard let head = row.withText(6, { CheckedHead.read($0, of: entry) }) else { return nil }
+    entry.response.head = head
+    return entry
   }
 
   /// What an entry counts for: its body, its head, its key in table and index, and what holds them together.

@@ -1,4 +1,43 @@
+import MartletEngine
 import MartletSemantics
+
+/// An entry's head as it lies in the file: a checksum over all that the entry is but for its body, a blank, and the text of
+/// the head. Here and not in a column of its own, because columns can only be added behind the body.
+enum CheckedHead {
+  private static let digits = 16
+
+  static func write(_ entry: CacheEntry, length: Int64) -> String {
+    var text = HeadText.write(entry.response.head)
+    return text.withUTF8 { sum(of: $0[...], of: entry, length: length) } + " " + text
+  }
+
+  /// - Parameter entry: the rest of the row.
+  /// - Returns: nil where a byte of the row has changed. What was written before there were checksums begins with a version.
+  static func read(_ text: UnsafeBufferPointer<UInt8>, of entry: CacheEntry) -> ResponseHead? {
+    guard let length = entry.length, length >= 0, isDate(entry.response.requestTime),
+      isDate(entry.response.responseTime)
+    else { return nil }
+    if text.starts(with: Array("HTTP/".utf8)) || text.first == UInt8(ascii: "-") { return HeadText.read(text) }
+    guard text.count > digits, text[digits] == 32 else { return nil }
+    let head = text[(digits + 1)...]
+    guard text.prefix(digits).elementsEqual(sum(of: head, of: entry, length: length).utf8) else { return nil }
+    return HeadText.read(UnsafeBufferPointer(rebasing: head))
+  }
+
+  private static func sum(of head: Slice<UnsafeBufferPointer<UInt8>>, of entry: CacheEntry, length: Int64) -> String {
+    let response = entry.response
+    var sum = Checksum()
+    sum.add(
+      .id(entry.id), .text(entry.key.url), .text(entry.key.partition), .text(response.variant),
+      .date(response.requestTime), .date(response.responseTime), .integer(response.isUnpacked ? 1 : 0),
+      .integer(length))
+    sum.add(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: head)))
+    return sum.text
+  }
+
+  /// Whether a date is one that can be reckoned with.
+  private static func isDate(_ date: Date) -> Bool { abs(date.timeIntervalSinceReferenceDate) < 1e12 }
+}
 
 /// A response's head as it lies in the file: version and status in a line, and a line for each field.
 ///

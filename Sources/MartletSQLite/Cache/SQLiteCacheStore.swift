@@ -10,7 +10,7 @@ public import MartletSemantics
 ///
 /// Any number of processes may use the file at once. Bodies pass in chunks of 128 KiB, so that a large one costs no memory.
 /// An entry is whole or not there, also after a process was killed in the middle of writing it; what such a one left behind
-/// is removed after ten minutes. Only the file's owner may read it. It must lie on a local disk: SQLite shares memory
+/// is removed after ten minutes. Heads and bodies have checksums: where a byte changed on the disk, the entry is gone. Only the file's owner may read it. It must lie on a local disk: SQLite shares memory
 /// between the processes. A file that is damaged, foreign or of a later version is set aside: ``SetAsideFile``.
 ///
 /// What was used longest ago makes room. The file is as large as what it held at most; space that became free is used

@@ -27,9 +27,15 @@ actor SQLiteCacheWriter: CacheWriter {
       await abort()
       throw HTTPError.notStored(limit: file.entryLimit)
     }
-    buffer.append(chunk)
+    var rest = chunk
     // One more byte than a chunk, so that a body of just one chunk stays in a piece.
-    while buffer.count > CacheStatement.chunkSize { try await flush() }
+    while !isOver, buffer.count + rest.count > CacheStatement.chunkSize {
+      let part = rest.prefix(CacheStatement.chunkSize - buffer.count)
+      rest = rest.dropFirst(part.count)
+      buffer.append(part)
+      try await flush()
+    }
+    if !isOver { buffer.append(rest) }
   }
 
   func commit() async throws {
@@ -61,10 +67,10 @@ actor SQLiteCacheWriter: CacheWriter {
     try? await file.write { try $0.giveUpBody(body) }
   }
 
-  /// Writes a chunk of the buffer.
+  /// Writes the buffer as a chunk.
   private func flush() async throws {
-    let chunk = buffer.prefix(CacheStatement.chunkSize)
-    buffer = Data(buffer.dropFirst(chunk.count))
+    let chunk = buffer
+    buffer = Data()
     let (number, index, isNew) = (body ?? CacheStatement.makeBody(), chunks, body == nil)
     body = number
     chunks += 1

@@ -20,20 +20,48 @@ struct CookieTable {
       INSERT INTO total VALUES (0);
       CREATE TRIGGER cookie_added AFTER INSERT ON cookie BEGIN UPDATE total SET cookies = cookies + 1; END;
       CREATE TRIGGER cookie_removed AFTER DELETE ON cookie BEGIN UPDATE total SET cookies = cookies - 1; END;
-      """
+      """,
+      // A checksum of each cookie; older ones have none.
+      "ALTER TABLE cookie ADD COLUMN sum INTEGER",
     ],
     settings: "PRAGMA secure_delete = ON;",
-    opening: "DELETE FROM cookie WHERE expires <= strftime('%s', 'now') - 978307200;")
+    opening: """
+      DELETE FROM cookie WHERE expires <= strftime('%s', 'now') - 978307200;
+      DELETE FROM total;
+      INSERT INTO total SELECT count(*) FROM cookie;
+      """,
+    mending: { try CookieTable($0).mend() })
 
   static let dropSessionCookies = "DELETE FROM cookie WHERE expires IS NULL;"
 
   func cookies(in site: String) throws -> [Cookie] {
-    try connection.all("SELECT \(Self.columns) FROM cookie WHERE site = ?", [.text(site)]) { Self.cookie($0) }
+    try connection.all("SELECT \(Self.columns) FROM cookie WHERE site = ?", [.text(site)]) { Self.cookie($0, in: site) }
+      .compactMap { $0 }
   }
 
-  func all() throws -> [String: [Cookie]] {
-    let rows = try connection.all("SELECT \(Self.columns), site FROM cookie") { (Self.cookie($0), $0.text(11)) }
-    return Dictionary(rows.map { ($1, [$0]) }, uniquingKeysWith: +)
+  func all() throws -> [String: [Cookie]] { Self.sites(try rows()) }
+
+  /// Writes the table anew where a cookie in it was damaged: such a one may stand at a wrong place, and hide others.
+  func mend() throws {
+    let rows = try rows()
+    guard rows.contains(where: { $0.cookie == nil }) else { return }
+    try removeAll()
+    let left = try connection.first("SELECT count(*) FROM cookie") { $0.integer(0) }
+    guard left == 0 else { throw SQLiteFailure.inconsistent }
+    for (site, cookies) in Self.sites(rows) { try replace([], by: cookies, in: site) }
+  }
+
+  private typealias Row = (site: String, cookie: Cookie?)
+
+  private func rows() throws -> [Row] {
+    try connection.all("SELECT \(Self.columns), site FROM cookie") { row in
+      let site = row.text(12)
+      return (site: site, cookie: Self.cookie(row, in: site))
+    }
+  }
+
+  private static func sites(_ rows: [Row]) -> [String: [Cookie]] {
+    Dictionary(grouping: rows, by: \.site).mapValues { $0.compactMap(\.cookie) }.filter { !$0.value.isEmpty }
   }
 
   func count() throws -> Int {
@@ -54,31 +82,44 @@ struct CookieTable {
         ])
     }
     for cookie in new.subtracting(old) {
+      let values = Self.values(of: cookie)
       try connection.run(
         """
-        INSERT INTO cookie (site, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO cookie (site, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET value = excluded.value, expires = excluded.expires, secure = excluded.secure,
           http_only = excluded.http_only, same_site = excluded.same_site, created = excluded.created,
-          last_accessed = excluded.last_accessed
-        """,
-        [
-          .text(site), .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0),
-          .text(cookie.path), .text(cookie.value), cookie.expires.map(SQLiteValue.date) ?? .null,
-          .integer(cookie.isSecure ? 1 : 0), .integer(cookie.isHTTPOnly ? 1 : 0), .text(cookie.sameSite.rawValue),
-          .date(cookie.created), .date(cookie.lastAccessed),
-        ])
+          last_accessed = excluded.last_accessed, sum = excluded.sum
+        """, [.text(site)] + values + [.integer(Self.sum(of: values, in: site))])
     }
   }
 
   private static let columns =
-    "name, domain, host_only, path, value, expires, secure, http_only, same_site, created, last_accessed"
+    "name, domain, host_only, path, value, expires, secure, http_only, same_site, created, last_accessed, sum"
 
-  private static func cookie(_ row: SQLiteRow) -> Cookie {
+  /// What a row holds of a cookie, in the order of the columns.
+  private static func values(of cookie: Cookie) -> [SQLiteValue] {
+    [
+      .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0), .text(cookie.path),
+      .text(cookie.value), cookie.expires.map(SQLiteValue.date) ?? .null, .integer(cookie.isSecure ? 1 : 0),
+      .integer(cookie.isHTTPOnly ? 1 : 0), .text(cookie.sameSite.rawValue), .date(cookie.created),
+      .date(cookie.lastAccessed),
+    ]
+  }
+
+  private static func sum(of values: [SQLiteValue], in site: String) -> Int64 {
+    var sum = Checksum()
+    sum.add(.text(site))
+    for value in values { sum.add(value) }
+    return sum.value
+  }
+
+  /// - Returns: nil where a byte of the row has changed.
+  private static func cookie(_ row: SQLiteRow, in site: String) -> Cookie? {
     var cookie = Cookie(
       name: row.text(0), value: row.text(4), domain: row.text(1), isHostOnly: row.integer(2) != 0, path: row.text(3),
       expires: row.isNull(5) ? nil : row.date(5), isSecure: row.integer(6) != 0, isHTTPOnly: row.integer(7) != 0,
       sameSite: Cookie.SameSite(rawValue: row.text(8)) ?? .unspecified, created: row.date(9))
     cookie.lastAccessed = row.date(10)
-    return cookie
+    return row.isNull(11) || row.integer(11) == sum(of: values(of: cookie), in: site) ? cookie : nil
   }
 }

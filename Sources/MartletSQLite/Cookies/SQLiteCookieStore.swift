@@ -12,6 +12,8 @@ public import MartletSemantics
 /// SQLite shares memory between the processes. A file that is damaged, foreign or of a later version is set aside:
 /// ``SetAsideFile``. Expired cookies are dropped when the store is opened.
 ///
+/// Each cookie has a checksum: one of which a byte changed on the disk is gone, and never sent.
+///
 /// Session cookies are kept in memory, for this store alone, unless ``SessionCookies/persistent`` asks for more.
 /// Errors are ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
 public struct SQLiteCookieStore: CookieStore {

@@ -33,6 +33,18 @@ final class Connection: @unchecked Sendable {
     guard identity == file.identity else { throw SQLiteFailure.fileMoved }
   }
 
+  /// Opens an empty database in memory.
+  init() throws(SQLiteFailure) {
+    identity = .none
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let opened else {
+      defer { sqlite3_close_v2(opened) }
+      throw SQLiteFailure(of: opened, code: code)
+    }
+    handle = opened
+  }
+
   deinit {
     for statement in statements.values { sqlite3_finalize(statement) }
     sqlite3_close_v2(handle)
@@ -72,6 +84,9 @@ final class Connection: @unchecked Sendable {
     let code = sqlite3_exec(handle, text, nil, nil, nil)
     guard code == SQLITE_OK else { throw SQLiteFailure(of: handle, code: code) }
   }
+
+  /// Whether SQLite refuses to write: the file's permissions or its header say so.
+  var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   /// How many rows the last statement inserted, changed or deleted.
   var changes: Int64 { sqlite3_changes64(handle) }

@@ -60,7 +60,15 @@ struct Database: Sendable {
 
   /// Reads at once, for callers that cannot suspend.
   func readNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
-    do { return try attempt(work, on: opener.identity) } catch { throw Self.wrap(error, opener.file) }
+    let identity = opener.identity
+    do {
+      do {
+        return try attempt(work, on: identity)
+      } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
+        blocking.give(back: try opener.open(replacing: failure.isDamage ? identity : nil))
+      }
+      return try attempt(work, on: opener.identity)
+    } catch { throw Self.wrap(error, opener.file) }
   }
 
   /// Writes at once, in one transaction, on the caller's thread, which waits for other writes, five seconds at most: for
@@ -78,6 +86,7 @@ struct Database: Sendable {
 
   private func transaction<R>(_ work: (Connection) throws -> R, on connection: Connection) throws -> R {
     let result = try connection.transaction { try work(connection) }
+    guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
     blocking.give(back: connection)
     return result
   }
@@ -93,6 +102,7 @@ struct Database: Sendable {
   }
 
   private func attempt<R>(_ work: (Connection) throws -> R, on identity: FileIdentity) throws -> R {
+    guard opener.file.identity == identity else { throw SQLiteFailure.fileMoved }
     let connection = try readers.take(for: identity) ?? opener.openForReading()
     let result = try work(connection)
     readers.give(back: connection)

@@ -33,7 +33,7 @@ final class DatabaseOpener: Sendable {
         return try connect()
       } catch let refusal as Schema.Refusal {
         warning = try file.setAside(because: refusal.reason)
-      } catch let failure as SQLiteFailure where failure.isDamage {
+      } catch let failure as SQLiteFailure where failure.isCorruption {
         warning = try file.setAside(because: .damaged)
       }
       try file.make()
@@ -51,6 +51,8 @@ final class DatabaseOpener: Sendable {
 
   private func connect() throws -> Connection {
     let connection = try Connection(opening: file)
+    // SQLite takes a file whose header says so for one that must not be written.
+    if connection.isReadOnly, file.isWritable { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
     current.withLock { $0 = connection.identity }
     return connection

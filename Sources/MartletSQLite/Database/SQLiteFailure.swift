@@ -30,13 +30,22 @@ struct SQLiteFailure: Error {
 
   /// The file's name means another file by now: SQLITE_READONLY_DBMOVED, a macro that Swift cannot read.
   static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "another file has its name")
+  /// What is stored contradicts itself, though SQLite finds no fault with it.
+  static let inconsistent = SQLiteFailure(code: SQLITE_CORRUPT, message: "what is stored contradicts itself")
   /// The library cannot be used from several threads, not even with a connection for each.
   static let singleThreaded = SQLiteFailure(code: SQLITE_MISUSE, message: "the library was built for one thread")
 
   private var primary: Int32 { code & 0xFF }
 
-  /// Whether the file's content is at fault: nothing but another file helps.
-  var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+  /// Whether SQLite itself says that the file is damaged.
+  var isCorruption: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+
+  /// Whether the file's content is at fault: nothing but another file helps. The statements of a store always fit its
+  /// tables, and its values their columns: one that is no statement any more (ERROR), or that breaks a constraint, has met
+  /// tables, triggers or rows that changed on the disk.
+  var isDamage: Bool {
+    isCorruption || [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT].contains(primary)
+  }
 
   /// Whether the file went away under a connection, or cannot be found.
   var isMissingFile: Bool { primary == SQLITE_CANTOPEN || code == Self.fileMoved.code }
@@ -53,7 +62,8 @@ struct SQLiteFailure: Error {
     case SQLITE_FULL: "cannot grow: free space on its disk, or lower what may be stored"
     case SQLITE_READONLY, SQLITE_PERM: "cannot be written: make it and its folder writable for this user"
     case SQLITE_CANTOPEN: "cannot be opened: its folder has to exist and be writable for this user"
-    case SQLITE_CORRUPT, SQLITE_NOTADB: "is damaged, and could not be replaced: remove it"
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT, SQLITE_MISMATCH:
+      "is damaged, and could not be replaced: remove it"
     case SQLITE_TOOBIG: "cannot hold a value of this size: a thousand million bytes are the most"
     case SQLITE_NOMEM: "cannot be used: memory is exhausted"
     case SQLITE_IOERR: "cannot be read or written: check its disk"

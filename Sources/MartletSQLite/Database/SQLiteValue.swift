@@ -9,8 +9,12 @@ enum SQLiteValue {
   case text(String)
   case blob(Data)
 
-  /// A date, in seconds since the reference date, as `Date` has it: nothing is rounded.
-  static func date(_ date: Date) -> SQLiteValue { .real(date.timeIntervalSinceReferenceDate) }
+  /// A date, in seconds since the reference date, as `Date` has it: nothing is rounded. What is not a number becomes the
+  /// reference date, because SQLite has no such numbers.
+  static func date(_ date: Date) -> SQLiteValue {
+    let seconds = date.timeIntervalSinceReferenceDate
+    return .real(seconds.isNaN ? 0 : seconds)
+  }
 
   /// An identifier, in its sixteen bytes.
   static func id(_ id: UUID) -> SQLiteValue { .blob(withUnsafeBytes(of: id.uuid) { Data($0) }) }

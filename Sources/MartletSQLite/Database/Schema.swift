@@ -11,6 +11,10 @@ struct Schema {
   var layout = ""
   /// What is done whenever a store opens the file.
   var opening = ""
+  /// A query whose one value is 1 if the rows of the file fit each other; asked whenever a store opens it.
+  var check = "SELECT 1"
+  /// What mends rows that were damaged, before ``opening``.
+  var mending: @Sendable (Connection) throws -> Void = { _ in }
 
   /// Why a file is not used.
   struct Refusal: Error {
@@ -19,7 +23,8 @@ struct Schema {
 
   /// Brings the file behind a connection to this schema.
   ///
-  /// - Throws: ``Refusal`` for a file that is none of ours, or of a later version; ``SQLiteFailure``.
+  /// - Throws: ``Refusal`` for a file that is none of ours, of a later version, or whose tables, indexes and triggers are
+  ///   not those that the steps made; ``SQLiteFailure``.
   func apply(to connection: Connection) throws {
     if try state(of: connection) == nil { try connection.script(layout) }
     // The journal is written ahead: readers and the writer do not wait for each other, and a process that is killed
@@ -32,11 +37,33 @@ struct Schema {
       """ + settings)
     try connection.transaction {
       let seen = try state(of: connection) ?? 0
+      guard try isIntact(connection, after: seen) else { throw Refusal(reason: .damaged) }
       if seen < steps.count {
         for step in steps.dropFirst(seen) { try connection.script(step) }
         try connection.script("PRAGMA application_id = \(application); PRAGMA user_version = \(steps.count)")
       }
-      try connection.script(opening)
+      do {
+        try mending(connection)
+        try connection.script(opening)
+        guard try connection.first(check, read: { $0.integer(0) }) == 1 else { throw SQLiteFailure.inconsistent }
+      } catch let failure as SQLiteFailure where failure.isDamage { throw Refusal(reason: .damaged) }
+    }
+  }
+
+  /// Whether the file has the tables, indexes and triggers that so many steps make, each in pages of its own.
+  private func isIntact(_ connection: Connection, after seen: Int) throws -> Bool {
+    let model = try Connection()
+    for step in steps.prefix(seen) { try model.script(step) }
+    guard try Self.objects(of: model) == Self.objects(of: connection) else { return false }
+    let distinct = "SELECT count(*) = count(DISTINCT rootpage) FROM sqlite_master WHERE rootpage > 0"
+    return try connection.first(distinct) { $0.integer(0) } == 1
+  }
+
+  private static func objects(of connection: Connection) throws -> [[String]] {
+    try connection.all(
+      "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name"
+    ) { row in
+      (0..<4).map { row.text($0) }
     }
   }
 

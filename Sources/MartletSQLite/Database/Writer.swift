@@ -13,18 +13,26 @@ actor Writer {
     connection = try opener.open()
   }
 
-  /// Does the work as one transaction. Where the file turns out to be damaged, it is replaced, and the work done again.
+  /// Does the work as one transaction. Where the file turns out to be damaged, or not to have its name any more, because it
+  /// was deleted or replaced, another one is opened, and the work done again.
   func write<R>(_ work: (Connection) throws -> R, ended: (Bool) -> Void) throws -> R {
     var isStored = false
     defer { ended(isStored) }
     let result: R
     do {
-      result = try connection.transaction { try work(connection) }
+      result = try transaction(work)
     } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
       try replace(connection.identity, isDamaged: failure.isDamage)
-      result = try connection.transaction { try work(connection) }
+      result = try transaction(work)
     }
     isStored = true
+    return result
+  }
+
+  /// - Throws: also where the transaction went into a file that nobody will find: SQLite does not notice.
+  private func transaction<R>(_ work: (Connection) throws -> R) throws -> R {
+    let result = try connection.transaction { try work(connection) }
+    guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
     return result
   }
 
@@ -44,7 +52,7 @@ actor Writer {
   ///
   /// - Parameter file: the file whose connection failed. Whoever comes second finds it replaced already.
   func replace(_ file: FileIdentity, isDamaged: Bool) throws {
-    guard connection.identity == file else { return }
+    guard [connection.identity, opener.identity].contains(file) else { return }
     connection = try opener.open(replacing: isDamaged ? file : nil)
   }
 }

@@ -13,6 +13,8 @@ public import MartletSemantics
 /// must lie on a local disk: SQLite shares memory between the processes. A file that is damaged, foreign or of a later
 /// version is set aside: ``SetAsideFile``.
 ///
+/// Each value has a checksum: one of which a byte changed on the disk is gone, and never returned.
+///
 /// A value may have up to a thousand million bytes, and is in memory as a whole while it is read or written. Errors are
 /// ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
 public struct SQLiteKeyValueStore: KeyValueStore {
@@ -53,14 +55,23 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   // MARK: What is done
 
   private static func lookUp(_ key: String) -> @Sendable (Connection) throws -> Data? {
-    { try $0.first("SELECT value FROM entry WHERE key = ?", [.text(key)]) { $0.blob(0) } }
+    { connection in
+      let found = try connection.first("SELECT value, value_sum FROM entry WHERE key = ?", [.text(key)]) { row in
+        let value = row.blob(0)
+        return row.isNull(1) || row.integer(1) == Checksum.of(.text(key), value) ? value : nil
+      }
+      return found ?? nil
+    }
   }
 
   private static func put(_ value: Data, _ key: String) -> @Sendable (Connection) throws -> Void {
     {
       try $0.run(
-        "INSERT INTO entry (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [.text(key), .blob(value)])
+        """
+        INSERT INTO entry (key, key_sum, value_sum, value) VALUES (?, ?, ?, ?)
+        ON CONFLICT (key) DO UPDATE SET value_sum = excluded.value_sum, value = excluded.value
+        """,
+        [.text(key), .integer(sum(of: key)), .integer(Checksum.of(.text(key), value)), .blob(value)])
     }
   }
 
@@ -69,14 +80,49 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   }
 
   private static let list: @Sendable (Connection) throws -> [String] = {
-    try $0.all("SELECT key FROM entry ORDER BY key") { $0.text(0) }
+    try $0.all("SELECT key, key_sum FROM entry ORDER BY key") { row in
+      let key = row.text(0)
+      return row.isNull(1) || row.integer(1) == sum(of: key) ? key : nil
+    }.compactMap { $0 }
+  }
+
+  private static func sum(of key: String) -> Int64 {
+    var sum = Checksum()
+    sum.add(.text(key))
+    return sum.value
   }
 
   private static let schema = Schema(
     application: 0x4D6C_4B56,  // "MlKV"
-    steps: ["CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)"],
+    steps: [
+      "CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)",
+      // Checksums, before the values so that keys can be listed without these. What is older has none.
+      """
+      ALTER TABLE entry RENAME TO unchecked;
+      CREATE TABLE entry (
+        number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, key_sum INTEGER, value_sum INTEGER, value BLOB NOT NULL
+      );
+      INSERT INTO entry SELECT number, key, NULL, NULL, value FROM unchecked;
+      DROP TABLE unchecked;
+      """,
+    ],
     settings: "PRAGMA secure_delete = ON;",
-    layout: "PRAGMA auto_vacuum = FULL;")
+    layout: "PRAGMA auto_vacuum = FULL;",
+    mending: mend)
+
+  /// Removes what has a damaged key, and makes the index anew where it does not have the keys of the table: one at a wrong
+  /// place would hide others.
+  private static let mend: @Sendable (Connection) throws -> Void = { connection in
+    let rows = try connection.all("SELECT number, key, key_sum FROM entry") { row in
+      (number: row.integer(0), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))
+    }
+    let damaged = rows.filter { $0.sum != nil && $0.sum != sum(of: $0.key) }
+    let indexed = try connection.all("SELECT key FROM entry ORDER BY key") { $0.text(0) }
+    let sorted = rows.map(\.key).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    guard !damaged.isEmpty || indexed != sorted else { return }
+    try connection.script("REINDEX entry")
+    for row in damaged { try connection.run("DELETE FROM entry WHERE number = ?", [.integer(row.number)]) }
+  }
 }
 
 /// The same at once, for surfaces whose documented storage cannot suspend: reads take microseconds, writes wait for others,

@@ -18,7 +18,9 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
   }
 
   init(resuming data: Data, of session: SAPURLSession, to delivery: Delivery) {
-    resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
+    // A local, because the optimiser of Swift 6.3.1 crashes on a property that is set from an optional decoding.
+    let resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
+    self.resumption = resumption
     super.init(resumption.map { URLRequest(url: $0.url) }, of: session, to: delivery)
   }
 

@@ -149,6 +149,17 @@ struct SQLiteCacheStoreTests {
     #expect(try size() < 5 << 20)
   }
 
+  @Test(arguments: [131_071, 131_072, 131_073, 262_144, 3_000_000])
+  func aBodyInOnePieceIsStoredAsOneInMany(_ size: Int) async throws {
+    let store = try open(capacity: 100 << 20)
+    let entry = entry("/", length: Int64(size))
+    let writer = try #require(try await store.begin(entry))
+    try await writer.append(bytes(size))
+    try await writer.commit()
+    #expect(try await store.read(entry) == bytes(size))
+    #expect(try rows("chunk") == (size > 131_072 ? (size + 131_071) / 131_072 : 0))
+  }
+
   @Test func bodiesThatAreBeingWrittenCount() async throws {
     let store = try open(capacity: 1_000_000)
     var writers: [any CacheWriter] = []

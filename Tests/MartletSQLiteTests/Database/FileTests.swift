@@ -224,6 +224,41 @@ struct FileTests {
     #expect(aside == ["old"])
   }
 
+  @Test func whatIsWrittenAfterTheFilesWereDeletedIsKept() async throws {
+    let store = try open()
+    try await store.set(Data([1]), for: "old")
+    for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
+
+    try await store.set(Data([2]), for: "new")
+
+    #expect(try await store.keys() == ["new"])
+    #expect(try await open().keys() == ["new"])
+    #expect(try RawDatabase.run("SELECT key FROM entry", on: folder.file("values.sqlite")) == ["new"])
+  }
+
+  @Test func whatWasDeletedWithTheFilesIsNotReadAnyMore() async throws {
+    let store = try open()
+    try await store.set(Data([1]), for: "old")
+    for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
+
+    #expect(try await store.value(for: "old") == nil)
+    try await store.set(Data([2]), for: "new")
+    #expect(try await open().keys() == ["new"])
+  }
+
+  @Test func callersThatCannotSuspendNoticeThatTheFilesWereDeleted() async throws {
+    let store = try open()
+    try store.setNow(Data([1]), for: "old")
+    #expect(try store.valueNow(for: "old") == Data([1]))
+    for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
+
+    #expect(try store.valueNow(for: "old") == nil)
+    for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
+    try store.setNow(Data([2]), for: "new")
+    #expect(try await store.value(for: "new") == Data([2]))
+    #expect(try open().keysNow() == ["new"])
+  }
+
   @Test func aStoreWhoseFileWasSetAsideGoesOnWithTheNewOne() async throws {
     let old = try open()
     try await old.set(Data([1]), for: "old")

@@ -1,0 +1,198 @@
+import MartletSemantics
+
+#if canImport(CZlib)
+import CZlib
+#else
+import zlib
+#endif
+#if canImport(CBrotli)
+import CBrotli
+#endif
+#if canImport(CZstd)
+import CZstd
+#endif
+
+/// Undoes one content coding (RFC 9110 §8.4.1) a bounded step at a time. It belongs to one reader.
+protocol ContentDecoder: AnyObject {
+  /// Reads bytes of the input and fills the output, until the one is used up, the other full, or the coded data have ended.
+  ///
+  /// - Throws: ``DecodingFailure``, where the bytes are not of this coding, or a checksum is wrong.
+  func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep
+
+  /// Whether a byte that follows the end of the coded data begins more of them: another member of gzip (RFC 1952 §2.2), another
+  /// frame of zstd (RFC 8878 §3). If so, the decoder is ready to read it.
+  func restarts(at byte: UInt8) -> Bool
+}
+
+/// What one step of a decoder did.
+struct DecodingStep {
+  /// The bytes that it read.
+  var consumed: Int
+  /// The bytes that it wrote.
+  var produced: Int
+  /// Whether the coded data have ended, with all checksums right.
+  var isAtEnd: Bool
+}
+
+/// What is wrong with coded bytes, in the library's words.
+struct DecodingFailure: Error {
+  let reason: String
+}
+
+/// The codings that can be undone here.
+enum ContentDecoders {
+  /// The value of `Accept-Encoding` that asks for them.
+  #if canImport(CBrotli) && canImport(CZstd)
+  static let acceptEncoding = "gzip, deflate, br, zstd"
+  #else
+  static let acceptEncoding = "gzip, deflate"
+  #endif
+
+  /// Makes the decoder of a coding; nil for one that is not known. Names are compared without case, and `x-gzip` is `gzip`
+  /// (RFC 9110 §8.4.1.3).
+  ///
+  /// - Throws: ``DecodingFailure`` where there is no memory.
+  static func make(for coding: String) throws -> (any ContentDecoder)? {
+    switch ASCII.lowercased(coding) {
+    case "gzip", "x-gzip": return try ZlibDecoder(.gzip)
+    case "deflate": return try ZlibDecoder(.deflate)
+    #if canImport(CBrotli) && canImport(CZstd)
+    case "br": return try BrotliDecoder()
+    case "zstd": return try ZstdDecoder()
+    #endif
+    default: return nil
+    }
+  }
+}
+
+/// gzip (RFC 1952), and deflate: the zlib format (RFC 1950), or the raw one (RFC 1951) that some servers send by that name.
+private final class ZlibDecoder: ContentDecoder {
+  enum Format {
+    case gzip
+    case deflate
+  }
+
+  private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+  private let format: Format
+  /// The first two bytes of deflate, which tell the two formats apart; nil once they have.
+  private var opening: [UInt8]?
+
+  init(_ format: Format) throws {
+    self.format = format
+    opening = format == .deflate ? [] : nil
+    stream.initialize(to: z_stream())
+    // 15 is the largest window; 16 more asks for gzip's header and trailer in place of zlib's
+    let windowBits: Int32 = format == .gzip ? 15 + 16 : 15
+    guard inflateInit2_(stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+      stream.deallocate()
+      throw DecodingFailure(reason: "there is no memory for zlib")
+    }
+  }
+
+  func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep {
+    guard var bytes = opening else { return try run(input, into: output) }
+    let missing = input.prefix(2 - bytes.count)
+    bytes += missing
+    opening = bytes
+    guard bytes.count == 2 else { return DecodingStep(consumed: missing.count, produced: 0, isAtEnd: false) }
+    opening = nil
+    // RFC 1950 §2.2: the method is 8, and the two bytes are a multiple of 31
+    let isZlib = bytes[0] & 0x0F == 8 && (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
+    if !isZlib { inflateReset2(stream, -15) }
+    var step = try bytes.withUnsafeBytes { try run($0, into: output) }
+    step.consumed = missing.count
+    return step
+  }
+
+  private func run(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep {
+    let inputCount = min(input.count, 1 << 30)  // zlib counts in 32 bits
+    let outputCount = min(output.count, 1 << 30)
+    stream.pointee.next_in = UnsafeMutablePointer(
+      mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    stream.pointee.avail_in = UInt32(inputCount)
+    stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    stream.pointee.avail_out = UInt32(outputCount)
+    let code = inflate(stream, Z_NO_FLUSH)
+    guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw failure(code) }
+    return DecodingStep(
+      consumed: inputCount - Int(stream.pointee.avail_in), produced: outputCount - Int(stream.pointee.avail_out),
+      isAtEnd: code == Z_STREAM_END)
+  }
+
+  private func failure(_ code: Int32) -> DecodingFailure {
+    if code == Z_NEED_DICT { return DecodingFailure(reason: "it needs a preset dictionary") }
+    return DecodingFailure(reason: stream.pointee.msg.map { String(cString: $0) } ?? "zlib's error \(code)")
+  }
+
+  func restarts(at byte: UInt8) -> Bool {
+    guard format == .gzip, byte == 0x1F else { return false }
+    return inflateReset(stream) == Z_OK
+  }
+
+  deinit {
+    inflateEnd(stream)
+    stream.deallocate()
+  }
+}
+
+#if canImport(CBrotli)
+/// Brotli (RFC 7932), with windows of at most 16 MiB.
+private final class BrotliDecoder: ContentDecoder {
+  private let state: OpaquePointer
+
+  init() throws {
+    guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else {
+      throw DecodingFailure(reason: "there is no memory for brotli")
+    }
+    self.state = state
+  }
+
+  func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep {
+    var availableInput = input.count
+    var nextInput = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    var availableOutput = output.count
+    var nextOutput = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    let result = BrotliDecoderDecompressStream(
+      state, &availableInput, &nextInput, &availableOutput, &nextOutput, nil)
+    guard result != BROTLI_DECODER_RESULT_ERROR else {
+      throw DecodingFailure(reason: String(cString: BrotliDecoderErrorString(BrotliDecoderGetErrorCode(state))))
+    }
+    return DecodingStep(
+      consumed: input.count - availableInput, produced: output.count - availableOutput,
+      isAtEnd: result == BROTLI_DECODER_RESULT_SUCCESS)
+  }
+
+  func restarts(at byte: UInt8) -> Bool { false }
+
+  deinit { BrotliDecoderDestroyInstance(state) }
+}
+#endif
+
+#if canImport(CZstd)
+/// Zstandard (RFC 8878), with windows of at most 8 MiB, as RFC 9659 §3 sets for this coding.
+private final class ZstdDecoder: ContentDecoder {
+  private let context: OpaquePointer
+  private static let windowLogLimit: Int32 = 23
+
+  init() throws {
+    guard let context = ZSTD_createDCtx() else { throw DecodingFailure(reason: "there is no memory for zstd") }
+    self.context = context
+    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Self.windowLogLimit)
+  }
+
+  func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep {
+    var source = ZSTD_inBuffer(src: input.baseAddress, size: input.count, pos: 0)
+    var target = ZSTD_outBuffer(dst: output.baseAddress, size: output.count, pos: 0)
+    let result = ZSTD_decompressStream(context, &target, &source)
+    guard ZSTD_isError(result) == 0 else {
+      throw DecodingFailure(reason: String(cString: ZSTD_getErrorName(result)))
+    }
+    return DecodingStep(consumed: source.pos, produced: target.pos, isAtEnd: result == 0)
+  }
+
+  /// The first byte of a frame, or of one that is skipped.
+  func restarts(at byte: UInt8) -> Bool { byte == 0x28 || (0x50...0x5F).contains(byte) }
+
+  deinit { ZSTD_freeDCtx(context) }
+}
+#endif

@@ -1,0 +1,374 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+/// Content codings are undone above a transport that hands bodies out as they were sent (RFC 9110 §8.4).
+@Suite(.timeLimit(.minutes(5)))
+struct DecodingTransportTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let codings: String
+    let bytes: Data
+
+    init(_ name: String, _ codings: String, _ base64: String) {
+      testDescription = name
+      self.codings = codings
+      bytes = Data(base64Encoded: base64) ?? Data()
+    }
+  }
+
+  /// What every row is when it is decoded.
+  static let text = """
+    A martlet is the heraldic swift that never lands. 0123456789 abcdefghijklmnopqrstuvwxyz
+    The swift is an aerial bird: it feeds, drinks, mates and sleeps on the wing, 1,000,000 km in a life.
+
+    """
+
+  static var rows: [Row] {
+    [
+      Row(
+        "gzip", "gzip",
+        "H4sIAAAAAAACAyXOXQ6CMBAE4HdOMQcgpPivb97BCyx0CyttwbaCenqLPmwmmUy+7BWOQrKcIBGpZ/QcyGppERcxKVeU4Hnm"
+          + "AEtexwqq3mx3+8PxdAY1rWbT9XIfrPPj9AgxPefl9f4Ut0z9heySB3EQsmgk6AskwTDrWEIH8UNOR4nXnUa0zFPE6H/fLOK7"
+          + "EnWplFoPg4NkDFYMV8UXtB8UFb0AAAA="),
+      Row(
+        "gzip with every optional field", "gzip",
+        "H4sIHgAAAAACAwQAYWJjZG5hbWUAY29tbWVudACfSSXOXQ6CMBAE4HdOMQcgpPivb97BCyx0CyttwbaCenqLPmwmmUy+7BWO"
+          + "QrKcIBGpZ/QcyGppERcxKVeU4HnmAEtexwqq3mx3+8PxdAY1rWbT9XIfrPPj9AgxPefl9f4Ut0z9heySB3EQsmgk6AskwTDr"
+          + "WEIH8UNOR4nXnUa0zFPE6H/fLOK7EnWplFoPg4NkDFYMV8UXtB8UFb0AAAA="),
+      Row(
+        "gzip of two members", "gzip",
+        "H4sIAAAAAAACAw3IyxWCMBAF0L1VvAo8IPJb2oMNjMlAAiHIZCRi9XiX94GFRAMrfII6hmOhYL1Byn7Qf5Ei8s6CQNGmK4ry"
+          + "Vt3rpu160MtYHkbnpzkscX1vkvSz5+/xuzzdCeDdAhBaAAAAH4sIAAAAAAACAxWMSwqAMBTE9p5iDlCkbr1NpVMd+lH6Cr2+"
+          + "ugjZhBA2lQZkCA2BXaHgUI87NJDIaA6xq+XPNQz+XYQV8jHcDeMiptrpsDnv/Q9yhb4ZihLX5QW5WnPLYwAAAA=="),
+      Row(
+        "deflate as zlib", "deflate",
+        "eNolzl0OgjAQBOB3TjEHIKT4r2/ewQssdAsrbcG2gnp6iz5sJplMvuwVjkKynCARqWf0HMhqaREXMSlXlOB55gBLXscKqt5s"
+          + "d/vD8XQGNa1m0/VyH6zz4/QIMT3n5fX+FLdM/YXskgdxELJoJOgLJMEw61hCB/FDTkeJ151GtMxTxOh/3yziuxJ1qZRaD4OD"
+          + "ZAxWDFfFF5PYQBo="),
+      Row(
+        "raw deflate", "deflate",
+        "Jc5dDoIwEATgd04xByCk+K9v3sELLHQLK23BtoJ6eos+bCaZTL7sFY5CspwgEaln9BzIamkRFzEpV5TgeeYAS17HCqrebHf7"
+          + "w/F0BjWtZtP1ch+s8+P0CDE95+X1/hS3TP2F7JIHcRCyaCToCyTBMOtYQgfxQ05HidedRrTMU8Tof98s4rsSdamUWg+Dg2QM"
+          + "VgxXxRc="),
+      Row(
+        "brotli", "br",
+        "H7wAQB0JduzIsnzk2KeDQ9IB3woLKkXn/Ixq/FHKMR50csD83w7aEskTCTHSltvYmW5dhr2qk0ekbQQ5YDuGkTCy0SAsR3+s"
+          + "GhiGjv6Gsq/9wHVTTmcPlHEhlTbW+RBTLrX1Mdfzfj8xkrvbDppAZbM04NycgB3rbMjbQEY6QlIlNHSMYeiPTXrDvV1pXH2E"
+          + "TaAvyzEB"),
+      Row(
+        "zstd", "zstd",
+        "KLUv/QRolQQAkoogGVB3Dv8MAQhFQ4koYWhu5srd3datxUyRhwGAwFLPw9O+VX0YhoB4MNHm6HWLMU/7yBdaD2xFu8YHNjJL"
+          + "v/0m1oY+YVeGp/C2WT7A53Xcpl1bM+yi1qyolpPEMYLgmUVJkMMoiOGCjRTOV96Y/kJ5f6Xm7KOOE1aWZ3lv+5fnrdC6EwQA"
+          + "e/iIOZ+ltmxFFqIuHEow"),
+      Row(
+        "zstd of two frames and one that is skipped", "zstd",
+        "KLUv/QRotQIAooUUGHB5A1CznGjrniyJ5CSZ/R1BqRP/ln5fTN4Am5Zhl/WVVtQ0JRlB0R/Yzzm8i5Igh1EQg7BBfZPl0r56"
+          + "7rP/PoxYXRefZNq+7b817rd8ytIyAQD9Q81mUCpNGAUAAABoZWxsbyi1L/0EaH0CAPKFERKg7YAxHd7WmxXQfwy44P2eGQFA"
+          + "LGJ2veO39TFGIA/J8fwqeffecJf1j9P3Sm0PvRzH89BnF13yy4lszpTj6p2++RLx7G8BAJDgRgHm50IM"),
+      Row(
+        "gzip within brotli", "gzip, br",
+        "D1OAH4sIAAAAAAACAyXOXQ6CMBAE4HdOMQcgpPivb97BCyx0CyttwbaCenqLPmwmmUy+7BWOQrKcIBGpZ/QcyGppERcxKVeU"
+          + "4HnmAEtexwqq3mx3+8PxdAY1rWbT9XIfrPPj9AgxPefl9f4Ut0z9heySB3EQsmgk6AskwTDrWEIH8UNOR4nXnUa0zFPE6H/f"
+          + "LOK7EnWplFoPg4NkDFYMV8UXtB8UFb0AAAAD"),
+      Row(
+        "x-gzip", "X-GZIP",
+        "H4sIAAAAAAACAyXOXQ6CMBAE4HdOMQcgpPivb97BCyx0CyttwbaCenqLPmwmmUy+7BWOQrKcIBGpZ/QcyGppERcxKVeU4Hnm"
+          + "AEtexwqq3mx3+8PxdAY1rWbT9XIfrPPj9AgxPefl9f4Ut0z9heySB3EQsmgk6AskwTDrWEIH8UNOR4nXnUa0zFPE6H/fLOK7"
+          + "EnWplFoPg4NkDFYMV8UXtB8UFb0AAAA="),
+    ]
+  }
+
+  private static let gzip = rows[0].bytes
+
+  /// Sends one request through a decoding transport above one that answers with these chunks.
+  private func answer(
+    _ codings: String, chunks: [Data], fields: HTTPFields = [:], status: HTTPStatus = .ok,
+    to request: HTTPRequest = HTTPRequest(.get, origin)
+  ) async throws -> (Data, HTTPResponse) {
+    try await session(codings, ChunkSource(chunks), fields: fields, status: status).data(for: request)
+  }
+
+  private func session(
+    _ codings: String, _ source: any BodySource, fields: HTTPFields = [:], status: HTTPStatus = .ok
+  ) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    let raw = TestTransport { request in
+      var head = ResponseHead(status: status, fields: fields, version: .http1_1)
+      head.fields.append(codings, for: .contentEncoding)
+      return HTTPResponse(to: request, wire: head, from: source)
+    }
+    return HTTPSession(transport: DecodingTransport(raw), configuration: configuration)
+  }
+
+  private func failure(_ codings: String, chunks: [Data], fields: HTTPFields = [:]) async -> HTTPError? {
+    await #expect(throws: HTTPError.self) { try await answer(codings, chunks: chunks, fields: fields) }
+  }
+
+  @Test(arguments: rows)
+  func aCodedBodyIsDecodedWhereverItsChunksEnd(_ row: Row) async throws {
+    let (data, response) = try await answer(row.codings, chunks: [row.bytes])
+    #expect(String(decoding: data, as: UTF8.self) == Self.text)
+    #expect(!response.fields.contains(.contentEncoding))
+    #expect(response.wire?.fields[.contentEncoding] == row.codings)
+
+    let single = row.bytes.map { Data([$0]) }
+    #expect(try await answer(row.codings, chunks: single).0 == data, "byte by byte")
+    for place in 1..<row.bytes.count {
+      let parts = [row.bytes.prefix(place), row.bytes.dropFirst(place)].map { Data($0) }
+      #expect(try await answer(row.codings, chunks: parts).0 == data, "in two chunks at \(place)")
+    }
+  }
+
+  @Test(arguments: rows)
+  func aBodyCutAnywhereIsAnError(_ row: Row) async throws {
+    // The end of a first member is an end; nobody can see that another was to come.
+    let ends = Self.memberEnds(of: row)
+    for place in 1..<row.bytes.count where !ends.contains(place) {
+      let error = await failure(
+        row.codings, chunks: [Data(row.bytes.prefix(place))], fields: [.transferEncoding: "chunked"])
+      #expect(error?.kind == .undecodableBody, "cut at \(place)")
+    }
+    // Without a length, no bytes at all may be a cut too.
+    #expect(await failure(row.codings, chunks: [])?.kind == .undecodableBody)
+  }
+
+  /// Where the first member of several ends.
+  private static func memberEnds(of row: Row) -> Set<Int> {
+    let magic: [UInt8]? =
+      switch row.testDescription {
+      case "gzip of two members": [0x1F, 0x8B, 8]
+      case "zstd of two frames and one that is skipped": nil
+      default: []
+      }
+    guard let magic else {
+      // behind the first frame, and behind the skipped one
+      let bytes = [UInt8](row.bytes)
+      guard let skip = bytes.indices.first(where: { bytes[$0...].starts(with: [0x50, 0x2A, 0x4D, 0x18]) }) else {
+        return []
+      }
+      return [skip, skip + 13]
+    }
+    guard !magic.isEmpty else { return [] }
+    let bytes = [UInt8](row.bytes)
+    return Set(bytes.indices.dropFirst().filter { bytes[$0...].starts(with: magic) })
+  }
+
+  @Test(arguments: rows.filter { !$0.testDescription.contains("br") && $0.testDescription != "raw deflate" })
+  func aWrongChecksumIsAnError(_ row: Row) async throws {
+    var bytes = row.bytes
+    // the last four bytes of zlib and zstd are the checksum; those of gzip are the length, and the checksum stands before
+    bytes[bytes.count - 2] ^= 1
+    #expect(await failure(row.codings, chunks: [bytes])?.kind == .undecodableBody)
+    guard row.codings.lowercased().hasSuffix("gzip") else { return }
+    bytes = row.bytes
+    bytes[bytes.count - 6] ^= 1
+    #expect(await failure(row.codings, chunks: [bytes])?.kind == .undecodableBody)
+  }
+
+  @Test func errorsNameTheServerTheCodingAndWhatIsWrong() async throws {
+    let cut = await failure("gzip", chunks: [Self.gzip.dropLast(3)])
+    #expect(cut?.message == "http://a.example: the gzip body ends before the coded data do")
+    #expect(cut?.phase == .receiving)
+    let damaged = await failure("br", chunks: [Data(repeating: 0xFF, count: 40)])
+    #expect(damaged?.message.hasPrefix("http://a.example: the br body cannot be decoded: ") == true)
+  }
+
+  @Test(arguments: ["gzip", "deflate", "br", "zstd"])
+  func noBytesAreAnEmptyBodyWhereTheFramingSaysSo(coding: String) async throws {
+    let (data, response) = try await answer(coding, chunks: [], fields: [.contentLength: "0"])
+    #expect(data.isEmpty)
+    #expect(!response.fields.contains(.contentEncoding))
+    #expect(try await answer(coding, chunks: [], fields: [.transferEncoding: "chunked"]).0.isEmpty)
+  }
+
+  // MARK: - What comes behind the end
+
+  @Test(arguments: [
+    ("gzip", rows[0].bytes), ("deflate", rows[3].bytes), ("deflate", rows[4].bytes), ("br", rows[5].bytes),
+    ("zstd", rows[6].bytes),
+  ])
+  func otherBytesBehindTheEndAreLeftOut(coding: String, bytes: Data) async throws {
+    let log = EventLog()
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners = [log]
+    let (data, _) = try await answer(coding, chunks: [bytes + Data("\r\n".utf8), Data([0])], to: request)
+    #expect(String(decoding: data, as: UTF8.self) == Self.text)
+    #expect(log.lines.contains("note: 3 bytes behind the end of the \(coding) body were left out"))
+  }
+
+  @Test func endlessBytesBehindTheEndAreAnError() async throws {
+    let rest = Array(repeating: Data(repeating: 0, count: 16 << 10), count: 5)
+    #expect(await failure("gzip", chunks: [Self.gzip] + rest)?.kind == .undecodableBody)
+  }
+
+  @Test func aSecondMemberThatIsDamagedIsAnError() async throws {
+    #expect(await failure("gzip", chunks: [Self.gzip, Data([0x1F, 0x8B, 0xFF])])?.kind == .undecodableBody)
+    #expect(await failure("gzip", chunks: [Self.gzip, Data([0x1F])])?.kind == .undecodableBody)
+  }
+
+  // MARK: - Which codings
+
+  @Test(arguments: [
+    ("aws-chunked", "aws-chunked", false), ("compress", "compress", false),
+    ("gzip, aws-chunked", "gzip, aws-chunked", false),
+    ("aws-chunked, gzip", "aws-chunked", true), ("aws-chunked, identity, gzip", "aws-chunked", true),
+  ])
+  func aCodingThatIsNotKnownStaysWithItsField(codings: String, left: String, isDecoded: Bool) async throws {
+    let (data, response) = try await answer(
+      codings, chunks: [Self.gzip], fields: [.contentLength: "\(Self.gzip.count)"])
+    #expect(data == (isDecoded ? Data(Self.text.utf8) : Self.gzip))
+    #expect(response.fields[.contentEncoding] == left)
+    #expect(response.fields.contains(.contentLength) == !isDecoded)
+    #expect(response.body.length == (isDecoded ? nil : Int64(Self.gzip.count)))
+  }
+
+  @Test func moreThanFiveCodingsAreAnError() async throws {
+    let source = WatchedSource(["x"])
+    let session = session("gzip, gzip, gzip, gzip, gzip, gzip", source)
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, origin)) }
+    #expect(error?.kind == .undecodableBody)
+    #expect(source.isCancelled)
+  }
+
+  @Test func codingsMayStandInSeveralLines() async throws {
+    let (data, response) = try await answer(
+      "br", chunks: [Self.rows[8].bytes], fields: [.contentEncoding: "gzip"])
+    #expect(String(decoding: data, as: UTF8.self) == Self.text)
+    #expect(!response.fields.contains(.contentEncoding))
+  }
+
+  @Test(arguments: [
+    (HTTPMethod.head, HTTPStatus.ok), (.get, .noContent), (.get, .notModified), (.get, .partialContent),
+  ])
+  func aResponseWithoutAWholeBodyKeepsItsField(method: HTTPMethod, status: HTTPStatus) async throws {
+    let (data, response) = try await answer("gzip", chunks: [], status: status, to: HTTPRequest(method, origin))
+    #expect(data.isEmpty)
+    #expect(response.fields[.contentEncoding] == "gzip")
+  }
+
+  private static let questions: [(fields: HTTPFields, expected: String)] = [
+    ([:], "gzip, deflate, br, zstd"), ([.acceptEncoding: "br"], "br"), ([.acceptEncoding: ""], ""),
+    ([.range: "bytes=3-4"], "identity"),
+  ]
+
+  @Test(arguments: questions)
+  func theRequestSaysWhatCanBeDecoded(fields: HTTPFields, expected: String) async throws {
+    let bytes = Self.gzip
+    let seen = Mutex<HTTPFields>([:])
+    let raw = TestTransport { request in
+      seen.withLock { $0 = request.fields }
+      let head = ResponseHead(status: .ok, fields: [.contentEncoding: "gzip"])
+      return HTTPResponse(to: request, wire: head, from: ChunkSource([bytes]))
+    }
+    let (data, _) = try await HTTPSession(transport: DecodingTransport(raw)).data(
+      for: HTTPRequest(.get, origin, fields: fields))
+    #expect(seen.withLock { $0[values: .acceptEncoding] } == [expected])
+    // what the caller asked for in its own words stays as it was sent
+    #expect(data == (fields.isEmpty ? Data(Self.text.utf8) : bytes))
+  }
+
+  // MARK: - Memory and limits
+
+  /// 50 MiB of zeros as brotli.
+  private static let zeros =
+    "y///P/gnAOKxQCD3/o///3/wTwDEYRGA7v0f////4J8AiMMCAN37P/7//8E/ARCHBQC693/8//+DfwIgDgsAdO//+P//B/8EQBwWAOje/+X//wf+CYA4LADQvf8A"
+
+  @Test func aChunkIsAtMost64KiBHoweverWellTheBodyPacks() async throws {
+    let source = ChunkSource([try #require(Data(base64Encoded: Self.zeros))])
+    let (body, _) = try await session("br", source).bytes(for: HTTPRequest(.get, origin))
+    var count = 0
+    for try await chunk in body {
+      #expect(chunk.count <= 64 << 10)
+      count += chunk.count
+    }
+    #expect(count == 50 << 20)
+  }
+
+  @Test func codedBytesArePulledOnlyWhenTheyAreNeeded() async throws {
+    let packed = try #require(Data(base64Encoded: Self.zeros))
+    let source = ChunkSource([packed.prefix(packed.count / 2), packed.dropFirst(packed.count / 2)].map { Data($0) })
+    let (body, _) = try await session("br", source).bytes(for: HTTPRequest(.get, origin))
+    var iterator = body.makeAsyncIterator()
+    for _ in 0..<100 { #expect(try await iterator.next() != nil) }
+    #expect(source.pulls == 1)
+    #expect(!source.isCancelled)
+    body.cancel()
+    #expect(source.isCancelled)
+  }
+
+  @Test func whatIsFlushedComesAtOnce() async throws {
+    // "hello " flushed, then "world": as an event stream does it
+    let packed = try #require(Data(base64Encoded: "H4sIAAAAAAAAA8pIzcnJVwAAAAD//yvPL8pJAQCFEUoNCwAAAA=="))
+    let gate = Gate()
+    let source = ChunkSource([Data(packed.prefix(22)), Data(packed.dropFirst(22))], second: gate)
+    let (body, _) = try await session("gzip", source).bytes(for: HTTPRequest(.get, origin))
+    var iterator = body.makeAsyncIterator()
+    #expect(try await iterator.next() == Data("hello ".utf8))
+    gate.open()
+    #expect(try await iterator.next() == Data("world".utf8))
+    #expect(try await iterator.next() == nil)
+  }
+
+  @Test func limitsCountDecodedBytes() async throws {
+    let packed = try #require(Data(base64Encoded: Self.zeros))
+    var request = HTTPRequest(.get, origin)
+    request.options.bodyLimit = 1 << 20
+    let error = await #expect(throws: HTTPError.self) { try await answer("br", chunks: [packed], to: request) }
+    #expect(error?.kind == .bodyTooLarge)
+  }
+
+  @Test func aRatioIsLimitedOnlyWhereThatIsAskedForAndOnlyBeyondTenMebibytes() async throws {
+    let packed = try #require(Data(base64Encoded: Self.zeros))
+    #expect(try await answer("br", chunks: [packed]).0.count == 50 << 20)
+
+    var request = HTTPRequest(.get, origin)
+    request.options.decompressionRatioLimit = 1000
+    let source = ChunkSource([packed])
+    let (body, _) = try await session("br", source).bytes(for: request)
+    var count = 0
+    let error = await #expect(throws: HTTPError.self) { for try await chunk in body { count += chunk.count } }
+    #expect(error?.kind == .bodyTooLarge)
+    #expect(error?.message.contains("decompressionRatioLimit") == true)
+    #expect(count == 10 << 20)
+    #expect(source.isCancelled)
+  }
+
+  @Test func aWindowBeyondEightMebibytesIsRefused() async throws {
+    let packed = try #require(Data(base64Encoded: "KLUv/QRwRQAAEAAAAQA/ASwvUCzJ"))  // 16 MiB
+    #expect(await failure("zstd", chunks: [packed])?.kind == .undecodableBody)
+  }
+
+  @Test func aPresetDictionaryIsRefused() async throws {
+    #expect(await failure("deflate", chunks: [Data([0x78, 0xBB, 0, 0, 0, 1])])?.message.contains("dictionary") == true)
+  }
+}
+
+/// A body that gives chunks, and counts how many were asked for.
+private final class ChunkSource: BodySource {
+  private let state: Mutex<(chunks: [Data], pulls: Int, isCancelled: Bool)>
+  private let second: Gate?
+
+  init(_ chunks: [Data], second: Gate? = nil) {
+    state = Mutex((chunks, 0, false))
+    self.second = second
+  }
+
+  var pulls: Int { state.withLock { $0.pulls } }
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+  func next() async throws -> Data? {
+    let pulls = state.withLock { state in
+      state.pulls += 1
+      return state.pulls
+    }
+    if pulls == 2 { try await second?.wait() }
+    return state.withLock { $0.chunks.isEmpty ? nil : $0.chunks.removeFirst() }
+  }
+
+  func cancel() { state.withLock { $0.isCancelled = true } }
+}

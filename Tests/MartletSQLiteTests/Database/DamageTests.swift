@@ -1,0 +1,184 @@
+import Foundation
+import MartletEngine
+import MartletSQLite
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// One byte that changed on the disk, wherever it lies, costs what it belongs to: the store can be used, and what it gives
+/// is what was stored.
+@Suite(.timeLimit(.minutes(5)))
+struct DamageTests {
+  private let folder: TemporaryFolder
+  private static let count = 100
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test func valuesAreIntactOrGoneWhicheverByteChanged() async throws {
+    var values: [String: Data] = [:]
+    for number in 0..<40 { values["key \(number)"] = bytes(20 + number * 40, UInt8(number)) }
+    let whole = try await content { file in
+      let store = try SQLiteKeyValueStore(at: file)
+      for (key, value) in values { try await store.set(value, for: key) }
+    }
+    for index in 0..<Self.count {
+      let file = try damaged(whole, index)
+      for _ in 0..<2 {
+        let store = try SQLiteKeyValueStore(at: file)
+        for (key, value) in values {
+          #expect([value, nil].contains(try await store.value(for: key)), "\(index) \(key)")
+        }
+        #expect(Set(try await store.keys()).isSubset(of: Set(values.keys).union(["new"])), "\(index)")
+        for key in values.keys { try await store.set(values[key] ?? Data(), for: key) }
+        try await store.set(Data([1]), for: "new")
+        #expect(try await store.value(for: "new") == Data([1]), "\(index)")
+      }
+      let store = try SQLiteKeyValueStore(at: file)
+      for (key, value) in values { #expect(try await store.value(for: key) == value, "\(index)") }
+    }
+  }
+
+  @Test func cookiesAreIntactOrGoneWhicheverByteChanged() async throws {
+    let sites = (0..<5).map { "site\($0).example" }
+    let all = Set(sites.flatMap { site in (0..<20).map { Self.cookie($0, site) } })
+    let whole = try await content { file in
+      let store = try SQLiteCookieStore(at: file)
+      for site in sites { try await store.update(site) { $0 = (0..<20).map { Self.cookie($0, site) } } }
+    }
+    for index in 0..<Self.count {
+      let file = try damaged(whole, index)
+      for _ in 0..<2 {
+        let store = try SQLiteCookieStore(at: file)
+        for site in sites {
+          let found = try await store.cookies(in: site)
+          #expect(found.allSatisfy { all.contains($0) && $0.domain == site }, "\(index)")
+        }
+        #expect(Set(try await store.allCookies().values.joined()).isSubset(of: all), "\(index)")
+        for site in sites {
+          try await store.update(site) { $0 = (0..<20).map { Self.cookie($0, site) } }
+          #expect(Set(try await store.cookies(in: site)) == Set((0..<20).map { Self.cookie($0, site) }), "\(index)")
+        }
+        #expect(try await store.count() > 0, "\(index)")
+      }
+    }
+  }
+
+  private static func cookie(_ number: Int, _ site: String) -> Cookie {
+    Cookie(
+      name: "name \(number)", value: String(repeating: "value \(number) ", count: 1 + number), domain: site,
+      expires: .distantFuture, created: Date(timeIntervalSince1970: Double(1_000 + number)))
+  }
+
+  @Test func answersAreIntactOrGoneWhicheverByteChanged() async throws {
+    let entries: [CacheEntry] = (0..<12).map { number in
+      let length: Int64 = number % 4 == 0 ? 150_000 : Int64(200 + number * 500)
+      return entry("/\(number)", length: length)
+    }
+    let whole = try await content { file in
+      let store = try SQLiteCacheStore(at: file)
+      for entry in entries { try await store.save(entry, bytes(Int(entry.length ?? 0))) }
+    }
+    for index in 0..<Self.count {
+      let file = try damaged(whole, index)
+      for _ in 0..<2 {
+        let store = try SQLiteCacheStore(at: file, capacity: 800_000)
+        for entry in entries {
+          for found in try await store.entries(for: entry.key) where found.id == entry.id {
+            #expect(found == entry, "\(index)")
+            // A damaged chunk is an error of the body, for which the cache removes the entry.
+            if let body = try? await store.read(found) { #expect(body == bytes(Int(entry.length ?? 0)), "\(index)") }
+          }
+        }
+        for number in 0..<8 {
+          let new = entry("/new\(number)", length: 100_000)
+          try await store.save(new, bytes(100_000))
+          #expect(try await store.entries(for: new.key) == [new], "\(index)")
+          #expect(try await store.read(new) == bytes(100_000), "\(index)")
+        }
+        #expect(try await store.usage().bytes <= 800_000, "\(index)")
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "UPDATE state SET bytes = 1000000000", "UPDATE state SET entries = 7", "DELETE FROM state",
+    "DELETE FROM use", "INSERT INTO use VALUES (100000, 1)",
+  ])
+  func totalsOfACacheThatCannotBeTrueAreDamage(_ damage: String) async throws {
+    let file = folder.file("cache.sqlite")
+    do {
+      let store = try SQLiteCacheStore(at: file)
+      for number in 0..<3 { try await store.save(entry("/\(number)"), bytes(10)) }
+    }
+    try RawDatabase.run(damage, on: file)
+    let warnings = Warnings()
+    let store = try SQLiteCacheStore(at: file, onSetAside: { warnings.add($0) })
+    try await store.save(entry("/new"), bytes(10))
+    #expect(try await store.entries(for: key("/new")).count == 1)
+    for _ in 0..<3 { try await store.save(entry("/new"), bytes(10)) }
+    #expect(try await store.usage().entries == 1)
+    #expect(warnings.all.map(\.reason) == [.damaged])
+  }
+
+  @Test func theTotalOfTheCookiesIsCountedAnew() async throws {
+    let file = folder.file("cookies.sqlite")
+    do { try await SQLiteCookieStore(at: file).update("a.example") { $0 = [Self.cookie(1, "a.example")] } }
+    try RawDatabase.run("DELETE FROM total", on: file)
+    #expect(try await SQLiteCookieStore(at: file).count() == 1)
+  }
+
+  @Test(arguments: [
+    "DROP TABLE total", "DROP TRIGGER cookie_added", "ALTER TABLE cookie RENAME COLUMN path TO way",
+    "DROP TRIGGER cookie_added; CREATE TRIGGER cookie_added AFTER INSERT ON cookie BEGIN SELECT 1; END;",
+  ])
+  func tablesAndTriggersThatChangedAreDamage(_ damage: String) async throws {
+    let file = folder.file("cookies.sqlite")
+    do { _ = try SQLiteCookieStore(at: file) }
+    try RawDatabase.run(damage, on: file)
+    let warnings = Warnings()
+    let store = try SQLiteCookieStore(at: file, onSetAside: { warnings.add($0) })
+    try await store.update("a.example") { $0 = [Self.cookie(1, "a.example")] }
+    #expect(try await store.count() == 1)
+    #expect(warnings.all.map(\.reason) == [.damaged])
+  }
+
+  @Test func aTableThatChangesWhileTheStoreIsOpenIsDamage() async throws {
+    let file = folder.file("values.sqlite")
+    let warnings = Warnings()
+    let store = try SQLiteKeyValueStore(at: file, onSetAside: { warnings.add($0) })
+    try await store.set(Data([1]), for: "a")
+    try RawDatabase.run("ALTER TABLE entry RENAME TO other", on: file)
+    try await store.set(Data([2]), for: "b")
+    #expect(try await store.keys() == ["b"])
+    #expect(warnings.all.map(\.reason) == [.damaged])
+  }
+
+  @Test func theSameEntryStoredTwiceIsNoDamage() async throws {
+    let store = try SQLiteCacheStore(at: folder.file("cache.sqlite"), onSetAside: { Issue.record("\($0)") })
+    var twice = entry("/a", length: 3)
+    try await store.save(twice, bytes(3))
+    twice.response.variant = "other"
+    try await store.save(twice, bytes(3, 1))
+    #expect(try await store.entries(for: twice.key) == [twice])
+    #expect(try await store.read(twice) == bytes(3, 1))
+  }
+
+  /// The file that a store leaves behind, in one piece.
+  private func content(_ fill: (URL) async throws -> Void) async throws -> Data {
+    let file = folder.file("whole.sqlite")
+    try await fill(file)
+    try RawDatabase.run("PRAGMA wal_checkpoint(TRUNCATE)", on: file)
+    return try Data(contentsOf: file)
+  }
+
+  /// A file of which one byte is another: the first is as good as random, and the rest is spread evenly.
+  private func damaged(_ whole: Data, _ index: Int) throws -> URL {
+    var content = whole
+    let offset = (index * whole.count / Self.count + 61 * index) % whole.count
+    let change: UInt8 = index.isMultiple(of: 2) ? 1 << UInt8(index / 2 % 8) : 0xFF
+    content[offset] ^= change
+    let file = folder.file("\(index).sqlite")
+    try content.write(to: file)
+    return file
+  }
+}

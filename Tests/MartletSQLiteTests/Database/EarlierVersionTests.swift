@@ -1,0 +1,78 @@
+import Foundation
+import MartletEngine
+import MartletSQLite
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// Files that the stores of earlier versions wrote: `Fixtures/version-1` is from before there were checksums, when bodies
+/// were stored as the transport had unpacked them.
+@Suite(.timeLimit(.minutes(5)))
+struct EarlierVersionTests {
+  private let folder: TemporaryFolder
+  private let time = Date(timeIntervalSince1970: 1_750_000_000)
+
+  init() throws { folder = try TemporaryFolder() }
+
+  /// A copy of a fixture, which the store may change.
+  private func file(_ name: String) throws -> URL {
+    let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    let file = folder.file(name)
+    try Data(contentsOf: fixtures.appending(path: "Fixtures/version-1/\(name)")).write(to: file)
+    return file
+  }
+
+  @Test func valuesOfTheFirstVersionAreReadAndReplaced() async throws {
+    let file = try file("values.sqlite")
+    for _ in 0..<2 {
+      let store = try SQLiteKeyValueStore(at: file, onSetAside: { Issue.record("\($0)") })
+      #expect(try await store.keys() == ["first", "second"])
+      #expect(try await store.value(for: "second") == Data(repeating: 7, count: 5_000))
+      try await store.set(Data("two".utf8), for: "first")
+      #expect(try await store.value(for: "first") == Data("two".utf8))
+    }
+  }
+
+  @Test func cookiesOfTheFirstVersionAreReadAndReplaced() async throws {
+    let file = try file("cookies.sqlite")
+    var expected = ["first", "second"].map {
+      Cookie(
+        name: $0, value: "value of \($0)", domain: "www.example.com", path: "/path", expires: .distantFuture,
+        isSecure: true, isHTTPOnly: true, sameSite: .lax, created: time)
+    }
+    let store = try SQLiteCookieStore(at: file, onSetAside: { Issue.record("\($0)") })
+    #expect(Set(try await store.cookies(in: "example.com")) == Set(expected))
+    expected[0].value = "another"
+    try await store.update("example.com") { [expected] in $0 = expected }
+    let again = try SQLiteCookieStore(at: file, onSetAside: { Issue.record("\($0)") })
+    #expect(Set(try await again.cookies(in: "example.com")) == Set(expected))
+    #expect(try await again.count() == 2)
+  }
+
+  @Test(arguments: [
+    ("/raw", "", false, nil, Data("raw".utf8)), ("/unpacked", "", true, nil, Data("unpacked".utf8)),
+    ("/coded", "", false, "gzip", Data("coded".utf8)),
+    ("/large", "anna", false, nil, Data(repeating: 9, count: 150_000)),
+  ])
+  func answersOfTheFirstVersionAreRead(
+    _ path: String, partition: String, isUnpacked: Bool, coding: String?, body: Data
+  ) async throws {
+    let file = try file("cache.sqlite")
+    for _ in 0..<2 {
+      let store = try SQLiteCacheStore(at: file, onSetAside: { Issue.record("\($0)") })
+      let found = try await store.entries(for: key(path, partition: partition))
+      let entry = try #require(found.first)
+      #expect(found.count == 1)
+      #expect(entry.response.isUnpacked == isUnpacked)
+      #expect(entry.response.head.fields[.contentEncoding] == coding)
+      #expect(entry.response.head.version == .http1_1)
+      #expect(entry.response.requestTime == time)
+      #expect(try await store.read(entry) == body)
+      try await store.update(entry)
+    }
+    let store = try SQLiteCacheStore(at: file, onSetAside: { Issue.record("\($0)") })
+    #expect(try await store.usage().entries == 4)
+    try await store.remove(.all)
+    #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
+  }
+}

@@ -19,7 +19,8 @@ public struct CurlConfiguration: Sendable {
   public var connections = 0
   /// How many idle connections are kept open for reuse. 128 by default.
   public var idleConnections = 128
-  /// How long an idle connection may be reused. 60 seconds by default, below the usual limits of servers.
+  /// How long an idle connection may be reused, in whole seconds; less than one means not at all. 60 seconds by default, below
+  /// the usual limits of servers.
   public var idleLifetime = Duration.seconds(60)
   /// Whether bodies are asked for compressed (gzip, deflate, br, zstd) and delivered decoded; see ``DecodingTransport``. On by
   /// default. A request with its own `Accept-Encoding` or with a `Range` gets its body as it was sent.

@@ -61,7 +61,9 @@ struct RequestSetup {
     handle.set(CURLOPT_NOSIGNAL, 1)
     handle.prefer(CURLOPT_BUFFERSIZE, 128 << 10)
     handle.set(CURLOPT_TCP_KEEPALIVE, 1)
-    handle.set(CURLOPT_MAXAGE_CONN, Int(configuration.idleLifetime.components.seconds))
+    // whole seconds, of which 0 would mean for ever
+    let idleSeconds = configuration.idleLifetime.milliseconds / 1000
+    handle.set(idleSeconds > 0 ? CURLOPT_MAXAGE_CONN : CURLOPT_FORBID_REUSE, max(1, idleSeconds))
     // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout
     handle.set(
       CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.map { max(1, $0.milliseconds) } ?? Int(Int32.max))

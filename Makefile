@@ -11,7 +11,10 @@ strict := $(shell grep -v '^#' scripts/build-flags)
 # Debian keeps daemons where a user's PATH does not look.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-# Passed on by demo, bench, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# How many tests run at once. All at once would share few threads, and a test's time limit would count while it waits for one.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
+
+# Passed on by demo, bench, check, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
 .PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs sanitize \
@@ -37,8 +40,8 @@ test: test-libraries ## all tests, with warnings as errors
 	  swift test --package-path "$$package" --disable-xctest $(strict) $(ARGS) || failed="$$failed $$package"; \
 	done; if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi
 
-check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, rules of the house
-	@scripts/check
+check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, rules of the house
+	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
 	@scripts/check-window
@@ -65,7 +68,7 @@ fuzz-images: test-libraries ## thousands of damaged pictures under the address s
 	@MARTLET_FUZZ_ROUNDS=$${MARTLET_FUZZ_ROUNDS:-1000} scripts/sanitize address --filter MartletImagesTests.DamageTests $(ARGS)
 
 clean: ## remove everything that was built
-	@rm -rf $(addsuffix /.build,. Interop $(packages))
+	@rm -rf $(addsuffix /.build,. Interop Tests/Consumer $(packages))
 
 build-libraries window-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

@@ -2,24 +2,19 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 
-/// A temporary file that holds a request's body while it is sent, and is removed when nobody needs it any more.
+/// A temporary file that holds a request's body while it is sent, readable by its owner alone. It never becomes complete, and so
+/// is removed with its last owner.
 final class SpoolFile: Sendable {
-  let url: URL
-  private let handle: FileHandle
+  private let file: PartialFile
   /// Up to here a body stays in memory.
   private static let memoryLimit = 1 << 20
 
   private init() throws {
-    let name = "martlet-" + UUID().uuidString + ".body"
-    url = FileManager.default.temporaryDirectory.appending(component: name)
-    let isThere = FileManager.default.createFile(
-      atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    guard isThere else {
-      throw HTTPError(
-        .file, "'\(url.path)' cannot be written: the request's body needs a temporary file", phase: .preparing)
-    }
-    handle = try FileHandle(forWritingTo: url)
+    let place = FileManager.default.temporaryDirectory.appending(component: "body")
+    file = try PartialFile(for: place, label: "martlet-body", access: .ownerOnly)
   }
+
+  var url: URL { file.url }
 
   /// Reads a body to its end, into memory where it is small.
   static func collect(_ source: any BodySource) async throws -> (OutgoingRequest.Payload, Int64?) {
@@ -47,14 +42,9 @@ final class SpoolFile: Sendable {
   }
 
   private func append(_ data: Data) throws {
-    do { try handle.write(contentsOf: data) } catch {
+    do { try file.append(data) } catch {
       throw HTTPError(
         .file, "'\(url.path)' cannot be written: it holds the request's body", phase: .preparing, underlying: error)
     }
-  }
-
-  deinit {
-    try? handle.close()
-    try? FileManager.default.removeItem(at: url)
   }
 }

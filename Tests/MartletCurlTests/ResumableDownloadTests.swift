@@ -155,33 +155,90 @@ struct ResumableDownloadTests {
     #expect(try Data(contentsOf: file) == content)
   }
 
-  @Test func keptFileThatIsNotAsItWasIsNotUsed() async throws {
-    for damage in ["gone", "shorter"] {
-      let server = try server(cuts: [100_000])
-      let resumption = try #require(try await failure(server).resumption)
-      if damage == "gone" { resumption.discard() } else { try Data(count: 10).write(to: resumption.file) }
-
-      _ = try await session.resumableDownload(
-        for: HTTPRequest(.get, server.url("/data")), to: file, resuming: resumption)
-
-      #expect(try Data(contentsOf: file) == content)
-      #expect(server.requests.last?.fields[.range] == nil)
-      #expect(names == ["file.bin"])
-    }
-  }
-
-  @Test func keptBytesBehindTheKnownOnesAreCutOff() async throws {
+  /// What data from outside may name, none of which is the file that was kept.
+  @Test(arguments: [
+    "gone", "shorter", "longer", "replaced", "hard link", "symbolic link", "another folder", "another name",
+    "another destination's", "a path in the name", "an earlier version's",
+  ])
+  func fileThatIsNotTheKeptOneIsLeftAlone(_ case: String) async throws {
     let server = try server(cuts: [100_000])
-    let resumption = try #require(try await failure(server).resumption)
-    let handle = try FileHandle(forWritingTo: resumption.file)
-    try handle.seekToEnd()
-    try handle.write(contentsOf: Data("rubbish".utf8))
-    try handle.close()
+    let kept = try #require(try await failure(server).resumption)
+    let (resumption, victim) = try misleading(kept, `case`)
+    let before = try? Data(contentsOf: victim)
 
     _ = try await session.resumableDownload(
       for: HTTPRequest(.get, server.url("/data")), to: file, resuming: resumption)
 
     #expect(try Data(contentsOf: file) == content)
+    #expect(server.requests.last?.fields[.range] == nil)
+    #expect((try? Data(contentsOf: victim)) == before)
+    // Where the kept file itself was only moved, it may be discarded there.
+    guard !["another folder", "another destination's"].contains(`case`) else { return }
+    resumption.discard()
+    #expect((try? Data(contentsOf: victim)) == before)
+  }
+
+  /// A resumption that names something else than what was kept, and the file that must stay as it is.
+  private func misleading(_ kept: DownloadResumption, _ what: String) throws -> (DownloadResumption, victim: URL) {
+    let files = FileManager.default
+    let victim = folder.file("victim")
+    let bytes = try Data(contentsOf: kept.file)
+    switch what {
+    case "gone":
+      kept.discard()
+      return (kept, kept.file)
+    case "shorter":
+      try bytes.dropLast().write(to: kept.file)
+      return (kept, kept.file)
+    case "longer":
+      try (bytes + Data("more".utf8)).write(to: kept.file)
+      return (kept, kept.file)
+    case "replaced":
+      try files.moveItem(at: kept.file, to: victim)
+      try bytes.write(to: kept.file)
+      return (kept, kept.file)
+    case "hard link":
+      try files.linkItem(at: kept.file, to: victim)
+      return (kept, victim)
+    case "symbolic link":
+      try files.moveItem(at: kept.file, to: victim)
+      try files.createSymbolicLink(at: kept.file, withDestinationURL: victim)
+      return (kept, victim)
+    case "an earlier version's":
+      return (try changed(kept) { $0["identity"] = nil }, kept.file)
+    default: break
+    }
+    let name = kept.file.lastPathComponent
+    let place: URL
+    switch what {
+    case "another folder": place = try folder.write(Data(), to: "elsewhere/\(name)")
+    case "another name": place = victim
+    case "another destination's": place = folder.file(name.replacingOccurrences(of: "file.bin", with: "other.bin"))
+    default: place = try folder.write(Data(), to: ".file.bin./\(name)")
+    }
+    try? files.removeItem(at: place)
+    try files.moveItem(at: kept.file, to: place)
+    let path = what == "a path in the name" ? "file://\(folder.url.path)/.file.bin.%2F\(name)" : place.absoluteString
+    return (try changed(kept) { $0["file"] = path }, place)
+  }
+
+  private func changed(
+    _ kept: DownloadResumption, _ change: (inout [String: Any]) -> Void
+  ) throws -> DownloadResumption {
+    let object = try JSONSerialization.jsonObject(with: JSONEncoder().encode(kept))
+    var members = try #require(object as? [String: Any])
+    change(&members)
+    return try JSONDecoder().decode(
+      DownloadResumption.self, from: JSONSerialization.data(withJSONObject: members))
+  }
+
+  @Test func discardingRemovesTheKeptFile() async throws {
+    let server = try server(cuts: [100_000])
+    let resumption = try #require(try await failure(server).resumption)
+
+    resumption.discard()
+
+    #expect(names.isEmpty)
   }
 
   @Test func twoCannotResumeTheSameFile() async throws {
@@ -207,9 +264,7 @@ struct ResumableDownloadTests {
     let server = try server(cuts: [100_000])
     let resumption = try #require(try await failure(server).resumption)
     try content.write(to: resumption.file)
-    let text = String(decoding: try JSONEncoder().encode(resumption), as: UTF8.self)
-      .replacingOccurrences(of: "100000", with: "300000")
-    let whole = try JSONDecoder().decode(DownloadResumption.self, from: Data(text.utf8))
+    let whole = try changed(resumption) { $0["byteCount"] = 300_000 }
 
     let response = try await session.resumableDownload(
       for: HTTPRequest(.get, server.url("/data")), to: file, resuming: whole)

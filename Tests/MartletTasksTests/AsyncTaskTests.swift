@@ -3,7 +3,7 @@ import MartletTesting
 import Testing
 
 /// Tasks in chains: those of a service and those of an app's own.
-@Suite(.timeLimit(.minutes(1))) struct AsyncTaskTests {
+@Suite(.timeLimit(.minutes(5))) struct AsyncTaskTests {
   private struct Broken: Error {}
 
   private let mock = makeMock()

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What is put on every attempt, and what happens on a 401.
-@Suite(.timeLimit(.minutes(1))) struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthenticationTests {
   /// Signs method, path and common headers with an HMAC (RFC 2104), and numbers its signatures.
   private struct Signer: RequestSigner {
     let key: String

@@ -2,7 +2,7 @@ import MartletTasks
 import MartletTesting
 import Testing
 
-@Suite("Row 53: cancelling each of the ways to run a task ends the exchange", .timeLimit(.minutes(1)))
+@Suite("Row 53: cancelling each of the ways to run a task ends the exchange", .timeLimit(.minutes(5)))
 struct CancellationTests {
   private let asked = Gate()
   private let cancelled = Gate()

@@ -2,7 +2,7 @@ import MartletTasks
 import Testing
 
 /// The call shapes that code for tasks is written in, on the container's session, which is the shared mock.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedShapeTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentedShapeTests {
   struct CategoryTree: Codable, Hashable, Sendable {
     var category: String?
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletTasks
 
-@Suite("Row 63: the session of tests", .timeLimit(.minutes(1))) struct MockTests {
+@Suite("Row 63: the session of tests", .timeLimit(.minutes(5))) struct MockTests {
   private let mock = makeMock()
 
   /// What answers: each mock gives its name.

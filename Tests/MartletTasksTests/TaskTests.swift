@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Tasks and the ways to run them.
-@Suite(.timeLimit(.minutes(1))) struct TaskTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskTests {
   private let mock = makeMock()
 
   private func shop() -> NetworkTask<Shop> { NetworkRequest().path("/shop").task(session: mock) }

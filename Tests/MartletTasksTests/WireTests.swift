@@ -3,7 +3,7 @@ import MartletTesting
 import Testing
 
 /// The same tasks over a real connection, and over one that was recorded.
-@Suite(.timeLimit(.minutes(1))) struct WireTests {
+@Suite(.timeLimit(.minutes(5))) struct WireTests {
   @Test func taskOverTheWireDoesWhatItDoesOnAMock() async throws {
     let server = try LoopbackServer { request in
       request.target == "/v1/shop?open=true" && request.fields["X-App"] == "Shop"

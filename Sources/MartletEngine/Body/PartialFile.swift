@@ -1,4 +1,4 @@
-import MartletSemantics
+package import MartletSemantics
 import Synchronization
 
 #if canImport(Glibc)
@@ -9,72 +9,75 @@ import Musl
 import Darwin
 #endif
 
-/// A file that takes its name only when it is complete, and goes when nobody completes or keeps it.
-final class PartialFile: Sendable {
+/// A file that takes its name only when it is complete, and is removed unless it is completed or kept.
+///
+/// Until then it is a hidden file beside its destination: `.<label>.<random>.partial`.
+package final class PartialFile: Sendable {
   private let destination: String
   private let path: String
   private let descriptor: Int32
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
-  /// - Parameter permissions: who may read and write it, before the process's `umask`; everybody by default.
-  init(for url: URL, permissions: mode_t = 0o666) throws(HTTPError) {
+  /// Who may read and write a file.
+  package enum Access: Sendable {
+    /// Everybody whom the process's `umask` does not exclude.
+    case standard
+    case ownerOnly
+
+    var mode: mode_t { self == .standard ? 0o666 : 0o600 }
+  }
+
+  /// - Parameters:
+  ///   - url: the destination.
+  ///   - label: what the name of the partial file begins with; by default the beginning of the destination's name.
+  package init(for url: URL, label: String? = nil, access: Access = .standard) throws(HTTPError) {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
     }
     destination = url.path
-    // 40 scalars are 160 bytes at most, of the 255 that a name may have
-    let beginning = String(url.lastPathComponent.unicodeScalars.prefix(40))
-    let name = "." + beginning + "." + String(UInt64.random(in: .min ... .max), radix: 36) + ".partial"
-    path = url.deletingLastPathComponent().appending(component: name).path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
+    let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
+    path = url.deletingLastPathComponent().appending(component: name.text).path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, access.mode)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))
   }
 
-  /// Goes on with what an earlier download kept, and at the beginning where that is shorter than it was. nil where it is not
-  /// there any more, belongs to a download that runs, or lies on another volume than the destination, where it could not
-  /// get its name.
-  init?(resuming resumption: DownloadResumption, for url: URL) {
-    guard url.isFileURL, resumption.file.isFileURL, resumption.byteCount > 0 else { return nil }
-    let path = resumption.file.path
+  /// Goes on with what an earlier download to this destination kept. nil unless the destination's folder holds exactly that
+  /// file: of a name as ``init(for:label:access:)`` gives, the recorded device, inode and size, without another link, and
+  /// not in use. Whatever else the resumption names is not touched.
+  init?(resuming resumption: DownloadResumption, for url: URL, label: String?) {
+    guard url.isFileURL, resumption.byteCount > 0, let name = PartialFileName(resumption.file.lastPathComponent),
+      name.label == label ?? PartialFileName.label(for: url)
+    else { return nil }
+    let path = url.deletingLastPathComponent().appending(component: name.text).path
     let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
-    let folder = url.deletingLastPathComponent().path
-    guard let count = Self.usable(descriptor, at: path, upTo: resumption.byteCount, beside: folder) else {
+    // looked at again under the lock: the download that held it may have changed, renamed or removed the file
+    guard resumption.describes(.of(descriptor)), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+      resumption.describes(.of(descriptor)), resumption.describes(.named(path)),
+      lseek(descriptor, 0, SEEK_END) == off_t(resumption.byteCount)
+    else {
       close(descriptor)
       return nil
     }
     destination = url.path
     self.path = path
     self.descriptor = descriptor
-    state = Mutex((count, count > 0))
-  }
-
-  /// Locks the file, and cuts off what came after the download had said how far it was. Returns how much is left.
-  private static func usable(
-    _ descriptor: Int32, at path: String, upTo count: Int64, beside folder: String
-  ) -> Int64? {
-    var (file, place, named) = (stat(), stat(), stat())
-    // the name last: whoever had the lock until now may have given the file another one, or removed it
-    guard fstat(descriptor, &file) == 0, file.st_mode & S_IFMT == S_IFREG, stat(folder, &place) == 0,
-      place.st_dev == file.st_dev, flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &file) == 0,
-      lstat(path, &named) == 0, named.st_dev == file.st_dev, named.st_ino == file.st_ino
-    else { return nil }
-    let usable = Int64(file.st_size) >= count ? count : 0
-    guard ftruncate(descriptor, off_t(usable)) == 0, lseek(descriptor, off_t(usable), SEEK_SET) == off_t(usable) else {
-      return nil
-    }
-    return usable
+    state = Mutex((resumption.byteCount, true))
   }
 
   /// Where the bytes are until the file is complete.
-  var url: URL { URL(filePath: path) }
+  package var url: URL { URL(filePath: path) }
+
+  /// Which file that is, by device and inode; nil if the system does not say.
+  var identity: FileStatus.Identity? { FileStatus.of(descriptor)?.identity }
 
   /// The bytes so far.
   var count: Int64 { state.withLock { $0.count } }
 
-  func append(_ chunk: Data) throws(HTTPError) {
+  /// Writes bytes at the end.
+  package func append(_ chunk: Data) throws(HTTPError) {
     var rest = chunk
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -85,7 +88,7 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// Forgets all bytes.
+  /// Removes all bytes.
   func empty() throws(HTTPError) {
     guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
       throw .file(destination, "cannot be written")
@@ -97,7 +100,7 @@ final class PartialFile: Sendable {
   func keep(_ isKept: Bool) { state.withLock { $0.isKept = isKept } }
 
   /// Gives the file its name, in place of what was there.
-  func complete() throws(HTTPError) {
+  package func complete() throws(HTTPError) {
     // a full disk may show only now
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
     guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
@@ -105,8 +108,75 @@ final class PartialFile: Sendable {
   }
 
   deinit {
-    // before the lock goes with the descriptor: who waits for it must not get what is about to vanish
+    // before the lock goes with the descriptor: another download must not take over what is about to be removed
     if !state.withLock({ $0.isKept }) { unlink(path) }
     close(descriptor)
+  }
+}
+
+/// The name of a partial file, `.<label>.<id>.partial`.
+struct PartialFileName {
+  let label: String
+  private let id: String
+
+  init(label: String, id: UInt64) {
+    (self.label, self.id) = (label, String(id, radix: 36))
+  }
+
+  /// Reads a name; nil if it is not of that form, or could lead out of the folder.
+  init?(_ name: String) {
+    let ending = ".partial"
+    guard name.hasPrefix("."), name.hasSuffix(ending), !name.contains("/"), !name.utf8.contains(0) else { return nil }
+    let inner = name.dropFirst().dropLast(ending.count)
+    guard let dot = inner.lastIndex(of: ".") else { return nil }
+    let id = inner[inner.index(after: dot)...]
+    guard UInt64(id, radix: 36).map({ String($0, radix: 36) }) == String(id) else { return nil }
+    (label, self.id) = (String(inner[..<dot]), String(id))
+  }
+
+  var text: String { ".\(label).\(id).partial" }
+
+  /// 40 scalars are 160 bytes at most, of the 255 that a name may have.
+  static func label(for destination: URL) -> String {
+    String(destination.lastPathComponent.unicodeScalars.prefix(40))
+  }
+}
+
+/// What the system says of a file.
+struct FileStatus {
+  /// Which file something is, whatever its name.
+  struct Identity: Sendable, Hashable, Codable {
+    let device: UInt64
+    let inode: UInt64
+  }
+
+  let identity: Identity
+  let size: Int64
+  /// Whether it is a regular file of this process's user, and has one name.
+  let isOwnAndSingle: Bool
+
+  private init(_ status: stat) {
+    identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+    size = Int64(status.st_size)
+    isOwnAndSingle = status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && status.st_uid == geteuid()
+  }
+
+  static func of(_ descriptor: Int32) -> FileStatus? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
+  }
+
+  /// Of what the name itself stands for: a symbolic link is one.
+  static func named(_ path: String) -> FileStatus? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? FileStatus(status) : nil
+  }
+}
+
+extension DownloadResumption {
+  /// Whether a file is still the one that was kept, as it was.
+  func describes(_ status: FileStatus?) -> Bool {
+    guard let status, let identity else { return false }
+    return status.isOwnAndSingle && status.identity == identity && status.size == byteCount
   }
 }

@@ -41,7 +41,20 @@ extension CookieJar {
   ///
   /// The format has no place for `SameSite` and the time of creation, and none for a cookie with a tab in it, which is left
   /// out.
+  ///
+  /// The text is as secret as the sessions in it: ``exportNetscape(to:)`` writes a file that only its owner may read.
   public func exportNetscape() async throws -> String {
     NetscapeCookieFile.format(try await allCookies())
+  }
+
+  /// Writes all cookies to a `cookies.txt`, which appears when it is complete, in place of what was there (a symbolic link is
+  /// replaced, not followed). Only the owner may read it.
+  ///
+  /// - Throws: what the store throws, or ``HTTPError`` of kind `.file`.
+  public func exportNetscape(to file: URL) async throws {
+    let text = try await exportNetscape()
+    let partial = try PartialFile(for: file, access: .ownerOnly)
+    try partial.append(Data(text.utf8))
+    try partial.complete()
   }
 }

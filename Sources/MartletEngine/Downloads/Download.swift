@@ -1,4 +1,17 @@
-import MartletSemantics
+package import MartletSemantics
+
+/// Where a download's file appears, and how it is made.
+package struct DownloadDestination: Sendable {
+  package var url: URL
+  /// What the names of partial files begin with, and what a resumption's has to begin with; nil for the beginning of the
+  /// destination's own name.
+  package var label: String?
+  package var access = PartialFile.Access.standard
+
+  package init(_ url: URL, label: String? = nil, access: PartialFile.Access = .standard) {
+    (self.url, self.label, self.access) = (url, label, access)
+  }
+}
 
 /// One call of a download verb: the file, and the exchanges that fill it. Each begins where the last one broke off, if the
 /// resource is still the same, and at the beginning if not; see `ResumeRule`.
@@ -16,8 +29,8 @@ struct Download {
   private var pause = Duration.zero
 
   init(
-    _ request: HTTPRequest, of session: HTTPSession, to destination: URL, resuming resumption: DownloadResumption?,
-    keeps: Bool
+    _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination,
+    resuming resumption: DownloadResumption?, keeps: Bool
   ) throws(HTTPError) {
     options = request.options.inheriting(from: session.configuration.options)
     deadline = options.deadline.map { Deadline($0, on: session.configuration.clock) }
@@ -28,12 +41,14 @@ struct Download {
     self.session = session
     self.request = request
     if let resumption, self.keeps, resumption.url == request.url,
-      let file = PartialFile(resuming: resumption, for: destination)
+      let file = PartialFile(resuming: resumption, for: destination.url, label: destination.label)
     {
       self.file = file
       (validator, size) = (resumption.validator, resumption.size)
     } else {
-      do { file = try PartialFile(for: destination) } catch {
+      do {
+        file = try PartialFile(for: destination.url, label: destination.label, access: destination.access)
+      } catch {
         throw error.placed(request: request.head, response: nil, attempts: [])
       }
     }
@@ -154,7 +169,8 @@ struct Download {
     guard let point = keptPoint() else { return error }
     var error = error
     error.resumption = DownloadResumption(
-      url: request.url, file: file.url, byteCount: point.count, size: size, validator: point.validator)
+      url: request.url, file: file.url, byteCount: point.count, size: size, validator: point.validator,
+      identity: file.identity)
     return error
   }
 }

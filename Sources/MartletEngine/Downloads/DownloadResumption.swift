@@ -1,5 +1,13 @@
 public import MartletSemantics
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// How a download that did not end goes on, in this run of the program or a later one.
 ///
 /// ```swift
@@ -12,6 +20,9 @@ public import MartletSemantics
 ///
 /// It names the file with the bytes that are there, which is the caller's from then on: resume it or ``discard()`` it. It
 /// holds no field of the request and no credentials, but the URL as it was asked for.
+///
+/// What it names is believed only as far as it can be checked, so that a stored value which somebody has changed moves no
+/// other file: see `HTTPSession.resumableDownload(for:to:resuming:)`.
 public struct DownloadResumption: Sendable, Hashable, Codable {
   /// What was asked for, before any redirect.
   public let url: URL
@@ -23,9 +34,17 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
   public let size: Int64?
   /// The strong entity tag, or the date of the last change, that the rest must have.
   public let validator: String
+  /// Which file that was; nil in values that an earlier version stored, which begin anew.
+  let identity: FileStatus.Identity?
 
-  /// Removes the file. A file that is not there any more is fine.
-  public func discard() { try? FileManager.default.removeItem(at: file) }
+  /// Removes the file, if it is still the one that was kept, and as it was; anything else is left alone.
+  public func discard() {
+    let path = file.path
+    guard file.isFileURL, let name = path.split(separator: "/").last, PartialFileName(String(name)) != nil,
+      describes(.named(path))
+    else { return }
+    unlink(path)
+  }
 }
 
 extension DownloadResumption: CustomStringConvertible {

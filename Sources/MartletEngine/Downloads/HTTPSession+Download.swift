@@ -9,7 +9,7 @@ extension HTTPSession {
   ///
   /// - Throws: ``HTTPError``, of kind `.file` where the destination cannot be written.
   public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
-    var download = try Download(request, of: self, to: destination, resuming: nil, keeps: false)
+    var download = try Download(request, of: self, to: .init(destination), resuming: nil, keeps: false)
     return try await download.run()
   }
 
@@ -34,11 +34,19 @@ extension HTTPSession {
   /// - Parameters:
   ///   - request: what is asked for. When resuming, the same again, with fresh credentials if it had any.
   ///   - destination: where the file appears; the bytes are kept beside it.
-  ///   - resumption: what an earlier download left. One for another URL is not used, and not touched.
+  ///   - resumption: what an earlier download to the same destination left. It is used if it is for the same URL and the file is in
+  ///     the destination's folder, has the name of a partial file of the destination, and is the same regular file of the same
+  ///     size. Anything else is not touched, and the download begins anew.
   /// - Returns: the response that brought the file or its rest: 200 or 206. For any other see ``download(for:to:)``; what was
   ///   kept stays as it is then.
   public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
+  ) async throws(HTTPError) -> HTTPResponse {
+    try await resumableDownload(for: request, to: DownloadDestination(destination), resuming: resumption)
+  }
+
+  package func resumableDownload(
+    for request: HTTPRequest, to destination: DownloadDestination, resuming resumption: DownloadResumption?
   ) async throws(HTTPError) -> HTTPResponse {
     var download = try Download(request, of: self, to: destination, resuming: resumption, keeps: true)
     return try await download.run()

@@ -120,7 +120,7 @@ extension HAR {
   /// Writes the archive to a file, which appears when it is complete. Only the owner may read it.
   package func write(to url: URL) throws(HTTPError) {
     do {
-      let file = try PartialFile(for: url, permissions: 0o600)
+      let file = try PartialFile(for: url, access: .ownerOnly)
       try file.append(try json())
       try file.complete()
     } catch { throw HTTPError(wrapping: error) }

@@ -44,14 +44,17 @@ struct DatabaseFile: Sendable {
     } else if errno != EEXIST {
       throw Self.failure(path, "cannot be made")
     } else {
-      for companion in Self.companions { Self.closeToOthers(path + companion) }
+      for companion in Self.companions { Self.closeToOthers(path + companion, isLinkFollowed: companion.isEmpty) }
     }
   }
 
-  /// Takes others' permissions away from a file, where they have any; nothing else than a file is touched.
-  private static func closeToOthers(_ path: String) {
+  /// Takes others' permissions away from a file, where they have any; nothing else than a file is touched. The caller's own name
+  /// may be a symbolic link, SQLite's names are none.
+  private static func closeToOthers(_ path: String, isLinkFollowed: Bool) {
     var status = stat()
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0 else { return }
+    guard (isLinkFollowed ? stat(path, &status) : lstat(path, &status)) == 0, status.st_mode & S_IFMT == S_IFREG,
+      status.st_mode & 0o077 != 0
+    else { return }
     chmod(path, 0o600)
   }
 
@@ -59,7 +62,7 @@ struct DatabaseFile: Sendable {
   func setAside(because reason: SetAsideFile.Reason) throws(HTTPError) -> SetAsideFile {
     var number = 1
     var target = name(number, reason)
-    while access(target, F_OK) == 0 {
+    while Self.companions.contains(where: { Self.isTaken(target + $0) }) {
       number += 1
       target = name(number, reason)
     }
@@ -67,6 +70,12 @@ struct DatabaseFile: Sendable {
       throw Self.failure(path, "cannot be set aside")
     }
     return SetAsideFile(file: URL(filePath: path), movedTo: URL(filePath: target), reason: reason)
+  }
+
+  /// Whether anything has that name, also a link that leads nowhere.
+  private static func isTaken(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
   }
 
   private func name(_ number: Int, _ reason: SetAsideFile.Reason) -> String { "\(path).\(reason.rawValue)-\(number)" }

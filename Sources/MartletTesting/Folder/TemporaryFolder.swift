@@ -17,10 +17,15 @@ public final class TemporaryFolder: Sendable {
   private static let living = Mutex<Set<URL>>([])
   private static let isRemovedAtExit = atexit { TemporaryFolder.living.withLock(\.self).forEach(remove) } == 0
 
-  /// Makes an empty folder with a name of its own. Throws what the file system throws.
+  /// Makes an empty folder with a name of its own, which only the owner may enter.
+  ///
+  /// - Throws: `LoopbackServerError` with the system's reason if it cannot be made.
   public init() throws {
-    url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    var template = Array(FileManager.default.temporaryDirectory.appending(path: "martlet-XXXXXX").path.utf8CString)
+    guard mkdtemp(&template) != nil else {
+      throw LoopbackServerError("cannot make a temporary folder: \(String(cString: strerror(errno)))")
+    }
+    url = URL(filePath: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     _ = Self.isRemovedAtExit
     Self.living.withLock { _ = $0.insert(url) }
   }

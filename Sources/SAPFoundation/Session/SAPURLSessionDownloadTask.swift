@@ -18,7 +18,9 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
   }
 
   init(resuming data: Data, of session: SAPURLSession, to delivery: Delivery) {
-    resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
+    // A local, because the optimiser of Swift 6.3.1 crashes on a property that is set from an optional decoding.
+    let resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
+    self.resumption = resumption
     super.init(resumption.map { URLRequest(url: $0.url) }, of: session, to: delivery)
   }
 
@@ -34,9 +36,10 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
   /// Downloads to a temporary file. What is no 2xx goes to the file as well: what it means is the caller's affair.
   func perform(_ request: HTTPRequest) async throws {
     let location = Self.temporaryFile()
+    let destination = DownloadDestination(location, label: Self.temporaryFileLabel, access: .ownerOnly)
     let response: HTTPResponse
     do {
-      response = try await session.engine.resumableDownload(for: request, to: location, resuming: resumption)
+      response = try await session.engine.resumableDownload(for: request, to: destination, resuming: resumption)
     } catch {
       keep(error.resumption)
       throw error

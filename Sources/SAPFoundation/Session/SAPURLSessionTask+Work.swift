@@ -27,19 +27,19 @@ extension SAPURLSessionTask {
   /// Writes a body to a temporary file, which is the task's ``downloadLocation``.
   func write(_ body: ResponseBody) async throws {
     let location = Self.temporaryFile()
-    guard FileManager.default.createFile(atPath: location.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw HTTPError(.file, "'\(location.path)' cannot be written", phase: .receiving) }
-    mutable.withLock { $0.location = location }
-    let file = try FileHandle(forWritingTo: location)
-    defer { try? file.close() }
+    let file = try PartialFile(for: location, label: Self.temporaryFileLabel, access: .ownerOnly)
     for try await chunk in body {
       try await waitUntilResumed()
-      try file.write(contentsOf: chunk)
+      try file.append(chunk)
     }
+    try file.complete()
+    mutable.withLock { $0.location = location }
   }
 
+  static let temporaryFileLabel = "sapurlsession"
+
   static func temporaryFile() -> URL {
-    FileManager.default.temporaryDirectory.appending(component: "sapurlsession-\(UUID().uuidString).tmp")
+    FileManager.default.temporaryDirectory.appending(component: "\(temporaryFileLabel)-\(UUID().uuidString).tmp")
   }
 
   /// The body that the task has beside its request, or the request's stream; nil for the request's own bytes.

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// What was recorded over sockets is the same when the server is gone.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RecordingReplayTests {
   private let folder: TemporaryFolder
   private let file: URL

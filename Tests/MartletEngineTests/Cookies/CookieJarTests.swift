@@ -1,5 +1,7 @@
+import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Synchronization
 import Testing
 
@@ -140,7 +142,7 @@ struct CookieJarTests {
     #expect(try await CookieJar(store: store).cookieHeader(for: Self.home) == "a=1")
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func longCookieFileOfOneSiteTakesNoLongTime() async throws {
     let jar = CookieJar()
     let text = (0..<20_000).map { "x\($0).example.com\tFALSE\t/\tFALSE\t0\ta\tb" }.joined(separator: "\n")
@@ -150,6 +152,23 @@ struct CookieJarTests {
     #expect(problems.isEmpty)
     #expect(try await jar.allCookies().count == 3000)
     #expect(try await jar.cookieHeader(for: url("http://x19999.example.com/")) == "a=b")
+  }
+
+  @Test
+  func writtenCookieFileIsItsOwnersAndReplacesALink() async throws {
+    let folder = try TemporaryFolder()
+    let target = try folder.write(Data("kept".utf8), to: "target")
+    let file = folder.file("cookies.txt")
+    try FileManager.default.createSymbolicLink(at: file, withDestinationURL: target)
+    let jar = CookieJar()
+    try await jar.store(setCookie: ["a=1"], for: Self.home)
+
+    try await jar.exportNetscape(to: file)
+
+    #expect(try String(contentsOf: file, encoding: .utf8) == (try await jar.exportNetscape()))
+    #expect(try String(contentsOf: target, encoding: .utf8) == "kept")
+    let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
   @Test

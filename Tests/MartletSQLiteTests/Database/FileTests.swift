@@ -84,6 +84,32 @@ struct FileTests {
     #expect(warnings.all.first?.description.contains("values.sqlite.damaged-1") == true)
   }
 
+  @Test(arguments: ["", "-wal"])
+  func aNameThatALinkHasIsNotTakenBySettingAside(_ companion: String) async throws {
+    try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
+    let link = folder.file("values.sqlite.damaged-1" + companion)
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.file("nowhere"))
+    let warnings = Warnings()
+
+    _ = try open(warnings)
+
+    #expect(warnings.all.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-2"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == folder.file("nowhere").path)
+  }
+
+  @Test func whatALinkInPlaceOfTheJournalNamesKeepsItsPermissions() async throws {
+    do { try await open().set(Data([1]), for: "a") }
+    try folder.write(Data("another's".utf8), to: "other")
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("other").path)
+    try? FileManager.default.removeItem(at: folder.file("values.sqlite-shm"))
+    try FileManager.default.createSymbolicLink(
+      at: folder.file("values.sqlite-shm"), withDestinationURL: folder.file("other"))
+
+    _ = try? open()
+
+    #expect(try folder.permissions(of: "other") == 0o644)
+  }
+
   @Test func everyDamagedFileIsKept() async throws {
     for number in 1...3 {
       for name in try folder.names() where !name.contains("damaged") {

@@ -2,7 +2,7 @@ import MartletTasks
 import Testing
 
 /// The example's client, as an app would test it.
-@Suite(.timeLimit(.minutes(1))) struct ShopClientTests {
+@Suite(.timeLimit(.minutes(5))) struct ShopClientTests {
   private let mock = MockSession()
   private let account = ShopAccount()
 

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// Archives as browsers and other tools export them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ForeignArchiveTests {
   private func replay(_ response: String, request: String = #""method": "GET""#) throws -> ReplayTransport {
     let entry =

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// What counts as the same request, and what is said where none is.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayMatchingTests {
   private static let json: HTTPFields = [.contentType: "application/json"]
   private static let plainText: HTTPFields = [.contentType: "text/plain"]

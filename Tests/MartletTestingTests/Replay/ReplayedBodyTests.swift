@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// Bodies that a recording has not whole, and answers that many ask for at once.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReplayedBodyTests {
   private func url() throws -> URL { try #require(URL(string: "http://a.example/?token=secret")) }
 

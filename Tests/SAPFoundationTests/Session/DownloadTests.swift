@@ -81,6 +81,58 @@ struct Row07DownloadTests {
     }
   }
 
+  @Test func resumeDataThatNameAnotherFileLeaveItAlone() async throws {
+    let content = Data((0..<200_000).map { UInt8($0 % 251) })
+    let server = try LoopbackServer { request in
+      let whole = Reply.data(content).with(.eTag, "\"1\"")
+      return request.path == "/first" ? whole.stalled(after: 150_000) : whole
+    }
+    let session = SAPURLSession.uncached()
+    let resumeData = try #require(await cancelled(session, server.url("/first"), after: 1))
+    let folder = try TemporaryFolder()
+    let victim = try folder.write(Data(count: 200_000), to: ".sapurlsession.0.partial")
+    var members = try #require(try JSONSerialization.jsonObject(with: resumeData) as? [String: Any])
+    let partial = try #require(URL(string: members["file"] as? String ?? ""))
+    defer { try? FileManager.default.removeItem(at: partial) }
+    members["file"] = victim.absoluteString
+    members["url"] = server.url("/second").absoluteString
+    let misleading = try JSONSerialization.data(withJSONObject: members)
+
+    let result = await run { session.downloadTask(withResumeData: misleading, completionHandler: $0) }
+
+    #expect(result.content == content)
+    #expect(server.requests.last?.fields[.range] == nil)
+    #expect(try Data(contentsOf: victim) == Data(count: 200_000))
+  }
+
+  @Test(arguments: [HTTPStatus.ok, .notFound])
+  func onlyTheOwnerMayReadWhatIsDownloaded(status: HTTPStatus) async throws {
+    let server = try LoopbackServer { request in
+      let reply = Reply.data(Data(count: 200_000), status: status).with(.eTag, "\"1\"")
+      return request.path == "/stalled" ? reply.stalled(after: 150_000) : reply
+    }
+    let session = SAPURLSession.uncached()
+    let mode = Mutex<Int?>(nil)
+
+    _ = await run { done in
+      session.downloadTask(with: server.url("/")) { location, response, error in
+        mode.withLock { $0 = location.flatMap(permissions) }
+        done(location, response, error)
+      }
+    }
+
+    #expect(mode.withLock { $0 } == 0o600)
+    guard status == .ok else { return }
+    let resumeData = try #require(await cancelled(session, server.url("/stalled"), after: 1))
+    let partial = try JSONDecoder().decode(DownloadResumption.self, from: resumeData)
+    #expect(permissions(partial.file) == 0o600)
+    partial.discard()
+  }
+
+  private func permissions(_ file: URL) -> Int? {
+    (try? FileManager.default.attributesOfItem(atPath: file.path))?[.posixPermissions] as? Int
+  }
+
   @Test func withoutAValidatorThereIsNothingToResumeWith() async throws {
     let server = try LoopbackServer { _ in .data(Data(count: 200_000)).stalled(after: 150_000) }
 

@@ -25,7 +25,7 @@ final class Apache: Sendable {
     authority = try TestAuthority()
     folder = try TemporaryFolder()
     ports = Ports(plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free())
-    for name in ["files", "files/basic", "files/digest", "files/dav", "locks"] {
+    for name in ["", "files", "files/basic", "files/digest", "files/dav", "locks"] {
       let place = folder.file(name)
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
       // A server that was started by root serves as another user.

@@ -1,0 +1,19 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of somebody else's, with one program for each product of Martlet: what an optimised build of a user's
+// compiles and links, and what no build of Martlet itself does.
+let programs = [
+  ("martlet", "Martlet"), ("urlsession", "MartletURLSession"), ("combine", "MartletCombine"), ("sap", "SAPFoundation"),
+  ("sqlite", "MartletSQLite"), ("tasks", "MartletTasks"), ("images", "MartletImages"), ("testing", "MartletTesting"),
+  ("sap-testing", "SAPFoundationTesting"),
+]
+
+let package = Package(
+  name: "Consumer",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Martlet", path: "../..")],
+  targets: programs.map { program, product in
+    .executableTarget(name: program, dependencies: [.product(name: product, package: "Martlet")])
+  }
+)

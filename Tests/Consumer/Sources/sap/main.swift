@@ -1,0 +1,17 @@
+import Foundation
+import SAPFoundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+guard let url = URL(string: CommandLine.arguments[1]) else { fatalError("not a URL: \(CommandLine.arguments[1])") }
+let session = SAPURLSession()
+session.register(CorrelationObserver())
+let done = DispatchSemaphore(value: 0)
+let task = session.downloadTask(with: url) { file, response, error in
+  print(file?.lastPathComponent ?? "no file", (response as? HTTPURLResponse)?.statusCode ?? 0, error.debugDescription)
+  done.signal()
+}
+task.resume()
+done.wait()

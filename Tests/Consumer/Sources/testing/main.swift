@@ -1,0 +1,4 @@
+import MartletTesting
+
+let server = try LoopbackServer { _ in .text("hello") }
+print(server.url.absoluteString)

@@ -87,6 +87,7 @@ struct CurlWire: Transport {
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
       provisional: Self.provisional(setup, configuration), isObserved: isObserved,
       mayRepeat: request.replacesStaleConnection, method: request.method,
+      allowsUpgrade: request.fields.contains(.upgrade),
       isSecure: setup.origin.isSecure, assumesHTTP2: configuration.versions == .http2PriorKnowledge,
       ownsConnection: setup.ownsConnection)
     let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)

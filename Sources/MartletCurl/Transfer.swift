@@ -32,6 +32,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     var mayRepeat: Bool
     /// What the response answers.
     var method: HTTPMethod
+    /// Whether the request has an `Upgrade` field.
+    var allowsUpgrade: Bool
     /// Whether the URL is https.
     var isSecure: Bool
     /// Whether HTTP/2 is spoken without the server's consent.
@@ -103,7 +105,7 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     self.limits = limits
     self.headerLines = headerLines
     self.chunks = chunks
-    reader = ResponseHeadReader(answering: limits.method)
+    reader = ResponseHeadReader(answering: limits.method, allowsUpgrade: limits.allowsUpgrade)
   }
 
   deinit {
@@ -131,7 +133,8 @@ extension Transfer {
     let event = try reader.take(line, isHTTP2: isHTTP2(line))
     if reader.byteCount > limits.headerBytes {
       let message = "the response's heads are larger than \(limits.headerBytes) bytes"
-      failure = HTTPError(.headersTooLarge, message, phase: hasHead ? .receiving : .waiting)
+      failure = HTTPError(
+        .headersTooLarge, "\(CurlFailure.peer(of: handle)): \(message)", phase: hasHead ? .receiving : .waiting)
       return
     }
     switch event {
@@ -139,10 +142,17 @@ extension Transfer {
     case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
     case .final(let block, let status, _):
       connection?.version = block.starts(with: "HTTP/2".utf8) ? .http2 : .http1_1
+      if Self.closes(block) { handle.set(CURLOPT_FORBID_REUSE, 1) }
       mayHaveBody = limits.method != .head && status != 204 && status != 304
       heldHead = block
       if !limits.provisional.contains(status) { releaseHead() }
     }
+  }
+
+  /// Whether an HTTP/1.0 response says `close`: libcurl overlooks it there beside `keep-alive` (RFC 9112 §9.3).
+  private static func closes(_ block: [UInt8]) -> Bool {
+    guard block.starts(with: "HTTP/1.0".utf8) else { return false }
+    return ResponseHead(lines: block).fields.list(.connection).contains { ASCII.equalIgnoringCase($0, "close") }
   }
 
   /// Whether the line is of an HTTP/2 message; where only the response tells what a connection speaks, the line does.

@@ -25,6 +25,8 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case transferEncoding
   /// A message of HTTP/1.0 has a `Transfer-Encoding` (§6.1).
   case transferEncodingBefore1_1
+  /// A 101 answers a request without `Upgrade` (RFC 9110 §7.8).
+  case unaskedUpgrade
 }
 
 extension MessageFault: CustomStringConvertible {
@@ -42,6 +44,7 @@ extension MessageFault: CustomStringConvertible {
     case .contentLengths: "several values of Content-Length differ (RFC 9112 §6.3)"
     case .transferEncoding: "the Transfer-Encoding is not 'chunked' (RFC 9112 §6.1)"
     case .transferEncodingBefore1_1: "a response of HTTP/1.0 has a Transfer-Encoding (RFC 9112 §6.1)"
+    case .unaskedUpgrade: "the response switches to a protocol that the request did not ask for (RFC 9110 §7.8)"
     }
   }
 }

@@ -20,6 +20,7 @@ package struct ResponseHeadReader: Sendable {
   }
 
   private let isAnswerToHead: Bool
+  private let allowsUpgrade: Bool
   private var stage = Stage.statusLine
   private var block: [UInt8] = []
   /// The values of the fields that frame the message.
@@ -32,8 +33,13 @@ package struct ResponseHeadReader: Sendable {
   /// The bytes of all lines so far.
   package private(set) var byteCount = 0
 
-  /// - Parameter method: what the response answers.
-  package init(answering method: HTTPMethod) { isAnswerToHead = method == .head }
+  /// - Parameters:
+  ///   - method: what the response answers.
+  ///   - allowsUpgrade: whether the request has an `Upgrade` field, so that a 101 may answer it.
+  package init(answering method: HTTPMethod, allowsUpgrade: Bool = false) {
+    isAnswerToHead = method == .head
+    self.allowsUpgrade = allowsUpgrade
+  }
 
   /// Whether lines of a head have come, and not all.
   package var isWithinHead: Bool { if case .fields = stage { true } else { false } }
@@ -96,6 +102,7 @@ package struct ResponseHeadReader: Sendable {
 
   private mutating func end(_ statusLine: StatusLine) throws(MessageFault) -> Event {
     let status = statusLine.status
+    guard status != 101 || allowsUpgrade else { throw .unaskedUpgrade }
     let framing: BodyFraming =
       statusLine.version >= .http2
       ? .untilClose

@@ -110,10 +110,11 @@ struct ResponseHeadReaderTests {
     #expect(fault("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n") == .fieldLine)
   }
 
-  @Test func switchingProtocolsIsTheLastHead() throws {
-    #expect(
-      try read("HTTP/1.1 101 Switching\r\n\r\n")
-        == [.final(Array("HTTP/1.1 101 Switching\r\n".utf8), status: 101, .none)])
+  @Test func switchingProtocolsIsTheLastHeadWhereItWasAskedFor() throws {
+    let head = "HTTP/1.1 101 Switching\r\n"
+    var reader = ResponseHeadReader(answering: .get, allowsUpgrade: true)
+    #expect(try take(head + "\r\n", into: &reader) == [.final(Array(head.utf8), status: 101, .none)])
+    #expect(fault(head + "\r\n") == .unaskedUpgrade)
   }
 
   @Test func trailersAreFieldsToo() throws {

@@ -34,8 +34,8 @@ final class CurlBody: BodySource {
   func head() async throws -> ResponseHead {
     while true {
       switch try await signal() {
-      case .informational(let block): exchange.emit(.informational(HeadParser.parse(block)))
-      case .head(let block): return HeadParser.parse(block)
+      case .informational(let block): exchange.emit(.informational(ResponseHead(lines: block)))
+      case .head(let block): return ResponseHead(lines: block)
       case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
       default: continue
       }
@@ -75,7 +75,7 @@ final class CurlBody: BodySource {
       exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
     case .note(let note): exchange.emit(.note(note))
     case .end(let ending):
-      over(trailers: HeadParser.fields(ending.trailers[...]))
+      over(trailers: HTTPFields(lines: ending.trailers[...]))
       if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }
     case .failed(let error):
       over(trailers: [:])

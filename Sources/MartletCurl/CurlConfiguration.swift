@@ -36,6 +36,10 @@ public struct CurlConfiguration: Sendable {
   /// session's: ``SessionConfiguration/credentials``.
   public var negotiatingHosts: Set<String> = []
 
+  /// Whether libcurl's easy handles are used for more than one request; nil, the default, leaves it to the version of libcurl,
+  /// because a hostile server can stop the process where a version before 8.1.0 does. For measurements and tests only.
+  @_spi(Measuring) public var reusesHandles: Bool?
+
   /// Makes the default configuration.
   public init() {}
 
@@ -56,7 +60,8 @@ public struct CurlConfiguration: Sendable {
     case automatic
     /// HTTP/1.1 only.
     case http1
-    /// HTTP/2 also over plain TCP, without asking: for servers known to speak it.
+    /// HTTP/2 also over plain TCP, without asking: for servers known to speak it. libcurl before 8.1.0 cannot use such a
+    /// connection twice, so that over plain TCP every request gets one of its own there.
     case http2PriorKnowledge
   }
 }

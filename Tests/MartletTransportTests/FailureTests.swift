@@ -101,7 +101,7 @@ extension TransportContract {
       "a chunk size that is none": "looks like a lost connection",
       "a negative chunk size": "looks like a lost connection",
       "a negative length": "looks like nothing known",
-    "two lengths that differ": "one of the two is believed",
+      "two lengths that differ": "one of the two is believed",
     ]
 
     @Test(arguments: Wire.real, breaks.map(\.0))

@@ -152,6 +152,22 @@ static inline int martlet_agreed_on_http2(CURL *handle) {
   return size == 2 && name[0] == 'h' && name[1] == '2';
 }
 
+// Whether bytes of a connection with TLS were received, and not read: 1 or 0; 0 where libcurl's TLS is not OpenSSL's.
+static inline int martlet_has_pending_records(CURL *handle) {
+  typedef int (*martlet_pending)(const void *);
+  static martlet_pending found;
+  struct curl_tlssessioninfo *session = 0;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session || !session->internals) return 0;
+  if (session->backend != CURLSSLBACKEND_OPENSSL) return 0;
+  martlet_pending pending = __atomic_load_n(&found, __ATOMIC_RELAXED);
+  if (!pending) {
+    pending = (martlet_pending)dlsym((void *)0, "SSL_has_pending");
+    if (!pending) return 0;
+    __atomic_store_n(&found, pending, __ATOMIC_RELAXED);
+  }
+  return pending(session->internals);
+}
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

@@ -27,8 +27,8 @@ final class Connection {
   /// Whether libcurl closed it for another reason than its end.
   var isCutOff: Bool { !isOpen && !isLost }
 
-  /// Whether anything has come over the connection that nobody has read, its end included. Over TLS that may be a session
-  /// ticket: it cannot be told from data without being read.
+  /// Whether anything waits in the socket, the connection's end included. Over TLS that may be a session ticket: it cannot be
+  /// told from data without being read.
   var hasInput: Bool {
     var byte: UInt8 = 0
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -75,23 +75,31 @@ final class ConnectionTable {
 
   /// The connections between these ends: one, but for rare coincidences.
   func connections(port: Int32, peer: String) -> [Connection] {
+    let wanted = Ends(port: port, peer: peer)
+    if byEnds[wanted] == nil { name(until: wanted) }
+    return byEnds[wanted] ?? []
+  }
+
+  /// Learns the ends of connections, the oldest first, up to the one that is looked for: it is usually the first.
+  private func name(until wanted: Ends) {
     for connection in unnamed {
       connection.ends = Self.ends(of: connection)
-      if let ends = connection.ends { byEnds[ends, default: []].append(connection) }
+      guard let ends = connection.ends else { continue }
+      byEnds[ends, default: []].append(connection)
+      if ends == wanted { break }
     }
     unnamed.removeAll { $0.ends != nil }
-    return byEnds[Ends(port: port, peer: peer)] ?? []
   }
 
   private static func ends(of connection: Connection) -> Ends? {
-    let port = martlet_local_port(connection.descriptor)
-    guard port > 0 else { return nil }
     let peer = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
       guard let start = text.baseAddress else { return "" }
       martlet_peer_address(connection.descriptor, start)
       return String(cString: start)
     }
-    return peer.isEmpty ? nil : Ends(port: port, peer: peer)
+    guard !peer.isEmpty else { return nil }  // it is not connected yet
+    let port = martlet_local_port(connection.descriptor)
+    return port > 0 ? Ends(port: port, peer: peer) : nil
   }
 }
 #endif

@@ -31,9 +31,10 @@ extension Transfer {
     return false
   }
 
-  /// What libcurl tells of its work, as text: over HTTP/2 it says only here what the server has refused.
+  /// What libcurl tells of its work, as text: only there it says what an HTTP/2 server has refused, and that bytes came behind a
+  /// response.
   func learn(from text: UnsafeRawBufferPointer) {
-    guard let first = text.first, "Ur[HRC".utf8.contains(first) else { return }
+    guard let first = text.first, "Ur[HRCEL".utf8.contains(first) else { return }
     let text = String(decoding: text, as: UTF8.self)
     if let number = Self.number(after: "last_stream=", in: text), text.contains("GOAWAY") {
       connection?.lastAnsweredStream = number
@@ -41,6 +42,9 @@ extension Transfer {
       ?? (text.contains("OPENED stream") ? Self.number(after: "[HTTP/2] [", in: text) : nil)
     {
       streamID = number
+    } else if text.hasPrefix("Excess found") || text.hasPrefix("Leftovers after chunking") {
+      // libcurl drops what came with the end of a response, and would go on with the connection
+      handle.set(CURLOPT_FORBID_REUSE, 1)
     } else if text.hasPrefix("Connection cache is full") {
       sawEviction = true
     } else if text.contains("REFUSED_STREAM") || text.contains("refused by server"), sendCount == 0 {
@@ -61,7 +65,8 @@ extension Transfer {
   /// Whether something has come over an idle connection of HTTP/1: bytes that answer no request, or its end
   /// (RFC 9112 §9.2, §9.5). Over HTTP/2 these may be frames that concern the connection.
   private func hasUnaskedInput(_ connection: Connection) -> Bool {
-    connection.hasServed && connection.isIdle && connection.version != .http2 && connection.hasInput
+    guard connection.hasServed, connection.isIdle, connection.version != .http2 else { return false }
+    return connection.hasInput || martlet_has_pending_records(handle.raw) != 0
   }
 
   /// Nothing was sent yet, so that the request can begin anew on a fresh connection.

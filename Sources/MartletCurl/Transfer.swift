@@ -140,9 +140,11 @@ extension Transfer {
     switch event {
     case .none: break
     case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
-    case .final(let block, let status, _):
+    case .final(let block, let status, let framing):
       connection?.version = block.starts(with: "HTTP/2".utf8) ? .http2 : .http1_1
       if Self.closes(block) { handle.set(CURLOPT_FORBID_REUSE, 1) }
+      // a body with a length ends in a way of its own: libcurl closes the connection by itself if more comes
+      if framing == .none || framing == .chunked { handle.set(CURLOPT_VERBOSE, 1) }
       mayHaveBody = limits.method != .head && status != 204 && status != 304
       heldHead = block
       if !limits.provisional.contains(status) { releaseHead() }

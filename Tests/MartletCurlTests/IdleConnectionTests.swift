@@ -61,6 +61,42 @@ struct IdleConnectionTests {
     }
   }
 
+  /// libcurl reads them together with the end of the response, and drops them.
+  @Test(arguments: [
+    "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200", "HTTP/1.1 304 Not Modified\r\n\r\nx",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200",
+  ])
+  func bytesBehindAResponseEndTheConnection(_ message: String) async throws {
+    let server = try LoopbackServer { request in
+      var reply = request.path == "/first" ? Reply.raw(message) : .text("next")
+      reply.ending = .keepAlive
+      return reply
+    }
+    let session = HTTPSession.uncached(CurlTransport())
+    _ = try await session.data(for: HTTPRequest(.get, server.url("/first")))
+
+    #expect(try await session.data(for: HTTPRequest(.get, server.url("/next"))).0 == Data("next".utf8))
+    #expect(server.requests.map(\.connection) == [1, 2])
+  }
+
+  /// One record holds the end of a response and more, so that the rest waits in the TLS library.
+  @Test(arguments: [true, false])
+  func overTLSBytesThatNobodyAskedForAnswerNoRequest(_ sendsMore: Bool) async throws {
+    let server = try RecordServer(more: sendsMore ? "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil" : "")
+    var curl = CurlConfiguration()
+    curl.tls.authorities = server.authority.certificate
+    let session = HTTPSession.uncached(CurlTransport(curl))
+
+    var answers: [String] = []
+    for _ in 0..<3 {
+      answers.append(String(decoding: try await session.data(for: HTTPRequest(.get, server.url)).0, as: UTF8.self))
+    }
+
+    // a number for each connection, so that it also shows where one was used again
+    #expect(answers == (sendsMore ? ["1", "2", "3"] : ["1", "1", "1"]))
+  }
+
   @Test func anIdleConnectionThatTheServerEndsIsEndedHereToo() async throws {
     let gate = Gate()
     let server = try LoopbackServer { request in

@@ -1,0 +1,51 @@
+import Foundation
+import MartletTesting
+
+/// An HTTP/1.1 server with TLS whose answers are the number of their connection: the head in one record, the body and more
+/// in another.
+final class RecordServer: Sendable {
+  let url: URL
+  let authority: TestAuthority
+  private let process: RealProcess
+
+  init(more: String) throws {
+    let authority = try Self.authority.get()
+    let port = try LocalPort.free()
+    let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
+    process = try RealProcess("python3", ["-c", Self.script, "\(port)", more] + files, port: port)
+    self.authority = authority
+    guard let url = URL(string: "https://127.0.0.1:\(port)/") else { throw RealServerError("no URL") }
+    self.url = url
+  }
+
+  private static let authority = Result { try TestAuthority() }
+
+  private static let script = #"""
+    import socket, ssl, sys, threading
+
+    port, more, files = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3:]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*files)
+
+    def serve(plain, number):
+      try:
+        connection = context.wrap_socket(plain, server_side=True)
+        received = b""
+        while True:
+          while b"\r\n\r\n" not in received:
+            part = connection.recv(65536)
+            if not part: return
+            received += part
+          received = received.split(b"\r\n\r\n", 1)[1]
+          connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
+          connection.sendall(b"%d" % number + more)
+      except (OSError, ValueError): pass
+
+    listener, number = socket.create_server(("127.0.0.1", port)), 0
+    while True:
+      plain, _ = listener.accept()
+      if not plain.recv(1, socket.MSG_PEEK): continue
+      number += 1
+      threading.Thread(target=serve, args=(plain, number), daemon=True).start()
+    """#
+}

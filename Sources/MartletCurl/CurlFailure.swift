@@ -84,8 +84,9 @@ struct CurlFailure {
       return (.headersTooLarge, hasHead ? .receiving : .waiting)
     }
     if blamesHTTP2 {
-      // nghttp2's code for a callback that fails: libcurl's has no room for the head
-      let kind = detail.contains("-902") ? HTTPError.Kind.headersTooLarge : .protocolViolation
+      // nghttp2's codes for a callback that fails, because libcurl's has no room for the head, and for a head in too many frames
+      let isTooLarge = detail.contains("-902") || detail.contains("-905")
+      let kind = isTooLarge ? HTTPError.Kind.headersTooLarge : .protocolViolation
       return (kind, hasHead ? .receiving : .waiting)
     }
     return detail.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)

@@ -12,11 +12,6 @@ extension Transfer {
   func mayBegin(peer: String, localPort: Int32) -> Bool {
     if isSent {
       noteLoss()
-      let fault = CurlFailure(code: CURLE_RECV_ERROR, handle: handle, hasHead: false)
-      guard !fault.blamesHTTP2 else {
-        failure = fault.error
-        return false
-      }
       guard allowsResend() else { return false }
       if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
       sendCount += 1
@@ -123,11 +118,17 @@ extension Transfer {
 
 extension Transfer {
   /// It may after an answer that libcurl deals with itself (a proxy's challenge, 417), when the server wants the same over
-  /// HTTP/1.1, when the server refused the request, and when the request may be repeated.
+  /// HTTP/1.1, when the server refused the request, and when the request may be repeated. It may not after bytes that could not
+  /// be read as HTTP/2.
   ///
   /// Stopping a transfer here is not without risk over HTTP/2: libcurl 7.88 then resets the stream that has the old one's
   /// number on the new connection, which may be another transfer's. That is better than an order placed twice.
   private func allowsResend() -> Bool {
+    let fault = CurlFailure(code: CURLE_RECV_ERROR, handle: handle, hasHead: false)
+    guard !fault.blamesHTTP2 else {
+      failure = failure ?? fault.error
+      return false
+    }
     if isAnswered || isRefused || limits.mayRepeat { return true }
     failure = failure ?? failureOfResend
     return false

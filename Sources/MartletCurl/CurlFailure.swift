@@ -84,8 +84,8 @@ struct CurlFailure {
       return (.headersTooLarge, hasHead ? .receiving : .waiting)
     }
     if blamesHTTP2 {
-      // nghttp2's codes for a callback that fails, because libcurl's has no room for the head, and for a head in too many frames
-      let isTooLarge = detail.contains("-902") || detail.contains("-905")
+      // nghttp2's codes for a callback that fails, because libcurl has no room for the head, and for too many CONTINUATION
+      let isTooLarge = detail.contains("returned -902") || detail.contains("returned -905")
       let kind = isTooLarge ? HTTPError.Kind.headersTooLarge : .protocolViolation
       return (kind, hasHead ? .receiving : .waiting)
     }

@@ -11,7 +11,6 @@ extension Transfer {
   /// The request is about to go out, for the first time or again.
   func mayBegin(peer: String, localPort: Int32) -> Bool {
     if isSent {
-      noteLoss()
       guard allowsResend() else { return false }
       if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
       sendCount += 1
@@ -118,12 +117,12 @@ extension Transfer {
 
 extension Transfer {
   /// It may after an answer that libcurl deals with itself (a proxy's challenge, 417), when the server wants the same over
-  /// HTTP/1.1, when the server refused the request, and when the request may be repeated. It may not after bytes that could not
-  /// be read as HTTP/2.
+  /// HTTP/1.1, when the server refused the request, and when the request may be repeated; never where the response was wrong.
   ///
   /// Stopping a transfer here is not without risk over HTTP/2: libcurl 7.88 then resets the stream that has the old one's
   /// number on the new connection, which may be another transfer's. That is better than an order placed twice.
   private func allowsResend() -> Bool {
+    noteLoss()
     let fault = CurlFailure(code: CURLE_RECV_ERROR, handle: handle, hasHead: false)
     guard !fault.blamesHTTP2 else {
       failure = failure ?? fault.error

@@ -66,7 +66,8 @@ struct InvalidResponseTests {
 
   @Test func aLineThatLooksLikeAStatusLineDoesNotRestartTheHead() async throws {
     let server = try LoopbackServer { _ in
-      .raw("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nHTTP/1.1 201 Created\r\nSet-Cookie: c=d\r\nContent-Length: 0\r\n\r\n")
+      .raw(
+        "HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nHTTP/1.1 201 Cre:ated\r\nSet-Cookie: c=d\r\nContent-Length: 0\r\n\r\n")
     }
     let jar = CookieJar()
     var configuration = SessionConfiguration()

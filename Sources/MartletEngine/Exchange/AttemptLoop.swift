@@ -67,13 +67,13 @@ struct AttemptLoop: Sendable {
         case .accept: continue
         case .replace(let response): outcome = .success(response)
         case .resend(let next, let delay, let reason):
-          outcome.giveUp()
+          await outcome.giveUp(on: clock)
           let record = AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: reason)
           return .again(next, delay, record)
         }
       }
     } catch {
-      outcome.giveUp()
+      await outcome.giveUp(on: clock)
       throw HTTPError(wrapping: error).placed(request: attempt.sent.head, response: outcome.head, attempts: [])
     }
     return .done(try outcome.get())
@@ -83,7 +83,15 @@ struct AttemptLoop: Sendable {
 extension Outcome {
   fileprivate var head: ResponseHead? { (try? get())?.head }
 
-  fileprivate func giveUp() { (try? get())?.body.cancel() }
+  /// Ends a response that nobody will read. One that is not read to its end is not stored, so that a redirect is read, where
+  /// its body is small and comes soon.
+  fileprivate func giveUp(on clock: any Clock<Duration>) async {
+    guard let response = try? get() else { return }
+    if response.status.isRedirection, let body = response.body.source as? StoringBody {
+      await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
+    }
+    response.body.cancel()
+  }
 }
 
 extension HTTPError {

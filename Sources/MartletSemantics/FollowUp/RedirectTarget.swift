@@ -26,7 +26,8 @@ enum RedirectTarget {
   /// The URL with its host in A-labels, where the host was not all ASCII: not every reader of URLs decodes hosts.
   private static func withHost(of origin: Origin, _ target: URL) -> URL {
     guard target.host(percentEncoded: true)?.utf8.contains(UInt8(ascii: "%")) == true,
-      !origin.host.utf8.contains(UInt8(ascii: ":")), var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
+      !origin.host.utf8.contains(UInt8(ascii: ":")),
+      var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
     else { return target }
     parts.encodedHost = origin.host
     return parts.url ?? target

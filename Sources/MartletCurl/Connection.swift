@@ -35,7 +35,7 @@ final class Connection {
     return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
   }
 
-  /// Ends a connection that nobody uses: libcurl finds it dead, and the peer is told.
+  /// Ends an idle connection: libcurl finds it dead when it looks for one, and the peer sees the end at once.
   func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 

@@ -27,7 +27,7 @@ final class HandlePool: Sendable {
     return handle
   }
 
-  /// Takes a handle back of which nobody asks anything any more.
+  /// Takes a handle back. Its transfer must not use it afterwards: the next one may do so at once, on another thread.
   func give(back handle: EasyHandle) {
     guard reuses else { return }
     idle.withLock { idle in

@@ -169,7 +169,7 @@ extension MultiLoop {
 
   /// Lets the other transfers of a connection find out whether it has failed: then the last of them closes it.
   private func examine(_ connection: Connection) {
-    guard connection.isOpen else { return }
+    guard connection.isOpen, connection.transferCount > 1 else { return }
     var running: Int32 = 0
     curl_multi_socket_action(multi, connection.descriptor, CURL_CSELECT_IN, &running)
   }

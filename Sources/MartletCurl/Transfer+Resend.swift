@@ -14,6 +14,7 @@ extension Transfer {
       guard allowsResend() else { return false }
       if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
       sendCount += 1
+      wasRefused = false
       restartHead()  // what it answered is over: it is no answer to what goes out now
     }
     let found = connections?.connections(port: localPort, peer: peer) ?? []
@@ -34,28 +35,36 @@ extension Transfer {
   /// What libcurl tells of its work, as text: only there it says what an HTTP/2 server has refused, and that bytes came behind a
   /// response.
   func learn(from text: UnsafeRawBufferPointer) {
-    guard let first = text.first, "Ur[HRCEL".utf8.contains(first) else { return }
-    let text = String(decoding: text, as: UTF8.self)
-    if let number = Self.number(after: "last_stream=", in: text), text.contains("GOAWAY") {
-      connection?.lastAnsweredStream = number
-    } else if let number = Self.number(after: "Using Stream ID: ", in: text)
-      ?? (text.contains("OPENED stream") ? Self.number(after: "[HTTP/2] [", in: text) : nil)
-    {
-      streamID = number
-    } else if text.hasPrefix("Excess found") || text.hasPrefix("Leftovers after chunking") {
+    switch text.first {
+    case UInt8(ascii: "U"):
+      let label = "Using Stream ID: ".utf8
+      if text.starts(with: label) { streamID = Self.number(text[label.count...]) }
+    case UInt8(ascii: "C"):
+      if text.starts(with: "Connection cache is full".utf8) { sawEviction = true }
+    case UInt8(ascii: "E"), UInt8(ascii: "L"):
       // libcurl drops what came with the end of a response, and would go on with the connection
-      handle.set(CURLOPT_FORBID_REUSE, 1)
-    } else if text.hasPrefix("Connection cache is full") {
-      sawEviction = true
+      if text.starts(with: "Excess found".utf8) || text.starts(with: "Leftovers after chunking".utf8) {
+        handle.set(CURLOPT_FORBID_REUSE, 1)
+      }
+    case UInt8(ascii: "r"), UInt8(ascii: "["), UInt8(ascii: "H"), UInt8(ascii: "R"):
+      learnRefusal(from: String(decoding: text, as: UTF8.self))
+    default: break
+    }
+  }
+
+  private func learnRefusal(from text: String) {
+    if text.contains("GOAWAY"), let label = text.firstRange(of: "last_stream=") {
+      connection?.lastAnsweredStream = Self.number(text[label.upperBound...].utf8)
+    } else if text.contains("OPENED stream"), let label = text.firstRange(of: "[HTTP/2] [") {
+      streamID = Self.number(text[label.upperBound...].utf8)
     } else if text.contains("REFUSED_STREAM") || text.contains("refused by server"), sendCount == 0 {
       // libcurl says so of a second sending too, where only the first was refused
       wasRefused = true
     }
   }
 
-  private static func number(after label: String, in text: String) -> Int? {
-    guard let start = text.firstRange(of: label)?.upperBound else { return nil }
-    return Int(text[start...].prefix { $0.isNumber })
+  private static func number(_ digits: some Collection<UInt8>) -> Int? {
+    Int(String(decoding: digits.prefix(while: ASCII.isDigit), as: UTF8.self))
   }
 }
 

@@ -3,8 +3,8 @@
 /// Decisions where the RFC leaves a choice:
 /// - The line may end with LF alone (§2.2 allows it); any other CR is refused, and so is NUL (RFC 9110 §5.5).
 /// - The value may hold other control characters: whoever reads it makes spaces of them (RFC 9110 §5.5).
-/// - White space between the name and the colon is refused in responses too: §5.1 demands that of servers only, but who takes
-///   `Content-Length :` for a length and who does not would see two different messages.
+/// - White space between the name and the colon is refused in responses too: §5.1 demands that of servers only, but a
+///   recipient that takes `Content-Length :` for a length and one that does not would see two different messages.
 /// - A line without a colon, without a name, or whose name is no token makes the whole message invalid; it is not skipped.
 package enum FieldLine: Equatable {
   /// The empty line behind the last field.

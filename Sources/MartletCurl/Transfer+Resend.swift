@@ -106,6 +106,7 @@ extension Transfer {
   /// Remembers of an HTTP/2 connection that it was lost, and did not fail for a fault in what came over it.
   func noteLoss() {
     let error = handle.lastError
+    guard !error.isEmpty else { return }
     if error.contains("end of the underlying stream") || error.contains("Failed receiving HTTP2") {
       connection?.isLost = true
     }

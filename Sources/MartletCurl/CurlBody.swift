@@ -36,8 +36,8 @@ final class CurlBody: BodySource {
   func head() async throws -> ResponseHead {
     while true {
       switch try await signal() {
-      case .informational(let block): exchange.emit(.informational(HeadParser.parse(block)))
-      case .head(let block): return HeadParser.parse(block)
+      case .informational(let block): exchange.emit(.informational(ResponseHead(lines: block)))
+      case .head(let block): return ResponseHead(lines: block)
       case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
       default: continue
       }
@@ -81,7 +81,7 @@ final class CurlBody: BodySource {
       exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
     case .note(let note): exchange.emit(.note(note))
     case .end(let ending):
-      over(.ended(HeadParser.fields(ending.trailers[...])))
+      over(.ended(HTTPFields(lines: ending.trailers[...])))
       if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }
     case .failed(let error):
       over(.failed(error))

@@ -93,7 +93,7 @@ final class URLSessionBody: BodySource {
   private func next(within limit: Duration?, else kind: HTTPError.Kind) async throws -> (Signal, goesOn: Bool) {
     guard let limit else { return try await queue.next() }
     let watchdog = Task { [weak self, peer = outgoing.peer] in
-      try await Task.sleep(for: limit)
+      try await Task.sleep(for: limit.bounded)
       let phase: HTTPError.Phase = kind == .idleTimeout ? .receiving : .waiting
       self?.stop(HTTPError(kind, "\(peer): nothing came for \(limit) while \(phase.rawValue)", phase: phase))
     }

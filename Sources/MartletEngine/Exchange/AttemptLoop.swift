@@ -14,11 +14,11 @@ struct AttemptLoop: Sendable {
     var request = original
     var history: [AttemptRecord] = []
     while true {
-      var sent = request.describingBody()
+      var described = DescribedRequest(request)
+      var sent: HTTPRequest { described.request }
       do {
         try Task.checkCancellation()
-        for interceptor in interceptors { sent = try await interceptor.prepare(sent, in: exchange) }
-        sent = sent.describingBody()  // an interceptor may have given it another
+        for interceptor in interceptors { described.update(to: try await interceptor.prepare(sent, in: exchange)) }
         try Task.checkCancellation()  // an interceptor may have swallowed it
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
@@ -33,7 +33,7 @@ struct AttemptLoop: Sendable {
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
           exchange.emit(.resend(next, after: delay, reason: record.reason))
-          if delay > .zero { try await clock.sleep(for: delay) }
+          if delay > .zero { try await clock.sleep(for: delay.bounded) }
           request = next
         }
       } catch {

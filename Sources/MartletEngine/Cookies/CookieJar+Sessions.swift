@@ -17,9 +17,10 @@ extension CookieJar {
       return try await store(from: fields, for: url, in: context)
     }
     let moment = now()
-    return try await take(fields[values: .setCookie], for: url, in: context) { cookie, list in
-      self.paired.withLock { $0.contains(cookie.identity) }
-        && list.hasChanged(cookie.identity, since: line, for: request, in: context, now: moment)
+    let carried = Set(CookieList.pairs(in: line))
+    return try await take(fields[values: .setCookie], for: url, in: context) { list in
+      let changed = list.cookies(for: request, in: context, now: moment).filter { !carried.contains($0.pair) }
+      return self.paired.withLock { $0.intersection(changed.map(\.identity)) }
     }
   }
 

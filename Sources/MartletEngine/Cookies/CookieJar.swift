@@ -58,13 +58,13 @@ public final class CookieJar: Sendable {
   public func store(
     setCookie lines: [String], for url: URL, in context: CookieContext = .init()
   ) async throws -> [CookieRefusal] {
-    try await take(lines, for: url, in: context) { _, _ in false }
+    try await take(lines, for: url, in: context) { _ in [] }
   }
 
-  /// Takes cookies, without those that the condition refuses because they belong to another session than the list's.
+  /// Takes cookies, without those that are found to belong to another session than the list's.
   func take(
     _ lines: [String], for url: URL, in context: CookieContext,
-    unless isForeign: @escaping @Sendable (Cookie, CookieList) -> Bool
+    without foreign: @escaping @Sendable (CookieList) -> Set<Cookie.Identity>
   ) async throws -> [CookieRefusal] {
     guard !lines.isEmpty else { return [] }
     guard let request = CookieRequest(url) else { return lines.map { _ in CookieRefusal(.noHost) } }
@@ -72,15 +72,13 @@ public final class CookieJar: Sendable {
     let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
     return try await change(site(of: request.host)) { list, limits in
-      outcomes.compactMap { outcome in
-        do throws(CookieRefusal) {
-          let cookie = try outcome.get()
-          guard !isForeign(cookie, list) else { throw CookieRefusal(.otherSession, name: cookie.name) }
-          try list.receive(cookie, isSecure: request.isSecure, in: context, now: moment)
-          list.trim(cookie.domain, to: limits.perDomain)
-          return nil
-        } catch { return error }
+      let foreign = foreign(list)
+      let own = outcomes.map { outcome in
+        outcome.flatMap { cookie in
+          foreign.contains(cookie.identity) ? .failure(CookieRefusal(.otherSession, name: cookie.name)) : outcome
+        }
       }
+      return list.receive(own, isSecure: request.isSecure, in: context, limit: limits.perDomain, now: moment)
     }
   }
 

@@ -13,12 +13,13 @@ extension CookieJar {
   func store(
     from fields: HTTPFields, for url: URL, in context: CookieContext, sentWith line: String?
   ) async throws -> [CookieRefusal] {
-    guard let line, let request = CookieRequest(url), paired.withLock({ !$0.isEmpty }) else {
+    guard let line, let request = CookieRequest(url) else {
       return try await store(from: fields, for: url, in: context)
     }
     let moment = now()
-    let carried = Set(CookieList.pairs(in: line))
     return try await take(fields[values: .setCookie], for: url, in: context) { list in
+      guard self.paired.withLock({ !$0.isEmpty }) else { return [] }
+      let carried = Set(CookieList.pairs(in: line))
       let changed = list.cookies(for: request, in: context, now: moment).filter { !carried.contains($0.pair) }
       return self.paired.withLock { $0.intersection(changed.map(\.identity)) }
     }

@@ -381,7 +381,7 @@ struct CachingTransportTests {
   }
 
   @Test func aConfigurationsSessionsShareItsCache() async throws {
-    let transport = ScriptedTransport(.cacheable("one", "max-age=60"))
+    let transport = ScriptedTransport(.cacheable("one", "max-age=3600"))
     let configuration = SessionConfiguration()
 
     for expected in [ResponseSource.network, .cache] {

@@ -39,7 +39,7 @@ struct HARRecorderTests {
 
   @Test func anAnswerOfTheCacheSaysSo() async throws {
     let recorder = recorder()
-    let transport = ScriptedTransport(.text("kept").with(.cacheControl, "max-age=60"))
+    let transport = ScriptedTransport(.text("kept").with(.cacheControl, "max-age=3600"))
     var configuration = SessionConfiguration()
     configuration.listeners = [recorder]
     let session = HTTPSession(transport: transport, configuration: configuration)

@@ -95,7 +95,8 @@ let package = Package(
       name: "MartletTransportTests",
       dependencies: [
         "MartletCurl", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting",
-      ]),
+      ],
+      exclude: ["Messages/messages.json", "Messages/server.py"]),
     .testTarget(
       name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
     .testTarget(

@@ -11,6 +11,7 @@ typedef int (*martlet_timer_callback)(CURLM *, long, void *);
 typedef int (*martlet_close_callback)(void *, curl_socket_t);
 typedef int (*martlet_request_callback)(void *, char *, char *, int, int);
 typedef int (*martlet_opened_callback)(void *, curl_socket_t, curlsocktype);
+typedef int (*martlet_debug_callback)(CURL *, curl_infotype, char *, size_t, void *);
 
 static inline CURLcode martlet_set_long(CURL *handle, CURLoption option, long value) {
   return curl_easy_setopt(handle, option, value);
@@ -38,6 +39,9 @@ static inline CURLcode martlet_set_opened(CURL *handle, martlet_opened_callback 
 }
 static inline CURLcode martlet_set_request(CURL *handle, martlet_request_callback value) {
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value);
+}
+static inline CURLcode martlet_set_debug(CURL *handle, martlet_debug_callback value) {
+  return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, value);
 }
 static inline CURLcode martlet_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
@@ -94,11 +98,60 @@ static inline const char *martlet_get_string(CURL *handle, CURLINFO info) {
 static const long martlet_auth_basic = CURLAUTH_BASIC;
 static const long martlet_auth_digest = CURLAUTH_DIGEST;
 static const long martlet_auth_negotiate = CURLAUTH_NEGOTIATE;
+// Before 8.1.0, a handle that is used again keeps a pointer to the last header of the transfer before, which is freed by then.
+static inline int martlet_handles_are_reusable(void) {
+  return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080100;
+}
+static inline const char *martlet_default_authorities(void) { return curl_version_info(CURLVERSION_NOW)->cainfo; }
 static inline int martlet_can_negotiate(void) {
   return (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_SPNEGO) != 0;
 }
 
+// Structures whose addresses are of several kinds.
 #ifdef __linux__
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+// The port of our end of a connected socket, 0 if it has none.
+static inline int martlet_local_port(int descriptor) {
+  struct sockaddr_storage address;
+  socklen_t size = sizeof address;
+  if (getsockname(descriptor, (struct sockaddr *)&address, &size) != 0) return 0;
+  if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+  return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
+}
+// The address of the other end as text, as libcurl writes it; empty if there is none. Room for INET6_ADDRSTRLEN bytes.
+static inline void martlet_peer_address(int descriptor, char *text) {
+  struct sockaddr_storage address;
+  socklen_t size = sizeof address;
+  text[0] = 0;
+  if (getpeername(descriptor, (struct sockaddr *)&address, &size) != 0) return;
+  const void *bytes = address.ss_family == AF_INET ? (void *)&((struct sockaddr_in *)&address)->sin_addr
+                                                   : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr;
+  if (!inet_ntop(address.ss_family, bytes, text, INET6_ADDRSTRLEN)) text[0] = 0;
+}
+
+// Whether the server of a transfer that is about to send agreed on HTTP/2 over TLS (ALPN): 1 or 0; -1 without TLS, and where
+// libcurl's TLS is not OpenSSL's. The function is looked up, because this library need not be linked to that of libcurl.
+static inline int martlet_agreed_on_http2(CURL *handle) {
+  typedef void (*martlet_selected)(const void *, const unsigned char **, unsigned *);
+  static martlet_selected found;
+  struct curl_tlssessioninfo *session = 0;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || !session || !session->internals) return -1;
+  if (session->backend != CURLSSLBACKEND_OPENSSL) return -1;
+  martlet_selected selected = __atomic_load_n(&found, __ATOMIC_RELAXED);
+  if (!selected) {
+    selected = (martlet_selected)dlsym((void *)0, "SSL_get0_alpn_selected");
+    if (!selected) return -1;
+    __atomic_store_n(&found, selected, __ATOMIC_RELAXED);
+  }
+  const unsigned char *name = 0;
+  unsigned size = 0;
+  selected(session->internals, &name, &size);
+  return size == 2 && name[0] == 'h' && name[1] == '2';
+}
+
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>

@@ -22,9 +22,19 @@ enum Callbacks {
     return isDone ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
   }
 
-  static let request: martlet_request_callback = { user, address, _, port, _ in
-    Callbacks.transfer(user) { $0.mayBegin(address: address, port: port) ? 1 : 0 } == 1
+  static let request: martlet_request_callback = { user, peer, _, _, localPort in
+    let peer = peer.map { String(cString: $0) } ?? ""
+    return Callbacks.transfer(user) { $0.mayBegin(peer: peer, localPort: localPort) ? 1 : 0 } == 1
       ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+  }
+
+  static let debug: martlet_debug_callback = { _, kind, bytes, count, user in
+    guard kind == CURLINFO_TEXT else { return 0 }
+    _ = Callbacks.transfer(user) {
+      $0.learn(from: UnsafeRawBufferPointer(start: bytes, count: count))
+      return 0
+    }
+    return 0
   }
 
   static let socket: martlet_socket_callback = { _, descriptor, interest, user, _ in
@@ -40,12 +50,18 @@ enum Callbacks {
   /// A program that the process starts must not inherit a connection: it would keep it open after we closed it.
   static let openedSocket: martlet_opened_callback = { user, descriptor, _ in
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    Callbacks.loop(user) { $0.sockets.opened(descriptor) }
+    Callbacks.loop(user) {
+      $0.sockets.opened(descriptor)
+      $0.connections.opened(descriptor)
+    }
     return CURL_SOCKOPT_OK
   }
 
   static let closeSocket: martlet_close_callback = { user, descriptor in
-    Callbacks.loop(user) { $0.sockets.closed(descriptor) }
+    Callbacks.loop(user) {
+      $0.sockets.closed(descriptor)
+      $0.connections.closed(descriptor)
+    }
     return close(descriptor)
   }
 

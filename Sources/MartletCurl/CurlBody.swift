@@ -17,6 +17,8 @@ final class CurlBody: BodySource {
     case running
     /// The reader wants no more: what is left is a `CancellationError`, never an end.
     case stopped
+    /// It failed, and fails again.
+    case failed(HTTPError)
     /// The last signal was read.
     case ended(HTTPFields)
   }
@@ -34,8 +36,8 @@ final class CurlBody: BodySource {
   func head() async throws -> ResponseHead {
     while true {
       switch try await signal() {
-      case .informational(let block): exchange.emit(.informational(HeadParser.parse(block)))
-      case .head(let block): return HeadParser.parse(block)
+      case .informational(let block): exchange.emit(.informational(ResponseHead(lines: block)))
+      case .head(let block): return ResponseHead(lines: block)
       case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
       default: continue
       }
@@ -43,7 +45,11 @@ final class CurlBody: BodySource {
   }
 
   func next() async throws -> Data? {
-    if case .ended = state.withLock({ $0 }) { return nil }
+    switch state.withLock({ $0 }) {
+    case .ended: return nil
+    case .failed(let error): throw error
+    case .running, .stopped: break
+    }
     while true {
       switch try await signal() {
       case .chunk(let data): return data
@@ -75,18 +81,18 @@ final class CurlBody: BodySource {
       exchange.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
     case .note(let note): exchange.emit(.note(note))
     case .end(let ending):
-      over(trailers: HeadParser.fields(ending.trailers[...]))
+      over(.ended(HTTPFields(lines: ending.trailers[...])))
       if let metrics = ending.metrics { exchange.emit(.metrics(metrics)) }
     case .failed(let error):
-      over(trailers: [:])
+      over(.failed(error))
       throw error
     default: break
     }
     return signal
   }
 
-  private func over(trailers: HTTPFields) {
-    state.withLock { $0 = .ended(trailers) }
+  private func over(_ end: State) {
+    state.withLock { $0 = end }
     producer?.cancel()
   }
 

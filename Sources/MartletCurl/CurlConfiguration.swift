@@ -19,7 +19,8 @@ public struct CurlConfiguration: Sendable {
   public var connections = 0
   /// How many idle connections are kept open for reuse. 128 by default.
   public var idleConnections = 128
-  /// How long an idle connection may be reused. 60 seconds by default, below the usual limits of servers.
+  /// How long an idle connection may be reused, in whole seconds; less than one means not at all. 60 seconds by default, below
+  /// the usual limits of servers.
   public var idleLifetime = Duration.seconds(60)
   /// Whether bodies are asked for compressed (gzip, deflate, br, zstd) and delivered decoded; see ``DecodingTransport``. On by
   /// default. A request with its own `Accept-Encoding` or with a `Range` gets its body as it was sent.
@@ -34,6 +35,10 @@ public struct CurlConfiguration: Sendable {
   /// a request to such a host is an error of kind ``HTTPError/Kind/authenticationFailed``. All other schemes are the
   /// session's: ``SessionConfiguration/credentials``.
   public var negotiatingHosts: Set<String> = []
+
+  /// Whether libcurl's easy handles are used for more than one request; nil, the default, leaves it to the version of libcurl,
+  /// because a hostile server can stop the process where a version before 8.1.0 does. For measurements and tests only.
+  @_spi(Measuring) public var reusesHandles: Bool?
 
   /// Makes the default configuration.
   public init() {}
@@ -55,7 +60,8 @@ public struct CurlConfiguration: Sendable {
     case automatic
     /// HTTP/1.1 only.
     case http1
-    /// HTTP/2 also over plain TCP, without asking: for servers known to speak it.
+    /// HTTP/2 also over plain TCP, without asking: for servers known to speak it. libcurl before 8.1.0 cannot use such a
+    /// connection twice, so that over plain TCP every request gets one of its own there.
     case http2PriorKnowledge
   }
 }

@@ -7,15 +7,21 @@ import MartletSemantics
 struct CurlFailure {
   let code: CURLcode
   let handle: EasyHandle
+  /// Whether the response's head was whole.
+  let hasHead: Bool
 
   var error: HTTPError {
     let (kind, phase) = classification
-    return HTTPError(kind, "\(Self.peer(of: handle)): \(reason)", phase: phase ?? Self.phase(of: handle))
+    return HTTPError(kind, "\(Self.peer(of: handle)): \(reason(kind))", phase: phase ?? Self.phase(of: handle))
   }
 
   /// libcurl's own words, which name address and port; never a URL with credentials.
-  private var reason: String {
+  private func reason(_ kind: HTTPError.Kind) -> String {
     let detail = handle.lastError
+    if kind == .headersTooLarge { return "a line of the head or the trailers is longer than libcurl takes" }
+    if kind == .protocolViolation, detail.isEmpty, code == CURLE_BAD_FUNCTION_ARGUMENT {
+      return "a line of the head or the trailers is no field (RFC 9112 §5)"
+    }
     let meaning = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
     guard code == CURLE_SSL_CERTPROBLEM else { return meaning }
     if detail.contains("PEM") { return isWrongPassword ? meaning + " (is the password right?)" : meaning }
@@ -41,8 +47,11 @@ struct CurlFailure {
 
   private var classification: (HTTPError.Kind, HTTPError.Phase?) {
     switch code {
-    case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT: (.invalidRequest, .preparing)
-    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: (.protocolViolation, .waiting)
+    // codes for bad arguments are for bad responses too, once the request is on its way
+    case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNSUPPORTED_PROTOCOL:
+      isSent ? (.protocolViolation, hasHead ? .receiving : .waiting) : (.invalidRequest, .preparing)
+    case CURLE_WEIRD_SERVER_REPLY: (.protocolViolation, hasHead ? .receiving : .waiting)
+    case CURLE_OUT_OF_MEMORY where isSent, Self.tooLarge: (.headersTooLarge, hasHead ? .receiving : .waiting)
     case CURLE_COULDNT_RESOLVE_HOST: (.cannotResolveHost, .resolving)
     case CURLE_COULDNT_RESOLVE_PROXY: (.proxyFailed, .resolving)
     case CURLE_PROXY: (.proxyFailed, .connecting)
@@ -70,8 +79,27 @@ struct CurlFailure {
   /// One code for several things: a proxy that refuses the tunnel, framing that makes no sense, a broken connection.
   private var receiveFailure: (HTTPError.Kind, HTTPError.Phase?) {
     if handle.long(CURLINFO_HTTP_CONNECTCODE) >= 300 { return (.proxyFailed, .connecting) }
-    return handle.lastError.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)
+    let detail = handle.lastError
+    if detail.contains("Out of memory in chunked") || detail.contains("Too large response headers") {
+      return (.headersTooLarge, hasHead ? .receiving : .waiting)
+    }
+    if blamesHTTP2 {
+      // nghttp2's codes for a callback that fails, because libcurl has no room for the head, and for too many CONTINUATION
+      let isTooLarge = detail.contains("returned -902") || detail.contains("returned -905")
+      let kind = isTooLarge ? HTTPError.Kind.headersTooLarge : .protocolViolation
+      return (kind, hasHead ? .receiving : .waiting)
+    }
+    return detail.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)
   }
+
+  /// Whether what came over an HTTP/2 connection could not be read.
+  var blamesHTTP2: Bool { handle.lastError.contains("nghttp2_session_mem_recv() returned") }
+
+  /// Whether the request had begun to go out.
+  private var isSent: Bool { handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
+
+  /// `CURLE_TOO_LARGE`, which older headers do not name.
+  private static let tooLarge = CURLcode(rawValue: 100)
 
   /// libcurl has one code for a container that is none and for one it cannot open, but says which. Of a key in a file of its
   /// own it says only that it cannot be used: if it is there and encrypted, it is the password.

@@ -9,6 +9,16 @@ import MartletSemantics
 /// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
 /// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
 ///
+/// Responses are what RFC 9112 §2 to §6 says, and anything else is an error of kind ``HTTPError/Kind/protocolViolation``: heads,
+/// trailers, `Content-Length` and `Transfer-Encoding` are checked before anybody sees a part of them. What libcurl keeps to
+/// itself cannot be: it takes chunk sizes with white space or extensions of any form behind them, and a line of trailers of
+/// at most 4 KiB.
+///
+/// A connection of HTTP/1 over which anything comes while it is idle is closed and not used again. Over TLS that may have been
+/// a session ticket: then a new connection is all it costs. Bytes that come in the moment after a request was sent cannot be
+/// told from its response. Over HTTP/2, a response without a length whose connection fails after a GOAWAY, or while another
+/// response is paused, ends as if it were whole, because libcurl 7.88 says so.
+///
 /// Where a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
 /// ``RetryPolicy/replacesStaleConnections`` is set; ``Event/note(_:)`` tells. A request that may not be fails, and the error's
 /// ``HTTPError/delivery`` says why.
@@ -36,20 +46,24 @@ public struct CurlTransport: Transport {
 struct CurlWire: Transport {
   private let configuration: CurlConfiguration
   private let thread: Result<LoopThread, HTTPError>
+  private let trust: Result<Trust, HTTPError>
 
   init(_ configuration: CurlConfiguration) {
     self.configuration = configuration
+    trust = Result { () throws(HTTPError) in try configuration.tls.trust() }
     thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
   }
 
   func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
     let thread = try thread.get()
+    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
     let body = request.body.isEmpty ? nil : try await request.body.open()
     let setup = RequestSetup(
-      request: request, configuration: configuration, handle: try thread.pool.take(), body: body)
+      request: request, origin: origin, configuration: configuration, handle: try thread.pool.take(), body: body,
+      trust: try trust.get())
     let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
     let source = CurlBody(transfer, on: thread, of: body, in: exchange)
     let head = try await source.head()
@@ -72,7 +86,10 @@ struct CurlWire: Transport {
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
       provisional: Self.provisional(setup, configuration), isObserved: isObserved,
-      mayRepeat: request.replacesStaleConnection)
+      mayRepeat: request.replacesStaleConnection, method: request.method,
+      allowsUpgrade: request.fields.contains(.upgrade),
+      isSecure: setup.origin.isSecure, assumesHTTP2: configuration.versions == .http2PriorKnowledge,
+      ownsConnection: setup.ownsConnection)
     let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
     let transfer = Transfer(
       handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
@@ -102,6 +119,8 @@ extension Transfer {
     handle.set(CURLOPT_WRITEDATA, pointer: user)
     handle.setRequest(Callbacks.request)
     handle.set(CURLOPT_PREREQDATA, pointer: user)
+    handle.setDebug(Callbacks.debug)
+    handle.set(CURLOPT_DEBUGDATA, pointer: user)
     if let headerLines { handle.set(CURLOPT_HTTPHEADER, pointer: headerLines) }
     if case .none = upload { return }
     handle.set(CURLOPT_READFUNCTION, Callbacks.read)

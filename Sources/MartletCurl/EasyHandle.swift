@@ -32,6 +32,12 @@ final class EasyHandle: @unchecked Sendable {
     check(CURLOPT_ERRORBUFFER, martlet_set_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
   }
 
+  /// Prepares to begin anew, on a connection of its own.
+  func startAfresh() {
+    errorText[0] = 0
+    set(CURLOPT_FRESH_CONNECT, 1)
+  }
+
   /// What libcurl says of the last failure, empty if it says nothing.
   var lastError: String { String(cString: errorText) }
 
@@ -61,6 +67,11 @@ final class EasyHandle: @unchecked Sendable {
   /// Who is asked before a request goes out, each time that it does.
   func setRequest(_ callback: martlet_request_callback?) {
     check(CURLOPT_PREREQFUNCTION, martlet_set_request(raw, callback))
+  }
+
+  /// Who is told of libcurl's work, in text, while `CURLOPT_VERBOSE` is set.
+  func setDebug(_ callback: martlet_debug_callback?) {
+    check(CURLOPT_DEBUGFUNCTION, martlet_set_debug(raw, callback))
   }
 
   func setSeek(_ callback: martlet_seek_callback?) { check(CURLOPT_SEEKFUNCTION, martlet_set_seek(raw, callback)) }

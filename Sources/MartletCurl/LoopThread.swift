@@ -7,10 +7,11 @@ import MartletEngine
 /// thread ends.
 final class LoopThread: Sendable {
   let mailbox = Mailbox()
-  let pool = HandlePool()
+  let pool: HandlePool
   let chunks = ChunkPool()
 
   init(_ configuration: CurlConfiguration) throws(HTTPError) {
+    pool = HandlePool(reuses: configuration.reusesHandles ?? HandlePool.isReuseSafe)
     guard Self.isLibraryReady,
       let loop = MultiLoop(mailbox: mailbox, pool: pool, configuration: configuration)
     else { throw HTTPError(.other, "libcurl cannot be started: out of memory or descriptors", phase: .preparing) }

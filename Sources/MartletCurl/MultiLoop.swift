@@ -2,6 +2,7 @@
 import CCurl
 import Glibc
 import MartletEngine
+import MartletSemantics
 
 /// The one thread that owns libcurl's multi handle and every transfer on it. Once it runs, it is used and torn down on
 /// that thread alone; the ``Mailbox`` is how others reach it.
@@ -15,7 +16,7 @@ final class MultiLoop {
   private var dirty: [Transfer] = []
   private lazy var noteDirty: (Transfer) -> Void = { [unowned self] in dirty.append($0) }
   private var commands: [Mailbox.Command] = []
-  private let peersOfHTTP2 = PeersOfHTTP2()
+  let connections = ConnectionTable()
   /// When libcurl wants to be called, nil for not at all; nanoseconds on ``now``'s clock.
   private var timer: UInt64?
   /// When the first of the transfers' own timeouts may strike.
@@ -95,12 +96,16 @@ extension MultiLoop {
 
   private func start(_ transfer: Transfer) {
     transfer.onDirty = noteDirty
-    transfer.peersOfHTTP2 = peersOfHTTP2
+    transfer.connections = connections
     transfer.lastActivity = now
     transfers[transfer.handle.raw] = transfer
     if let timeout = transfer.limits.response { nextCheck = min(nextCheck, now + timeout) }
     transfer.handle.setSockets(
       opened: Callbacks.openedSocket, close: Callbacks.closeSocket, Unmanaged.passUnretained(self).toOpaque())
+    submit(transfer)
+  }
+
+  private func submit(_ transfer: Transfer) {
     let code = curl_multi_add_handle(multi, transfer.handle.raw)
     if code != CURLM_OK {
       let reason = String(cString: curl_multi_strerror(code))
@@ -132,18 +137,41 @@ extension MultiLoop {
 
   /// Ends what libcurl says is done, delivers what came, and tells the kernel what to watch.
   private func finishTurn() {
+    endFinished()
+    for transfer in dirty where isRunning(transfer) {  // the handle of any other may be another transfer's by now
+      transfer.flush()
+      watchSilence(of: transfer)
+    }
+    dirty.removeAll(keepingCapacity: true)
+    sockets.apply()
+  }
+
+  private func endFinished() {
+    var doubtful: [(transfer: Transfer, ending: Signal)] = []
     while true {
       let finished = martlet_next_finished(multi)
       guard let handle = finished.handle else { break }
       guard let transfer = transfers[handle] else { continue }
-      end(transfer, transfer.ending(finished.code))
+      if transfer.wantsFreshConnection, transfer.failure == nil {
+        restart(transfer)
+      } else if transfer.endsWithConnection(finished.code), let connection = transfer.connection {
+        doubtful.append((transfer, transfer.ending(finished.code)))
+        examine(connection)
+      } else {
+        transfer.noteLoss()
+        end(transfer, transfer.ending(finished.code))
+      }
     }
-    for transfer in dirty {
-      transfer.flush()
-      if isRunning(transfer) { watchSilence(of: transfer) }
+    for (transfer, ending) in doubtful {
+      end(transfer, transfer.connection?.isCutOff == true ? transfer.cutOff : ending)
     }
-    dirty.removeAll(keepingCapacity: true)
-    sockets.apply()
+  }
+
+  /// Lets the other transfers of a connection find out whether it has failed: then the last of them closes it.
+  private func examine(_ connection: Connection) {
+    guard connection.isOpen else { return }
+    var running: Int32 = 0
+    curl_multi_socket_action(multi, connection.descriptor, CURL_CSELECT_IN, &running)
   }
 
   private func waitForSockets() {
@@ -160,7 +188,11 @@ extension MultiLoop {
   private func handle(_ event: epoll_event) {
     let descriptor = withUnsafePointer(to: event, martlet_event_descriptor)
     if descriptor == mailbox.wakeUp { return mailbox.clearWakeUp() }
-    guard sockets.isWanted(descriptor) else { return }
+    guard sockets.isWanted(descriptor) else {
+      // nothing that comes over an idle connection of HTTP/1 answers a request, and its end is its end
+      if let connection = connections[descriptor], connection.isIdle, connection.version != .http2 { connection.end() }
+      return
+    }
     var mask: Int32 = 0
     if event.events & (EPOLLIN.rawValue | EPOLLHUP.rawValue) != 0 { mask |= CURL_CSELECT_IN }
     if event.events & EPOLLOUT.rawValue != 0 { mask |= CURL_CSELECT_OUT }
@@ -187,13 +219,25 @@ extension MultiLoop {
     curl_multi_remove_handle(multi, transfer.handle.raw)
     transfer.finish(last ?? .failed(HTTPError(wrapping: CancellationError())))
     transfer.onDirty = nil
-    transfer.peersOfHTTP2 = nil
+    transfer.connections = nil
+    let connection = transfer.connection
+    transfer.leaveConnection()
+    if let connection, transfer.limits.ownsConnection, connection.isIdle { connection.end() }
     pool.give(back: transfer.handle)
+  }
+
+  /// Begins anew with a transfer of which nothing was sent.
+  private func restart(_ transfer: Transfer) {
+    curl_multi_remove_handle(multi, transfer.handle.raw)
+    transfer.restart()
+    submit(transfer)
   }
 
   private static let discardTime: UInt64 = 1_000_000_000
 
+  /// Until the head is whole only bytes of the request count: a server that sends it byte by byte is too slow as well.
   private func watchSilence(of transfer: Transfer) {
+    guard transfer.hasHead || transfer.hasSentMore() else { return }
     transfer.lastActivity = now
     guard let timeout = transfer.hasHead ? transfer.limits.idle : transfer.limits.response else { return }
     nextCheck = min(nextCheck, now + timeout)

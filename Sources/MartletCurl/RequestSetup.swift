@@ -6,9 +6,11 @@ import MartletSemantics
 /// Turns a request and a configuration into the options of an easy handle.
 struct RequestSetup {
   let request: HTTPRequest
+  let origin: Origin
   let configuration: CurlConfiguration
   let handle: EasyHandle
   let body: OpenBody?
+  let trust: Trust
 
   /// Sets every option that does not point to the transfer. Returns the header lines, which the transfer has to free.
   func apply() throws(HTTPError) -> UnsafeMutablePointer<curl_slist>? {
@@ -35,7 +37,7 @@ struct RequestSetup {
   private var isLarge: Bool { body?.length.map { $0 > 1 << 20 } ?? true }
 
   private func setTarget() {
-    handle.set(CURLOPT_URL, request.url.sendableText)
+    handle.set(CURLOPT_URL, request.url.sendableText(to: origin))
     handle.set(CURLOPT_PATH_AS_IS, 1)
     handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
   }
@@ -59,10 +61,13 @@ struct RequestSetup {
     handle.set(CURLOPT_NOSIGNAL, 1)
     handle.prefer(CURLOPT_BUFFERSIZE, 128 << 10)
     handle.set(CURLOPT_TCP_KEEPALIVE, 1)
-    handle.set(CURLOPT_MAXAGE_CONN, Int(configuration.idleLifetime.components.seconds))
+    // whole seconds, of which 0 would mean for ever
+    let idleSeconds = configuration.idleLifetime.milliseconds / 1000
+    handle.set(idleSeconds > 0 ? CURLOPT_MAXAGE_CONN : CURLOPT_FORBID_REUSE, max(1, idleSeconds))
     // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout
     handle.set(
       CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.map { max(1, $0.milliseconds) } ?? Int(Int32.max))
+    if ownsConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
     switch configuration.versions {
     case .automatic:
       handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -72,6 +77,12 @@ struct RequestSetup {
       handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
       handle.set(CURLOPT_PIPEWAIT, 1)
     }
+  }
+
+  /// Whether the request's connection is for this request only: libcurl before 8.1.0 fails at the second one over a plain
+  /// connection on which it assumes HTTP/2.
+  var ownsConnection: Bool {
+    configuration.versions == .http2PriorKnowledge && !origin.isSecure && !HandlePool.isReuseSafe
   }
 
   private func setProxy() throws(HTTPError) {
@@ -114,7 +125,7 @@ struct RequestSetup {
     handle.set(
       CURLOPT_SSLVERSION,
       tls.minimumVersion == .v1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2))
-    if let file = tls.authorities { handle.set(CURLOPT_CAINFO, file.path) }
+    setAuthorities()
     if !tls.pinnedPublicKeys.isEmpty {
       handle.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.map { "sha256//" + $0 }.joined(separator: ";"))
     }
@@ -131,6 +142,16 @@ struct RequestSetup {
     }
   }
 
+  private func setAuthorities() {
+    switch trust {
+    case .system: break
+    case .file(let file): handle.set(CURLOPT_CAINFO, file.path)
+    case .certificates(let data): handle.set(CURLOPT_CAINFO_BLOB, blob: data)
+    }
+    // the folder of the system's certificates is one more place in which OpenSSL looks
+    if configuration.tls.authorities != nil { handle.set(CURLOPT_CAPATH, pointer: nil) }
+  }
+
   private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
     var lines: UnsafeMutablePointer<curl_slist>?
     for (name, value) in request.fields where !Self.framing.contains(name) {
@@ -140,6 +161,10 @@ struct RequestSetup {
       } else {
         lines = curl_slist_append(lines, line)
       }
+    }
+    // libcurl writes `[name]` behind a proxy whose connection served an IPv6 address before
+    if !origin.isSecure, !request.fields.contains(.host) {
+      lines = curl_slist_append(lines, "Host: \(origin.authority)")
     }
     // libcurl expects a 100 before every large body by itself, asked or not, and goes again without after a 417
     if body != nil, !request.fields.contains(.expect) {
@@ -175,16 +200,19 @@ extension Proxy.Scheme {
 
 extension URL {
   /// The URL without what no server sees: the fragment; and user information, of which libcurl would make an
-  /// `Authorization` that nobody asked for.
-  fileprivate var sendableText: String {
+  /// `Authorization` that nobody asked for. The host is the origin's, in A-labels: libcurl reads others in the process's locale.
+  fileprivate func sendableText(to origin: Origin) -> String {
     var text = absoluteString
     if let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")) { text.removeSubrange(fragment...) }
     guard let slashes = text.firstRange(of: "://") else { return text }
     let end = text[slashes.upperBound...].utf8.firstIndex { "/?".utf8.contains($0) } ?? text.endIndex
-    let authority = slashes.upperBound..<end
-    guard let at = text[authority].utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
-    text.removeSubrange(authority.lowerBound...at)
-    return text
+    var authority = text[slashes.upperBound..<end]
+    if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
+      authority = authority[authority.utf8.index(after: at)...]
+    }
+    // an address with a zone stays as it was written
+    let place = authority.utf8.contains(UInt8(ascii: "[")) ? String(authority) : origin.authority
+    return "\(origin.scheme)://\(place)\(text[end...])"
   }
 }
 

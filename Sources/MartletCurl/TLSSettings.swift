@@ -4,8 +4,13 @@ public import MartletSemantics
 
 /// Trust, versions and identity for https. The peer's certificate and host name are always verified.
 public struct TLSSettings: Sendable {
-  /// A PEM file with the certificate authorities to trust, in place of the system's. nil by default.
+  /// A PEM file with the certificate authorities to trust, in place of the system's: its file, and its folder of hashed
+  /// names. nil, the default, trusts the system's. A proxy that is reached over TLS is verified with the system's.
   public var authorities: URL?
+  /// A PEM file with certificate authorities to trust beside the others: beside the system's, or beside ``authorities`` where
+  /// that is set. nil by default. It is read when the transport is made; a file that cannot be read fails every request with
+  /// ``HTTPError/Kind/tlsFailed``.
+  public var additionalAuthorities: URL?
   /// The lowest version that is accepted; TLS 1.2 by default.
   public var minimumVersion = Version.v1_2
   /// The public keys of which the peer must have one, beside a valid certificate: the base64 of the SHA-256 of each

@@ -7,13 +7,39 @@ extension Transfer {
   /// The last signal of a transfer that libcurl says is done.
   func ending(_ code: CURLcode) -> Signal {
     if let failure { return .failed(failure) }
-    guard code == CURLE_OK else { return .failed(CurlFailure(code: code, handle: handle).error) }
+    guard code == CURLE_OK else {
+      if !hasHead, isRefused { return .failed(refusal) }
+      return .failed(CurlFailure(code: code, handle: handle, hasHead: hasHead).error)
+    }
     // libcurl is content with a head that the connection's end cut short
     guard hasHead || isHoldingHead else {
       let message = "\(CurlFailure.peer(of: handle)): the connection ended within the response's head"
       return .failed(HTTPError(.connectionLost, message, phase: .waiting))
     }
     return .end(Signal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
+  }
+
+  private var refusal: HTTPError {
+    var error = HTTPError(
+      .connectionLost, "\(CurlFailure.peer(of: handle)): the server refused the request unread", phase: .waiting)
+    error.delivery = .refused
+    return error
+  }
+
+  /// Whether only its connection tells if the response is whole: over HTTP/2, libcurl 7.88 takes a connection that failed for
+  /// the end of the body, where no length contradicts. A connection that the server ends with a GOAWAY closes as well.
+  func endsWithConnection(_ code: CURLcode) -> Bool {
+    guard code == CURLE_OK, failure == nil, mayHaveBody, let connection, connection.version == .http2 else {
+      return false
+    }
+    return connection.lastAnsweredStream == nil && !sawEviction
+      && handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) < 0
+  }
+
+  /// The last signal of a response that its connection cut off.
+  var cutOff: Signal {
+    let message = "\(CurlFailure.peer(of: handle)): the connection failed before the end of the response"
+    return .failed(HTTPError(.connectionLost, message, phase: .receiving))
   }
 
   /// The error of a transfer that was silent for too long.

@@ -4,18 +4,22 @@ import MartletEngine
 import MartletSemantics
 
 /// libcurl sends a request again by itself, up to five times, when a connection from the pool ends before any byte of a
-/// response, and when an HTTP/2 server refuses a stream. It asks nobody whether the request may be repeated: that is seen
-/// to here, where each new beginning and each rewound body passes.
+/// response, and when an HTTP/2 server refuses a stream. It asks nobody whether the request may be repeated: that is decided
+/// here, where each new beginning and each rewound body passes. So is over which connection it goes: libcurl takes any that
+/// is open, also one over which something has come that no request asked for.
 extension Transfer {
   /// The request is about to go out, for the first time or again.
-  func mayBegin(address: UnsafePointer<CChar>?, port: Int32) -> Bool {
-    guard peer != nil else {
-      peer = Peer(address: address.map { String(cString: $0) } ?? "", port: Int(port), origin: origin)
-      return true
+  func mayBegin(peer: String, localPort: Int32) -> Bool {
+    if isSent {
+      guard allowsResend() else { return false }
+      if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
+      sendCount += 1
+      restartHead()  // what it answered is over: it is no answer to what goes out now
     }
-    guard allowsResend() else { return false }
-    if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
-    dismissHead()  // what it answered is over: it is no answer to what goes out now
+    let found = connections?.connections(port: localPort, peer: peer) ?? []
+    if found.count > 1 || found.contains(where: hasUnaskedInput) { return giveUpConnection() }
+    use(found.first)
+    isSent = true
     return true
   }
 
@@ -27,12 +31,103 @@ extension Transfer {
     return false
   }
 
-  /// It may after an answer that it deals with itself (a proxy's challenge, 417), when the server wants the same over
-  /// HTTP/1.1, when the server refused the request, and when the request may be repeated.
+  /// What libcurl tells of its work, as text: over HTTP/2 it says only here what the server has refused.
+  func learn(from text: UnsafeRawBufferPointer) {
+    guard let first = text.first, "Ur[HRC".utf8.contains(first) else { return }
+    let text = String(decoding: text, as: UTF8.self)
+    if let number = Self.number(after: "last_stream=", in: text), text.contains("GOAWAY") {
+      connection?.lastAnsweredStream = number
+    } else if let number = Self.number(after: "Using Stream ID: ", in: text)
+      ?? (text.contains("OPENED stream") ? Self.number(after: "[HTTP/2] [", in: text) : nil)
+    {
+      streamID = number
+    } else if text.hasPrefix("Connection cache is full") {
+      sawEviction = true
+    } else if text.contains("REFUSED_STREAM") || text.contains("refused by server"), sendCount == 0 {
+      // libcurl says so of a second sending too, where only the first was refused
+      wasRefused = true
+    }
+  }
+
+  private static func number(after label: String, in text: String) -> Int? {
+    guard let start = text.firstRange(of: label)?.upperBound else { return nil }
+    return Int(text[start...].prefix { $0.isNumber })
+  }
+}
+
+// MARK: - The connection
+
+extension Transfer {
+  /// Whether something has come over an idle connection of HTTP/1: bytes that answer no request, or its end
+  /// (RFC 9112 §9.2, §9.5). Over HTTP/2 these may be frames that concern the connection.
+  private func hasUnaskedInput(_ connection: Connection) -> Bool {
+    connection.hasServed && connection.isIdle && connection.version != .http2 && connection.hasInput
+  }
+
+  /// Nothing was sent yet, so that the request can begin anew on a fresh connection.
+  private func giveUpConnection() -> Bool {
+    if !hasFreshConnection, rewindBytes(to: 0) {
+      wantsFreshConnection = true
+    } else {
+      let message = "\(CurlFailure.peer(of: handle)): the server sends on connections that wait for no response"
+      failure = HTTPError(.protocolViolation, message, phase: .sending)
+    }
+    return false
+  }
+
+  private func use(_ connection: Connection?) {
+    leaveConnection()
+    self.connection = connection
+    streamID = nil
+    guard let connection else { return }
+    connection.transferCount += 1
+    connection.hasServed = true
+    connection.version = connection.version ?? agreedVersion
+    // the text is about streams; where there are none, it would only cost
+    handle.set(CURLOPT_VERBOSE, connection.version == .http1_1 ? 0 : 1)
+    // after one stale connection of HTTP/1, no other of the pool is tried
+    if connection.version == .http1_1 { handle.set(CURLOPT_FRESH_CONNECT, 1) }
+  }
+
+  /// Remembers of an HTTP/2 connection that it was lost, and did not fail for a fault in what came over it.
+  func noteLoss() {
+    let error = handle.lastError
+    if error.contains("end of the underlying stream") || error.contains("Failed receiving HTTP2") {
+      connection?.isLost = true
+    }
+  }
+
+  /// The transfer is over, or goes to another connection.
+  func leaveConnection() {
+    connection?.transferCount -= 1
+    connection = nil
+  }
+
+  /// The version that the connection speaks, where that is known before the first response.
+  private var agreedVersion: HTTPVersion? {
+    switch martlet_agreed_on_http2(handle.raw) {
+    case 1: .http2
+    case 0: limits.assumesHTTP2 ? nil : .http1_1
+    default: limits.assumesHTTP2 || limits.isSecure ? nil : .http1_1
+    }
+  }
+}
+
+// MARK: - Whether it may go out again
+
+extension Transfer {
+  /// It may after an answer that libcurl deals with itself (a proxy's challenge, 417), when the server wants the same over
+  /// HTTP/1.1, when the server refused the request, and when the request may be repeated; never where the response was wrong.
   ///
   /// Stopping a transfer here is not without risk over HTTP/2: libcurl 7.88 then resets the stream that has the old one's
   /// number on the new connection, which may be another transfer's. That is better than an order placed twice.
   private func allowsResend() -> Bool {
+    noteLoss()
+    let fault = CurlFailure(code: CURLE_RECV_ERROR, handle: handle, hasHead: false)
+    guard !fault.blamesHTTP2 else {
+      failure = failure ?? fault.error
+      return false
+    }
     if isAnswered || isRefused || limits.mayRepeat { return true }
     failure = failure ?? failureOfResend
     return false
@@ -40,10 +135,12 @@ extension Transfer {
 
   private var isAnswered: Bool { isHoldingHead || handle.lastError.contains("HTTP_1_1_REQUIRED") }
 
-  /// Over HTTP/2, a connection that broke leaves a word of what was wrong; a refusal, by GOAWAY say, leaves none.
-  private var isRefused: Bool {
-    guard let peer, let peersOfHTTP2 else { return false }
-    return handle.lastError.isEmpty && peersOfHTTP2.contains(peer)
+  /// Whether the server has said that it did not act on the request (RFC 9113 §8.7): with a GOAWAY below its stream, or with
+  /// REFUSED_STREAM, which libcurl 7.88 mentions on new connections only. A connection that merely broke refused nothing.
+  var isRefused: Bool {
+    if wasRefused { return true }
+    guard let last = connection?.lastAnsweredStream, let streamID else { return false }
+    return streamID > last
   }
 
   private var reasonOfResend: String {
@@ -57,35 +154,6 @@ extension Transfer {
     var error = HTTPError(.connectionLost, message, phase: .waiting)
     error.delivery = isRefused ? .refused : .staleConnection
     return error
-  }
-
-  /// Scheme, host and port of the request, as its URL writes them.
-  private var origin: Substring {
-    let url = handle.string(CURLINFO_EFFECTIVE_URL) ?? ""
-    guard let start = url.utf8.firstRange(of: "://".utf8)?.upperBound else { return url[...] }
-    return url[..<(url.utf8[start...].firstIndex { "/?".utf8.contains($0) } ?? url.endIndex)]
-  }
-
-  /// The other end of a connection. The origin is part of it: behind one address there may be many, those of a proxy or of a
-  /// network that delivers content, and each speaks what it likes.
-  struct Peer: Hashable {
-    let address: String
-    let port: Int
-    let origin: Substring
-  }
-}
-
-/// The peers that have answered in HTTP/2. libcurl does not say which version a connection without a response speaks.
-/// It belongs to the loop thread.
-final class PeersOfHTTP2 {
-  private var peers: Set<Transfer.Peer> = []
-  private static let capacity = 10_000
-
-  func contains(_ peer: Transfer.Peer) -> Bool { peers.contains(peer) }
-
-  func insert(_ peer: Transfer.Peer) {
-    if peers.count >= Self.capacity { peers.removeAll() }
-    peers.insert(peer)
   }
 }
 #endif

@@ -30,6 +30,16 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     var isObserved: Bool
     /// Whether libcurl may send the request again if its connection was stale.
     var mayRepeat: Bool
+    /// What the response answers.
+    var method: HTTPMethod
+    /// Whether the request has an `Upgrade` field.
+    var allowsUpgrade: Bool
+    /// Whether the URL is https.
+    var isSecure: Bool
+    /// Whether HTTP/2 is spoken without the server's consent.
+    var assumesHTTP2: Bool
+    /// Whether the request's connection is for this request only.
+    var ownsConnection: Bool
   }
 
   /// Where the request's body comes from.
@@ -49,14 +59,28 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   var isPausedByReader = false
   /// Why a callback made libcurl give up.
   var failure: HTTPError?
-  /// To whom the request was sent; nil until it is.
-  var peer: Peer?
-  /// Who is known to speak HTTP/2, learnt from all transfers of the loop.
-  var peersOfHTTP2: PeersOfHTTP2?
+  /// The connections of the loop.
+  var connections: ConnectionTable?
+  /// The connection that the request went over last.
+  var connection: Connection?
+  /// Whether the request has begun to go out.
+  var isSent = false
+  /// How often it went out again.
+  var sendCount = 0
+  /// The request's stream on its connection, over HTTP/2.
+  var streamID: Int?
+  /// Whether the server refused the stream.
+  var wasRefused = false
+  /// Whether libcurl closed a connection because it keeps too many.
+  var sawEviction = false
+  /// Whether the transfer has to begin anew, on a fresh connection: nothing was sent.
+  var wantsFreshConnection = false
+  /// Whether it did.
+  private(set) var hasFreshConnection = false
   /// How many bytes may still be thrown away for the sake of the connection, once the reader wants no more.
   private var discarding: Int?
 
-  private var collector = HeadCollector()
+  private var reader: ResponseHeadReader
   private var heldHead: [UInt8]?
   private var outbox: [Signal] = []
   private var outboxBytes = 0
@@ -64,6 +88,9 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   private var received: Int64 = 0
   private var sent: Int64 = 0
   private var reportedSent: Int64 = 0
+  private var watchedSent: Int64 = 0
+  /// Whether the final response's status and method allow a body.
+  private(set) var mayHaveBody = true
   private var buffer: UnsafeMutableRawPointer?
   private var filled = 0
   private var capacity = 0
@@ -78,6 +105,7 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     self.limits = limits
     self.headerLines = headerLines
     self.chunks = chunks
+    reader = ResponseHeadReader(answering: limits.method, allowsUpgrade: limits.allowsUpgrade)
   }
 
   deinit {
@@ -89,23 +117,47 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
 // MARK: - What libcurl calls
 
 extension Transfer {
-  /// One header line. Anything but the number of its bytes makes libcurl give up.
+  /// One line of a head or of the trailers. Anything but the number of its bytes makes libcurl give up.
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
     markDirty()
-    let event = collector.take(line)
-    guard collector.byteCount <= limits.headerBytes else {
+    do throws(MessageFault) {
+      try take(line)
+    } catch {
       failure = HTTPError(
-        .headersTooLarge, "the response's heads are larger than \(limits.headerBytes) bytes", phase: .waiting)
-      return 0
+        .protocolViolation, "\(CurlFailure.peer(of: handle)): \(error)", phase: hasHead ? .receiving : .waiting)
+    }
+    return failure == nil ? line.count : 0
+  }
+
+  private func take(_ line: UnsafeRawBufferPointer) throws(MessageFault) {
+    let event = try reader.take(line, isHTTP2: isHTTP2(line))
+    if reader.byteCount > limits.headerBytes {
+      let message = "the response's heads are larger than \(limits.headerBytes) bytes"
+      failure = HTTPError(
+        .headersTooLarge, "\(CurlFailure.peer(of: handle)): \(message)", phase: hasHead ? .receiving : .waiting)
+      return
     }
     switch event {
     case .none: break
     case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
-    case .final(let block, let status):
+    case .final(let block, let status, _):
+      connection?.version = block.starts(with: "HTTP/2".utf8) ? .http2 : .http1_1
+      if Self.closes(block) { handle.set(CURLOPT_FORBID_REUSE, 1) }
+      mayHaveBody = limits.method != .head && status != 204 && status != 304
       heldHead = block
       if !limits.provisional.contains(status) { releaseHead() }
     }
-    return line.count
+  }
+
+  /// Whether an HTTP/1.0 response says `close`: libcurl overlooks it there beside `keep-alive` (RFC 9112 §9.3).
+  private static func closes(_ block: [UInt8]) -> Bool {
+    guard block.starts(with: "HTTP/1.0".utf8) else { return false }
+    return ResponseHead(lines: block).fields.list(.connection).contains { ASCII.equalIgnoringCase($0, "close") }
+  }
+
+  /// Whether the line is of an HTTP/2 message; where only the response tells what a connection speaks, the line does.
+  private func isHTTP2(_ line: UnsafeRawBufferPointer) -> Bool {
+    connection?.version.map { $0 == .http2 } ?? line.starts(with: "HTTP/2".utf8)
   }
 
   /// Bytes of the body.
@@ -113,6 +165,11 @@ extension Transfer {
     if let budget = discarding {
       discarding = budget - bytes.count
       return budget < bytes.count ? 0 : bytes.count
+    }
+    guard hasHead || isHoldingHead else {
+      failure = HTTPError(
+        .protocolViolation, "\(CurlFailure.peer(of: handle)): the response has no head", phase: .waiting)
+      return 0
     }
     releaseHead()
     markDirty()
@@ -155,7 +212,7 @@ extension Transfer {
     return count
   }
 
-  /// Begins the body anew, if it is all there.
+  /// Begins the body anew, if it is all there or nothing of it was sent.
   func rewindBytes(to offset: Int64) -> Bool {
     if case .bytes = upload {
       sent = offset
@@ -198,11 +255,29 @@ extension Transfer {
   /// Whether a whole head has come that may not be the final one.
   var isHoldingHead: Bool { heldHead != nil }
 
-  /// It was not the final one: libcurl goes on by itself.
-  func dismissHead() { heldHead = nil }
+  /// Begins anew, on a fresh connection.
+  func restart() {
+    wantsFreshConnection = false
+    hasFreshConnection = true
+    isSent = false
+    leaveConnection()
+    handle.startAfresh()
+  }
+
+  /// The head was not the final one: libcurl goes on by itself, and another one comes.
+  func restartHead() {
+    heldHead = nil
+    reader.restart()
+  }
 
   /// The raw trailer lines.
-  var trailers: [UInt8] { collector.trailers }
+  var trailers: [UInt8] { reader.trailers }
+
+  /// Whether more of the request's body went out since this was last asked.
+  func hasSentMore() -> Bool {
+    defer { watchedSent = sent }
+    return sent != watchedSent
+  }
 
   /// The reader wants no more. What little is missing may be read and thrown away, so that the connection lives on.
   /// Returns whether that is worth it.
@@ -250,7 +325,6 @@ extension Transfer {
     guard let block = heldHead else { return }
     heldHead = nil
     hasHead = true
-    if let peer, block.starts(with: "HTTP/2".utf8) { peersOfHTTP2?.insert(peer) }
     outbox.append(.head(block))
   }
 }

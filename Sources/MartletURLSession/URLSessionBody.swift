@@ -15,7 +15,16 @@ final class URLSessionBody: BodySource {
   private let outgoing: OutgoingRequest
   private let options: RequestOptions
   private let exchange: Exchange
-  private let state = Mutex((isOver: false, early: [Data]()))
+  private let state = Mutex(State.running(early: []))
+
+  fileprivate enum State {
+    /// Chunks that came before the head are kept here.
+    case running(early: [Data])
+    /// It failed, or was stopped: what is left is this error, never an end.
+    case stopped(any Error)
+    /// The last signal was read.
+    case ended
+  }
 
   /// Starts the transfer.
   init(_ outgoing: OutgoingRequest, options: RequestOptions, on owner: SessionOwner, in exchange: Exchange) {
@@ -35,7 +44,7 @@ final class URLSessionBody: BodySource {
         try check(head)
         return head
       // On Linux the body of a redirect that is not followed comes before its head.
-      case .chunk(let data): state.withLock { $0.early.append(data) }
+      case .chunk(let data): state.withLock { $0.keep(data) }
       case .end:
         throw HTTPError(.connectionLost, "\(outgoing.peer): the response has no head", phase: .waiting)
       default: continue
@@ -44,11 +53,15 @@ final class URLSessionBody: BodySource {
   }
 
   func next() async throws -> Data? {
-    if let early = state.withLock({ $0.early.isEmpty ? nil : $0.early.removeFirst() }) { return early }
-    while !state.withLock({ $0.isOver }) {
-      if case .chunk(let data) = try await signal(within: options.idleTimeout, else: .idleTimeout) { return data }
+    let (early, isAtEnd) = try state.withLock { state in (try state.takeEarly(), state.isAtEnd) }
+    if early != nil || isAtEnd { return early }
+    while true {
+      switch try await signal(within: options.idleTimeout, else: .idleTimeout) {
+      case .chunk(let data): return data
+      case .end: return nil
+      default: continue
+      }
     }
-    return nil
   }
 
   func cancel() { stop(CancellationError()) }
@@ -66,10 +79,11 @@ final class URLSessionBody: BodySource {
     switch signal {
     case .sent(let count): exchange.emit(.progress(TransferProgress(.sent, completed: count, total: outgoing.length)))
     case .metrics(let metrics): exchange.emit(.metrics(metrics))
-    case .end: state.withLock { $0.isOver = true }
+    case .end: _ = state.withLock { $0.finish(.ended) }
     case .failed(let failure):
-      state.withLock { $0.isOver = true }
-      throw failure.error(talkingTo: outgoing.peer, hasHead: queue.hasHead)
+      let error = failure.error(talkingTo: outgoing.peer, hasHead: queue.hasHead)
+      _ = state.withLock { $0.finish(.stopped(error)) }
+      throw error
     default: break
     }
     return signal
@@ -79,7 +93,7 @@ final class URLSessionBody: BodySource {
   private func next(within limit: Duration?, else kind: HTTPError.Kind) async throws -> (Signal, goesOn: Bool) {
     guard let limit else { return try await queue.next() }
     let watchdog = Task { [weak self, peer = outgoing.peer] in
-      try await Task.sleep(for: limit)
+      try await Task.sleep(for: limit.bounded)
       let phase: HTTPError.Phase = kind == .idleTimeout ? .receiving : .waiting
       self?.stop(HTTPError(kind, "\(peer): nothing came for \(limit) while \(phase.rawValue)", phase: phase))
     }
@@ -98,12 +112,37 @@ final class URLSessionBody: BodySource {
   }
 
   private func stop(_ error: any Error) {
-    let isFirst = state.withLock { state in
-      defer { state.isOver = true }
-      return !state.isOver
-    }
-    guard isFirst else { return }
+    guard state.withLock({ $0.finish(.stopped(error)) }) else { return }
     queue.stop(error)
     task.cancel()
+  }
+}
+
+extension URLSessionBody.State {
+  fileprivate var isAtEnd: Bool { if case .ended = self { true } else { false } }
+
+  fileprivate mutating func keep(_ chunk: Data) {
+    if case .running(let early) = self { self = .running(early: early + [chunk]) }
+  }
+
+  /// The first of the chunks that came before the head.
+  fileprivate mutating func takeEarly() throws -> Data? {
+    switch self {
+    case .stopped(let error): throw error
+    case .running(let early):
+      guard let first = early.first else { return nil }
+      self = .running(early: Array(early.dropFirst()))
+      return first
+    case .ended: return nil
+    }
+  }
+
+  /// Leaves the running state, once.
+  ///
+  /// - Returns: whether it was running.
+  fileprivate mutating func finish(_ state: Self) -> Bool {
+    guard case .running = self else { return false }
+    self = state
+    return true
   }
 }

@@ -21,6 +21,14 @@ struct ConnectionTests {
     #expect(server.connectionCount == 1)
   }
 
+  @Test(arguments: [Duration.zero, .milliseconds(500), .seconds(-1)])
+  func anIdleLifetimeBelowASecondReusesNothing(_ lifetime: Duration) async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = session { $0.idleLifetime = lifetime }
+    for _ in 0..<3 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+    #expect(server.connectionCount == 3)
+  }
+
   @Test func aProgramThatIsStartedInheritsNoConnection() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session()

@@ -106,35 +106,6 @@ struct StaleConnectionTests {
     #expect(server.requests.count == 2)
   }
 
-  /// Behind one address there may be many hosts: those of a proxy, or of a network that delivers content.
-  @Test func whatOneHostSpeaksSaysNothingOfItsNeighbour() async throws {
-    let count = Mutex(0)
-    let server = try LoopbackServer { request in
-      if request.fields[.host]?.hasPrefix("h2.") == true {
-        return .raw("HTTP/2 200\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-      }
-      let number = count.withLock { count in
-        count += 1
-        return count
-      }
-      return number == 2 ? .hangUp : .text("reply \(number)")
-    }
-    var curl = CurlConfiguration()
-    curl.proxy = .http("127.0.0.1", port: server.port)
-    let session = HTTPSession(transport: CurlTransport(curl))
-    let neighbour = try #require(URL(string: "http://h2.example/"))
-    let url = try #require(URL(string: "http://a.example/"))
-    _ = try await session.data(for: HTTPRequest(.get, neighbour))
-    _ = try await session.data(for: HTTPRequest(.get, url))
-
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: HTTPRequest(.post, url, body: .data(Data("order".utf8))))
-    }
-
-    #expect(error?.delivery == .staleConnection)
-    #expect(server.requests.map(\.method) == [.get, .get, .post])
-  }
-
   /// An answer that libcurl deals with itself says nothing of what is sent after it.
   @Test(arguments: [RequestBody.data(Data("order".utf8)), .empty])
   func aPostThatAProxyHasChallengedIsNotSentTwiceAfterwards(body: RequestBody) async throws {

@@ -51,6 +51,21 @@ struct RedirectTests {
     #expect(requests.map { $0.fields["X-Other"] } == ["stays", "stays", "stays"])
   }
 
+  @Test func secretFieldsOfTheCallersOwnDoNotCrossOriginsUnlessThePolicyNamesThem() async throws {
+    var request = HTTPRequest(
+      .get, origin, fields: ["X-Api-Key": "1", "X-Auth-Token": "2", "Idempotency-Key": "3"])
+    let script: [MockResponse] = [.redirect(to: "/b"), .redirect(to: "http://b.example/"), .text("there")]
+    let (_, requests) = try await run(request, script[0], script[1], script[2])
+    #expect(requests.map { $0.fields["X-Api-Key"] } == ["1", "1", nil])
+    #expect(requests.map { $0.fields["X-Auth-Token"] } == ["2", "2", nil])
+    #expect(requests.map { $0.fields["Idempotency-Key"] } == ["3", "3", "3"])
+
+    request.options.redirectPolicy.crossOriginFields = ["x-api-key"]
+    let (_, kept) = try await run(request, script[0], script[1], script[2])
+    #expect(kept.map { $0.fields["X-Api-Key"] } == ["1", "1", "1"])
+    #expect(kept.map { $0.fields["X-Auth-Token"] } == ["2", "2", nil])
+  }
+
   @Test func whatAnInterceptorAddedForOneOriginDoesNotTravel() async throws {
     let key = TestInterceptor(prepare: { request in
       guard request.url.host() == "a.example" else { return request }

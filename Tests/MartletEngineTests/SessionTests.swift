@@ -123,6 +123,38 @@ struct SessionTests {
     deaf.open()
   }
 
+  /// `.seconds(.max)` is how somebody writes "for ever".
+  @Test func timesWithoutEndAreNoOverflow() async throws {
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(Int64.max)
+    request.options.responseTimeout = .seconds(Int64.max)
+    let session = HTTPSession(transport: MockTransport { _ in .text("here") })
+
+    #expect(try await session.data(for: request).0 == Data("here".utf8))
+
+    request.options.deadline = .seconds(Int64.min)
+    let call = Task { [request] in try await session.data(for: request) }
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+  }
+
+  @Test func aDelayWithoutEndEndsWithItsTask() async throws {
+    let waits = Gate()
+    var configuration = SessionConfiguration()
+    configuration.listeners = [EventHandler { event, _ in if case .resend = event { waits.open() } }]
+    configuration.interceptors = [
+      TestInterceptor(review: { _, attempt in .resend(attempt.request, after: .seconds(Int64.max), reason: "later") })
+    ]
+    let session = HTTPSession(transport: MockTransport { _ in .text("here") }, configuration: configuration)
+
+    let call = Task { try await session.data(for: HTTPRequest(.get, origin)) }
+    try await waits.wait()
+    call.cancel()
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .cancelled)
+  }
+
   @Test func theDeadlineAlsoEndsABodyThatStalls() async throws {
     struct Stalling: BodySource {
       func next() async throws -> Data? {

@@ -51,6 +51,41 @@ struct AnimationTests {
     #expect(try row(ImageDecoder.decode(script.data)) == "kkkk")
   }
 
+  @Test
+  func whatAFrameCoversForAWhileCountsWithTheCanvas() throws {
+    var script = Script()
+    script.frame(0, at: 0, width: 4)
+    script.frame(1, at: 1, width: 2, disposal: 3)
+    script.frame(2, at: 3)
+    func frames(_ bytes: Int) throws -> [String] {
+      var rows: [String] = []
+      try ImageDecoder.eachFrame(of: script.data, options: .init(limits: .init(bytes: bytes))) { frame in
+        rows.append(row(frame.bitmap))
+        return true
+      }
+      return rows
+    }
+
+    #expect(try frames(4 * 4 + 2 * 4) == ["kkkk", "krrk", "kkkg"])
+    let error = #expect(throws: ImageError.self) { try frames(4 * 4 + 2 * 4 - 1) }
+    #expect(error?.kind == .tooLarge)
+    #expect(error?.message.contains("Limits.bytes") == true)
+  }
+
+  /// A file of some dozen bytes whose one frame is to be taken away again: there is nothing under it to be kept.
+  @Test
+  func oneFrameThatIsTakenAwayTakesTheMemoryOfOneBitmap() async {
+    await #expect(processExitsWith: .success) {
+      var bytes = Array("GIF89a".utf8) + [0x88, 0x13, 0x88, 0x13, 0x80, 0, 0, 0, 0, 0, 255, 255, 255]
+      bytes += [0x21, 0xF9, 4, 3 << 2, 5, 0, 0, 0]
+      bytes += [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
+      let before = peakMemory()
+      try ImageDecoder.eachFrame(of: Data(bytes)) { $0.bitmap.size.width == 5000 }
+      struct MoreThanOneBitmap: Error {}
+      guard peakMemory() - before < 150_000_000 else { throw MoreThanOneBitmap() }
+    }
+  }
+
   @Test(arguments: [(nil, 1), (0, nil), (1, 2), (7, 8)] as [(UInt8?, Int?)])
   func howOftenItIsPlayedIsTold(_ count: UInt8?, _ plays: Int?) throws {
     var script = Script()

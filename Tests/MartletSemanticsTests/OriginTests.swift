@@ -12,6 +12,10 @@ struct OriginTests {
     ("http://[FE80::A]/", "http://[fe80::a]"), ("http://127.0.0.1/", "http://127.0.0.1"),
     ("http://example.com./", "http://example.com."), ("http://example.com:/", "http://example.com"),
     ("http://%65xample.com/", "http://example.com"), ("http://a_b-c.d/", "http://a_b-c.d"),
+    ("http://b%C3%BCcher.example/", "http://xn--bcher-kva.example"),
+    ("http://B%C3%9CCHER.example:81/", "http://xn--bcher-kva.example:81"),
+    ("http://XN--bcher-kva.example/", "http://xn--bcher-kva.example"),
+    ("http://%E6%97%A5%E6%9C%AC%E3%80%82jp/", "http://xn--wgv71a.jp"),
   ])
   func originIsSchemeHostAndPort(_ text: String, expected: String) throws {
     let url = try #require(URL(string: text))
@@ -36,12 +40,20 @@ struct OriginTests {
     "ftp://example.com/", "file:///etc/passwd", "mailto:a@b", "/path", "http:", "http://", "http:///path",
     "http://:80/",
     "http://user@/", "http://a:0/", "http://a:65536/", "http://a:99999999/", "http://a%2Fb/", "http://a%00/",
-    "http://a%20b/", "http://a%40b/", "http://a%5Cb/", "http://a%3Fb/", "http://a,b/",
+    "http://a%20b/", "http://a%7Fb/", "http://a%40b/", "http://a%5Cb/", "http://a%3Fb/", "http://a,b/",
   ])
   func urlWithoutUsableHostHasNoOrigin(_ text: String) throws {
     let url = try #require(URL(string: text))
 
     #expect(Origin(url) == nil)
+  }
+
+  @Test(arguments: [
+    ("http://[FE80::1%25eth0]:81/", "[fe80::1]:81"), ("https://[::1]/", "[::1]"), ("http://a:80/", "a"),
+    ("https://B%C3%BCcher.example:80/", "xn--bcher-kva.example:80"),
+  ])
+  func authorityIsWhatTheHostFieldSays(_ text: String, expected: String) throws {
+    #expect(Origin(try #require(URL(string: text)))?.authority == expected)
   }
 
   @Test func relativeURLTakesTheOriginOfItsBase() throws {

@@ -70,7 +70,7 @@ struct RedirectRuleTests {
 
   private static let credentials: HTTPFields = [
     .authorization: "Basic x", .cookie: "a=b", "COOKIE": "c=d", .proxyAuthorization: "Basic y", .host: "a.example",
-    .accept: "*/*",
+    "X-Api-Key": "z", "DPoP": "proof", "X-CSRF-Token": "t", .accept: "*/*",
   ]
 
   @Test(arguments: [

@@ -26,6 +26,8 @@ public struct AuthenticationInterceptor: Interceptor {
     var authorizer: Int?
     /// The one that has an answer to the last 401.
     var answering: Int?
+    /// Why there is no answer to the last 401: nobody could be reached who has one.
+    var obstacle: HTTPError?
   }
 
   /// Makes an interceptor of sources, which are asked in this order.
@@ -40,8 +42,11 @@ public struct AuthenticationInterceptor: Interceptor {
     var round = exchange[round]
     round.candidates = candidates(for: request, in: exchange)
     round.authorizer = nil
-    for index in Self.order(round.candidates, first: round.answering) {
-      request = try await sources[index].authorize(request, in: exchange)
+    if let obstacle = round.obstacle.take() { request.options.obstacle = obstacle }
+    for index in Self.order(round.candidates, first: round.answering) where request.options.obstacle == nil {
+      do { request = try await sources[index].authorize(request, in: exchange) } catch {
+        request.options.obstacle = try Self.obstacle(in: error, to: request)
+      }
       guard request.fields.contains(.authorization) else { continue }
       round.authorizer = index
       break
@@ -61,12 +66,30 @@ public struct AuthenticationInterceptor: Interceptor {
     }
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in Self.order(round.candidates, first: round.authorizer) {
-      guard try await sources[index].authenticate(after: rejection, in: exchange) else { continue }
-      guard attempt.request.body.canBeSent else { return .accept }
+      do {
+        guard try await sources[index].authenticate(after: rejection, in: exchange) else { continue }
+      } catch {
+        exchange[self.round].obstacle = try Self.obstacle(in: error, to: attempt.request)
+      }
+      guard attempt.request.body.canBeSent else {
+        if let obstacle = exchange[self.round].obstacle { throw obstacle }
+        return .accept
+      }
       exchange[self.round].answering = index
       return .resend(attempt.request, reason: "\(rejection.origin) wants other credentials (401)")
     }
     return .accept
+  }
+
+  /// What keeps a request from the network, where its credentials could not be had because nobody could be reached, or where
+  /// it is not to be sent anyway: a stored answer may do, and a retry may help. Any other error ends the exchange.
+  private static func obstacle(in error: any Error, to request: HTTPRequest) throws -> HTTPError {
+    var obstacle = HTTPError(wrapping: error)
+    let staysHere = request.options.cachePolicy == .returnCacheDataDontLoad && !obstacle.isCancelled
+    guard obstacle.meansUnreachable || staysHere else { throw error }
+    obstacle.delivery = .unknown
+    obstacle.phase = .preparing
+    return obstacle
   }
 
   private func candidates(for request: HTTPRequest, in exchange: Exchange) -> [Int] {

@@ -32,7 +32,8 @@ public protocol CredentialSource: Sendable {
 
   /// Puts on the request what is known before it is sent; returns it unchanged where nothing is.
   ///
-  /// Called before every attempt. Throwing ends the exchange.
+  /// Called before every attempt. Throwing ends the exchange; but where an ``HTTPError`` says that nobody could be reached,
+  /// the request stays off the network, a cache may answer it, and its ``RetryPolicy`` counts as for a request that was sent.
   func authorize(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest
 
   /// Reacts to a 401: gets another credential, renews a token, takes note of a nonce.

@@ -18,7 +18,9 @@ public import MartletSemantics
 /// - A token that is refused although it has just been renewed is not renewed again for the same request: the 401 is the
 ///   caller's. So is a 401 with `insufficient_scope` or `invalid_request` (RFC 6750 §3.1), which no renewal cures.
 /// - If the closure throws, everybody who waits gets an error of kind ``HTTPError/Kind/authenticationFailed`` with that
-///   error beneath; the next request tries again.
+///   error beneath; the next request tries again. An ``HTTPError`` that tells of a missing network (no connection, a time
+///   limit) keeps its kind: it is no logout, the request's ``RetryPolicy`` may try again, and what the cache has for the
+///   request is given where its policy and ``RequestOptions/cachePartition`` allow.
 /// - If it returns nil, there is no token: requests go without, and a 401 is the caller's.
 /// - Cancelling a request ends its wait, never the renewal: the refresh token may be spent already, so the new token is
 ///   kept for the next.
@@ -112,9 +114,7 @@ public final class TokenSource: CredentialSource {
     do {
       return try await refresh?(old?.token).map { Received(token: $0, date: now()) }
     } catch {
-      // Only our own errors are known to show no secret.
-      let reason = (error as? HTTPError).map { ": \($0.message)" } ?? ", see the error beneath"
-      throw HTTPError(.authenticationFailed, "the access token could not be renewed\(reason)", underlying: error)
+      throw HTTPError(credentialsFailed: "the access token could not be renewed", with: error)
     }
   }
 }

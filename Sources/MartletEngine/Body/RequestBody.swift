@@ -128,10 +128,43 @@ public struct OpenBody: Sendable {
 
 extension HTTPRequest {
   /// The request with the fields that describe its body, as far as it does not describe it itself.
-  func describingBody() -> HTTPRequest {
-    guard !body.fields.isEmpty else { return self }
-    var request = self
-    for (name, value) in body.fields where !fields.contains(name) { request.fields.append(value, for: name) }
-    return request
+  func describingBody() -> HTTPRequest { DescribedRequest(self).request }
+}
+
+/// A request with the fields that describe the body that it has at the moment.
+///
+/// Fields that the caller or an interceptor has set are theirs, and stay. Those that came from a body go when the request gets
+/// another one, whose fields come in their place.
+struct DescribedRequest {
+  private(set) var request: HTTPRequest
+  /// The fields that came from the body.
+  private var added: HTTPFields = [:]
+
+  init(_ request: HTTPRequest) {
+    self.request = request
+    describe()
+  }
+
+  /// Takes the request as an interceptor has made it.
+  mutating func update(to prepared: HTTPRequest) {
+    request = prepared
+    guard !added.isEmpty || !prepared.body.fields.isEmpty else { return }
+    for name in Set(added.map(\.name)) {
+      let isUntouched = request.fields[values: name] == added[values: name]
+      if isUntouched, request.body.fields[values: name] == added[values: name] { continue }
+      // any other value is the interceptor's own
+      if isUntouched { request.fields.remove(name) }
+      added.remove(name)
+    }
+    describe()
+  }
+
+  private mutating func describe() {
+    guard !request.body.fields.isEmpty else { return }
+    let own = request.fields
+    for (name, value) in request.body.fields where !own.contains(name) {
+      request.fields.append(value, for: name)
+      added.append(value, for: name)
+    }
   }
 }

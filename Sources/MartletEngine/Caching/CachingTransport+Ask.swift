@@ -13,7 +13,8 @@ extension CachingTransport {
     var request = lookup.request
     request.head = head
     var question = Reception.Question(
-      request: lookup.request.head, sent: head, policy: lookup.policy, requestTime: cache.now())
+      request: lookup.request.head, sent: head, policy: lookup.policy, partition: lookup.key.partition,
+      requestTime: cache.now())
     question.stored = entry?.response
     question.storedLength = entry?.length ?? 0
     let ticket = cache.writes.begin(lookup.key)
@@ -131,15 +132,10 @@ extension CachingTransport {
     let errand = StoringBody.Errand(exchange: lookup.exchange, ticket: asked.ticket, flight: asked.flight)
     let body = StoringBody(
       response.body, of: entry.id, to: deciding(writer, on: entry, for: lookup.request), in: cache, for: errand)
+    // Not everybody looks for the end of a body that is known to be empty.
+    if response.body.length == 0 { _ = try? await body.next() }
     var kept = response
     kept.body = ResponseBody(length: response.body.length, from: body)
-    guard let length = response.body.length, response.status.isRedirection && length <= 16 << 10 || length == 0 else {
-      return kept
-    }
-    // Nobody reads the body of a redirect that is followed: it would never be whole.
-    do { kept.body = ResponseBody(try await kept.body.collect(upTo: Int(length))) } catch {
-      kept.body = ResponseBody(length: length, from: BrokenBody(error: error))
-    }
     return kept
   }
 
@@ -149,8 +145,8 @@ extension CachingTransport {
     if lookup.policy == .returnCacheDataDontLoad {
       throw HTTPError(
         .notCached,
-        "a \(lookup.request.method)\(lookup.request.body.isEmpty ? "" : " with a body") is never answered from the cache, "
-          + "but its policy allows nothing else")
+        "a \(lookup.request.method)\(lookup.peculiarity) is never answered from the cache, but its policy allows nothing "
+          + "else")
     }
     let requestTime = cache.now()
     let response = try await base.send(lookup.request, in: lookup.exchange)
@@ -159,8 +155,9 @@ extension CachingTransport {
       await forget(.key(key), lookup)
     }
     let question = Reception.Question(
-      request: head, sent: head, policy: .useProtocolCachePolicy, requestTime: requestTime)
-    guard head.method == .post,
+      request: head, sent: head, policy: .useProtocolCachePolicy, partition: lookup.key.partition,
+      requestTime: requestTime)
+    guard head.method == .post, !lookup.hasForeignHost,
       case .store(let stored) = Reception.of(
         response.head, to: question, at: cache.now(), isUnpacked: response.isUnpacked)
     else { return response }
@@ -176,20 +173,10 @@ extension HTTPResponse {
   }
 }
 
-extension HTTPError {
-  /// Whether the origin was not reached, or fell silent before there was a response to hand on: a transport may wait for the
-  /// whole of a small one. Not where it answered and was not trusted.
-  fileprivate var meansUnreachable: Bool {
-    [
-      .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
-      .connectionLost,
-    ].contains(kind)
+extension CachingTransport.Lookup {
+  /// What a request has that no stored answer could be for.
+  fileprivate var peculiarity: String {
+    if !request.body.isEmpty { return " with a body" }
+    return hasForeignHost ? " with another Host than its URL's" : ""
   }
-}
-
-/// A body that was lost before its reader came.
-private struct BrokenBody: BodySource {
-  let error: HTTPError
-
-  func next() async throws -> Data? { throw error }
 }

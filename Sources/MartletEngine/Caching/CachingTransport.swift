@@ -10,8 +10,8 @@ struct CachingTransport: Transport {
 
   func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
     let lookup = Lookup(request, in: exchange)
-    // A body is no part of the key: what a GET with one asks for, no other request asks for.
-    guard request.method == .get || request.method == .head, request.body.isEmpty else {
+    // A body is no part of the key, nor is a host that is not the URL's: what such a GET asks for, no other request asks for.
+    guard request.method == .get || request.method == .head, request.body.isEmpty, !lookup.hasForeignHost else {
       return try await sendUncached(lookup)
     }
     return try await answer(lookup, mayWait: true)
@@ -32,6 +32,8 @@ struct CachingTransport: Transport {
     }
 
     var policy: CachePolicy { request.options.cachePolicy }
+
+    var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
   }
 
   private func answer(_ lookup: Lookup, mayWait: Bool) async throws -> HTTPResponse {
@@ -39,7 +41,8 @@ struct CachingTransport: Transport {
     let entries = await cache.attempt(in: lookup.exchange) { try await cache.store.entries(for: lookup.key) } ?? []
     let stored = entries.map { (response: $0.response, length: $0.length ?? 0) }
     let request = lookup.request.head
-    switch CachePlan.make(for: request, policy: lookup.policy, stored: stored, at: cache.now()) {
+    let partition = lookup.key.partition
+    switch CachePlan.make(for: request, policy: lookup.policy, stored: stored, in: partition, at: cache.now()) {
     case .serve(let place, let serving):
       guard let response = await serve(entries[place], to: lookup, as: serving == .fresh ? .cache : .stale) else {
         return try await ask(request, about: nil, for: lookup, flight: nil)

@@ -13,7 +13,8 @@ import Synchronization
 /// ```
 ///
 /// One user's answers are not for another: give each a partition (``RequestOptions/cachePartition``). Without one, answers
-/// to requests with an `Authorization` are given only to requests with the same, unless the origin calls them `public`.
+/// to requests with an `Authorization` are given only to requests with the same, unless the origin calls them `public`. A
+/// request whose `Host` field names another host than its URL passes the cache by.
 ///
 /// Bodies are kept as the transport hands them over, that is unpacked. Validators still work, because a request that asks
 /// with them accepts the same encodings again; parts of such bodies (`Range`) are always fetched from the origin.

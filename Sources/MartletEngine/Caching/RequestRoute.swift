@@ -1,16 +1,25 @@
 package import MartletSemantics
 
-/// Which requests are identical: the same target, credentials and preferences. Fields that differ from one request to the
-/// next without meaning, such as a correlation identifier, are no part of it.
+/// Which requests are identical: the same target, and the same fields as far as they count.
 package struct RequestRoute: Sendable, Hashable {
   /// What the answers are stored by.
   package let key: CacheKey
   private let selecting: [String]
 
-  package init(_ key: CacheKey, _ fields: HTTPFields = [:]) {
+  /// By credentials and preferences, for a request as it goes out: what differs from one request to the next without meaning,
+  /// such as a correlation identifier, does not count. Whoever shares an answer by it must look at its `Vary`.
+  package init(_ key: CacheKey, _ fields: HTTPFields) {
     self.key = key
     let names: [FieldName] = [.accept, .acceptLanguage, .acceptEncoding, .authorization, .cookie]
     selecting = names.map { fields[$0] ?? "" }
+  }
+
+  /// By all fields, for a request as its caller made it: what is shared by it is the same whatever the server looks at.
+  package init(_ key: CacheKey, all fields: HTTPFields) {
+    self.key = key
+    selecting = fields.map { "\($0.name.canonicalName): \($0.value)" }.enumerated()
+      .sorted { ($0.element.prefix { $0 != ":" }, $0.offset) < ($1.element.prefix { $0 != ":" }, $1.offset) }.map(
+        \.element)
   }
 
   /// Whether the answer may well be one for others, too: nothing in the request asks for a fresh or a partial one.

@@ -83,6 +83,16 @@ final class StoringBody: BodySource {
     return true
   }
 
+  /// Reads the body to its end, so that it is stored, unless it is larger or does not come in time.
+  func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async {
+    let isWriting = state.withLock { if case .idle = $0.writing { true } else { false } }
+    guard isWriting, length ?? 0 <= limit else { return }
+    _ = try? await Deadline(time, on: clock).holding { [self] in
+      var count = 0
+      while count <= limit, let chunk = try await next() { count += chunk.count }
+    }
+  }
+
   func cancel() {
     base.cancel()
     over(.abandoned)

@@ -66,14 +66,7 @@ public final class CookieJar: Sendable {
     }
     guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
     return try await change(site(of: request.host)) { list, limits in
-      outcomes.compactMap { outcome in
-        do throws(CookieRefusal) {
-          let cookie = try outcome.get()
-          try list.receive(cookie, isSecure: request.isSecure, in: context, now: moment)
-          list.trim(cookie.domain, to: limits.perDomain)
-          return nil
-        } catch { return error }
-      }
+      list.receive(outcomes, isSecure: request.isSecure, in: context, limit: limits.perDomain, now: moment)
     }
   }
 

@@ -75,7 +75,7 @@ struct EventConnection: Sendable {
     let longest = max(time, Self.longestPause)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
     do {
-      try await events.session.configuration.clock.sleep(for: doubled)
+      try await events.session.configuration.clock.sleep(for: doubled.bounded)
     } catch {
       throw HTTPError(wrapping: error)
     }

@@ -14,11 +14,11 @@ struct AttemptLoop: Sendable {
     var request = original
     var history: [AttemptRecord] = []
     while true {
-      var sent = request.describingBody()
+      var described = DescribedRequest(request)
+      var sent: HTTPRequest { described.request }
       do {
         try Task.checkCancellation()
-        for interceptor in interceptors { sent = try await interceptor.prepare(sent, in: exchange) }
-        sent = sent.describingBody()  // an interceptor may have given it another
+        for interceptor in interceptors { described.update(to: try await interceptor.prepare(sent, in: exchange)) }
         try Task.checkCancellation()  // an interceptor may have swallowed it
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
@@ -33,7 +33,7 @@ struct AttemptLoop: Sendable {
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
           exchange.emit(.resend(next, after: delay, reason: record.reason))
-          if delay > .zero { try await clock.sleep(for: delay) }
+          if delay > .zero { try await clock.sleep(for: delay.bounded) }
           request = next
         }
       } catch {
@@ -67,13 +67,13 @@ struct AttemptLoop: Sendable {
         case .accept: continue
         case .replace(let response): outcome = .success(response)
         case .resend(let next, let delay, let reason):
-          outcome.giveUp()
+          await outcome.giveUp(on: clock)
           let record = AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: reason)
           return .again(next, delay, record)
         }
       }
     } catch {
-      outcome.giveUp()
+      await outcome.giveUp(on: clock)
       throw HTTPError(wrapping: error).placed(request: attempt.sent.head, response: outcome.head, attempts: [])
     }
     return .done(try outcome.get())
@@ -83,7 +83,15 @@ struct AttemptLoop: Sendable {
 extension Outcome {
   fileprivate var head: ResponseHead? { (try? get())?.head }
 
-  fileprivate func giveUp() { (try? get())?.body.cancel() }
+  /// Ends a response that nobody will read. One that is not read to its end is not stored, so that a redirect is read, where
+  /// its body is small and comes soon.
+  fileprivate func giveUp(on clock: any Clock<Duration>) async {
+    guard let response = try? get() else { return }
+    if response.status.isRedirection, let body = response.body.source as? StoringBody {
+      await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
+    }
+    response.body.cancel()
+  }
 }
 
 extension HTTPError {

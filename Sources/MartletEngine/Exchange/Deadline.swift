@@ -1,3 +1,5 @@
+import MartletSemantics
+
 /// The end of the time for an exchange: work that is not done by then fails, whether it heeds cancellation or not.
 struct Deadline: Sendable {
   private let limit: Duration
@@ -7,7 +9,7 @@ struct Deadline: Sendable {
   /// - Parameter limit: the time from now.
   init(_ limit: Duration, on clock: any Clock<Duration>) {
     self.limit = limit
-    (sleepUntilEnd, timeUntilEnd) = Self.alarm(limit, on: clock)
+    (sleepUntilEnd, timeUntilEnd) = Self.alarm(limit.bounded, on: clock)
   }
 
   private static func alarm<C: Clock<Duration>>(

@@ -13,11 +13,17 @@ extension HTTPRequest {
     guard let host = url.host(percentEncoded: false), !host.isEmpty else {
       throw .invalid("the URL '\(url.redacted)' names no host")
     }
+    guard Origin(url) != nil else { throw hasNoOrigin }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
     if let length = body.length, length < 0 {
       throw .invalid("the request's body has the length \(length)")
     }
   }
+}
+
+extension HTTPRequest {
+  /// The error of a request whose URL has no ``Origin``: nobody could tell whom to connect to, and what belongs to whom.
+  package var hasNoOrigin: HTTPError { .invalid("the URL '\(url.redacted)' has no usable host and port") }
 }
 
 extension HTTPError {

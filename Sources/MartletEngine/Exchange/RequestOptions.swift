@@ -15,8 +15,13 @@ public struct RequestOptions: Sendable {
   @Setting public var deadline: Duration? = nil
   /// What a cache may do for this request. By default, what the protocol says.
   @Setting public var cachePolicy: CachePolicy = .useProtocolCachePolicy
-  /// Whose answers a cache may use and keep for this request: those of one partition are never seen from another. Name a
-  /// user or a tenant where one process speaks for several. The empty one by default.
+  /// Whose answers a cache may use and keep for this request: those of one partition are never seen from another. Name the
+  /// user, together with the tenant where there are several. The empty one by default.
+  ///
+  /// The name stands for the user's credentials: answers to requests with an `Authorization` are given again within the
+  /// partition whatever token a request has, so that they outlive its renewal; and without one where it cannot be had
+  /// because there is no network. Only where an answer's `Vary` names `Authorization` the same one is needed. In the empty
+  /// partition such answers are for the same `Authorization` alone, unless they are `public`.
   @Setting public var cachePartition: String = ""
   /// What happens on a redirect. By default up to 20 are followed.
   @Setting public var redirectPolicy: RedirectPolicy = .follow
@@ -60,6 +65,19 @@ public struct RequestOptions: Sendable {
   @Setting public var redirectDecision: RedirectDecision? = nil
   /// Decides on every answer that is about to be stored in the cache; nil, the default, stores what the protocol allows.
   @Setting public var storageDecision: StorageDecision? = nil
+  /// Why the request must not reach the network: its credentials could not be had. Only what is stored may answer it.
+  package var obstacle: HTTPError? {
+    get { obstacleBox?.error }
+    set { obstacleBox = newValue.map(Obstacle.init) }
+  }
+  private var obstacleBox: Obstacle?
+
+  /// A reference, because errors are large and options are copied often.
+  private final class Obstacle: Sendable {
+    let error: HTTPError
+    init(_ error: HTTPError) { self.error = error }
+  }
+
   /// Whether the caller will collect the body: a transport may then hand a small one over in one piece.
   package var isCollected = false
   /// What changes this request and reviews its outcomes, at its place behind ``SessionConfiguration/interceptors``.

@@ -1,3 +1,4 @@
+import MartletSemantics
 import Synchronization
 
 /// Counts the exchanges that run: for an activity indicator, a badge, a test that waits for silence.
@@ -95,7 +96,7 @@ public final class TaskCounter: EventListener {
     deliver()
     guard let wait else { return }
     Task { [clock, weak self] in
-      guard (try? await clock.sleep(for: wait.delay)) != nil else { return }
+      guard (try? await clock.sleep(for: wait.delay.bounded)) != nil else { return }
       self?.change {
         $0.waited(wait.generation)
         return nil

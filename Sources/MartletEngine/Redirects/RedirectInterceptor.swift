@@ -11,7 +11,9 @@ struct RedirectInterceptor: Interceptor {
       return .accept
     }
     let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
-    switch RedirectRule.decide(after: response.head, to: asked, allowsInsecure: policy.allowsInsecure) {
+    let redirect = RedirectRule.decide(
+      after: response.head, to: asked, allowsInsecure: policy.allowsInsecure, keeping: policy.crossOriginFields)
+    switch redirect {
     case .none: return .accept
     case .refuse(let reason): throw HTTPError(.redirectRefused, reason)
     case .follow(let head, let keepsBody):

@@ -82,7 +82,9 @@ extension RetryPolicy {
       switch error.delivery {
       case .staleConnection: return .staleConnection("the connection from the pool was closed")
       case .refused: return .refused("the server refused the request unread")
-      case .unknown: return .failure(error.kind.name, isUnprocessed: error.isConnectionFailure)
+      case .unknown:
+        // One that failed while it was prepared was not sent at all.
+        return .failure(error.kind.name, isUnprocessed: error.isConnectionFailure || error.phase == .preparing)
       }
     }
   }

@@ -7,10 +7,10 @@ extension HTTPSession {
     request.options.inheriting(from: configuration.options)
   }
 
-  /// Which requests of this session are the same as that one, or nil where its answer is for it alone.
+  /// Which requests of this session's callers are the same as that one, or nil where its answer is for it alone.
   package func route(of request: HTTPRequest) -> RequestRoute? {
     guard RequestRoute.isShared(by: request) else { return nil }
-    return RequestRoute(CacheKey(request.url, partition: options(of: request).cachePartition), request.fields)
+    return RequestRoute(CacheKey(request.url, partition: options(of: request).cachePartition), all: request.fields)
   }
 
   /// The session's cache.

@@ -16,7 +16,7 @@ struct Pipeline: Sendable {
         clock: configuration.clock))
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack: any Transport = ObservedTransport(base: transport)
+    var stack: any Transport = ObstacleTransport(base: ObservedTransport(base: transport))
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
     } else {
@@ -28,6 +28,17 @@ struct Pipeline: Sendable {
       interceptors: (configuration.interceptors, interceptors), transport: stack,
       limit: max(1, configuration.attemptLimit),
       clock: configuration.clock)
+  }
+}
+
+/// Fails what must not reach the network, because its credentials could not be had without one: as if the origin could not be
+/// reached either. The cache above it may have an answer, and the retries above both may try again.
+struct ObstacleTransport: Transport {
+  let base: any Transport
+
+  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    if let obstacle = request.options.obstacle { throw obstacle }
+    return try await base.send(request, in: exchange)
   }
 }
 

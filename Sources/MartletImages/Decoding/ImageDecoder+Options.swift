@@ -30,7 +30,8 @@ extension ImageDecoder {
     ///
     /// With ``Options/fitting``, a JPEG's or a WebP's bitmap is that of the reduced size. Two bitmaps can exist at a
     /// time (before and after scaling, or turning), and a codec's own memory comes on top: up to 8 bytes per declared
-    /// pixel for a progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one.
+    /// pixel for a progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one, and
+    /// so do an animated GIF's canvas and what it keeps to restore it.
     public var bytes: Int
     /// The most pixels of all frames of an animation together, each counted as the whole picture: it bounds the time.
     /// 2 gigapixels by default, a minute of 1024×768 at 40 frames a second.
@@ -58,6 +59,16 @@ extension ImageDecoder {
           .tooLarge,
           "the animation's frames have more than \(animationPixels) pixels together, which is the limit: "
             + "raise ImageDecoder.Limits.animationPixels")
+      }
+    }
+
+    /// Refuses to keep pixels of an animation beside its canvas; see ``bytes``.
+    func admit(canvas: Int, besides saved: Int) throws(ImageError) {
+      guard canvas + saved <= bytes else {
+        throw ImageError(
+          .tooLarge,
+          "the animation's canvas takes \(canvas) bytes and what a frame covers for a while \(saved), more than the limit of "
+            + "\(bytes) bytes: raise ImageDecoder.Limits.bytes")
       }
     }
 

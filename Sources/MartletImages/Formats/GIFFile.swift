@@ -36,14 +36,21 @@ struct GIFFile: ImageFile {
       // A frame may be larger than the canvas. Both have sides of 16 bits, so that this cannot overflow.
       pixels += max(size.width * size.height, frame.size.width * frame.size.height)
       try limits.admit(animated: pixels)
-      let previous = frame.disposal == Canvas.restorePrevious ? canvas.pixels : nil
+      let covered = frame.disposal == Canvas.restorePrevious ? try canvas.copy(under: frame, limits) : nil
       try canvas.draw(frame, from: reader)
-      let bitmap = Bitmap(size: size, pixels: canvas.pixels)
-      guard try body(ImageAnimation.Frame(bitmap: bitmap, milliseconds: frame.delay * 10)) else { break }
-      if let previous { canvas.pixels = previous }
-      if frame.disposal == Canvas.restoreBackground { canvas.clear(frame) }
+      guard try body(shown(canvas, frame)) else { break }
+      switch frame.disposal {
+      case Canvas.restoreBackground: canvas.replace(frame, with: nil)
+      case Canvas.restorePrevious: canvas.replace(frame, with: covered)
+      default: break
+      }
     }
     return reader.plays
+  }
+
+  /// The bitmap shares the canvas' memory, until one of them is changed or gone: nothing keeps it while frames are restored.
+  private func shown(_ canvas: Canvas, _ frame: GIFReader.Frame) -> ImageAnimation.Frame {
+    ImageAnimation.Frame(bitmap: Bitmap(size: size, pixels: canvas.pixels), milliseconds: frame.delay * 10)
   }
 }
 
@@ -53,12 +60,17 @@ private struct Canvas {
   static let restorePrevious = 3
 
   let size: PixelSize
-  var pixels: [UInt8]
+  private(set) var pixels: [UInt8]
+  /// Whether nothing was drawn yet.
+  private var isBlank = true
+
+  init(size: PixelSize, pixels: [UInt8]) { (self.size, self.pixels) = (size, pixels) }
 
   mutating func draw(_ frame: GIFReader.Frame, from reader: GIFReader) throws(ImageError) {
     let (size, bytesPerRow) = (size, size.width * Bitmap.bytesPerPixel)
     let columns = visibleColumns(of: frame)
     var result = pixels
+    isBlank = false
     pixels = []  // so that there is one owner, and nothing is copied
     defer { pixels = result }
     try reader.readRows(of: frame) { row, line in
@@ -74,12 +86,43 @@ private struct Canvas {
     }
   }
 
-  /// Makes the place of a frame transparent.
-  mutating func clear(_ frame: GIFReader.Frame) {
-    let columns = visibleColumns(of: frame)
-    for y in frame.y..<max(frame.y, min(frame.y + frame.size.height, size.height)) {
+  /// The pixels that a frame is about to cover; nil while all are transparent. Refused where they and the canvas together take more
+  /// than the limit.
+  func copy(under frame: GIFReader.Frame, _ limits: ImageDecoder.Limits) throws(ImageError) -> [UInt8]? {
+    guard !isBlank else { return nil }
+    let rows = visibleRows(of: frame)
+    try limits.admit(canvas: pixels.count, besides: rows.reduce(0) { $0 + $1.count })
+    var covered: [UInt8] = []
+    covered.reserveCapacity(rows.reduce(0) { $0 + $1.count })
+    for row in rows { covered += pixels[row] }
+    return covered
+  }
+
+  /// Puts back what was under a frame, or makes its place transparent.
+  mutating func replace(_ frame: GIFReader.Frame, with covered: [UInt8]?) {
+    let rows = visibleRows(of: frame)
+    pixels.withUnsafeMutableBytes { pixels in
+      guard let covered else {
+        for row in rows {
+          UnsafeMutableRawBufferPointer(rebasing: pixels[row]).initializeMemory(as: UInt8.self, repeating: 0)
+        }
+        return
+      }
+      var rest = covered[...]
+      for row in rows {
+        UnsafeMutableRawBufferPointer(rebasing: pixels[row]).copyBytes(from: rest.prefix(row.count))
+        rest = rest.dropFirst(row.count)
+      }
+    }
+  }
+
+  /// Where the rows of a frame lie in the canvas.
+  private func visibleRows(of frame: GIFReader.Frame) -> [Range<Int>] {
+    let count = visibleColumns(of: frame).count * Bitmap.bytesPerPixel
+    guard count > 0 else { return [] }
+    return (frame.y..<max(frame.y, min(frame.y + frame.size.height, size.height))).map { y in
       let start = (y * size.width + frame.x) * Bitmap.bytesPerPixel
-      for index in start..<start + columns.count * Bitmap.bytesPerPixel { pixels[index] = 0 }
+      return start..<start + count
     }
   }
 

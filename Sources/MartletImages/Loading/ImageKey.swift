@@ -1,7 +1,7 @@
 import MartletEngine
 public import MartletSemantics
 
-/// What a picture is kept by: the request's URL, partition, credentials and preferences, and the size and processors.
+/// What a picture is kept by: the request's URL, partition and all fields of its own, and the size and processors.
 ///
 /// ```swift
 /// ImageCache.shared[ImageKey(url)] = image            // the picture in full size
@@ -25,7 +25,7 @@ public struct ImageKey: Sendable, Hashable {
   ///   - url: the URL; its fragment and user information do not matter.
   ///   - partition: whose picture it is; see `RequestOptions.cachePartition`. The empty one by default.
   public init(_ url: URL, partition: String = "") {
-    self.init(RequestRoute(CacheKey(url, partition: partition)), Rendition())
+    self.init(RequestRoute(CacheKey(url, partition: partition), all: [:]), Rendition())
   }
 
   /// Whose picture it is.

@@ -15,7 +15,7 @@ extension ImageLoader {
       let policy =
         asked.cachePolicy == .useProtocolCachePolicy ? loader.configuration.cachePolicy : asked.cachePolicy
       let shared = loader.session.route(of: request.http)
-      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: asked.cachePartition))
+      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: asked.cachePartition), all: [:])
       let instance = shared == nil ? loader.nextInstance() : 0
       key = ImageKey(route, instance: instance, request.rendition)
       identity = LoadTable.Identity(route: route, instance: instance, policy: policy)

@@ -8,7 +8,8 @@ public import MartletSemantics
 /// let image = try await loader.image(for: request)
 /// ```
 public struct ImageRequest: Sendable {
-  /// What is sent. Its URL, the fields that answers depend on, and its partition are part of the picture's key.
+  /// What is sent. Its URL, its partition and all of its own fields are part of the picture's key, so that a field that names a
+  /// tenant keeps pictures apart, and one that is different each time shares nothing.
   ///
   /// Its cache policy says where the picture may come from: with one that begins with `reload` neither the memory nor a
   /// remembered failure is asked. Of callers who share a load, the first one's request is sent. What is no plain GET is sent each time, and its picture is neither shared nor kept.

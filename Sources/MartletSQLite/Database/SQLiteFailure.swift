@@ -15,6 +15,8 @@ struct SQLiteFailure: Error {
   let code: Int32
   /// SQLite's own words, which name tables and columns, never values.
   let message: String
+  /// Whether the statement is at fault, and not what it met: one that is to change the tables.
+  var isOfStatement = false
 
   /// Takes what a connection says of its last call, and the system of the call beneath.
   init(of handle: OpaquePointer?, code: Int32) {
@@ -37,14 +39,15 @@ struct SQLiteFailure: Error {
 
   private var primary: Int32 { code & 0xFF }
 
-  /// Whether SQLite itself says that the file is damaged.
-  var isCorruption: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
-
   /// Whether the file's content is at fault: nothing but another file helps. The statements of a store always fit its
   /// tables, and its values their columns: one that is no statement any more (ERROR), or that breaks a constraint, has met
   /// tables, triggers or rows that changed on the disk.
   var isDamage: Bool {
-    isCorruption || [SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT].contains(primary)
+    switch primary {
+    case SQLITE_CORRUPT, SQLITE_NOTADB: true
+    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: !isOfStatement
+    default: false
+    }
   }
 
   /// Whether the file went away under a connection, or cannot be found.

@@ -39,14 +39,22 @@ struct Schema {
       let seen = try state(of: connection) ?? 0
       guard try isIntact(connection, after: seen) else { throw Refusal(reason: .damaged) }
       if seen < steps.count {
-        for step in steps.dropFirst(seen) { try connection.script(step) }
+        try run(steps.dropFirst(seen), on: connection)
         try connection.script("PRAGMA application_id = \(application); PRAGMA user_version = \(steps.count)")
       }
-      do {
-        try mending(connection)
-        try connection.script(opening)
-        guard try connection.first(check, read: { $0.integer(0) }) == 1 else { throw SQLiteFailure.inconsistent }
-      } catch let failure as SQLiteFailure where failure.isDamage { throw Refusal(reason: .damaged) }
+      try mending(connection)
+      try connection.script(opening)
+      guard try connection.first(check, read: { $0.integer(0) }) == 1 else { throw Refusal(reason: .damaged) }
+    }
+  }
+
+  private func run(_ steps: ArraySlice<String>, on connection: Connection) throws(SQLiteFailure) {
+    do throws(SQLiteFailure) {
+      for step in steps { try connection.script(step) }
+    } catch {
+      var failure = error
+      failure.isOfStatement = true
+      throw failure
     }
   }
 

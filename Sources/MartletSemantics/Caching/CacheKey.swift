@@ -1,7 +1,8 @@
 /// What a stored answer is found by: the target's URL (RFC 9111 §2), within a partition.
 ///
-/// Answers that were stored for one partition are never seen from another: a partition for each user or tenant keeps
-/// their answers apart.
+/// Answers that were stored for one partition are never seen from another: a partition for each user keeps their answers
+/// apart. Within a partition that has a name, answers are not told apart by credentials, because that name stands for the
+/// user.
 ///
 /// ```swift
 /// CacheKey(URL(string: "HTTP://Example.com:80#top")!).url   // "http://example.com/"
@@ -23,6 +24,17 @@ public struct CacheKey: Sendable, Hashable {
   public init(partition: String, normalizedURL: String) {
     self.partition = partition
     url = normalizedURL
+  }
+
+  /// Whether a `Host` field of a request's own names another host than its URL: what such a request is answered with belongs
+  /// to no URL that a key could be made of.
+  package static func isForeignHost(in request: RequestHead) -> Bool {
+    let lines = request.fields[values: .host]
+    guard let line = lines.first else { return false }
+    guard lines.count == 1, let origin = Origin(request.url) else { return true }
+    let own = origin.description.dropFirst(origin.scheme.count + 3)
+    let port = ":\(origin.port)"
+    return ![String(own), own.hasSuffix(port) ? String(own) : own + port].contains { ASCII.equalIgnoringCase($0, line) }
   }
 
   private static func normal(_ url: URL) -> String {

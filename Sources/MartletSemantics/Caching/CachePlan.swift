@@ -28,30 +28,41 @@ package enum CachePlan: Sendable, Hashable {
   ///   - request: The request, as its caller made it.
   ///   - policy: What the caller allows beyond the protocol.
   ///   - stored: All that is stored for the request's key, each with the length of its body.
+  ///   - partition: The partition of the key.
   ///   - now: The present.
   package static func make(
-    for request: RequestHead, policy: CachePolicy, stored: [(response: StoredResponse, length: Int64)], at now: Date
+    for request: RequestHead, policy: CachePolicy, stored: [(response: StoredResponse, length: Int64)],
+    in partition: String = "", at now: Date
   ) -> CachePlan {
     guard request.method == .get || request.method == .head else { return .forward(request) }
     let wishes = CacheControl(request.fields)
-    let candidate = usable(for: request, policy: policy, wishes: wishes, among: stored)
+    let candidate = usable(for: request, policy: policy, wishes: wishes, in: partition, among: stored)
     let plan =
       candidate.map { place in
         Decision(request: request, wishes: wishes, stored: stored[place].response, place: place, now: now)
           .plan(policy: policy)
-      } ?? .forward(policy == .reloadIgnoringCacheData ? endToEnd(request, "no-cache") : request)
+      } ?? .forward(reloading(request, policy: policy))
     return plan.withoutNetwork(policy: policy, wishes: wishes)
+  }
+
+  /// The request that goes out where nothing is stored: a reload asks the caches on the way as it asks this one.
+  private static func reloading(_ request: RequestHead, policy: CachePolicy) -> RequestHead {
+    switch policy {
+    case .reloadIgnoringCacheData: endToEnd(request, "no-cache")
+    case .reloadRevalidatingCacheData: endToEnd(request, "max-age=0")
+    default: request
+    }
   }
 
   /// The stored response that the request may have anything to do with.
   private static func usable(
-    for request: RequestHead, policy: CachePolicy, wishes: CacheControl,
+    for request: RequestHead, policy: CachePolicy, wishes: CacheControl, in partition: String,
     among stored: [(response: StoredResponse, length: Int64)]
   ) -> Int? {
     guard policy != .reloadIgnoringCacheData, !wishes.contains("no-store"),
       // These two are for the origin alone (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
       !request.fields.contains(.ifMatch), !request.fields.contains("If-Unmodified-Since"),
-      let place = VaryRule.select(for: request.fields, among: stored.map(\.response)),
+      let place = VaryRule.select(for: request.fields, among: stored.map(\.response), in: partition),
       StoredAnswer.canAnswer(request, with: stored[place].response, length: stored[place].length)
     else { return nil }
     return place

@@ -21,6 +21,8 @@ package enum Reception: Sendable, Hashable {
     package var sent: RequestHead
     /// What the caller allows beyond the protocol.
     package var policy: CachePolicy
+    /// The partition of the request's key.
+    package var partition: String
     /// The stored response that the request is for; nil if there is none.
     package var stored: StoredResponse?
     /// The length of its body.
@@ -28,10 +30,13 @@ package enum Reception: Sendable, Hashable {
     /// When the request went out.
     package var requestTime: Date
 
-    package init(request: RequestHead, sent: RequestHead, policy: CachePolicy, requestTime: Date) {
+    package init(
+      request: RequestHead, sent: RequestHead, policy: CachePolicy, partition: String = "", requestTime: Date
+    ) {
       self.request = request
       self.sent = sent
       self.policy = policy
+      self.partition = partition
       self.requestTime = requestTime
     }
   }
@@ -60,7 +65,7 @@ package enum Reception: Sendable, Hashable {
     if !head.fields.contains(.date) { head.fields[.date] = HTTPDate.format(responseTime) }
     return .store(
       StoredResponse(
-        head: head, variant: VaryRule.variant(of: response.fields, for: request.fields),
+        head: head, variant: VaryRule.variant(of: response.fields, for: request.fields, in: question.partition),
         requestTime: question.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
   }
 

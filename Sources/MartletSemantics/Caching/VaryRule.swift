@@ -8,27 +8,38 @@ package enum VaryRule {
   ///
   /// `Authorization` counts as if `Vary` named it, unless the answer is `public`. RFC 9111 §3.5 asks for such care only of
   /// shared caches, but a program may well speak for several users in turn, and what one was allowed to see is not for
-  /// the next.
-  package static func variant(of response: HTTPFields, for request: HTTPFields) -> String {
+  /// the next. Within a partition that has a name it does not count, because that name stands for the user: a token that
+  /// was renewed, or cannot be had without a network, changes nothing. Where `Vary` does name it, it always counts (§4.1).
+  package static func variant(of response: HTTPFields, for request: HTTPFields, in partition: String = "") -> String {
     var names = Set(response.list(.vary).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
-    if request.contains(.authorization), !CacheControl(response).contains("public") { names.insert(.authorization) }
+    if partition.isEmpty, request.contains(.authorization), !CacheControl(response).contains("public") {
+      names.insert(.authorization)
+    }
     // Packed bytes are for those alone who asked for them in the same words: everybody else's transport unpacks, which it
     // cannot do to what is stored. Servers forget to say so.
     if response.contains(.contentEncoding) { names.insert(.acceptEncoding) }
     guard !names.isEmpty else { return "" }
-    let lines = names.map { "\($0.canonicalName):\(normalValue(of: $0, in: request) ?? "-")" }
+    let lines = names.map { "\($0.canonicalName):\(text(of: normalValue(of: $0, in: request)))" }
     return Fingerprint.of(lines.sorted().joined(separator: "\n"))
   }
 
+  /// A value as the fingerprint is made of it: `-` for an absent field, and no value is written like that.
+  private static func text(of value: String?) -> String {
+    guard let value else { return "-" }
+    return value.utf8.first == UInt8(ascii: "-") || value.utf8.first == UInt8(ascii: "=") ? "=" + value : value
+  }
+
   /// Whether a stored answer is for this request.
-  package static func matches(_ stored: StoredResponse, _ request: HTTPFields) -> Bool {
+  package static func matches(_ stored: StoredResponse, _ request: HTTPFields, in partition: String = "") -> Bool {
     guard !matchesNothing(stored.head.fields) else { return false }
-    return variant(of: stored.head.fields, for: request) == stored.variant
+    return variant(of: stored.head.fields, for: request, in: partition) == stored.variant
   }
 
   /// The place of the answer to use: of those that match, the one with the latest `Date` (§4.1), then the last to come.
-  package static func select(for request: HTTPFields, among stored: [StoredResponse]) -> Int? {
-    stored.indices.filter { matches(stored[$0], request) }.max { first, second in
+  package static func select(
+    for request: HTTPFields, among stored: [StoredResponse], in partition: String = ""
+  ) -> Int? {
+    stored.indices.filter { matches(stored[$0], request, in: partition) }.max { first, second in
       let (left, right) = (stored[first], stored[second])
       let dates = [left, right].map { Freshness.date(of: $0.head, receivedAt: $0.responseTime) }
       return dates[0] == dates[1] ? left.responseTime < right.responseTime : dates[0] < dates[1]

@@ -8,47 +8,65 @@ package struct CookieList: Sendable {
 
   // MARK: Setting
 
-  /// Takes a cookie as it came over the wire, in place of the one with its identity.
+  /// Takes the cookies of one response, each in place of the one with its identity, and makes room in their domains. What
+  /// this costs grows with the number of lines, however many there are.
   ///
   /// - Parameters:
+  ///   - received: the cookies in their order, or why a line made none.
   ///   - isSecure: whether the connection was.
-  ///   - context: who sets it.
-  /// - Throws: `CookieRefusal`, if the cookies that are there forbid it.
+  ///   - context: who sets them.
+  ///   - limit: how many cookies a domain may have.
+  /// - Returns: what was refused, in the order of the lines.
   package mutating func receive(
-    _ cookie: Cookie, isSecure: Bool, in context: CookieContext, now: Date
-  ) throws(CookieRefusal) {
+    _ received: [Result<Cookie, CookieRefusal>], isSecure: Bool, in context: CookieContext, limit: Int, now: Date
+  ) -> [CookieRefusal] {
     removeExpired(now)
-    if !isSecure, cookies.contains(where: { $0.isHidden(by: cookie) }) {
-      throw CookieRefusal(.hidesSecureCookie, name: cookie.name)
+    var places: [Cookie.Identity: Int] = [:]
+    for (place, cookie) in cookies.enumerated() { places[cookie.identity] = place }
+    // Over an insecure connection none are added: these are all that can be hidden.
+    let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
+    var latest = moment(for: now)
+    var refusals: [CookieRefusal] = []
+    for result in received {
+      do throws(CookieRefusal) {
+        let cookie = try result.get()
+        if secure[cookie.name]?.contains(where: { $0.isHidden(by: cookie) }) == true {
+          throw CookieRefusal(.hidesSecureCookie, name: cookie.name)
+        }
+        let place = places[cookie.identity]
+        let old = place.map { cookies[$0] }.flatMap { $0.isExpired(at: now) ? nil : $0 }
+        if context.access == .nonHTTP, old?.isHTTPOnly == true { throw CookieRefusal(.httpOnly, name: cookie.name) }
+        places[cookie.identity] = place ?? cookies.count
+        set(cookie, at: place, created: old?.created ?? latest)
+        if old == nil { latest += Self.tick }
+      } catch { refusals.append(error) }
     }
-    let old = index(of: cookie.identity)
-    if let old, context.access == .nonHTTP, cookies[old].isHTTPOnly {
-      throw CookieRefusal(.httpOnly, name: cookie.name)
-    }
-    put(cookie, at: old)
     removeExpired(now)
+    for domain in Set(received.compactMap { try? $0.get().domain }) { trim(domain, to: limit) }
+    return refusals
+  }
+
+  private mutating func set(_ cookie: Cookie, at place: Int?, created: Date) {
+    var cookie = cookie
+    cookie.created = created
+    if let place { cookies[place] = cookie } else { cookies.append(cookie) }
   }
 
   /// Puts a cookie in as it is, in place of the one with its identity, whose place in the order it takes.
-  package mutating func put(_ cookie: Cookie) { put(cookie, at: index(of: cookie.identity)) }
-
-  private mutating func put(_ cookie: Cookie, at index: Int?) {
-    var cookie = cookie
-    if let index {
-      cookie.created = cookies[index].created
-      cookies[index] = cookie
-    } else {
-      cookie.created = moment(for: cookie.created)
-      cookies.append(cookie)
-    }
+  package mutating func put(_ cookie: Cookie) {
+    let place = index(of: cookie.identity)
+    set(cookie, at: place, created: place.map { cookies[$0].created } ?? moment(for: cookie.created))
   }
 
   /// The time itself, or a little later if cookies were made at that time already: those of one response are sent in the
   /// order in which they were set.
   private func moment(for created: Date) -> Date {
     let latest = cookies.lazy.map(\.created).filter { $0 >= created && $0 < created.addingTimeInterval(0.1) }.max()
-    return latest?.addingTimeInterval(0.000_001) ?? created
+    return latest?.addingTimeInterval(Self.tick) ?? created
   }
+
+  /// By how many seconds the times of cookies of one response differ.
+  private static let tick = 0.000_001
 
   private func index(of identity: Cookie.Identity) -> Int? {
     cookies.firstIndex { $0.name == identity.name && $0.identity == identity }

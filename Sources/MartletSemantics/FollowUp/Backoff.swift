@@ -26,6 +26,7 @@ public struct Backoff: Sendable, Hashable {
   ///   - retry: 1 for the first.
   ///   - fraction: The random part, from 0 (no wait) to 1 (the longest); what lies outside becomes the nearest inside.
   package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
+    let cap = cap.bounded
     var window = min(base, cap)
     guard window > .zero else { return .zero }
     var doublings = retry - 1
@@ -35,4 +36,12 @@ public struct Backoff: Sendable, Hashable {
     }
     return window * min(max(fraction, 0), 1)
   }
+}
+
+extension Duration {
+  /// The time, but no more than a hundred years, and no less than as many before zero: it can be added to any time, while
+  /// `.seconds(.max)`, somebody's "for ever", cannot.
+  package var bounded: Duration { min(max(self, .zero - Self.century), Self.century) }
+
+  private static let century = Duration.seconds(100 * 365 * 86_400)
 }

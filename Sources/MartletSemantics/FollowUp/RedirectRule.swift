@@ -17,8 +17,10 @@ package enum RedirectRule {
   ///   - response: The response that came.
   ///   - request: The request that it answers.
   ///   - allowsInsecure: Whether to go on from https to http; otherwise that is refused.
+  ///   - kept: Fields named like secrets that go to another origin all the same.
   package static func decide(
-    after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false
+    after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false,
+    keeping kept: Set<FieldName> = []
   ) -> Redirect {
     guard isRedirect(response.status) else { return .none }
     let locations = Set(response.fields[values: .location]).subtracting([""])
@@ -32,7 +34,7 @@ package enum RedirectRule {
     case .url(let url) where !allowsInsecure && isDowngrade(from: request.url, to: url):
       return refusal(of: response, "it leads from https to \(url.redacted): allow insecure redirects if it may")
     case .url(let url):
-      return follow(response.status, from: request, to: url)
+      return follow(response.status, from: request, to: url, keeping: kept)
     }
   }
 
@@ -48,7 +50,9 @@ package enum RedirectRule {
     .refuse(reason: "the redirect (\(response.status.code)) cannot be followed: \(reason)")
   }
 
-  private static func follow(_ status: HTTPStatus, from request: RequestHead, to url: URL) -> Redirect {
+  private static func follow(
+    _ status: HTTPStatus, from request: RequestHead, to url: URL, keeping kept: Set<FieldName>
+  ) -> Redirect {
     let method = method(after: status, to: request.method)
     let keepsBody = method == request.method
     let staysOnOrigin = Origin(request.url) == Origin(url)
@@ -56,7 +60,7 @@ package enum RedirectRule {
     next.url = url.replacingUserInformation(
       with: staysOnOrigin ? url.userInformation ?? request.url.userInformation : nil)
     next.fields.removeAll { name in
-      (!keepsBody && describesBody(name)) || (!staysOnOrigin && belongsToOrigin(name))
+      (!keepsBody && describesBody(name)) || (!staysOnOrigin && belongsToOrigin(name, unlessIn: kept))
     }
     if isDowngrade(from: request.url, to: url) { next.fields.remove(.referer) }
     return .follow(head: next, keepsBody: keepsBody)
@@ -79,11 +83,14 @@ package enum RedirectRule {
     }
   }
 
-  /// The fields that were meant for one origin alone (RFC 9110 §15.4, §17.16.3).
-  package static func belongsToOrigin(_ name: FieldName) -> Bool {
+  /// The fields that were meant for one origin alone (RFC 9110 §15.4, §17.16.3): those of the standards, and what is named like
+  /// a secret, `X-Api-Key` for example.
+  ///
+  /// - Parameter kept: Fields named like secrets that do not count.
+  package static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true
-    default: false
+    default: !kept.contains(name) && SecretName.isSecretField(name.rawName)
     }
   }
 

@@ -20,7 +20,17 @@ enum RedirectTarget {
     guard let origin = Origin(resolved), case let target = resolved.standardized, Origin(target) == origin else {
       return .unusable("its Location \(shown(location)) has no host, or no usable host and port")
     }
-    return .url(inheritingFragment(of: base, by: target))
+    return .url(inheritingFragment(of: base, by: withHost(of: origin, target)))
+  }
+
+  /// The URL with its host in A-labels, where the host was not all ASCII: not every reader of URLs decodes hosts.
+  private static func withHost(of origin: Origin, _ target: URL) -> URL {
+    guard target.host(percentEncoded: true)?.utf8.contains(UInt8(ascii: "%")) == true,
+      !origin.host.utf8.contains(UInt8(ascii: ":")),
+      var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
+    else { return target }
+    parts.encodedHost = origin.host
+    return parts.url ?? target
   }
 
   private static func inheritingFragment(of base: URL, by target: URL) -> URL {

@@ -8,7 +8,8 @@
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `http` or `https`.
   public let scheme: String
-  /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets.
+  /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets. Labels beyond ASCII
+  /// are A-labels: `bücher.example` is `xn--bcher-kva.example` (RFC 5891 §4.4).
   ///
   /// Hosts are compared as text: two ways of writing one IPv6 address are two hosts.
   public let host: String
@@ -20,9 +21,10 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     guard let scheme = url.scheme.map({ ASCII.lowercased($0) }), let defaultPort = Self.defaultPort(of: scheme),
       let encodedHost = url.host(percentEncoded: true), !encodedHost.isEmpty
     else { return nil }
-    let host = ASCII.lowercased(PercentEncoding.pathSegment.decode(encodedHost))
     let port = url.port ?? defaultPort
-    guard (1...65_535).contains(port), Self.isUsable(host) else { return nil }
+    guard let host = CookieHost.canonical(PercentEncoding.pathSegment.decode(encodedHost)),
+      (1...65_535).contains(port), Self.isUsable(host)
+    else { return nil }
     self.scheme = scheme
     self.host = host
     self.port = port
@@ -32,9 +34,15 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   public var isSecure: Bool { scheme == "https" }
 
   /// The origin as the `Origin` field writes it (RFC 6454 §6.2): the port only where it is not the scheme's own.
-  public var description: String {
-    let host = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-    return port == Self.defaultPort(of: scheme) ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
+  public var description: String { "\(scheme)://" + place(host) }
+
+  /// Host and port as the `Host` field writes them (RFC 9110 §7.2): without an address's zone, which means nothing elsewhere
+  /// (RFC 6874 §4), and the port only where it is not the scheme's own.
+  package var authority: String { place(host.prefix { $0 != "%" }) }
+
+  private func place(_ host: some StringProtocol) -> String {
+    let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : String(host)
+    return port == Self.defaultPort(of: scheme) ? literal : "\(literal):\(port)"
   }
 
   private static func defaultPort(of scheme: String) -> Int? {
@@ -52,7 +60,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
       switch byte {
       case 48...57, 97...122, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
       case UInt8(ascii: ":"), UInt8(ascii: "%"): isIPv6  // A zone follows a percent sign (RFC 6874).
-      case 128...: !isIPv6
       default: false
       }
     }

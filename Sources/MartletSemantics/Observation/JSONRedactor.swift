@@ -23,8 +23,9 @@ struct JSONRedactor {
       let colon = Self.skipSpace(bytes, from: end)
       output += withoutSecrets(bytes[index..<end])
       defer { index = max(index, end) }
-      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"), hides(bytes[index..<end]) else { continue }
+      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
       let value = Self.skipSpace(bytes, from: colon + 1)
+      guard hides(bytes[index..<end], before: bytes[value...]) else { continue }
       output += bytes[end..<value]
       let valueEnd = Self.endOfValue(bytes, from: value)
       let isSecret = value < bytes.count && !"tfn".utf8.contains(bytes[value])
@@ -34,12 +35,15 @@ struct JSONRedactor {
     return Data(output)
   }
 
-  private func hides(_ string: ArraySlice<UInt8>) -> Bool {
+  private func hides(_ string: ArraySlice<UInt8>, before value: ArraySlice<UInt8>) -> Bool {
     let name =
       string.contains(UInt8(ascii: "\\"))
       ? (try? JSONDecoder().decode(String.self, from: Data(string))) ?? ""
       : String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
-    return redaction.hides(name: name)
+    let quote = UInt8(ascii: "\"")
+    let start = value.prefix(40)  // a card's number is shorter
+    let text = start.first == quote ? start.dropFirst().prefix { $0 != quote } : start.prefix(while: ASCII.isDigit)
+    return redaction.hides(name: name, value: String(decoding: text, as: UTF8.self))
   }
 
   /// A string that is a URL loses its secrets too. It may be cut off, also within an escape.

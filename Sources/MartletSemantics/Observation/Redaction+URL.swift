@@ -35,15 +35,18 @@ extension Redaction {
 
   /// `a=1&token=2` with the secret values replaced; everything else stays as it is.
   func parameters(_ text: Substring, separator: Character) -> String {
-    text.split(separator: separator, omittingEmptySubsequences: false)
-      .map { piece in
-        guard let equals = piece.firstIndex(of: "="),
-          hides(name: PercentEncoding.form.decode(piece[..<equals]))
-            || isURLWithSecrets(piece[piece.index(after: equals)...])
-        else { return String(piece) }
-        return piece[...equals] + placeholder
-      }
-      .joined(separator: String(separator))
+    let pieces = text.split(separator: separator, omittingEmptySubsequences: false)
+    let names = pieces.map { PercentEncoding.form.decode($0.prefix { $0 != "=" }) }
+    let hidesState = !isShown("state") && SecretName.isStateSecret(among: names)
+    return zip(pieces, names).map { piece, name in
+      guard let equals = piece.firstIndex(of: "=") else { return String(piece) }
+      let value = piece[piece.index(after: equals)...]
+      let isSecret =
+        hides(name: name, value: PercentEncoding.form.decode(value)) || hidesState && name == "state"
+        || isURLWithSecrets(value)
+      return isSecret ? piece[...equals] + placeholder : String(piece)
+    }
+    .joined(separator: String(separator))
   }
 
   /// Whether a parameter's value is a URL that has secrets of its own: where to go back to after a login, say. However many

@@ -16,8 +16,9 @@
 /// | bodies | members of JSON, parameters of URLs in it, fields of forms, urlencoded or multipart, that are named like a secret |
 ///
 /// A name is like a secret if its words say so, however they are put together: `access_token`, `clientSecret`, `password2`,
-/// `X-Amz-Signature`, `api_key`; `key`, `code` and `sig` only where they are the whole name. What a value looks like does
-/// not matter, and bodies of other types are not searched.
+/// `X-Amz-Signature`, `api_key`, `cardNumber`; `key`, `code` and `sig` only where they are the whole name, and `state` where it stands
+/// among the parameters of OAuth. What a value looks like does not matter, except for a `number` that is a payment card's.
+/// Bodies of other types are not searched.
 public struct Redaction: Sendable, Hashable {
   /// What stands in place of a secret; `***` by default, which may stand in a URL, a form, a field and a JSON string.
   public var placeholder = "***"
@@ -82,8 +83,19 @@ public struct Redaction: Sendable, Hashable {
   /// Whether the value of this field is secret, or holds something that is.
   public func hides(_ field: FieldName) -> Bool {
     if isOff || shownFields.contains(field) { return false }
-    return hiddenFields.contains(field) || Self.credentials.contains(field) || hides(name: field.rawName)
+    if hiddenFields.contains(field) || Self.credentials.contains(field) { return true }
+    let joined = SecretName.joined(field.rawName)
+    if shownNames.contains(joined) { return false }
+    return hiddenNames.contains(joined) || SecretName.isSecretField(field.rawName)
   }
+
+  /// Whether a name is secret, or the value that it has.
+  func hides(name: String, value: some StringProtocol) -> Bool {
+    hides(name: name) || !isOff && !isShown(name) && SecretName.isCardNumber(value, named: name)
+  }
+
+  /// Whether the caller has said that the name is no secret's.
+  func isShown(_ name: String) -> Bool { shownNames.contains(SecretName.joined(name)) }
 
   private static let credentials: Set<FieldName> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
 }

@@ -13,9 +13,32 @@ enum SecretName {
     switch (previous, last) {
     case (let previous?, "key"): return keys.contains(previous)
     case (let previous?, "code"): return codes.contains(previous)
+    case (let previous?, "number"), (let previous?, "num"), (let previous?, "no"): return cards.contains(previous)
     case ("session"?, "id"): return true
     default: return false
     }
+  }
+
+  /// Whether a field's name is that of a secret. The fields of CORS say what is allowed: `Access-Control-Allow-Credentials`.
+  static func isSecretField(_ name: String) -> Bool {
+    !ASCII.lowercased(name).hasPrefix("access-control-") && isSecret(name)
+  }
+
+  /// Whether the `state` of OAuth 2.0 (RFC 6749 §4.1.1, §4.1.2, §4.2.2) stands among parameters of these names: by itself the
+  /// name is too common.
+  static func isStateSecret(among names: [String]) -> Bool { names.contains { stateCompanions.contains(joined($0)) } }
+
+  /// Whether the value of a member named `number` is that of a payment card: 12 to 19 digits, in groups or not, with the check
+  /// digit of ISO/IEC 7812-1.
+  static func isCardNumber(_ value: some StringProtocol, named name: String) -> Bool {
+    guard joined(name) == "number" else { return false }
+    let digits = value.utf8.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "-") }
+    guard (12...19).contains(digits.count), digits.allSatisfy(ASCII.isDigit) else { return false }
+    let sum = digits.reversed().enumerated().reduce(0) { sum, digit in
+      let value = Int(digit.element - 48) * (digit.offset % 2 == 0 ? 1 : 2)
+      return sum + value / 10 + value % 10
+    }
+    return sum % 10 == 0
   }
 
   /// The letters and digits of a name in lower case: how names are compared.
@@ -68,7 +91,8 @@ enum SecretName {
     "key", "code", "sig", "auth", "pass", "pin", "cvv", "cvc", "sid", "session", "sessionid", "jsessionid", "phpsessid",
     "aspnetsessionid", "hmac", "bearer", "assertion", "clientassertion", "samlresponse", "samlrequest", "samlart",
     "codeverifier", "idtokenhint", "csrf", "xsrf", "csrfmiddleware", "accesskey", "authkey", "secretkey", "cookie",
-    "setcookie",
+    "setcookie", "dpop", "cvv2", "cvc2", "pan", "primaryaccountnumber", "cardnumber", "cardno", "cardnum", "creditcard",
+    "debitcard", "creditcardnumber", "ccnumber", "ccnum", "ccno",
   ]
 
   /// A key of these is secret; a sort key or a primary key is not.
@@ -81,6 +105,15 @@ enum SecretName {
   /// A code of these is secret; a country code or an error code is not.
   private static let codes: Set<String> = [
     "auth", "authorization", "verification", "security", "device", "recovery", "login", "access", "backup",
+  ]
+
+  /// A number of these is secret; an order number is not.
+  private static let cards: Set<String> = ["card", "cc", "creditcard", "debitcard"]
+
+  /// Parameters that stand beside the `state` of OAuth 2.0 and OpenID Connect.
+  private static let stateCompanions: Set<String> = [
+    "code", "clientid", "responsetype", "redirecturi", "accesstoken", "idtoken", "idtokenhint", "sessionstate", "iss",
+    "error",
   ]
 
   /// Tokens of these say where a list goes on, and open nothing.

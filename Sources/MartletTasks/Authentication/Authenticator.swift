@@ -30,7 +30,8 @@ public protocol Authenticator: Sendable {
   /// with any of them; requests that come meanwhile wait. Afterwards each goes again once.
   ///
   /// - Throws: ``NetworkError/unauthenticated`` where there are none to be had, which leaves the 401 as it is: the silent
-  ///   logout, and the default. Any other error fails the tasks with an `HTTPError` of kind `.authenticationFailed`.
+  ///   logout, and the default. Any other error fails the tasks with an `HTTPError` of kind `.authenticationFailed`, or of
+  ///   its own kind if it is an `HTTPError` that tells of a missing network.
   func authenticate() async throws
 }
 

@@ -41,8 +41,7 @@ struct AuthenticatorSource: CredentialSource {
       exchange.emit(.note("the authenticator has no credentials; the 401 stands"))
       return false
     } catch {
-      let reason = (error as? HTTPError).map { ": \($0.message)" } ?? ", see the error beneath"
-      throw HTTPError(.authenticationFailed, "the authenticator failed\(reason)", underlying: error)
+      throw HTTPError(credentialsFailed: "the authenticator failed", with: error)
     }
   }
 

@@ -59,7 +59,7 @@ public struct MockResponder: Sendable {
   /// The same answer, that much later. A cancelled task does not wait.
   public func delayed(by delay: Duration) -> MockResponder {
     MockResponder { request, earlier in
-      try await Task.sleep(for: delay)
+      try await Task.sleep(for: delay.bounded)
       return try await respond(request, earlier)
     }
   }

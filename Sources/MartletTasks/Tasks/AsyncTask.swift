@@ -92,7 +92,7 @@ extension AsyncTask {
   /// Begins so much later.
   public func delay(_ time: Duration) -> AsyncWork<Value> {
     AsyncWork {
-      try await Task.sleep(for: time)
+      try await Task.sleep(for: time.bounded)
       return try await value()
     }
   }

@@ -20,7 +20,7 @@ func within<Outcome: Sendable>(
   await withTaskGroup(of: Outcome?.self) { group in
     group.addTask { await work() }
     group.addTask {
-      do { try await Task.sleep(for: limit) } catch { return nil }
+      do { try await Task.sleep(for: limit.bounded) } catch { return nil }
       return failed(HTTPError(.deadlineExceeded, "the task took longer than \(limit)"))
     }
     defer { group.cancelAll() }

@@ -54,9 +54,9 @@ public struct MockTransport: Transport {
     let watchdog = request.options.responseTimeout.map { timeout in
       Task {
         while true {
-          let end = lastMove.state.advanced(by: timeout)
+          let end = lastMove.state.advanced(by: timeout.bounded)
           try await clock.sleep(until: end, tolerance: nil)
-          guard lastMove.state.advanced(by: timeout) <= clock.now else { continue }
+          guard lastMove.state.advanced(by: timeout.bounded) <= clock.now else { continue }
           let error = HTTPError(.responseTimeout, "the mock gave no response in \(timeout)", phase: .waiting)
           return outcome.update { $0 = $0 ?? .failure(error) }
         }

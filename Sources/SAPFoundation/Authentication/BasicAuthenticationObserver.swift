@@ -20,7 +20,7 @@ public import Foundation
 /// go to the server that the app asked, never where only a redirect leads. The names of the initializer's parameters are
 /// ours.
 open class BasicAuthenticationObserver: SAPURLSessionObserving {
-  private let store: Locked<any BasicCredentialStoring>
+  private let store: Serialized<any BasicCredentialStoring>
   private let discovery: Handed<(any BasicCredentialDiscovery)?>
   private let servers = Locked<[Origin: (url: URL, renewal: Renewal<BasicCredential>)]>([:])
 
@@ -34,7 +34,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
     credentialStore: any BasicCredentialStoring = BasicCredentialStorage(),
     credentialDiscovery: (any BasicCredentialDiscovery)? = nil
   ) {
-    store = Locked(credentialStore)
+    store = Serialized(credentialStore)
     discovery = Handed(value: credentialDiscovery)
   }
 
@@ -65,20 +65,20 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
   ) async throws -> BasicCredential? {
     guard question.value.previousFailureCount > 0, let refused = question.value.proposedCredential else {
       return try await renewal.value(where: { _ in true }) { [store, discovery] _ in
-        if let stored = try store.withLock({ try $0.credential(for: url) }) { return stored }
+        if let stored = try store.call({ try $0.credential(for: url) }) { return stored }
         return try await Self.discover(url, question, store, discovery)
       }?.value
     }
     let credential = BasicCredential(refused)
     return try await renewal.value(insteadOf: { $0.value == credential }) { [store, discovery] _ in
-      try store.withLock { try $0.delete(for: url) }
+      try store.call { try $0.delete(for: url) }
       return try await Self.discover(url, question, store, discovery)
     }?.value
   }
 
   /// Forgets what was refused, unless somebody has put another in its place.
   private func forget(_ refused: BasicCredential, for url: URL, _ renewal: Renewal<BasicCredential>) {
-    let isThere = store.withLock { store in
+    let isThere = store.call { store in
       guard (try? store.credential(for: url)) == refused else { return false }
       try? store.delete(for: url)
       return true
@@ -87,7 +87,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
   }
 
   private static func discover(
-    _ url: URL, _ question: Handed<URLAuthenticationChallenge>, _ store: Locked<any BasicCredentialStoring>,
+    _ url: URL, _ question: Handed<URLAuthenticationChallenge>, _ store: Serialized<any BasicCredentialStoring>,
     _ discovery: Handed<(any BasicCredentialDiscovery)?>
   ) async throws -> BasicCredential? {
     guard let discovery = discovery.value else { return nil }
@@ -96,7 +96,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
       gate.answer(error.map { .failure($0) } ?? .success(credential))
     }
     let credential = try await gate.wait()
-    if let credential { try store.withLock { try $0.store(credential: credential, for: url) } }
+    if let credential { try store.call { try $0.store(credential: credential, for: url) } }
     return credential
   }
 
@@ -112,7 +112,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
 extension BasicAuthenticationObserver: CredentialHolder {
   func forgetCredentials() {
     for (url, renewal) in servers.withLock({ Array($0.values) }) {
-      store.withLock { try? $0.delete(for: url) }
+      store.call { try? $0.delete(for: url) }
       renewal.use(nil)
     }
   }

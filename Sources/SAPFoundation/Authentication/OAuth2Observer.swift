@@ -95,10 +95,11 @@ final class OAuth2Tokens: Sendable {
   }
 
   private let authenticator: Handed<any OAuth2Authentication>
-  private let state: Locked<State>
+  /// Its lock is taken before that of `state`, never within.
+  private let store: Serialized<any OAuth2TokenStore>
+  private let state = Mutex(State())
 
-  private struct State {
-    let store: any OAuth2TokenStore
+  private struct State: Sendable {
     /// What requests carry.
     var current: OAuth2Token?
     /// What the store said last, or took.
@@ -110,15 +111,18 @@ final class OAuth2Tokens: Sendable {
 
   init(_ authenticator: Handed<any OAuth2Authentication>, _ store: Handed<any OAuth2TokenStore>) {
     self.authenticator = authenticator
-    state = Locked(State(store: store.value))
+    self.store = Serialized(store.value)
   }
 
   /// What the store has, compared with what it had. A store that fails says nothing.
   func look(for url: URL) -> Look {
-    state.withLock { state in
-      guard let stored = try? Optional.some(state.store.token(for: url)), stored != state.stored else { return .same }
-      (state.stored, state.current) = (stored, stored)
-      return .changed(stored)
+    store.call { store in
+      guard let stored = try? Optional.some(store.token(for: url)) else { return .same }
+      return state.withLock { state in
+        guard stored != state.stored else { return .same }
+        (state.stored, state.current) = (stored, stored)
+        return .changed(stored)
+      }
     }
   }
 
@@ -127,25 +131,35 @@ final class OAuth2Tokens: Sendable {
     let (old, endings) = state.withLock { ($0.current, $0.endings) }
     let token: OAuth2Token
     if let renewed = await refreshed(old) { token = renewed } else { token = try await obtained() }
-    let isStored = try state.withLock { state in
-      guard state.endings == endings else { throw URLError(.userCancelledAuthentication) }
-      state.current = token
-      guard (try? state.store.store(token: token, for: url)) != nil else { return false }
-      state.stored = token
+    let isStored = try store.call { store in
+      try use(token, isStored: false, after: endings)
+      guard (try? store.store(token: token, for: url)) != nil else { return false }
+      try use(token, isStored: true, after: endings)
       return true
     }
     if !isStored { SAPURLSession.log("OAuth2Observer", "the token could not be stored") }
     return token
   }
 
+  /// Takes a new token, unless everything was forgotten since it was asked for.
+  private func use(_ token: OAuth2Token, isStored: Bool, after endings: Int) throws {
+    try state.withLock { state in
+      guard state.endings == endings else { throw URLError(.userCancelledAuthentication) }
+      state.current = token
+      if isStored { state.stored = token }
+    }
+  }
+
   /// Forgets the token. One that is on its way is nobody's any more: it would be that of the user who has left.
   func forget(for url: URL?) {
-    let wasAuthenticating = state.withLock { state in
-      if let url { try? state.store.deleteToken(for: url) }
-      state.store.clear()
-      state.current = nil
-      state.endings += 1
-      return state.isAuthenticating
+    let wasAuthenticating = store.call { store in
+      if let url { try? store.deleteToken(for: url) }
+      store.clear()
+      return state.withLock { state in
+        state.current = nil
+        state.endings += 1
+        return state.isAuthenticating
+      }
     }
     if wasAuthenticating { authenticator.value.cancelAuthentication() }
   }

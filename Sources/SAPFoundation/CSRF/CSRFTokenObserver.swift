@@ -1,6 +1,7 @@
 public import Foundation
 package import MartletEngine
 import MartletSemantics
+import Synchronization
 
 /// Puts the CSRF token on requests that could change something, fetches it where there is none, and renews it where the server
 /// does not take it any more.
@@ -59,14 +60,11 @@ extension CSRFTokenObserver: InterceptingObserver, CredentialHolder {
 
 /// An app's store in the engine's terms.
 final class CSRFTokenStoreAdapter: CSRFTokenStore {
-  private struct State {
-    let store: any CSRFTokenStoring
-    var urls: Set<URL> = []
-  }
+  private let store: Serialized<any CSRFTokenStoring>
+  /// Those whose tokens the store may have.
+  private let urls = Mutex<Set<URL>>([])
 
-  private let state: Locked<State>
-
-  init(_ store: any CSRFTokenStoring) { state = Locked(State(store: store)) }
+  init(_ store: any CSRFTokenStoring) { self.store = Serialized(store) }
 
   var options: CSRFOptions {
     var options = CSRFOptions()
@@ -81,14 +79,13 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore {
   }
 
   func forgetAll() {
-    state.withLock { state in for url in state.urls { try? state.store.deleteToken(for: url) } }
+    let urls = urls.withLock { $0 }
+    store.call { store in for url in urls { try? store.deleteToken(for: url) } }
   }
 
-  /// Under the lock, because the tokens of several URLs may be wanted at once, and the store need not be ready for that.
+  /// One call after another, because the tokens of several URLs may be wanted at once, and the store need not be ready for that.
   private func inTurn<Result>(_ url: URL, _ call: (any CSRFTokenStoring) throws -> Result) throws -> Result {
-    try state.withLock { state in
-      state.urls.insert(url)
-      return try call(state.store)
-    }
+    urls.withLock { _ = $0.insert(url) }
+    return try store.call(call)
   }
 }

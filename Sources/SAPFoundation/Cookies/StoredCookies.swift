@@ -20,6 +20,7 @@ final class StoredCookies: CookieStore {
   private let state: Mutex<State>
   private let backing: Locked<(any CodableStoring)?>
   private let queue = DispatchQueue(label: "SAP.Foundation.SAPURLSession.SAPHTTPCookieStorage")
+  private let isOnQueue = DispatchSpecificKey<Bool>()
 
   private static let key = "SAPHTTPCookieStorage"
 
@@ -31,6 +32,7 @@ final class StoredCookies: CookieStore {
     } catch { SAPURLSession.log("SAPHTTPCookieStorage", "the cookies could not be read: \(error)") }
     state.sites = Self.kept(state.sites, options)
     self.state = Mutex(state)
+    queue.setSpecific(key: isOnQueue, value: true)
   }
 
   var storage: (any CodableStoring)? { backing.withLock { $0 } }
@@ -54,14 +56,14 @@ final class StoredCookies: CookieStore {
   }
 
   func change(_ site: String, _ body: (inout [Cookie]) -> Void) {
-    if apply(site, body).isChanged { queue.sync { write() } }
+    if apply(site, body).isChanged { writeNow() }
   }
 
   func remove(where condition: (Cookie) -> Bool) {
     state.withLock { state in
       state.sites = state.sites.mapValues { $0.filter { !condition($0) } }.filter { !$0.value.isEmpty }
     }
-    queue.sync { write() }
+    writeNow()
   }
 
   // MARK: For the jar
@@ -106,6 +108,11 @@ final class StoredCookies: CookieStore {
       state.sites[site] = cookies.isEmpty ? nil : cookies
       return (result, cookies != before)
     }
+  }
+
+  /// The app's storage may change cookies while it is written to.
+  private func writeNow() {
+    if queue.getSpecific(key: isOnQueue) == true { write() } else { queue.sync { write() } }
   }
 
   private func write() {

@@ -9,8 +9,23 @@ extension ODataErrorPayload.Body {
       self.init(code: code ?? "", message: .init(language: nil, value: text), target: nil, inner: nil, details: [])
       return
     }
+    if let exception = document["exception"] {
+      self.init(exception: exception)
+      return
+    }
     guard let error = document.first("error", "odata.error") else { return nil }
     self.init(error)
+  }
+
+  /// The `<exc:exception>` of ABAP's communication framework, as the ABAP Development Tools' services answer: the type is what
+  /// comes nearest to a code.
+  private init?(exception: JSONValue) {
+    let code = exception["type"].flatMap { $0["id"]?.text ?? $0.text } ?? ""
+    let messages = [exception["localizedMessage"], exception["message"]].map { ODataErrorPayload.Message($0) }
+    let message = messages.first { !$0.value.isEmpty }
+    guard message != nil || !code.isEmpty else { return nil }
+    self.init(
+      code: code, message: message ?? ODataErrorPayload.Message(nil), target: nil, inner: nil, details: [])
   }
 
   private init?(_ error: JSONValue) {
@@ -45,7 +60,7 @@ extension ODataErrorPayload.Inner {
       transactionId: (inner["transactionid"] ?? inner.term("TransactionId"))?.text,
       timestamp: (inner["timestamp"] ?? inner.term("Timestamp"))?.text,
       resolution: resolution.flatMap(ODataErrorPayload.Resolution.init),
-      details: inner["errordetails"].map(ODataErrorPayload.Detail.list) ?? [])
+      details: inner.first("errordetails", "details").map(ODataErrorPayload.Detail.list) ?? [])
   }
 }
 
@@ -69,8 +84,11 @@ extension ODataErrorPayload.Resolution {
 }
 
 extension ODataErrorPayload.Detail {
-  /// An array of details, an object around one (`errordetail`), one detail, or texts.
-  static func list(_ value: JSONValue) -> [Self] { (value["errordetail"] ?? value).elements.compactMap(Self.init) }
+  /// An array of details, an object around one or several (`errordetail`, `detail`), one detail, or texts.
+  static func list(_ value: JSONValue) -> [Self] {
+    let isOne = value.first("code", "message") != nil
+    return (isOne ? value : value.first("errordetail", "detail") ?? value).elements.compactMap(Self.init)
+  }
 
   private init?(_ value: JSONValue) {
     let text = value.text

@@ -10,7 +10,7 @@ import MartletSemantics
 /// The payload type in SAP's published article decodes one of the eight kinds found in public code, because all of its
 /// members are required. Here everything but the error itself is optional, and these forms are understood too: `odata.error`
 /// as root, a message that is plain text, an integer code, details as an object, as text or beside the inner error, and the
-/// vocabulary's annotations under any alias. Where the answer need not be JSON, use ``ODataServiceError``.
+/// vocabulary's annotations under any alias. In XML also OData's `details` and the `exc:exception` of the ABAP Development Tools. Where the answer need not be JSON, use ``ODataServiceError``.
 public struct ODataErrorPayload: Sendable, Hashable, Decodable {
   /// The error.
   public let error: Body

@@ -5,12 +5,13 @@ import FoundationXML
 #endif
 
 /// Reads XML as if it were JSON: an element with elements in it is an object, one with text a text, repeated ones an array.
-/// So that one reader understands both.
+/// So that one reader understands both. Of attributes the language is kept, and the `id` of an element that is empty otherwise.
 final class XMLAsJSON: NSObject, XMLParserDelegate {
   fileprivate struct Element {
     var members: [String: JSONValue] = [:]
     var text = ""
     var language: String?
+    var id: String?
   }
 
   private var open: [Element] = [Element()]
@@ -34,7 +35,7 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
     attributes: [String: String]
   ) {
     guard open.count < Self.deepest else { return parser.abortParsing() }
-    open.append(Element(language: attributes["xml:lang"]))
+    open.append(Element(language: attributes["xml:lang"] ?? attributes["lang"], id: attributes["id"]))
   }
 
   func parser(_ parser: XMLParser, foundCharacters text: String) { open[open.count - 1].text += text }
@@ -59,7 +60,9 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
 
 extension XMLAsJSON.Element {
   fileprivate var value: JSONValue {
-    let text = JSONValue.string(text.trimmingCharacters(in: .whitespacesAndNewlines))
+    let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    let text = JSONValue.string(trimmed)
+    if let id, members.isEmpty, trimmed.isEmpty { return .object(["id": .string(id)]) }
     guard members.isEmpty else {
       return .object(language.map { members.merging(["lang": .string($0)]) { $1 } } ?? members)
     }

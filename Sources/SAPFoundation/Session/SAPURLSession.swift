@@ -29,7 +29,7 @@ public final class SAPURLSession: Sendable, FoundationConfigured {
   /// given one.
   public let delegateQueue: OperationQueue
   let state: Locked<State>
-  private let marks = Locked([String: Any]())
+  private let marks = ContextValues()
   let engine: HTTPSession
   let wire: SAPTransport
   /// The most bytes that a task collects for its handler: the engine's own limit.
@@ -97,7 +97,7 @@ public final class SAPURLSession: Sendable, FoundationConfigured {
 
   /// What an app wants to remember with the session. It may be used from any thread; what is in it has to allow that too.
   public var context: [String: Any] {
-    get { marks.value }
-    _modify { yield &marks.value }
+    get { marks.all }
+    _modify { yield &marks.all }
   }
 }

@@ -21,7 +21,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
   /// The body that the task has beside its request.
   let upload: Upload?
   let mutable: Locked<TaskState>
-  private let locals = Locked([String: Any]())
+  private let locals = ContextValues()
 
   /// Where the body of an upload comes from.
   enum Upload: Sendable {
@@ -38,10 +38,11 @@ public class SAPURLSessionTask: @unchecked Sendable {
   }
 
   /// What marks the task: an observer finds here what it, or the app, has put in, also when the request is sent again. It may
-  /// be used from any thread; what is in it has to allow that too. A request that an observer makes inherits nothing.
+  /// be used from any thread; what is in it has to allow that too. A closure that changes it (`merge`) reads it as it was. A
+  /// request that an observer makes inherits nothing.
   public var context: [String: Any] {
-    get { locals.value }
-    _modify { yield &locals.value }
+    get { locals.all }
+    _modify { yield &locals.all }
   }
 
   // MARK: Control

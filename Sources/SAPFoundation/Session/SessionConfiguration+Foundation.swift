@@ -55,8 +55,9 @@ private struct AdditionalFields: Interceptor {
     if let refusal = fields.refusal { throw refusal }
     let isAsked = exchange.askedURL.flatMap { Origin($0) } == Origin(request.url)
     var prepared = request
-    for (name, value) in fields where !request.fields.contains(name) && (isAsked || !RedirectRule.belongsToOrigin(name))
-    {
+    let kept = request.options.redirectPolicy.crossOriginFields
+    for (name, value) in fields
+    where !request.fields.contains(name) && (isAsked || !RedirectRule.belongsToOrigin(name, unlessIn: kept)) {
       prepared.fields.append(value, for: name)
     }
     return prepared

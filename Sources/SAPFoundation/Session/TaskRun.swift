@@ -91,7 +91,7 @@ struct TaskRun: Sendable {
   /// Waits for the earliest date at which the task may begin, and returns the request that is then the right one.
   private func beginning() async throws -> URLRequest? {
     guard let original = task.originalRequest, let date = task.earliestBeginDate else { return task.originalRequest }
-    try await Task.sleep(for: .seconds(max(0, date.timeIntervalSinceNow)))
+    try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 1e10)))
     let answer = try await task.consult(SAPURLSession.DelayedRequestDisposition.continueLoading) {
       [task, session] events, _, done in
       events.sapURLSession(session, task: task, willBeginDelayedRequest: original, completionHandler: done)

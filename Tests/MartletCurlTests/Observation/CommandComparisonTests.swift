@@ -84,7 +84,11 @@ struct CommandComparisonTests {
     init(_ request: ReceivedRequest) {
       method = request.method
       target = request.target
-      fields = request.fields.map { "\($0.name.canonicalName): \($0.value)" }.sorted()
+      // RFC 9110 §12.5.3: without weights, the order of codings means nothing
+      let codings = request.fields.list(.acceptEncoding).sorted().joined(separator: ", ")
+      var fields = request.fields
+      if !codings.isEmpty { fields[.acceptEncoding] = codings }
+      self.fields = fields.map { "\($0.name.canonicalName): \($0.value)" }.sorted()
       body = request.body
     }
   }

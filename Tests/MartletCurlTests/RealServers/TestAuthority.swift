@@ -9,7 +9,9 @@ struct TestAuthority: Sendable {
 
   init() throws {
     folder = try TemporaryFolder()
-    try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=MartletTestCA")
+    // a name of its own, so that no other authority is taken for this one
+    let subject = "/CN=MartletTestCA-\(UUID())"
+    try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj \(subject)")
     try issue("server", subject: "/CN=localhost", names: "DNS:localhost,IP:127.0.0.1")
     try issue("stranger", subject: "/CN=stranger.invalid", names: "DNS:stranger.invalid")
     try issue("client", subject: "/CN=client", names: "email:client@example.invalid")

@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -48,6 +49,56 @@ struct BodyFieldsTests {
     _ = try await session.data(for: HTTPRequest(.post, origin, body: .form([("a", "1")])))
 
     #expect(transport.requests.map { $0.fields[values: .contentEncoding] } == [["gzip"], ["gzip"]])
+  }
+
+  /// A form whose body an interceptor replaces; returns the fields that the next interceptor sees, and those that were sent.
+  private func sent(
+    _ fields: HTTPFields = [:], replacing change: @escaping @Sendable (inout HTTPRequest) -> Void
+  ) async throws -> (seen: HTTPFields, sent: HTTPFields) {
+    let seen = Mutex(HTTPFields())
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [
+      TestInterceptor(prepare: { request in
+        var request = request
+        change(&request)
+        return request
+      }),
+      TestInterceptor(prepare: { request in
+        seen.withLock { $0 = request.fields }
+        return request
+      }),
+    ]
+    let transport = ScriptedTransport(.text("there"))
+    let request = HTTPRequest(.post, origin, fields: fields, body: .form([("a", "1")]))
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: request)
+    return (seen.withLock { $0 }, try #require(transport.requests.first).fields)
+  }
+
+  @Test func fieldsOfAReplacedBodyGoAndThoseOfTheNewOneCome() async throws {
+    let json = try RequestBody.json([1])
+    let replaced = try await sent { $0.body = json }
+    #expect(replaced.seen[values: .contentType] == ["application/json"])
+    #expect(replaced.sent[values: .contentType] == ["application/json"])
+
+    let packed = try await sent { $0.body = json.compressed() }
+    #expect(packed.seen[values: .contentType] == ["application/json"])
+    #expect(packed.seen[values: .contentEncoding] == ["gzip"])
+
+    let bytes = try await sent { $0.body = .data(Data([1])) }
+    #expect(!bytes.seen.contains(.contentType) && !bytes.sent.contains(.contentType))
+  }
+
+  @Test func fieldsOfTheCallersAndOfAnInterceptorsOwnStay() async throws {
+    let json = try RequestBody.json([1])
+    let callers = try await sent([.contentType: "text/x-own"]) { $0.body = json }
+    #expect(callers.seen[values: .contentType] == ["text/x-own"])
+
+    let interceptors = try await sent {
+      $0.body = json
+      $0.fields[.contentType] = "application/vnd.own+json"
+    }
+    #expect(interceptors.seen[values: .contentType] == ["application/vnd.own+json"])
+    #expect(interceptors.sent[values: .contentType] == ["application/vnd.own+json"])
   }
 
   @Test func streamThatWasNotTouchedCanBeSentAgain() async throws {

@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -115,6 +116,37 @@ struct CachingTransportTests {
 
     #expect(texts == ["for a", "for b", "for all", "for a"])
     #expect(fixture.sent.count == 3)
+  }
+
+  @Test func withinAPartitionARenewedTokenFindsTheUsersAnswers() async throws {
+    let fixture = CacheFixture { .cacheable("for \($0.fields[.authorization] ?? "all")", "max-age=60") }
+
+    let texts = [
+      try await fixture.get("/", [.authorization: "a"], partition: "anna"),
+      try await fixture.get("/", [.authorization: "b"], partition: "anna"), try await fixture.get(partition: "anna"),
+      try await fixture.get("/", [.authorization: "c"], partition: "ben"),
+      try await fixture.get("/", [.authorization: "c"]), try await fixture.get("/", [.authorization: "a"]),
+    ].map(\.text)
+
+    #expect(texts == ["for a", "for a", "for a", "for c", "for c", "for a"])
+    #expect(fixture.sent.count == 4)
+  }
+
+  @Test func anotherHostThanTheURLsIsNeitherStoredNorAnsweredFromTheStore() async throws {
+    let fixture = CacheFixture { .cacheable("of \($0.fields[.host] ?? "a")", "max-age=60", [.contentLocation: "/"]) }
+    var post = HTTPRequest(.post, url("http://a.example/"), fields: [.host: "b.example"])
+    post.body = .data(Data("x".utf8))
+
+    _ = try await fixture.send(post)
+    let texts = [
+      try await fixture.get("/", [.host: "b.example"]), try await fixture.get(),
+      try await fixture.get("/", [.host: "b.example"]), try await fixture.get("/", [.host: "a.example:80"]),
+    ].map(\.text)
+
+    #expect(texts == ["of b.example", "of a", "of b.example", "of a"])
+    await #expect { try await fixture.get("/", [.host: "b.example"], policy: .returnCacheDataDontLoad) } throws: {
+      ($0 as? HTTPError)?.kind == .notCached
+    }
   }
 
   @Test func aHeadIsAnsweredFromAStoredGet() async throws {
@@ -235,6 +267,61 @@ struct CachingTransportTests {
 
     #expect(second.text == "there")
     #expect(fixture.sent.map(\.url.path) == ["/old", "/new"])
+  }
+
+  @Test(arguments: [nil, 5] as [Int64?])
+  func aRedirectThatIsFollowedIsStoredWithItsBody(length: Int64?) async throws {
+    let fixture = CacheFixture { request in
+      guard request.url.path == "/old" else { return .cacheable("there", "max-age=60") }
+      return MockResponse(status: 301, fields: [.cacheControl: "max-age=60", .location: "/new"]) {
+        ResponseBody(length: length, from: Pieces(count: 5))
+      }
+    }
+
+    _ = try await fixture.get("/old")
+    let again = try await fixture.get("/old")
+
+    #expect(again.text == "there")
+    #expect(fixture.sent.map(\.url.path) == ["/old", "/new"])
+  }
+
+  @Test func aRedirectWhoseBodyIsLargeOrSlowIsFollowedAllTheSame() async throws {
+    let gate = Gate()
+    let fixture = CacheFixture { request in
+      guard request.url.path != "/new" else { return .cacheable("there", "max-age=60") }
+      return MockResponse(status: 301, fields: [.cacheControl: "max-age=60", .location: "/new"]) {
+        ResponseBody(from: Pieces(count: request.url.path == "/slow" ? 1 : 100_000, then: gate))
+      }
+    }
+
+    #expect(try await fixture.get("/large").text == "there")
+    async let slow = fixture.get("/slow")
+    try await fixture.clock.sleepers(1)
+    fixture.clock.advance(by: .seconds(1))
+    #expect(try await slow.text == "there")
+    #expect(try await fixture.cache.usage().entries == 1)
+    gate.open()
+  }
+
+  /// Bytes one by one, and then an end, or nothing until a gate opens.
+  private final class Pieces: BodySource {
+    private let rest: Mutex<Int>
+    private let gate: Gate?
+
+    init(count: Int, then gate: Gate? = nil) {
+      rest = Mutex(count)
+      self.gate = gate
+    }
+
+    func next() async throws -> Data? {
+      let isThere = rest.withLock { rest in
+        rest -= 1
+        return rest >= 0
+      }
+      if isThere { return Data([0]) }
+      try await gate?.wait()
+      return nil
+    }
   }
 
   @Test func onlyIfCachedIsAnsweredWithAGatewayTimeout() async throws {

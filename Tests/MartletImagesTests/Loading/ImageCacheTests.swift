@@ -43,6 +43,28 @@ struct ImageCacheTests {
     #expect(loader.key(for: ImageRequest(url, targetSize: PixelSize(width: 1, height: 1))) != ImageKey(url))
   }
 
+  @Test func fieldsOfTheCallersOwnKeepPicturesApart() async throws {
+    let fixture = try LoadingFixture { request in
+      try request.fields["X-Tenant"] == "a" ? .picture() : .picture("coffee.jpg")
+    }
+    func picture(_ fields: HTTPFields) -> ImageRequest {
+      ImageRequest(HTTPRequest(.get, fixture.server.url("/a.jpg"), fields: fields))
+    }
+
+    let first = try await fixture.loader.image(for: picture(["X-Tenant": "a"]))
+    let other = try await fixture.loader.image(for: picture(["X-Tenant": "b"]))
+    let again = try await fixture.loader.image(for: picture(["x-tenant": "a"]))
+
+    #expect(first.bitmap.size != other.bitmap.size)
+    #expect(again.bitmap == first.bitmap && again.source == .memory)
+    #expect(fixture.server.requests.count == 2)
+    let loader = fixture.loader
+    #expect(
+      loader.key(for: picture(["A": "1", "B": "2", "a": "3"]))
+        == loader.key(for: picture(["b": "2", "a": "1", "A": "3"])))
+    #expect(loader.key(for: picture(["A": "1", "a": "3"])) != loader.key(for: picture(["a": "3", "a": "1"])))
+  }
+
   @Test func pictureThatIsSetByHandIsShownWithoutALoad() async throws {
     let fixture = try LoadingFixture { _ in .status(.notFound) }
     let url = fixture.server.url("/a.jpg")

@@ -38,6 +38,30 @@ struct DamageTests {
     }
   }
 
+  @Test func aStoreCanBeUsedWhicheverByteOfItsHeaderChanged() async throws {
+    let whole = try await content { file in
+      let store = try SQLiteKeyValueStore(at: file)
+      for number in 0..<5 { try await store.set(bytes(100 + number), for: "\(number)") }
+    }
+    for offset in 0..<100 {
+      for change in [0x01, 0x80, 0xFF] as [UInt8] {
+        var content = whole
+        content[offset] ^= change
+        let file = folder.file("\(offset)-\(change).sqlite")
+        try content.write(to: file)
+        for _ in 0..<2 {
+          let store = try SQLiteKeyValueStore(at: file)
+          try await store.set(Data([1]), for: "new")
+          for number in 0..<5 {
+            #expect(
+              [bytes(100 + number), nil].contains(try await store.value(for: "\(number)")), "\(offset) \(change)")
+          }
+          #expect(try await store.value(for: "new") == Data([1]), "\(offset) \(change)")
+        }
+      }
+    }
+  }
+
   @Test func cookiesAreIntactOrGoneWhicheverByteChanged() async throws {
     let sites = (0..<5).map { "site\($0).example" }
     let all = Set(sites.flatMap { site in (0..<20).map { Self.cookie($0, site) } })

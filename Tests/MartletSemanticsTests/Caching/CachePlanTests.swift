@@ -117,6 +117,21 @@ struct CachePlanTests {
 
   @Test(
     arguments: [
+      (CachePolicy.useProtocolCachePolicy, [:], nil), (.reloadIgnoringCacheData, [:], "no-cache"),
+      (.reloadRevalidatingCacheData, [:], "max-age=0"),
+      (.reloadRevalidatingCacheData, [.cacheControl: "max-age=5"], "max-age=5"), (.returnCacheDataIfOffline, [:], nil),
+    ] as [(CachePolicy, HTTPFields, String?)])
+  func aReloadOfWhatIsNotStoredAsksTheCachesOnTheWay(policy: CachePolicy, asks: HTTPFields, expected: String?) {
+    guard case .forward(let head) = CachePlan.make(for: RequestHead(asks), policy: policy, stored: [], at: arrival)
+    else {
+      Issue.record("the request does not go out")
+      return
+    }
+    #expect(head.fields[.cacheControl] == expected)
+  }
+
+  @Test(
+    arguments: [
       (CachePolicy.useProtocolCachePolicy, [:], .forward), (.reloadIgnoringCacheData, [:], .forward),
       (.returnCacheDataElseLoad, [:], .forward), (.returnCacheDataIfOffline, [:], .forward),
       (.reloadRevalidatingCacheData, [:], .forward), (.returnCacheDataDontLoad, [:], .notCached),

@@ -26,6 +26,10 @@ struct VaryRuleTests {
     Row("missing now", [.vary: "Foo"], ["Foo": "1"], [:], false),
     Row("missing then", [.vary: "Foo"], [:], ["Foo": "1"], false),
     Row("empty is not missing", [.vary: "Foo"], [:], ["Foo": ""], false),
+    Row("a dash is not missing", [.vary: "Foo"], [:], ["Foo": "-"], false),
+    Row("a missing one is not a dash", [.vary: "Foo"], ["Foo": "-"], [:], false),
+    Row("a dash is a dash", [.vary: "Foo"], ["Foo": "-"], ["Foo": "-"], true),
+    Row("a dash is no other value", [.vary: "Foo"], ["Foo": "-"], ["Foo": "=-"], false),
     Row("missing both times", [.vary: "Foo"], [:], [:], true),
     Row("a field that is not named", [.vary: "Foo"], ["Foo": "1", "Bar": "2"], ["Foo": "1", "Bar": "3"], true),
     Row("two names", [.vary: "Foo, Bar"], ["Foo": "1", "Bar": "2"], ["Bar": "2", "Foo": "1"], true),
@@ -61,6 +65,34 @@ struct VaryRuleTests {
     let stored = StoredResponse(row.vary, for: row.asked)
 
     #expect(VaryRule.matches(stored, row.asks) == row.matches)
+  }
+
+  @Test(
+    arguments: [
+      ([:], ["Authorization": "Bearer b"], true), ([:], [:], true),
+      ([.vary: "Authorization"], ["Authorization": "Bearer b"], false),
+      ([.vary: "Authorization"], ["Authorization": "Bearer a"], true),
+      ([.vary: "Foo"], ["Authorization": "Bearer b", "Foo": "1"], false),
+    ] as [(HTTPFields, HTTPFields, Bool)])
+  func aPartitionWithANameStandsForTheCredentials(response: HTTPFields, asks: HTTPFields, matches: Bool) {
+    var stored = StoredResponse(response)
+    stored.variant = VaryRule.variant(of: response, for: [.authorization: "Bearer a"], in: "anna")
+
+    #expect(VaryRule.matches(stored, asks, in: "anna") == matches)
+  }
+
+  @Test(
+    arguments: [
+      ("http://a.example/", [:], false), ("http://a.example/", [.host: "A.example"], false),
+      ("http://a.example/", [.host: "a.example:80"], false), ("http://a.example/", [.host: "a.example:81"], true),
+      ("http://a.example:81/", [.host: "a.example:81"], false), ("http://a.example:81/", [.host: "a.example"], true),
+      ("https://a.example/", [.host: "a.example:443"], false), ("https://a.example/", [.host: "a.example:80"], true),
+      ("http://127.0.0.1/", [.host: "a.example"], true), ("http://a.example/", [.host: ""], true),
+      ("http://a.example/", [.host: "a.example", .host: "b.example"], true), ("http://[::1]/", [.host: "[::1]"], false),
+      ("http://[::1]/", [.host: "[::1]:80"], false), ("http://a.example/", [.host: "x@a.example"], true),
+    ] as [(String, HTTPFields, Bool)])
+  func aHostFieldThatNamesAnotherHostIsFound(url: String, fields: HTTPFields, isForeign: Bool) {
+    #expect(CacheKey.isForeignHost(in: RequestHead(method: .get, url: target(url), fields: fields)) == isForeign)
   }
 
   @Test func theMostRecentThatMatchesIsPreferred() {

@@ -33,6 +33,42 @@ struct CookieListTests {
   }
 
   @Test
+  func linesOfOneResponseActOneAfterAnother() {
+    var list = CookieList([Self.cookie("kept", used: 0), Self.cookie("secure", used: 0, isSecure: true)])
+    func line(_ name: String, _ value: String, expires: Date? = nil, path: String = "/") -> Result<
+      Cookie, CookieRefusal
+    > {
+      .success(
+        Cookie(name: name, value: value, domain: "example.org", path: path, expires: expires, created: Self.start))
+    }
+    let refusals = list.receive(
+      [
+        line("a", "1"), line("b", "1"), .failure(CookieRefusal(.publicSuffix, name: "c")), line("a", "2"),
+        line("b", "", expires: .distantPast), line("b", "3"), line("secure", "stolen", path: "/login"),
+        line("kept", "", expires: .distantPast),
+      ], isSecure: false, in: CookieContext(), limit: 180, now: Self.start)
+
+    #expect(refusals.map(\.reason) == [.publicSuffix, .hidesSecureCookie])
+    #expect(list.cookies.map { $0.name + "=" + $0.value } == ["secure=1", "a=2", "b=3"])
+    let created = list.cookies.dropFirst().map(\.created)
+    #expect(Set(created).count == 2)
+    #expect(created == created.sorted())
+  }
+
+  @Test
+  func ofTenThousandLinesTheLastAreKept() {
+    var list = CookieList([Self.cookie("old", used: -10)])
+    let lines = (0..<11_000).map { number in
+      Result<Cookie, CookieRefusal>.success(
+        Cookie(name: "n\(number)", value: "1", domain: "example.org", created: Self.start))
+    }
+    let refusals = list.receive(lines, isSecure: true, in: CookieContext(), limit: 180, now: Self.start)
+
+    #expect(refusals.isEmpty)
+    #expect(list.cookies.map(\.name) == (10_820..<11_000).map { "n\($0)" })
+  }
+
+  @Test
   func leastUsedCookiesOfAllSitesGoWhenThereAreTooMany() {
     var expired = Self.cookie("expired", domain: "b", used: 9)
     expired.expires = Self.start

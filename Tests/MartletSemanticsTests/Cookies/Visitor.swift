@@ -20,7 +20,8 @@ struct Visitor {
       guard let request = Self.request(url) else { throw CookieRefusal(.noHost) }
       let cookie = try SetCookie(line, now: now)
         .cookie(for: request, in: context, publicSuffixes: Self.suffixes, now: now)
-      try list.receive(cookie, isSecure: request.isSecure, in: context, now: now)
+      let refused = list.receive([.success(cookie)], isSecure: request.isSecure, in: context, limit: 180, now: now)
+      if let refusal = refused.first { throw refusal }
     } catch { refusals.append(error.reason) }
   }
 

@@ -7,7 +7,7 @@ struct RedactionTests {
     "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-CSRF-Token", "x-xsrf-token", "X-API-Key",
     "Api-Key", "apikey", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "X-Amz-Security-Token", "X-Amz-Signature",
     "X-Vault-Token", "X-Functions-Key", "X-Shared-Secret", "X-Forwarded-Authorization", "X-Session-Id",
-    "X-Auth", "X-XSRF", "X-Key", "X-Session",
+    "X-Auth", "X-XSRF", "X-Key", "X-Session", "DPoP",
   ])
   func fieldsThatCarryCredentialsAreHidden(name: String) throws {
     #expect(Redaction.standard.hides(try FieldName(name)))
@@ -17,6 +17,7 @@ struct RedactionTests {
   @Test(arguments: [
     "Accept", "Host", "Content-Type", "ETag", "Date", "Idempotency-Key", "X-Request-Id", "Sec-WebSocket-Key",
     "X-RateLimit-Remaining", "WWW-Authenticate", "Digest", "Authentication-Info", "X-Max-Tokens",
+    "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers",
   ])
   func otherFieldsAreShown(name: String) throws {
     #expect(!Redaction.standard.hides(try FieldName(name)))
@@ -28,7 +29,8 @@ struct RedactionTests {
     "new_password", "userpassword", "passwd", "pwd", "code", "code_verifier", "authorization_code", "sig", "signature",
     "X-Amz-Signature", "X-Amz-Credential", "X-Goog-Signature", "auth", "jwt", "otp", "session_id", "JSESSIONID", "sid",
     "privateKey", "aws_secret_access_key", "SAMLResponse", "client_assertion", "pin", "csrfmiddlewaretoken",
-    "id_token_hint", "SAMLart",
+    "id_token_hint", "SAMLart", "dpop", "cardNumber", "card_number", "card[number]", "creditCard", "credit-card-number",
+    "cc_number", "ccnum", "pan", "cvv2",
   ])
   func namesOfSecretsAreHidden(name: String) {
     #expect(Redaction.standard.hides(name: name))
@@ -37,6 +39,7 @@ struct RedactionTests {
   @Test(arguments: [
     "page", "q", "token_type", "max_tokens", "nextPageToken", "country_code", "statusCode", "sort_key", "monkey",
     "keyboard", "author", "authenticated", "passenger", "sign", "encode", "id", "user_id", "design",
+    "state", "number", "order_number", "discard_no", "card", "cardType", "company", "span",
   ])
   func otherNamesAreShown(name: String) {
     #expect(!Redaction.standard.hides(name: name))
@@ -50,13 +53,21 @@ struct RedactionTests {
     #expect(!redaction.hides(.cookie) && !redaction.hides(name: "code"))
     #expect(redaction.hides(.setCookie) && redaction.hides(name: "token"))
     #expect(!redaction.showing(names: ["iban"]).hides(name: "iban"))
+    let shown = Redaction.standard.showing(names: ["state", "number"])
+    #expect(
+      shown.redacted(reference: "/cb?code=1&state=2&number=4111111111111111")
+        == "/cb?code=***&state=2&number=4111111111111111")
   }
 
   @Test(arguments: [
     ("https://user:password@h:8443/a%20b?q=1&token=x#top", "https://h:8443/a%20b?q=1&token=***#top"),
     ("https://token@h/", "https://h/"),
     ("https://a:b@c@h/", "https://h/"),
-    ("https://h/cb#access_token=x&state=1", "https://h/cb#access_token=***&state=1"),
+    ("https://h/cb#access_token=x&state=1", "https://h/cb#access_token=***&state=***"),
+    ("https://h/authorize?client_id=1&state=2", "https://h/authorize?client_id=1&state=***"),
+    ("https://h/cb?error=denied&state=2", "https://h/cb?error=denied&state=***"),
+    ("https://h/issues?state=open&page=2", "https://h/issues?state=open&page=2"),
+    ("https://h/pay?number=4111+1111+1111+1111&amount=1", "https://h/pay?number=***&amount=1"),
     ("https://h/a;jsessionid=x/b;v=1?q", "https://h/a;jsessionid=***/b;v=1?q"),
     ("/login?next=/a&%70assword=x", "/login?next=/a&%70assword=***"),
     ("//u:p@h?key=1", "//h?key=***"),
@@ -79,7 +90,7 @@ struct RedactionTests {
     (.proxyAuthorization, "Digest username=\"u\", response=\"r\"", "Digest ***"),
     (.cookie, "a=1; b=2", "a=***; b=***"), (.cookie, "flag", "***"), (.cookie, "a=1;b=2", "a=***; b=***"),
     (.setCookie, "a=1; Path=/; HttpOnly", "a=***; Path=/; HttpOnly"),
-    (.location, "https://u:p@h/cb?code=1&state=2", "https://h/cb?code=***&state=2"),
+    (.location, "https://u:p@h/cb?code=1&state=2", "https://h/cb?code=***&state=***"),
     (.referer, "https://h/?token=1", "https://h/?token=***"),
     (
       .link, "<https://h/?page=2&key=1>; rel=\"next\", </b?sig=1>",
@@ -109,6 +120,12 @@ struct RedactionTests {
       (json, #"{"password": {"a": [1"#, #"{"password": "***""#),
       (json, #"{"password":"#, #"{"password":"#),
       (json, #"{"passwo"#, #"{"passwo"#),
+      (json, #"{"state":"open","number":7}"#, #"{"state":"open","number":7}"#),
+      (
+        json, #"{"card":{"number":"4242 4242 4242 4242","exp":1},"number": 5555555555554444}"#,
+        #"{"card":{"number":"***","exp":1},"number": "***"}"#
+      ),
+      (json, #"{"number":"4242424242424241"}"#, #"{"number":"4242424242424241"}"#),
       (json, #"{"a": "x\"#, #"{"a": "x\"#),
       (json, #"["https://u:p@h/?a=1&token=x"]"#, #"["https://h/?a=1&token=***"]"#),
       (json, #"{"url":"https:\/\/h\/?key=x","b":"http"}"#, #"{"url":"https://h/?key=***","b":"http"}"#),

@@ -119,6 +119,28 @@ struct CookieStorageTests {
     #expect(SAPHTTPCookieStorage(persistentStorage: backing, options: options).cookies?.isEmpty == true)
   }
 
+  @Test(.timeLimit(.minutes(5))) func aStoreMayChangeCookiesWhileItIsWrittenTo() throws {
+    final class Meddling: CodableStoring {
+      weak var storage: SAPHTTPCookieStorage?
+      var writes = 0
+
+      func get<T: Codable>(_ type: T.Type, for key: String) throws -> T? { nil }
+      func put<T: Codable>(_ value: T, for key: String) throws {
+        writes += 1
+        if writes == 1 { storage?.removeCookies(since: .distantPast) }
+      }
+      func remove(for key: String) throws {}
+    }
+    let store = Meddling()
+    let storage = SAPHTTPCookieStorage(persistentStorage: store, options: .persistSessionCookies)
+    store.storage = storage
+
+    storage.setCookie(try cookie("a"))
+
+    #expect(store.writes == 1)
+    #expect(storage.cookies?.isEmpty == true)
+  }
+
   @Test func aStoreThatCannotBeReadIsDoneWithout() throws {
     let data = MemoryDataStore()
     data.put(data: Data("no property list".utf8), for: "SAPHTTPCookieStorage")

@@ -102,6 +102,38 @@ struct ServiceErrorTests {
         "<error><code>A/1</code><message><value>Gone</value></message><innererror><errordetails/></innererror></error>",
       code: "A/1", message: "Gone"),
     Case(
+      testDescription: "XML with details, one",
+      body: """
+        <m:error xmlns:m="http://docs.oasis-open.org/odata/ns/metadata"><m:code>A/1</m:code><m:message>Wrong</m:message>
+        <m:details><m:detail><m:code>A/2</m:code><m:message xml:lang="en">Too long</m:message><m:target>Name</m:target>
+        </m:detail></m:details></m:error>
+        """, code: "A/1", message: "Wrong", details: ["Too long"]),
+    Case(
+      testDescription: "XML with details, several, in the inner error",
+      body: """
+        <error xmlns="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><code>A/1</code>
+        <message xml:lang="en">Wrong</message><innererror><details><detail><code>A/2</code><message>Too long</message></detail>
+        <detail><code>A/3</code><message>Too short</message></detail></details></innererror></error>
+        """, code: "A/1", message: "Wrong", details: ["Too long", "Too short"]),
+    Case(
+      testDescription: "XML of the ABAP Development Tools",
+      body: """
+        <?xml version="1.0" encoding="utf-8"?><exc:exception xmlns:exc="http://www.sap.com/abapxml/types/communicationframework">
+        <namespace id="com.sap.adt"/><type id="ExceptionResourceNotFound"/><message lang="EN">Resource ZX not found</message>
+        <localizedMessage lang="DE">Ressource ZX nicht gefunden</localizedMessage><properties><entry key="T100KEY-ID">SADT</entry>
+        </properties></exc:exception>
+        """, code: "ExceptionResourceNotFound", message: "Ressource ZX nicht gefunden"),
+    Case(
+      testDescription: "XML of the ABAP Development Tools, not localized",
+      body: """
+        <exc:exception xmlns:exc="x"><type id="ExceptionResourceNoAccess"/><message lang="EN">No access</message>
+        <localizedMessage lang="EN"/></exc:exception>
+        """, code: "ExceptionResourceNoAccess", message: "No access"),
+    Case(
+      testDescription: "XML of the ABAP Development Tools, without a text",
+      body: #"<exc:exception xmlns:exc="x"><type id="ExceptionX"/><properties/></exc:exception>"#, code: "ExceptionX",
+      message: "404 Not Found"),
+    Case(
       testDescription: "HTML",
       body: "<html><head><title>Logon</title></head><body><h1>Please <b>log</b> on</h1></body></html>",
       message: "Logon: Please log on"),
@@ -123,6 +155,13 @@ struct ServiceErrorTests {
     #expect(error.details.map(\.message) == item.details)
     #expect(error.errorDescription == item.message)
     #expect(error.data == data)
+  }
+
+  @Test func theLanguageOfAnExceptionIsThatOfItsText() throws {
+    let item = try #require(Self.cases.first { $0.testDescription == "XML of the ABAP Development Tools" })
+    let error = try #require(ODataServiceError(ResponseHead(status: .notFound), body: Data(item.body.utf8)))
+
+    #expect(error.language == "DE")
   }
 
   @Test func aServerErrorKeepsItsPayloadToo() throws {

@@ -79,6 +79,64 @@ struct BasicAuthenticationObserverTests {
     #expect(service.requests.compactMap { $0.fields[.authorization] }.count == 3)  // none of the refused again
   }
 
+  /// Stores of an app's own that use the session while they are called.
+  private final class Stores: BasicCredentialStoring, OAuth2TokenStore, CSRFTokenStoring {
+    weak var session: SAPURLSession?
+    let calls = Shared(0)
+
+    private func callBack() {
+      calls.change { $0 += 1 }
+      session?.clearCredentials()
+    }
+
+    func store(credential: BasicCredential, for url: URL) throws { callBack() }
+    func credential(for url: URL) throws -> BasicCredential? { nil }
+    func delete(for url: URL) throws {}
+
+    func store(token: OAuth2Token, for url: URL) throws { callBack() }
+    func token(for url: URL) throws -> OAuth2Token? { nil }
+    func deleteToken(for url: URL) throws {}
+    func clear() {}
+
+    func store(token: String, for url: URL) throws { callBack() }
+    func token(for url: URL) throws -> String? { nil }
+  }
+
+  @Test func storesMayUseTheSessionWhileTheyAreCalled() async throws {
+    let (credentials, tokens) = (Stores(), Stores())
+    let basic = SAPURLSession.observed(
+      by: BasicAuthenticationObserver(credentialStore: credentials, credentialDiscovery: Login(good)))
+    credentials.session = basic
+    let csrf = SAPURLSession.observed(
+      by: CSRFTokenObserver(rootUrl: service.url, tokenStore: tokens),
+      BasicAuthenticationObserver(credentialDiscovery: Login(good)))
+    tokens.session = csrf
+
+    #expect(await basic.get(service.url).error == nil)
+    #expect(await csrf.post(service.url("/backend/Orders")).error == nil)
+
+    #expect(credentials.calls.value > 0 && tokens.calls.value > 0)
+  }
+
+  @Test func aTokenThatItsStoreForgetsAtOnceIsNotSent() async throws {
+    struct Authenticator: OAuth2Authentication {
+      func authenticate(completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) {
+        completionHandler(OAuth2Token(accessToken: "t", tokenType: "bearer", refreshToken: nil), nil)
+      }
+      func refresh(token: OAuth2Token, completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) {}
+      func cancelAuthentication() {}
+    }
+    let store = Stores()
+    let session = SAPURLSession.observed(
+      by: OAuth2Observer(authenticator: Authenticator(), tokenStore: store, backend: service.url))
+    store.session = session
+
+    #expect(await session.get(service.url).status == 401)
+
+    #expect(store.calls.value > 0)
+    #expect(service.requests.allSatisfy { !$0.fields.contains(.authorization) })
+  }
+
   @Test func theFetchOfATokenIsAuthenticatedToo() async throws {
     let session = SAPURLSession.observed(
       by: CSRFTokenObserver(rootUrl: service.url), BasicAuthenticationObserver(credentialDiscovery: Login(good)))

@@ -245,6 +245,31 @@ struct Row09ContextTests {
     #expect(seen.withLock { $0 } == [0, 1, 2])
   }
 
+  @Test func aMarkMayBeReadWhileMarksAreChanged() async throws {
+    let session = SAPURLSession()
+    let task = session.dataTask(with: URLRequest(url: URL(filePath: "/")))
+    session.context["user"] = "anna"
+    task.context["count"] = 1
+
+    session.context.merge(["user": "berta"]) { old, new in
+      "\(old) \(new) \(session.context["user"] as? String ?? "")"
+    }
+    task.context.merge(["count": 2]) { _, new in (new as? Int ?? 0) + (task.context["count"] as? Int ?? 0) }
+
+    #expect(session.context["user"] as? String == "anna berta anna")
+    #expect(task.context["count"] as? Int == 3)
+  }
+
+  @Test func noChangeOfAMarkIsLost() async {
+    let session = SAPURLSession()
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<8 {
+        group.addTask { for count in 0..<100 { session.context["\(number) \(count)"] = true } }
+      }
+    }
+    #expect(session.context.count == 800)
+  }
+
   @Test func aSessionsMarkIsItsOwn() async {
     let (one, other) = (SAPURLSession(), SAPURLSession())
     one.context["user"] = "anna"

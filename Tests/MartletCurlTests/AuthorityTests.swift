@@ -1,0 +1,69 @@
+import Foundation
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// Whose certificates are trusted. An authority is put into the system's folder for the time of a test, where that can be
+/// written: in a container.
+@Suite(.timeLimit(.minutes(5)), .serialized)
+struct AuthorityTests {
+  private static let folder = "/etc/ssl/certs"
+  private static let isWritable = access(folder, W_OK) == 0
+
+  /// A server whose authority is in the system's folder of hashed names, and in no file.
+  private func withSystemAuthority(_ body: (FrameServer) async throws -> Void) async throws {
+    let server = try FrameServer(.none)
+    let folder = try TemporaryFolder()
+    let own = server.authority.certificate
+    try RealProcess.run("sh", ["-c", "printf %s $(openssl x509 -noout -hash -in \(own.path)) > name"], in: folder.url)
+    let name = try String(contentsOf: folder.file("name"), encoding: .utf8)
+    // those of the same name are numbered without a gap
+    var links = (0..<20).map { URL(filePath: Self.folder).appending(path: "\(name).\($0)") }[...]
+    while let link = links.popFirst() {
+      guard (try? FileManager.default.createSymbolicLink(at: link, withDestinationURL: own)) != nil else { continue }
+      defer { try? FileManager.default.removeItem(at: link) }
+      return try await body(server)
+    }
+    throw RealServerError("no free name in \(Self.folder)")
+  }
+
+  private func failure(_ server: FrameServer, _ change: (inout TLSSettings) -> Void) async -> HTTPError? {
+    var configuration = CurlConfiguration()
+    change(&configuration.tls)
+    do throws(HTTPError) {
+      _ = try await HTTPSession.uncached(CurlTransport(configuration)).data(for: HTTPRequest(.get, server.url))
+      return nil
+    } catch { return error }
+  }
+
+  @Test(.enabled(if: isWritable))
+  func authoritiesOfOurOwnReplaceTheSystemsFolderToo() async throws {
+    let stranger = try TestAuthority()
+    try await withSystemAuthority { server in
+      #expect(await failure(server) { _ in } == nil)
+      #expect(await failure(server) { $0.authorities = stranger.certificate }?.kind == .untrustedCertificate)
+      #expect(await failure(server) { $0.additionalAuthorities = stranger.certificate } == nil)
+    }
+  }
+
+  @Test func additionalAuthoritiesAreTrustedBesideTheOthers() async throws {
+    let server = try FrameServer(.none)
+    let stranger = try TestAuthority()
+    #expect(await failure(server) { $0.additionalAuthorities = server.authority.certificate } == nil)
+    #expect(
+      await failure(server) {
+        $0.authorities = stranger.certificate
+        $0.additionalAuthorities = server.authority.certificate
+      } == nil)
+    #expect(await failure(server) { $0.additionalAuthorities = stranger.certificate }?.kind == .untrustedCertificate)
+  }
+
+  @Test func aFileOfAuthoritiesThatCannotBeReadIsNamed() async throws {
+    let server = try FrameServer(.none)
+    let error = await failure(server) { $0.additionalAuthorities = URL(filePath: "/nowhere/more.pem") }
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("/nowhere/more.pem") == true)
+  }
+}

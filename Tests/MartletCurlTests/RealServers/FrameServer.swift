@@ -1,0 +1,140 @@
+import Foundation
+import MartletTesting
+
+/// An HTTP/2 server, made of frames by hand in Python, that breaks the rules as it is told: `first` frames answer the first
+/// request of its life on a connection, and so on. Every other request is answered with how many there were.
+final class FrameServer: Sendable {
+  let url: URL
+  let authority: TestAuthority
+  private let process: RealProcess
+
+  /// What the second request of the first connection gets.
+  enum Fault: String, Sendable, CaseIterable {
+    case none
+    /// DATA on a stream that is idle, then the end (RFC 9113 §5.1).
+    case idleData
+    /// SETTINGS of a wrong size, then the end (§6.5).
+    case badSettings
+    /// The end.
+    case end
+    /// REFUSED_STREAM (§8.7).
+    case refused
+    /// GOAWAY below the stream (§6.8).
+    case goAway
+    /// A head, half a body, DATA on an idle stream, the end.
+    case cutByIdleData
+    /// A head, half a body, a bad SETTINGS, the end.
+    case cutBySettings
+    /// A head, half a body, the end.
+    case cut
+    /// GOAWAY at the stream, then a whole response without a length, then the end.
+    case graceful
+    /// A whole response without a length.
+    case whole
+    /// A head of two lines that are together larger than libcurl takes.
+    case largeHead
+  }
+
+  init(_ fault: Fault, tls: Bool = true) throws {
+    let authority = try Self.authority.get()
+    let port = try LocalPort.free()
+    let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
+    process = try RealProcess(
+      "python3", ["-c", Self.script, "\(port)", fault.rawValue] + (tls ? files : []), port: port)
+    self.authority = authority
+    guard let url = URL(string: "\(tls ? "https" : "http")://127.0.0.1:\(port)/") else {
+      throw RealServerError("no URL")
+    }
+    self.url = url
+  }
+
+  private static let authority = Result { try TestAuthority() }
+
+  private static let script = #"""
+    import socket, ssl, struct, sys, threading
+
+    DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+    END_STREAM, END_HEADERS, ACK = 1, 4, 1
+    STATUS_200 = b"\x88"
+    port, fault, files = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    lock, total = threading.Lock(), 0
+
+    def frame(kind, flags, stream, payload=b""):
+      return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+    def literal(name, value):
+      def text(bytes_):
+        size = len(bytes_)
+        if size < 127: return bytes([size]) + bytes_
+        size -= 127; prefix = b"\x7f"
+        while size >= 128: prefix += bytes([size % 128 + 128]); size //= 128
+        return prefix + bytes([size]) + bytes_
+      return b"\x00" + text(name) + text(value)
+
+    def headers(stream, block):
+      pieces = [block[at:at + 16000] for at in range(0, len(block), 16000)]
+      out = b""
+      for number, piece in enumerate(pieces):
+        flags = END_HEADERS if number == len(pieces) - 1 else 0
+        out += frame(HEADERS if number == 0 else 9, flags, stream, piece)
+      return out
+
+    def answer(stream, text):
+      block = STATUS_200 + literal(b"content-length", b"%d" % len(text))
+      return headers(stream, block) + frame(DATA, END_STREAM, stream, text)
+
+    def wrong(stream):
+      idle = frame(DATA, 0, stream + 100, b"x")
+      settings = frame(SETTINGS, 0, 0, b"xxx")
+      half = headers(stream, STATUS_200) + frame(DATA, 0, stream, b"half")
+      whole = headers(stream, STATUS_200) + frame(DATA, END_STREAM, stream, b"whole")
+      def goaway(last): return frame(GOAWAY, 0, 0, struct.pack(">II", last, 0))
+      return {
+        "idleData": (idle, True), "badSettings": (settings, True), "end": (b"", True),
+        "refused": (frame(RESET, 0, stream, struct.pack(">I", 7)), False), "goAway": (goaway(stream - 2), False),
+        "cutByIdleData": (half + idle, True), "cutBySettings": (half + settings, True), "cut": (half, True),
+        "graceful": (goaway(stream) + whole, True), "whole": (whole, False),
+        "largeHead": (headers(stream, STATUS_200 + b"".join(literal(b"a", b"b" * 50000) for _ in range(4))), False),
+      }.get(fault)
+
+    def serve(connection, number):
+      global total
+      file, count = connection.makefile("rb"), 0
+      if not file.read(24).startswith(b"PRI"): return
+      connection.sendall(frame(SETTINGS, 0, 0))
+      while len(head := file.read(9)) == 9:
+        size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
+        stream = int.from_bytes(head[5:], "big") & 0x7fffffff
+        payload = file.read(size)
+        if kind == SETTINGS and not flags & ACK: connection.sendall(frame(SETTINGS, ACK, 0))
+        if kind == PING and not flags & ACK: connection.sendall(frame(PING, ACK, 0, payload))
+        if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
+        with lock: total += 1
+        count += 1
+        bytes_, ends = wrong(stream) if number == 1 and count == 2 and wrong(stream) else (answer(stream, b"%d" % total), False)
+        connection.sendall(bytes_)
+        if ends:
+          if files: connection = connection.unwrap()
+          connection.shutdown(socket.SHUT_RDWR)
+          return
+
+    def run(plain, number):
+      try:
+        if files: plain = context.wrap_socket(plain, server_side=True)
+        serve(plain, number)
+      except (OSError, ValueError): pass
+
+    if files:
+      context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+      context.load_cert_chain(*files)
+      context.set_alpn_protocols(["h2"])
+    listener = socket.create_server(("127.0.0.1", port))
+    number = 0
+    while True:
+      plain, _ = listener.accept()
+      plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+      first = plain.recv(1, socket.MSG_PEEK)
+      if first: number += 1
+      threading.Thread(target=run, args=(plain, number), daemon=True).start()
+    """#
+}

@@ -1,0 +1,194 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+/// Tokens that cannot be renewed because there is no network, and what the cache has meanwhile.
+@Suite(.timeLimit(.minutes(5)))
+struct OfflineCredentialsTests {
+  /// A network that a test switches off, with an origin that wants tokens, each good for 100 seconds.
+  private final class Network: Sendable {
+    struct State {
+      var failure: HTTPError?
+      var renewals = 0
+      var refused: Set<String> = []
+    }
+
+    let state = Mutex(State())
+    let wall = WallClock()
+
+    var renewals: Int { state.withLock { $0.renewals } }
+
+    func fail(_ kind: HTTPError.Kind?) {
+      state.withLock { $0.failure = kind.map { HTTPError($0, "no network", phase: .connecting) } }
+    }
+
+    func check() throws { if let failure = state.withLock({ $0.failure }) { throw failure } }
+
+    func renew() throws -> AccessToken {
+      let number = state.withLock { state in
+        state.renewals += 1
+        return state.renewals
+      }
+      try check()
+      return AccessToken("\(number)", expires: wall.now.addingTimeInterval(100))
+    }
+
+    func respond(_ request: MockRequest, _ control: String) throws -> MockResponse {
+      try check()
+      let token = request.fields[.authorization] ?? "none"
+      if state.withLock({ $0.refused.contains(token) }) { return .status(.unauthorized) }
+      return .cacheable(token, control, [.eTag: "\"a\""])
+    }
+  }
+
+  private let network = Network()
+  private let wire: RecordingTransport
+
+  private init(_ control: String) {
+    wire = RecordingTransport(around: MockTransport { [network] in try network.respond($0, control) })
+  }
+
+  init() { self.init("max-age=1000") }
+
+  /// A session as a new process makes it, whose first request needs a token.
+  private func session(_ cache: HTTPCache, retry: RetryPolicy = RetryPolicy()) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.cache = cache
+    configuration.retry = retry
+    configuration.credentials = [
+      TokenSource(for: .origin(of: origin), now: { [network] in network.wall.now }) { [network] _ in
+        try network.renew()
+      }
+    ]
+    return HTTPSession(transport: wire, configuration: configuration)
+  }
+
+  private var cache: HTTPCache { HTTPCache(now: { [network] in network.wall.now }) }
+
+  private func get(
+    _ session: HTTPSession, _ policy: CachePolicy = .returnCacheDataIfOffline, partition: String = "anna",
+    method: HTTPMethod = .get
+  ) async throws(HTTPError) -> (text: String, source: ResponseSource) {
+    var request = HTTPRequest(method, origin)
+    request.options.cachePolicy = policy
+    request.options.cachePartition = partition
+    let (data, response) = try await session.data(for: request)
+    return (String(decoding: data, as: UTF8.self), response.source)
+  }
+
+  private func failure(_ work: () async throws(HTTPError) -> Void) async throws -> HTTPError {
+    try #require(await #expect(throws: HTTPError.self) { try await work() })
+  }
+
+  @Test(arguments: [CachePolicy.returnCacheDataIfOffline, .useProtocolCachePolicy, .returnCacheDataDontLoad])
+  func aProcessWithoutNetworkGetsTheFreshAnswersOfItsPartition(_ policy: CachePolicy) async throws {
+    let cache = cache
+    #expect(try await get(session(cache)).source == .network)
+    network.fail(.cannotResolveHost)
+
+    let answer = try await get(session(cache), policy)
+
+    #expect(answer.text == "Bearer 1")
+    #expect(answer.source == .cache)
+    #expect(wire.records.count == 1)
+  }
+
+  @Test func aStaleAnswerIsGivenOfflineWhereThePolicySaysSo() async throws {
+    let cache = cache
+    _ = try await get(session(cache))
+    network.wall.advance(5_000)
+    network.fail(.cannotConnect)
+
+    #expect(try await get(session(cache)).source == .offline)
+    let error = try await failure { () async throws(HTTPError) in
+      _ = try await get(session(cache), .useProtocolCachePolicy)
+    }
+    #expect(error.kind == .cannotConnect)
+    #expect(wire.records.count == 1, "nothing goes out without its token")
+  }
+
+  @Test(arguments: ["ben", ""])
+  func anotherPartitionsAnswersAreNotGivenOffline(_ partition: String) async throws {
+    let cache = cache
+    _ = try await get(session(cache))
+    _ = try await get(session(cache), partition: "")
+    network.fail(.cannotConnect)
+
+    let error = try await failure { () async throws(HTTPError) in
+      _ = try await get(session(cache), partition: partition)
+    }
+
+    #expect(error.kind == .cannotConnect)
+    #expect(wire.records.count == 2)
+  }
+
+  @Test func theAnswersOutliveTheTokens() async throws {
+    let session = session(cache)
+    _ = try await get(session)
+    network.wall.advance(90)
+    #expect(try await get(session).text == "Bearer 1")
+    #expect(network.renewals == 2)
+    #expect(wire.records.count == 1)
+  }
+
+  @Test(arguments: [
+    HTTPError.Kind.cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .connectionLost,
+    .untrustedCertificate,
+  ])
+  func aRenewalThatFailsForWantOfANetworkKeepsItsKind(_ kind: HTTPError.Kind) async throws {
+    network.fail(kind)
+    let error = try await failure { () async throws(HTTPError) in _ = try await get(session(cache)) }
+    #expect(error.kind == kind)
+    #expect(error.message.hasPrefix("the access token could not be renewed"))
+    #expect(error.underlying is HTTPError)
+    #expect(wire.records.isEmpty)
+  }
+
+  @Test func aRenewalThatIsRefusedIsAFailedAuthentication() async throws {
+    network.fail(.unexpectedResponse)
+    let error = try await failure { () async throws(HTTPError) in _ = try await get(session(cache)) }
+    #expect(error.kind == .authenticationFailed)
+  }
+
+  @Test(arguments: [HTTPMethod.get, .post])
+  func aRenewalThatFailsForWantOfANetworkIsRetriedByPolicy(_ method: HTTPMethod) async throws {
+    network.fail(.connectionLost)
+    var policy = RetryPolicy(limit: 3)
+    policy.random = { [network] in
+      if network.renewals == 2 { network.fail(nil) }
+      return 0
+    }
+
+    #expect(try await get(session(cache, retry: policy), method: method).text == "Bearer 3")
+    #expect(wire.records.count == 1)
+  }
+
+  @Test func aRefusedTokenThatCannotBeRenewedOfflineIsNoLogout() async throws {
+    let session = session(cache)
+    _ = try await get(session)
+    network.state.withLock { $0.refused = ["Bearer 1"] }
+    let wasLost = Mutex(false)
+    var request = HTTPRequest(.get, origin)
+    request.options.cachePolicy = .reloadIgnoringCacheData
+    request.options.listeners = [
+      EventHandler { [network] event, _ in
+        guard case .response = event else { return }
+        wasLost.withLock { $0 = true }
+        network.fail(.cannotConnect)
+      }
+    ]
+
+    let error = try await failure { () async throws(HTTPError) in _ = try await session.data(for: request) }
+
+    #expect(wasLost.withLock { $0 })
+    #expect(error.kind == .cannotConnect)
+    #expect(error.isConnectionFailure)
+    #expect(error.attempts.map { $0.response?.status } == [.unauthorized])
+    #expect(wire.records.count == 2)
+    network.fail(nil)
+    network.state.withLock { $0.refused = ["Bearer 1"] }
+    #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok)
+  }
+}

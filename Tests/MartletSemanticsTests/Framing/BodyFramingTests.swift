@@ -1,0 +1,84 @@
+import MartletSemantics
+import Testing
+
+/// Where a response's body ends (RFC 9112 §6.3).
+@Suite(.timeLimit(.minutes(5)))
+struct BodyFramingTests {
+  private func framing(
+    _ status: Int = 200, version: HTTPVersion = .http1_1, head: Bool = false, lengths: [String] = [],
+    codings: [String] = []
+  ) -> Result<BodyFraming, MessageFault> {
+    Result { () throws(MessageFault) in
+      try BodyFraming(
+        status: status, version: version, isAnswerToHead: head, lengths: lengths, codings: codings)
+    }
+  }
+
+  // Rule 1: before any field is looked at.
+  @Test(arguments: [100, 103, 199, 101, 204, 304])
+  func someStatusesHaveNoBodyWhateverTheFieldsSay(_ status: Int) {
+    for lengths in [[], ["5"], ["x"], ["5", "6"]] {
+      #expect(framing(status, lengths: lengths, codings: ["gzip"]) == .success(.none))
+    }
+  }
+
+  @Test func anAnswerToHeadHasNoBody() {
+    #expect(framing(head: true, lengths: ["1000"]) == .success(.none))
+    #expect(framing(404, head: true, codings: ["chunked"]) == .success(.none))
+  }
+
+  // Rules 5 and 6.
+  @Test(
+    arguments: [
+      (["0"], 0), (["5"], 5), ([" 5\t"], 5), (["005"], 5), (["5", "5"], 5), (["5, 5"], 5), (["5,5", "5"], 5),
+      (["9223372036854775807"], .max),
+    ] as [([String], Int64)])
+  func aLengthIsADecimalNumber(_ values: [String], expected: Int64) {
+    #expect(framing(lengths: values) == .success(.length(expected)))
+  }
+
+  @Test(
+    arguments: [
+      ([""], .contentLength), (["+5"], .contentLength), (["-5"], .contentLength), (["0x5"], .contentLength),
+      (["5 5"], .contentLength), (["5;"], .contentLength), (["5.0"], .contentLength), (["five"], .contentLength),
+      (["\u{665}"], .contentLength), (["9223372036854775808"], .contentLength),
+      (["99999999999999999999999"], .contentLength), (["5,"], .contentLength), ([",5"], .contentLength),
+      (["5,,5"], .contentLength), (["5", ""], .contentLength), (["5, 6"], .contentLengths),
+      (["5", "6"], .contentLengths),
+      (["10, 4"], .contentLengths), (["\"5\""], .contentLength), (["1e3"], .contentLength),
+    ] as [([String], MessageFault)])
+  func anythingElseCannotBeRecoveredFrom(_ values: [String], expected: MessageFault) {
+    #expect(framing(lengths: values) == .failure(expected))
+  }
+
+  // §6.1 and rule 4.
+  @Test(arguments: [["chunked"], ["Chunked"], ["CHUNKED "], [", chunked"], ["", "chunked"]])
+  func chunkedIsTheOnlyTransferCoding(_ codings: [String]) {
+    #expect(framing(codings: codings) == .success(.chunked))
+  }
+
+  @Test(arguments: [
+    ["gzip"], ["gzip, chunked"], ["chunked, gzip"], ["chunked, chunked"], ["chunked", "chunked"], ["identity"], [""],
+    ["xchunked"], ["chunked;a=b"], ["\"chunked\""], ["chunked\u{b}"], ["\u{b}chunked"], ["chunked identity"],
+  ])
+  func anyOtherTransferCodingIsRefused(_ codings: [String]) {
+    #expect(framing(codings: codings) == .failure(.transferEncoding))
+  }
+
+  // Rule 3.
+  @Test func chunksCountWhereThereIsALengthToo() {
+    #expect(framing(lengths: ["5"], codings: ["chunked"]) == .success(.chunked))
+    #expect(framing(lengths: ["x"], codings: ["chunked"]) == .failure(.contentLength))
+  }
+
+  @Test func aTransferEncodingInHTTP1_0IsFaulty() {
+    #expect(framing(version: .http1_0, codings: ["chunked"]) == .failure(.transferEncodingBefore1_1))
+    #expect(framing(version: .http1_0, lengths: ["5"]) == .success(.length(5)))
+  }
+
+  // Rule 8.
+  @Test func withoutEitherTheConnectionEndsTheBody() {
+    #expect(framing() == .success(.untilClose))
+    #expect(framing(205) == .success(.untilClose))
+  }
+}

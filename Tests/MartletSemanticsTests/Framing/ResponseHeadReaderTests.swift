@@ -1,0 +1,144 @@
+import MartletSemantics
+import Testing
+
+/// What a response is, line by line (RFC 9112 §2 to §5).
+@Suite(.timeLimit(.minutes(5)))
+struct ResponseHeadReaderTests {
+  /// The events of a message's lines, each but `none`.
+  private func read(
+    _ text: String, answering method: HTTPMethod = .get, isHTTP2: Bool = false
+  ) throws(MessageFault) -> [ResponseHeadReader.Event] {
+    var reader = ResponseHeadReader(answering: method)
+    return try take(text, into: &reader, isHTTP2: isHTTP2)
+  }
+
+  private func take(
+    _ text: String, into reader: inout ResponseHeadReader, isHTTP2: Bool = false
+  ) throws(MessageFault) -> [ResponseHeadReader.Event] {
+    var events: [ResponseHeadReader.Event] = []
+    let bytes = Array(text.utf8)
+    for line in bytes.split(separator: 10, omittingEmptySubsequences: false).dropLast() {
+      let whole = Array(line) + [10]
+      let result = whole.withUnsafeBytes { line in
+        Result { () throws(MessageFault) in try reader.take(line, isHTTP2: isHTTP2) }
+      }
+      let event = try result.get()
+      if event != .none { events.append(event) }
+    }
+    return events
+  }
+
+  private func fault(_ text: String, isHTTP2: Bool = false) -> MessageFault? {
+    do throws(MessageFault) {
+      _ = try read(text, isHTTP2: isHTTP2)
+      return nil
+    } catch { return error }
+  }
+
+  // §4; the leniencies are those of StatusLine.
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\n", 200), ("HTTP/1.1 200 \r\n", 200), ("HTTP/1.1 200\r\n", 200), ("HTTP/1.0 404 a b\r\n", 404),
+    ("HTTP/1.1 999 x\r\n", 999), ("HTTP/1.2 204 x\r\n", 204), ("HTTP/1.1 200 OK\n", 200),
+    ("HTTP/1.1 200 caf\u{e9}\r\n", 200), ("HTTP/1.1 200  OK\r\n", 200), ("HTTP/1.1 200 a\tb\r\n", 200),
+  ])
+  func statusLineIsTaken(_ line: String, status: Int) throws {
+    guard case .final(_, let read, _) = try read(line + "\r\n").first else { return #expect(Bool(false)) }
+    #expect(read == status)
+  }
+
+  @Test(
+    arguments: [
+      ("HTTP/1.1  200 OK\r\n", .statusCode), ("HTTP/1.1\t200 OK\r\n", .statusLine), ("HTTP/1.1 20 OK\r\n", .statusCode),
+      ("HTTP/1.1 2000 OK\r\n", .statusCode), ("HTTP/1.1 099 OK\r\n", .statusCode), ("HTTP/1.1 200OK\r\n", .statusLine),
+      ("HTTP/1.1 -20 OK\r\n", .statusCode), ("HTTP/1.1 +20 OK\r\n", .statusCode), ("HTTP/1.1 2x0 OK\r\n", .statusCode),
+      ("HTTP/a.b 200 OK\r\n", .statusLine), ("HTTP/1. 200 OK\r\n", .statusLine), ("HTTP/1.10 200 OK\r\n", .statusLine),
+      ("Http/1.1 200 OK\r\n", .statusLine), ("http/1.1 200 OK\r\n", .statusLine), (" HTTP/1.1 200 OK\r\n", .statusLine),
+      ("HTTP/1.1200 OK\r\n", .statusLine), ("HTTP 200 OK\r\n", .statusLine), ("HTTP/2 200 \r\n", .statusLine),
+      ("HTTP/2.0 200 OK\r\n", .statusLine), ("HTTP/3 200 OK\r\n", .statusLine), ("\r\n", .statusLine),
+      ("ICY 200 OK\r\n", .statusLine), ("HTTP/1.1\r\n", .statusLine), ("HTTP/1.1 \r\n", .statusLine),
+      ("HTTP/1.1 200 a\u{0}b\r\n", .controlCharacter), ("HTTP/1.1 200 a\rb\r\n", .controlCharacter),
+      ("HTTP/1.1 200 OK\r\r\n", .controlCharacter), ("HTTP/1.1 200 a\u{7f}\r\n", .controlCharacter),
+    ] as [(String, MessageFault)])
+  func anythingElseIsNoStatusLine(_ line: String, expected: MessageFault) {
+    #expect(fault(line + "\r\n") == expected)
+  }
+
+  @Test(
+    arguments: [
+      ("HTTP/2 200 \r\n", nil), ("HTTP/1.1 200 OK\r\n", .version), ("HTTP/2 20 \r\n", .statusCode),
+      ("HTTP/2 200 OK\r\n", .statusCode), ("HTTP/2 099 \r\n", .statusCode), ("HTTQ/2 200 \r\n", .statusLine),
+    ] as [(String, MessageFault?)])
+  func overHTTP2TheLineIsTheOneThatLibcurlMakes(_ line: String, expected: MessageFault?) {
+    #expect(fault(line + "\r\n", isHTTP2: true) == expected)
+  }
+
+  // §5, §5.1, §5.2, RFC 9110 §5.5.
+  @Test(arguments: [
+    "A:\r\n", "A: b\r\n", "A:b\n", "A: \t b \t\r\n", "!#$%&'*+-.^_`|~09: x\r\n", "A: b:c\r\n", "A: caf\u{e9}\r\n",
+    "A: b\r\n c\r\n", "A: b\r\n\tc\r\n \r\n", "A: b\u{1}\r\n", "A: HTTP/1.1 200 OK\r\n",
+  ])
+  func fieldLineIsTaken(_ lines: String) {
+    #expect(fault("HTTP/1.1 200 OK\r\n" + lines + "\r\n") == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("no colon\r\n", .fieldLine), (": no name\r\n", .fieldLine), ("bad name: x\r\n", .fieldName),
+      ("A : b\r\n", .fieldName), ("A\t: b\r\n", .fieldName), ("\u{e9}: x\r\n", .fieldName), ("(a): x\r\n", .fieldName),
+      ("A\u{1}: x\r\n", .fieldName), ("A\rB: c\r\n", .controlCharacter), ("A: b\rC: d\r\n", .controlCharacter),
+      ("A: b\u{0}\r\n", .controlCharacter), ("A: b\r\r\n", .controlCharacter), (" A: b\r\n", .leadingWhitespace),
+      ("\tA: b\r\n", .leadingWhitespace), (" \r\n", .leadingWhitespace), ("HTTP/1.1 200 OK\r\n", .fieldLine),
+      ("HTTP/1.1 200 OK: x\r\n", .fieldName), ("HTTP/1.1: x\r\n", .fieldName),
+      ("Content-Length:\r\n 5\r\n", .foldedFraming), ("Transfer-Encoding:\r\n chunked\r\n", .foldedFraming),
+      ("Content-Length: 5\r\n 6\r\n", .foldedFraming),
+    ] as [(String, MessageFault)])
+  func anythingElseIsNoFieldLine(_ lines: String, expected: MessageFault) {
+    #expect(fault("HTTP/1.1 200 OK\r\n" + lines + "\r\n") == expected)
+  }
+
+  @Test func onlyTheFirstLineOfAHeadIsAStatusLine() throws {
+    let events = try read(
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nC: d\r\n\r\nE: f\r\n")
+
+    #expect(
+      events == [
+        .informational(Array("HTTP/1.1 100 Continue\r\n".utf8)),
+        .informational(Array("HTTP/1.1 103 Early\r\nA: b\r\n".utf8)),
+        .final(Array("HTTP/1.1 200 OK\r\nC: d\r\n".utf8), status: 200, .untilClose),
+      ])
+    #expect(fault("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nHTTP/1.1 204 No\r\n\r\n") == .fieldLine)
+    #expect(fault("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n") == .fieldLine)
+  }
+
+  @Test func switchingProtocolsIsTheLastHeadWhereItWasAskedFor() throws {
+    let head = "HTTP/1.1 101 Switching\r\n"
+    var reader = ResponseHeadReader(answering: .get, allowsUpgrade: true)
+    #expect(try take(head + "\r\n", into: &reader) == [.final(Array(head.utf8), status: 101, .none)])
+    #expect(fault(head + "\r\n") == .unaskedUpgrade)
+  }
+
+  @Test func trailersAreFieldsToo() throws {
+    var reader = ResponseHeadReader(answering: .get)
+    _ = try take("HTTP/1.1 200 OK\r\n\r\nA: b\r\n c\r\nD: e\r\n\r\n", into: &reader)
+
+    #expect(reader.trailers == Array("A: b\r\n c\r\nD: e\r\n".utf8))
+    #expect(HTTPFields(lines: reader.trailers[...])["A"] == "b c")
+    for (line, expected) in [("no colon\r\n", MessageFault.fieldLine), (" a: b\r\n", .leadingWhitespace)] {
+      #expect(fault("HTTP/1.1 200 OK\r\n\r\n" + line) == expected)
+    }
+  }
+
+  @Test func anotherHeadFollowsWhereTheRequestGoesOutAgain() throws {
+    var reader = ResponseHeadReader(answering: .get)
+    _ = try take("HTTP/1.1 407 No\r\nContent-Length: 5\r\n\r\n", into: &reader)
+    reader.restart()
+    let events = try take("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", into: &reader)
+
+    #expect(events == [.final(Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n".utf8), status: 200, .length(7))])
+  }
+
+  @Test(arguments: MessageFault.allCases)
+  func everyFaultNamesItsRule(_ fault: MessageFault) {
+    #expect(fault.description.contains("(RFC 9112 §"))
+  }
+}

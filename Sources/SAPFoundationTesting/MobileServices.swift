@@ -10,6 +10,7 @@ import Synchronization
 /// session.register(CSRFTokenObserver(rootUrl: service.url))
 /// …
 /// service.expireTokens()                                   // the next POST is refused with "Required"
+/// service.expireSessions(after: 3)                         // the fourth request from now on finds no session
 /// service.block("anna", "TRAFFIC_BLOCKED")                 // 403 with x-message-code
 /// service.answer("/backend/Orders", with: .odataError(.v4, status: 400, code: "M_/011", message: "No plant"))
 /// ```
@@ -17,6 +18,8 @@ import Synchronization
 /// What it does, in this order:
 /// 1. An answer that was given with ``answer(_:with:times:)`` comes first.
 /// 2. With users, a request needs Basic credentials or the session cookie that they brought; otherwise it gets 401.
+///    Every other request that comes without a session opens one, as with ABAP and Tomcat, whether it is then accepted or
+///    refused: parallel requests without a cookie, or with one that has expired, bring as many sessions as they are.
 /// 3. A blocked user gets 403 with `x-message-code`.
 /// 4. With an application identifier, a request without it in `X-SMP-APPID` gets 403.
 /// 5. `X-CSRF-Token: Fetch` on a GET or HEAD brings the token of the session; token and session cookie are one pair. Any
@@ -41,12 +44,15 @@ public final class MobileServices: Sendable {
     public var destinations: [String: String]
     /// The pictures of the entity set `Images`, by key.
     public var media: [String: Media]
+    /// The longest that an answer is on its way. Each takes a time by chance, from none to this, so that answers to parallel
+    /// requests overtake each other. Zero by default.
+    public var latency: Duration
 
     /// Makes settings; by default those of a service without users and pictures, which wants CSRF tokens.
     public init(
       users: [String: String] = [:], applicationID: String? = nil, protectsAgainstCSRF: Bool = true,
       tokenRefusal: HTTPStatus = .forbidden, destinations: [String: String] = ["backend": "/backend"],
-      media: [String: Media] = [:]
+      media: [String: Media] = [:], latency: Duration = .zero
     ) {
       self.users = users
       self.applicationID = applicationID
@@ -54,6 +60,7 @@ public final class MobileServices: Sendable {
       self.tokenRefusal = tokenRefusal
       self.destinations = destinations
       self.media = media
+      self.latency = latency
     }
   }
 
@@ -66,7 +73,11 @@ public final class MobileServices: Sendable {
   public init(_ settings: Settings = .init(), port: Int = 0) throws(LoopbackServerError) {
     let desk = ServiceDesk(settings)
     self.desk = desk
-    server = try LoopbackServer(port: port) { request in desk.state.withLock { $0.reply(to: request.received) } }
+    let longest = Int(settings.latency / .microseconds(1))
+    server = try LoopbackServer(port: port) { request in
+      let reply = desk.state.withLock { $0.reply(to: request.received) }
+      return longest > 0 ? reply.delayed(by: .microseconds(Int.random(in: 0...longest))) : reply
+    }
   }
 
   /// Where it listens: `http://127.0.0.1:port`.
@@ -97,6 +108,9 @@ public final class MobileServices: Sendable {
 
   /// Forgets all sessions: cookies are worth nothing any more, and neither are tokens.
   public func expireSessions() { desk.state.withLock { $0.sessions = [:] } }
+
+  /// Forgets all sessions when so many further requests have been answered: in the middle of parallel ones, for example.
+  public func expireSessions(after requests: Int) { desk.state.withLock { $0.requestsToExpiry = requests } }
 
   /// Gives every session a new token; the cookies stay good.
   public func expireTokens() { desk.state.withLock { $0.renewTokens() } }

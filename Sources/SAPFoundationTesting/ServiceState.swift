@@ -21,6 +21,8 @@ struct ServiceState: Sendable {
   var sessions: [String: Session] = [:]
   /// Codes by user; the empty name is everybody's.
   var blocked: [String: String] = [:]
+  /// How many requests are answered before all sessions are forgotten; nil where that is not to happen.
+  var requestsToExpiry: Int?
   private var lastNumber = 0
 
   private static let cookieName = "JSESSIONID"
@@ -36,10 +38,17 @@ struct ServiceState: Sendable {
   }
 
   mutating func reply(to request: ReceivedRequest) -> Reply {
+    countDown()
     if let reply = scripted(request) { return reply }
     guard let (id, isNew) = session(of: request), let session = sessions[id] else { return .unauthorized }
     let reply = guarded(request, in: session, id)
     return isNew ? reply.with(.setCookie, "\(Self.cookieName)=\(id); Path=/; HttpOnly") : reply
+  }
+
+  private mutating func countDown() {
+    guard let rest = requestsToExpiry else { return }
+    requestsToExpiry = rest > 0 ? rest - 1 : nil
+    if rest == 0 { sessions = [:] }
   }
 
   private mutating func scripted(_ request: ReceivedRequest) -> Reply? {

@@ -48,7 +48,7 @@ enum Bench {
     if !workloads.isEmpty {
       let clients: [any Client] = [
         try LoopClient(authority: server.certificate), SessionClient(authority: server.certificate),
-        FoundationClient(),
+        SessionClient(authority: server.certificate, reusesHandles: true), FoundationClient(),
       ]
       let comparison = Comparison(clients: clients, server: server, rounds: arguments.rounds, scale: arguments.scale)
       let rows = try await comparison.run(workloads, progress: say)

@@ -10,13 +10,16 @@ public import MartletSemantics
 /// ```
 ///
 /// A token is fetched through the same session, with `HEAD` or, where that brings none, `GET` and the field
-/// `X-CSRF-Token: Fetch`. It is valid together with the session cookie of the same response only, so the session has to
-/// keep cookies. One fetch at a time runs for a URL; requests that need the token wait for it, and one that is cancelled
-/// leaves the fetch to the others. A token is sent to the origin that it came from, and to no other.
+/// `X-CSRF-Token: Fetch`, first at the URL as it was written, then with the slash at its end added or taken away. It is valid
+/// together with the session cookie of the same response only, so the session has to keep cookies. Once there is a token, the
+/// cookies that belong to it change only by responses to requests that carried them: a response of another session, which a
+/// server opened for a parallel request, does not part them. One fetch at a time runs for a URL; requests that need the token
+/// wait for it, and one that is cancelled leaves the fetch to the others. A token is sent to the origin that it came from, and
+/// to no other.
 ///
 /// A response with status 403 and `X-CSRF-Token: Required` makes the interceptor renew the token and send the request again,
-/// once; a second refusal is the caller's response. A server that gives no token is asked without one. `GET`, `HEAD`,
-/// `OPTIONS` and `TRACE` need no token, and a request that has the field already keeps its own.
+/// once; a second refusal is the caller's response. A refused token is not used again. A server that gives no token is asked
+/// without one. `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token, and a request that has the field already keeps its own.
 ///
 /// Put it into ``SessionConfiguration/interceptors``; several, for several services, go well together.
 public final class CSRFInterceptor: Interceptor {
@@ -32,8 +35,6 @@ public final class CSRFInterceptor: Interceptor {
     /// How many fetches had ended when it went out.
     var generation = 0
     var hasResent: Bool
-    /// Where the next attempt's token comes from, because a server wants one where none was expected.
-    var demanded: URL?
   }
 
   private let tokenURL: TokenURL
@@ -42,6 +43,7 @@ public final class CSRFInterceptor: Interceptor {
   private let options: CSRFOptions
   private let stepAside = StepAside()
   private let tokens: CSRFTokens
+  private let demands = CSRFDemands()
   private let progress = ExchangeLocal(Progress(hasResent: false))
 
   /// Makes an interceptor that asks a closure which requests are protected, and where their tokens are fetched.
@@ -59,7 +61,8 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   /// Makes an interceptor for all requests at and below a root URL, whose tokens are fetched from the root. Other requests to
-  /// its origin get one when the server requires it.
+  /// its origin get one when the server requires it, and at once for the paths where it did before, and below them (100 paths at
+  /// most are remembered).
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
   }
@@ -72,10 +75,10 @@ public final class CSRFInterceptor: Interceptor {
   public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
     guard !stepAside.isActive else { return request }
     let earlier = exchange[progress]
-    var state = Progress(hasResent: earlier.hasResent, demanded: earlier.demanded)
+    var state = Progress(hasResent: earlier.hasResent)
     var request = request
     if CSRFRule.protects(request.method), !request.fields.contains(options.field) {
-      state.source = try await source(of: request) ?? demanded(state.demanded, for: request)
+      state.source = try await source(of: request) ?? (demands.cover(request.url) ? fallback(for: request) : nil)
     }
     if let source = state.source {
       state.token = try await tokens.token(for: source, mustHold: !request.body.isReplayable, in: exchange)
@@ -89,7 +92,7 @@ public final class CSRFInterceptor: Interceptor {
   public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
     guard !stepAside.isActive, case .success(let response) = outcome else { return .accept }
     let state = exchange[progress]
-    if CSRFRule.refuses(response.head, options), let source = state.source ?? unexpected(attempt.sent, in: exchange) {
+    if CSRFRule.refuses(response.head, options), let source = state.source ?? unexpected(attempt.sent) {
       return try await renew(source, after: state, attempt, in: exchange)
     }
     // a token in a stored response is an old one
@@ -106,11 +109,13 @@ public final class CSRFInterceptor: Interceptor {
     _ source: URL, after state: Progress, _ attempt: Attempt, in exchange: Exchange
   ) async throws -> Verdict {
     guard !state.hasResent else {
+      if let token = state.token { await tokens.discard(token, of: source, in: exchange) }
       exchange.emit(.note("not sent again: the server refused the renewed CSRF token too"))
       return .accept
     }
     exchange[progress].hasResent = true
-    let token = try await tokens.replacement(for: state.token, of: source, in: exchange)
+    let token = try await tokens.replacement(
+      for: state.token, of: source, since: state.generation, in: exchange)
     guard token != nil else { return .accept }
     guard attempt.request.body.canBeSent else {
       exchange.emit(
@@ -126,18 +131,22 @@ public final class CSRFInterceptor: Interceptor {
     var source = state.source
     if source == nil { source = try await self.source(of: attempt.sent) }
     guard let source, Origin(response.url) == Origin(source) else { return }
+    guard !tokens.isKnown(token, for: source) else { return }
+    if let session = exchange.session, await !session.holdsSession(of: response, to: attempt.sent) { return }
     await tokens.learn(token, for: source, since: state.generation, in: exchange)
   }
 
-  /// Takes note that a request needs a token which was thought to need none.
-  private func unexpected(_ request: HTTPRequest, in exchange: Exchange) -> URL? {
-    guard !request.fields.contains(options.field), let url = demanded(fallback, for: request) else { return nil }
-    exchange[progress].demanded = url
+  /// Where the token comes from for a request that was thought to need none. That it does is remembered.
+  private func unexpected(_ request: HTTPRequest) -> URL? {
+    guard CSRFRule.protects(request.method), !request.fields.contains(options.field),
+      let url = fallback(for: request)
+    else { return nil }
+    demands.learn(request.url)
     return url
   }
 
-  private func demanded(_ url: URL?, for request: HTTPRequest) -> URL? {
-    url.flatMap { Origin($0) == Origin(request.url) ? $0 : nil }
+  private func fallback(for request: HTTPRequest) -> URL? {
+    fallback.flatMap { Origin($0) == Origin(request.url) ? $0 : nil }
   }
 
   /// Where the request's token comes from, if that is its own origin.

@@ -20,10 +20,10 @@ enum CSRFRule {
 
   /// The requests that may bring a token, in the order in which to try them.
   ///
-  /// HEAD costs least, but some servers do not know it, or leave fields out of it. Some redirect a path without a slash at
-  /// its end, others know only that one.
+  /// The URL as it was written comes first. HEAD costs least, but some servers do not know it, or leave fields out of it. Some
+  /// redirect a path without a slash at its end, others know only that one.
   static func questions(for url: URL) -> [(method: HTTPMethod, url: URL)] {
-    slashForms(of: url).flatMap { [(.head, $0), (.get, $0)] }
+    [url, otherSlashForm(of: url)].compactMap(\.self).flatMap { [(.head, $0), (.get, $0)] }
   }
 
   /// Whether a URL lies at or below a root: on its origin, and in its folder.
@@ -33,17 +33,15 @@ enum CSRFRule {
     return path(of: url.standardized, endsInSlash: true).hasPrefix(folder)
   }
 
-  private static func slashForms(of url: URL) -> [URL] {
-    let forms = [true, false].compactMap { endsInSlash -> URL? in
-      var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-      parts?.percentEncodedPath = path(of: url, endsInSlash: endsInSlash)
-      return parts?.url
-    }
-    guard let first = forms.first else { return [url] }
-    return path(of: url, endsInSlash: false).isEmpty ? [first] : forms
+  /// The URL with a slash at the end of its path if it has none, without it otherwise; nil where the path is the root.
+  private static func otherSlashForm(of url: URL) -> URL? {
+    guard !path(of: url, endsInSlash: false).isEmpty else { return nil }
+    var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    parts?.percentEncodedPath = path(of: url, endsInSlash: !url.path(percentEncoded: true).hasSuffix("/"))
+    return parts?.url
   }
 
-  private static func path(of url: URL, endsInSlash: Bool) -> String {
+  static func path(of url: URL, endsInSlash: Bool) -> String {
     let path = url.path(percentEncoded: true)
     let bare = path.hasSuffix("/") ? String(path.dropLast()) : path
     return endsInSlash ? bare + "/" : bare

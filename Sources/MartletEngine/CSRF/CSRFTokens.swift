@@ -1,18 +1,20 @@
 import MartletSemantics
 import Synchronization
 
-/// The tokens of one interceptor: looked up, fetched once for all who need them, learnt from responses.
-///
-/// A token and the session cookie that came with it are one pair. Two fetches at a time would leave the token of one with
-/// the cookie of the other, so there is one at a time for a URL, and whoever needs a token waits for it.
+/// The tokens of one interceptor: looked up, fetched once for all who need them, learnt from responses, and never handed out
+/// again once they were refused.
 final class CSRFTokens: Sendable {
   private struct Memory {
     /// For a store that fails.
     var mirror: [URL: String] = [:]
     /// URLs behind which requests without a token were accepted.
     var unprotected: Set<URL> = []
+    /// The token of each URL that was refused last.
+    var refused: [URL: String] = [:]
     /// How many fetches have ended.
     var fetches = 0
+    /// The number of the fetch that ended last for a URL.
+    var lastFetch: [URL: Int] = [:]
   }
 
   private struct Found {
@@ -54,33 +56,60 @@ final class CSRFTokens: Sendable {
   }
 
   /// A token in place of one that was refused: what others have got meanwhile, or a new one.
-  func replacement(for refused: String?, of url: URL, in exchange: Exchange) async throws -> String? {
-    memory.withLock { _ = $0.unprotected.remove(url) }
+  ///
+  /// - Parameters:
+  ///   - refused: what the request carried. Where it carried none, the stored token is used only if it was fetched since the
+  ///     request was prepared: an older one may have expired, and the request is sent again once only.
+  ///   - generation: that of the time when the request was prepared.
+  func replacement(
+    for refused: String?, of url: URL, since generation: Int, in exchange: Exchange
+  ) async throws -> String? {
+    memory.withLock { memory in
+      memory.unprotected.remove(url)
+      if let refused { memory.refused[url] = refused }
+    }
     while true {
       let found = try await shared(url) { [self] in
-        if let token = await stored(url, in: exchange) {
-          if token != refused { return Found(token: token) }
-          await store(nil, url, in: exchange)
+        if let token = await stored(url, in: exchange), refused != nil || wasFetched(url, since: generation) {
+          return Found(token: token)
         }
+        if refused != nil { await store(nil, url, in: exchange) }
         return try await fetch(url, in: exchange)
       }
-      // a search of the store that was under way may have found the refused one
-      if found.isFetched || found.token != refused { return found.token }
+      // a search of the store that was under way may have found the refused one, or an old one
+      let isNew = refused == nil ? wasFetched(url, since: generation) : found.token != refused
+      if found.isFetched || isNew { return found.token }
     }
+  }
+
+  /// Takes a token out of use that was refused, and which no other was wanted for.
+  func discard(_ token: String, of url: URL, in exchange: Exchange) async {
+    memory.withLock { $0.refused[url] = token }
+    if (try? await options.store.token(for: url)) == token { await store(nil, url, in: exchange) }
+  }
+
+  /// Whether the token is the one in use, or one that was refused: whether there is nothing to learn from it.
+  func isKnown(_ token: String, for url: URL) -> Bool {
+    memory.withLock { $0.mirror[url] == token || $0.refused[url] == token }
   }
 
   /// Takes a newer token from a response, unless there was a fetch since its request went out.
   func learn(_ token: String, for url: URL, since generation: Int, in exchange: Exchange) async {
     let work: Work = { [self] in
-      guard generation == self.generation, await stored(url, in: exchange) != token else { return Found(token: token) }
+      guard !wasFetched(url, since: generation), await stored(url, in: exchange) != token else {
+        return Found(token: token)
+      }
       await store(token, url, in: exchange)
       return Found(token: token)
     }
     // a look into the store may have been under way; a fetch leaves another generation
-    for _ in 0..<2 where generation == self.generation {
+    for _ in 0..<2 where !wasFetched(url, since: generation) {
       guard let known = try? await shared(url, work), known.token != token else { return }
     }
   }
+
+  /// A request without a token was accepted.
+  func remember(unprotected url: URL) { memory.withLock { _ = $0.unprotected.insert(url) } }
 
   /// One at a time for a URL. Only who works for somebody else does not wait for what others began: the renewal of a
   /// credential, say, may send a request that needs a CSRF token while the fetch of that waits for the credential.
@@ -88,17 +117,42 @@ final class CSRFTokens: Sendable {
     try await flight.value(for: Key(url: url, owners: StepAside.owners), work)
   }
 
-  /// A request without a token was accepted.
-  func remember(unprotected url: URL) { memory.withLock { _ = $0.unprotected.insert(url) } }
+  private func wasFetched(_ url: URL, since generation: Int) -> Bool {
+    memory.withLock { $0.lastFetch[url] ?? 0 } > generation
+  }
 
-  // MARK: - The store
+  /// Asks for a token. That there is none is nothing to remember: an unauthenticated fetch finds none either.
+  private func fetch(_ url: URL, in exchange: Exchange) async throws -> Found {
+    guard let session = exchange.session else { return Found(isFetched: true) }
+    let fetch = CSRFFetch(url: url, field: options.field, session: session, exchange: exchange)
+    let token = await stepAside.perform { await fetch.token() }
+    memory.withLock { memory in
+      memory.fetches += 1
+      memory.lastFetch[url] = memory.fetches
+      // the server gives it again, so that something else was wrong: its cookie, for example
+      if memory.refused[url] == token { memory.refused[url] = nil }
+    }
+    if let token { await store(token, url, in: exchange) }
+    return Found(token: token, isFetched: true)
+  }
 
+  // MARK: The store
+
+  /// The stored token, if it was not refused.
   private func stored(_ url: URL, in exchange: Exchange) async -> String? {
+    var token: String?
+    var hasFailed = false
     do {
-      return try await options.store.token(for: url)
+      token = try await options.store.token(for: url)
     } catch {
       exchange.emit(.note("the CSRF token store failed: \(error)"))
-      return memory.withLock { $0.mirror[url] }
+      hasFailed = true
+    }
+    return memory.withLock { memory in
+      // a store that could not take a newer one still has the one that was refused
+      let isRefused = token != nil && token == memory.refused[url]
+      if hasFailed || isRefused { token = memory.mirror[url] }
+      return token == memory.refused[url] ? nil : token
     }
   }
 
@@ -110,36 +164,5 @@ final class CSRFTokens: Sendable {
     do {
       try await options.store.setToken(token, for: url)
     } catch { exchange.emit(.note("the CSRF token store failed: \(error)")) }
-  }
-
-  // MARK: - The fetch
-
-  /// Asks until there is a token. That there is none is nothing to remember: an unauthenticated fetch finds none either.
-  private func fetch(_ url: URL, in exchange: Exchange) async throws -> Found {
-    guard let session = exchange.session else { return Found(isFetched: true) }
-    let token = await stepAside.perform { await ask(session, url, in: exchange) }
-    memory.withLock { $0.fetches += 1 }
-    if let token { await store(token, url, in: exchange) }
-    return Found(token: token, isFetched: true)
-  }
-
-  private func ask(_ session: HTTPSession, _ url: URL, in exchange: Exchange) async -> String? {
-    for question in CSRFRule.questions(for: url) {
-      var request = HTTPRequest(question.method, question.url, fields: [options.field: "Fetch"])
-      request.options.cachePolicy = .reloadIgnoringCacheData
-      do throws(HTTPError) {
-        let (body, response) = try await session.bytes(for: request)
-        defer { body.cancel() }
-        // a token that another origin gives, after a redirect to a logon page say, is not for this one
-        guard Origin(response.url) == Origin(url) else { continue }
-        if let token = CSRFRule.token(in: response.head, field: options.field) { return token }
-        if response.status == .unauthorized { break }
-      } catch {
-        exchange.emit(.note("the CSRF token could not be fetched: \(error.message)"))
-        return nil
-      }
-    }
-    exchange.emit(.note("\(url.redacted) gives no CSRF token"))
-    return nil
   }
 }

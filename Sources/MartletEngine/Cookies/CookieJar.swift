@@ -16,13 +16,16 @@ import Synchronization
 /// a request, on the other hand, does not fail for it (an ``Event/note(_:)`` tells of it).
 ///
 /// Where drafts differ, the newest holds: of RFC 6265bis (draft 22) and of *layered cookies*, which is to follow it. Only
-/// https counts as secure. `Set-Cookie` in informational responses and in trailers is ignored, as both may be.
+/// https counts as secure. Cookies that belong to a CSRF token are not taken from responses of other sessions: see
+/// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, as both may be.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   package let publicSuffixes: PublicSuffixes
   package let limits: CookieLimits
   let now: @Sendable () -> Date
   let accesses = Mutex(CookieAccesses())
+  /// The cookies that belong to CSRF tokens; see ``holdsSession(of:in:)``.
+  let paired = Mutex<Set<Cookie.Identity>>([])
   private let sites = Mutex<[String: String]>([:])
 
   /// Makes a jar.
@@ -55,18 +58,27 @@ public final class CookieJar: Sendable {
   public func store(
     setCookie lines: [String], for url: URL, in context: CookieContext = .init()
   ) async throws -> [CookieRefusal] {
+    try await take(lines, for: url, in: context) { _ in [] }
+  }
+
+  /// Takes cookies, without those that are found to belong to another session than the list's.
+  func take(
+    _ lines: [String], for url: URL, in context: CookieContext,
+    without foreign: @escaping @Sendable (CookieList) -> Set<Cookie.Identity>
+  ) async throws -> [CookieRefusal] {
     guard !lines.isEmpty else { return [] }
     guard let request = CookieRequest(url) else { return lines.map { _ in CookieRefusal(.noHost) } }
     let moment = now()
-    let suffixes = publicSuffixes
-    let outcomes = lines.map { line in
-      Result { () throws(CookieRefusal) in
-        try SetCookie(line, now: moment).cookie(for: request, in: context, publicSuffixes: suffixes, now: moment)
-      }
-    }
+    let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
     return try await change(site(of: request.host)) { list, limits in
-      list.receive(outcomes, isSecure: request.isSecure, in: context, limit: limits.perDomain, now: moment)
+      let foreign = foreign(list)
+      let own = outcomes.map { outcome in
+        outcome.flatMap { cookie in
+          foreign.contains(cookie.identity) ? .failure(CookieRefusal(.otherSession, name: cookie.name)) : outcome
+        }
+      }
+      return list.receive(own, isSecure: request.isSecure, in: context, limit: limits.perDomain, now: moment)
     }
   }
 
@@ -77,6 +89,18 @@ public final class CookieJar: Sendable {
     from fields: HTTPFields, for url: URL, in context: CookieContext = .init()
   ) async throws -> [CookieRefusal] {
     try await store(setCookie: fields[values: .setCookie], for: url, in: context)
+  }
+
+  /// The cookies that `Set-Cookie` lines make, without regard to those that are there.
+  func read(
+    _ lines: [String], for request: CookieRequest, in context: CookieContext, now moment: Date
+  ) -> [Result<Cookie, CookieRefusal>] {
+    lines.map { line in
+      Result { () throws(CookieRefusal) in
+        try SetCookie(line, now: moment).cookie(
+          for: request, in: context, publicSuffixes: publicSuffixes, now: moment)
+      }
+    }
   }
 
   /// The cookies that go with a request to the URL, in the order in which they go.

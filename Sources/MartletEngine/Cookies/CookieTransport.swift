@@ -12,10 +12,14 @@ struct CookieTransport: Transport {
     guard request.options.handlesCookies else { return try await base.send(request, in: exchange) }
     var context = request.options.cookieContext
     context.method = request.method
-    let response = try await base.send(await addingCookies(to: request, context, exchange), in: exchange)
+    let sent = await addingCookies(to: request, context, exchange)
+    var response = try await base.send(sent, in: exchange)
+    if !request.fields.contains(.cookie) { response.cookieLine = sent.fields[.cookie] ?? "" }
     guard let fields = response.wire?.fields, fields.contains(.setCookie) else { return response }
     do {
-      for refusal in try await jar.store(from: fields, for: request.url, in: context) {
+      let refusals = try await jar.store(
+        from: fields, for: request.url, in: context, sentWith: response.cookieLine)
+      for refusal in refusals {
         exchange.emit(.cookieRefused(refusal))
       }
     } catch {

@@ -42,9 +42,18 @@ struct CookieTable {
   func all() throws -> [String: [Cookie]] { Self.sites(try rows()) }
 
   /// Writes the table anew where a cookie in it was damaged: such a one may stand at a wrong place, and hide others.
+  ///
+  /// - Throws: ``SQLiteFailure/inconsistent`` where cookies that are intact are out of order.
   func mend() throws {
     let rows = try rows()
-    guard rows.contains(where: { $0.cookie == nil }) else { return }
+    guard rows.contains(where: { $0.cookie == nil }) else {
+      let keys = rows.map(Self.key)
+      let isInOrder = zip(keys, keys.dropFirst()).allSatisfy { one, next in
+        one.lexicographicallyPrecedes(next) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      }
+      guard isInOrder else { throw SQLiteFailure.inconsistent }
+      return
+    }
     try removeAll()
     let left = try connection.first("SELECT count(*) FROM cookie") { $0.integer(0) }
     guard left == 0 else { throw SQLiteFailure.inconsistent }
@@ -58,6 +67,12 @@ struct CookieTable {
       let site = row.text(12)
       return (site: site, cookie: Self.cookie(row, in: site))
     }
+  }
+
+  /// The columns of the primary key, which give the order of the rows.
+  private static func key(of row: Row) -> [String] {
+    guard let cookie = row.cookie else { return [row.site] }
+    return [row.site, cookie.name, cookie.domain, cookie.isHostOnly ? "1" : "0", cookie.path]
   }
 
   private static func sites(_ rows: [Row]) -> [String: [Cookie]] {

@@ -110,16 +110,20 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     layout: "PRAGMA auto_vacuum = FULL;",
     mending: mend)
 
-  /// Removes what has a damaged key, and makes the index anew where it does not have the keys of the table: one at a wrong
-  /// place would hide others.
+  /// Removes what has a damaged key, and makes the index anew where it is not that of the table: a key at a wrong place would
+  /// hide others, and one with a wrong row would exchange their values.
+  ///
+  /// - Throws: ``SQLiteFailure/inconsistent`` where the rows themselves are out of order.
   private static let mend: @Sendable (Connection) throws -> Void = { connection in
-    let rows = try connection.all("SELECT number, key, key_sum FROM entry") { row in
+    let rows = try connection.all("SELECT number, key, key_sum FROM entry NOT INDEXED") { row in
       (number: row.integer(0), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))
     }
+    guard zip(rows, rows.dropFirst()).allSatisfy({ $0.number < $1.number }) else { throw SQLiteFailure.inconsistent }
     let damaged = rows.filter { $0.sum != nil && $0.sum != sum(of: $0.key) }
-    let indexed = try connection.all("SELECT key FROM entry ORDER BY key") { $0.text(0) }
-    let sorted = rows.map(\.key).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-    guard !damaged.isEmpty || indexed != sorted else { return }
+    let indexed = try connection.all("SELECT number, key FROM entry ORDER BY key") { ($0.integer(0), $0.text(1)) }
+    let sorted = rows.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    let isIndexed = indexed.elementsEqual(sorted) { $0.0 == $1.number && $0.1 == $1.key }
+    guard !damaged.isEmpty || !isIndexed else { return }
     try connection.script("REINDEX entry")
     for row in damaged { try connection.run("DELETE FROM entry WHERE number = ?", [.integer(row.number)]) }
   }

@@ -92,13 +92,12 @@ package struct CookieList: Sendable {
   /// The value of a `Cookie` field; nil if there is nothing to send.
   package static func header(_ cookies: [Cookie]) -> String? {
     guard !cookies.isEmpty else { return nil }
-    var text = ""
-    for cookie in cookies {
-      if !text.isEmpty { text += "; " }
-      if !cookie.name.isEmpty { text += cookie.name + "=" }
-      text += cookie.value
-    }
-    return text
+    return cookies.lazy.map(\.pair).joined(separator: "; ")
+  }
+
+  /// What a `Cookie` line is made of: `name=value`, or the value alone.
+  package static func pairs(in line: String) -> [String] {
+    line.split(separator: ";").map { String(ASCII.trimmed($0)) }
   }
 
   // MARK: Time and room
@@ -135,6 +134,9 @@ package struct CookieList: Sendable {
 }
 
 extension Cookie {
+  /// The cookie's part of a `Cookie` line.
+  package var pair: String { name.isEmpty ? value : name + "=" + value }
+
   /// Whether a new cookie, set over an insecure connection, would be sent before this secure one or in its place.
   fileprivate func isHidden(by cookie: Cookie) -> Bool {
     isSecure && name == cookie.name && CookiePath.matches(cookie.path, cookiePath: path)

@@ -34,6 +34,9 @@ public struct CookieRefusal: Error, Sendable, Hashable, CustomStringConvertible 
     /// The name begins with `__Secure-`, `__Host-`, `__Http-` or `__Host-Http-`, and the cookie is not what that promises;
     /// or the value of a nameless cookie does.
     case prefix
+    /// It belongs to another session than the cookie that is there: its request was sent before that one was set, and that one
+    /// belongs to a CSRF token.
+    case otherSession
   }
 
   /// Why.
@@ -69,6 +72,7 @@ public struct CookieRefusal: Error, Sendable, Hashable, CustomStringConvertible 
     case .crossSite: "it is for its own site, and the request came from another"
     case .sameSiteNoneNotSecure: "SameSite=None requires Secure"
     case .prefix: "its name promises by a prefix what its attributes do not hold"
+    case .otherSession: "a newer one belongs to a CSRF token, and its request did not carry that"
     }
   }
 }

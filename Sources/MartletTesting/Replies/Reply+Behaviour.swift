@@ -38,6 +38,10 @@ extension Reply {
   /// Holds everything, the head included, until the gate opens.
   public func held(by gate: Gate) -> Reply { changed { $0.hold = gate } }
 
+  /// Sends everything, the head included, that much later, to a millisecond: a network that is slow, and replies that overtake
+  /// each other. For a reply that is to come after something else, use ``held(by:)``.
+  public func delayed(by delay: Duration) -> Reply { changed { $0.delay = delay } }
+
   /// Stops after so many bytes of the body until the gate opens; without one until the client goes or the server stops.
   public func stalled(after count: Int64, until gate: Gate? = nil) -> Reply {
     changed { $0.pacing.add(.hold(gate), at: count) }

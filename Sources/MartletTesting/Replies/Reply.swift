@@ -27,6 +27,7 @@ public struct Reply: Answer {
   var framing: Framing = .automatic
   var interim: [ResponseHead] = []
   var hold: Gate?
+  var delay = Duration.zero
   var pacing = Pacing()
 
   /// Makes a reply whose body is in memory.

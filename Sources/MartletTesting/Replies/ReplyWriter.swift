@@ -13,6 +13,7 @@ struct ReplyWriter {
   ) throws(WireError) -> Reply.Ending {
     for head in reply.interim { try socket.send(bytes(of: head)) }
     if let hold = reply.hold { try socket.wait(for: hold) }
+    if reply.delay > .zero { try socket.pause(for: reply.delay) }
     if case .raw = reply.content {
       return try writeBody(of: reply, after: Data(), framing: .length(nil)) ?? reply.ending
     }

@@ -13,17 +13,18 @@ import Synchronization
 ///
 /// - A token is fetched once for all who wait for it, through the same session: its other observers see that request, and this
 ///   one lets it pass. It has a correlation identifier of its own.
-/// - Token and session cookie are one pair, so that the session has to keep cookies.
+/// - Token and session cookie are one pair, so that the session has to keep cookies. A response of another session, which the
+///   server opened for a parallel request, does not part them.
 /// - A token goes to the origin that gave it, and to no other. A request that has the field already keeps its own.
 /// - 403 with `X-CSRF-Token: Required` renews the token and sends the request again, once; a streamed body is asked for anew. A
-///   second refusal is the caller's response. A server that gives no token is asked without one.
+///   second refusal is the caller's response. A refused token is not used again. A server that gives no token is asked without one.
 public final class CSRFTokenObserver: SAPURLSessionObserving {
   package let interceptor: any Interceptor
   private let tokens: CSRFTokenStoreAdapter
   private let makeCopy: () -> CSRFTokenObserver
 
   /// Makes an observer for services below one root URL, from which all tokens are fetched. Requests elsewhere on its host get
-  /// a token when the server asks for it, so that several observers, one for each service of a host, go well together.
+  /// a token when the server asks for it, and at once the next time at the same path or below it, so that several observers, one for each service of a host, go well together.
   ///
   /// - Parameters:
   ///   - rootUrl: where tokens are fetched.

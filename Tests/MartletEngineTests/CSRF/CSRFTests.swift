@@ -152,6 +152,45 @@ struct CSRFTests {
     #expect(log.lines.contains { $0.hasPrefix("note: not sent again: the server refused the renewed") })
   }
 
+  @Test func aTokenThatWasRefusedIsNeverUsedAgain() async throws {
+    let used = Mutex<[String]>([])
+    let count = Mutex(0)
+    let server = TokenServer { request in
+      if request.method == .post {
+        used.withLock { $0.append(request.fields["X-CSRF-Token"] ?? "none") }
+        return .status(.forbidden).with("X-CSRF-Token", "Required")
+      }
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      return .text("").with("X-CSRF-Token", "t\(number)")
+    }
+    let session = session(server)
+    for _ in 0..<3 { #expect(try await session.data(for: post()).1.status == .forbidden) }
+    #expect(used.withLock { $0 } == ["t1", "t2", "t3", "t4", "t5", "t6"])
+  }
+
+  @Test func aRefusedTokenIsNotLearntFromALateResponse() async throws {
+    let gate = Gate()
+    let server = TokenServer { request in
+      guard request.url.path.hasSuffix("late") else { return nil }
+      try await gate.wait()
+      return .text("page").with("X-CSRF-Token", "token-1==")
+    }
+    let session = session(server)
+    _ = try await session.data(for: post())
+    server.forgetSessions()
+    let late = Task { try await session.data(for: HTTPRequest(.get, url("http://a.example/service/late"))) }
+    #expect(try await session.data(for: post("renewed")).1.status == .created)
+    let later = Task { try await session.data(for: HTTPRequest(.get, url("http://a.example/service/late"))) }
+    for _ in 0..<100 { await Task.yield() }
+    gate.open()
+    _ = try await (late.value, later.value)
+
+    #expect(try await session.data(for: post("again")).1.history.isEmpty)
+  }
+
   @Test func anOrdinary403IsAnAnswer() async throws {
     let server = TokenServer { request in request.method == .post ? .status(.forbidden) : nil }
     let (_, response) = try await session(server).data(for: post())

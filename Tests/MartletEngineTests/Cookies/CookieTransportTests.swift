@@ -207,7 +207,7 @@ struct CookieTransportTests {
     let transport = RecordingTransport(
       around: MockTransport { request in
         switch request.url.path {
-        case "/fresh": MockResponse(fields: [.cacheControl: "max-age=60", .setCookie: "a=1"])
+        case "/fresh": MockResponse(fields: [.cacheControl: "max-age=3600", .setCookie: "a=1"])
         case _ where request.fields.contains(.ifNoneMatch):
           MockResponse(status: .notModified, fields: [.eTag: "\"1\"", .setCookie: "b=2"])
         default: MockResponse(fields: [.cacheControl: "no-cache", .eTag: "\"1\"", .setCookie: "b=1"])

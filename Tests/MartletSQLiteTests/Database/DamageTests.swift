@@ -16,7 +16,7 @@ struct DamageTests {
 
   @Test func valuesAreIntactOrGoneWhicheverByteChanged() async throws {
     var values: [String: Data] = [:]
-    for number in 0..<40 { values["key \(number)"] = bytes(20 + number * 40, UInt8(number)) }
+    for number in 0..<12 { values["key \(number)"] = bytes(20 + number * 150, UInt8(number)) }
     let whole = try await content { file in
       let store = try SQLiteKeyValueStore(at: file)
       for (key, value) in values { try await store.set(value, for: key) }
@@ -44,26 +44,23 @@ struct DamageTests {
       for number in 0..<5 { try await store.set(bytes(100 + number), for: "\(number)") }
     }
     for offset in 0..<100 {
-      for change in [0x01, 0x80, 0xFF] as [UInt8] {
-        var content = whole
-        content[offset] ^= change
-        let file = folder.file("\(offset)-\(change).sqlite")
-        try content.write(to: file)
-        for _ in 0..<2 {
-          let store = try SQLiteKeyValueStore(at: file)
-          try await store.set(Data([1]), for: "new")
-          for number in 0..<5 {
-            #expect(
-              [bytes(100 + number), nil].contains(try await store.value(for: "\(number)")), "\(offset) \(change)")
-          }
-          #expect(try await store.value(for: "new") == Data([1]), "\(offset) \(change)")
+      var content = whole
+      content[offset] ^= offset.isMultiple(of: 2) ? 0x81 : 0xFF
+      let file = folder.file("\(offset).sqlite")
+      try content.write(to: file)
+      for _ in 0..<2 {
+        let store = try SQLiteKeyValueStore(at: file)
+        for number in 0..<5 {
+          #expect([bytes(100 + number), nil].contains(try await store.value(for: "\(number)")), "\(offset)")
         }
+        try await store.set(Data([1]), for: "new")
+        #expect(try await store.value(for: "new") == Data([1]), "\(offset)")
       }
     }
   }
 
   @Test func cookiesAreIntactOrGoneWhicheverByteChanged() async throws {
-    let sites = (0..<5).map { "site\($0).example" }
+    let sites = (0..<3).map { "site\($0).example" }
     let all = Set(sites.flatMap { site in (0..<20).map { Self.cookie($0, site) } })
     let whole = try await content { file in
       let store = try SQLiteCookieStore(at: file)
@@ -95,7 +92,7 @@ struct DamageTests {
 
   @Test func answersAreIntactOrGoneWhicheverByteChanged() async throws {
     let entries: [CacheEntry] = (0..<12).map { number in
-      let length: Int64 = number % 4 == 0 ? 150_000 : Int64(200 + number * 500)
+      let length: Int64 = number % 6 == 0 ? 150_000 : Int64(200 + number * 500)
       return entry("/\(number)", length: length)
     }
     let whole = try await content { file in
@@ -105,7 +102,7 @@ struct DamageTests {
     for index in 0..<Self.count {
       let file = try damaged(whole, index)
       for _ in 0..<2 {
-        let store = try SQLiteCacheStore(at: file, capacity: 800_000)
+        let store = try SQLiteCacheStore(at: file, capacity: 500_000)
         for entry in entries {
           for found in try await store.entries(for: entry.key) where found.id == entry.id {
             #expect(found == entry, "\(index)")
@@ -113,13 +110,13 @@ struct DamageTests {
             if let body = try? await store.read(found) { #expect(body == bytes(Int(entry.length ?? 0)), "\(index)") }
           }
         }
-        for number in 0..<8 {
+        for number in 0..<5 {
           let new = entry("/new\(number)", length: 100_000)
           try await store.save(new, bytes(100_000))
           #expect(try await store.entries(for: new.key) == [new], "\(index)")
           #expect(try await store.read(new) == bytes(100_000), "\(index)")
         }
-        #expect(try await store.usage().bytes <= 800_000, "\(index)")
+        #expect(try await store.usage().bytes <= 500_000, "\(index)")
       }
     }
   }

@@ -139,6 +139,6 @@ struct ResponseHeadReaderTests {
 
   @Test(arguments: MessageFault.allCases)
   func everyFaultNamesItsRule(_ fault: MessageFault) {
-    #expect(fault.description.contains("(RFC 9112 §"))
+    #expect(fault.description.contains(/\(RFC 911[02] §/))
   }
 }

@@ -188,7 +188,7 @@ struct CSRFAdvancedTests {
     #expect(await session.post(service.url("/backend/Orders")).status == 201)
 
     #expect(try store.token(for: tokenURL)?.hasPrefix("token-") == true)
-    #expect(service.fetches.first?.path == "/backend/token/")
+    #expect(service.fetches.first?.path == "/backend/token")
     try store.deleteToken(for: tokenURL)
     #expect(memory.keys().isEmpty)
   }

@@ -1,15 +1,20 @@
 import Foundation
 import Martlet
+@_spi(Measuring) import MartletCurl
 
 /// Our session on our Linux transport, as an application would set them up.
 struct SessionClient: Client {
-  let name = "Martlet"
+  let name: String
   let trustsOurAuthority = true
   private let session: HTTPSession
 
-  init(authority: URL? = nil) {
+  /// - Parameter reusesHandles: whether libcurl's handles are used again even where its version makes that unsafe: the difference
+  ///   is what new ones cost.
+  init(authority: URL? = nil, reusesHandles: Bool = false) {
+    name = reusesHandles ? "Martlet, handles reused" : "Martlet"
     var configuration = CurlConfiguration()
     configuration.tls.authorities = authority
+    if reusesHandles { configuration.reusesHandles = true }
     var settings = SessionConfiguration()
     settings.cache = nil  // What is measured is the wire.
     session = HTTPSession(transport: CurlTransport(configuration), configuration: settings)

@@ -4,6 +4,8 @@ struct MarkdownTable {
 
   init(_ header: String...) { rows = [header] }
 
+  init(_ header: [String]) { rows = [header] }
+
   mutating func add(_ cells: [String]) { rows.append(cells) }
 
   var text: String {

@@ -3,12 +3,11 @@ import Foundation
 /// What was measured, as Markdown.
 enum Report {
   static func comparison(_ rows: [Comparison.Row], of clients: [any Client]) -> String {
-    var table = MarkdownTable(
-      "workload", "unit", clients[0].name, clients[1].name, clients[2].name,
-      "\(clients[1].name) : C", "\(clients[2].name) : C")
+    let names = clients.map(\.name)
+    var table = MarkdownTable(["workload", "unit"] + names + names.dropFirst().map { "\($0) : C" })
     for row in rows {
       let rates = row.rates.map { number($0.median, digits: 0) }
-      let ratios = [1, 2].map { number(row.timeRelativeToFirst(of: $0), digits: 2) }
+      let ratios = clients.indices.dropFirst().map { number(row.timeRelativeToFirst(of: $0), digits: 2) }
       table.add([row.workload.name, row.workload.unit] + rates + ratios)
     }
     return table.text

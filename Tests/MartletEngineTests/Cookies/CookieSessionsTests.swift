@@ -1,0 +1,73 @@
+@testable import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite("Cookies that belong to a CSRF token", .timeLimit(.minutes(5)))
+struct CookieSessionsTests {
+  private let home = url("http://a.example/service/")
+  private let jar = CookieJar()
+
+  /// A response that brought a token: what its request carried, and what it set.
+  private func holds(_ line: String?, _ set: String...) async throws -> Bool {
+    var fields: HTTPFields = [:]
+    for value in set { fields.append(value, for: .setCookie) }
+    var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
+    response.cookieLine = line
+    return await jar.holdsSession(of: response, in: .init())
+  }
+
+  /// What is in the jar after a response to a request that carried the line.
+  private func after(_ set: String, sentWith line: String?, to target: URL? = nil) async throws -> String? {
+    _ = try await jar.store(from: [.setCookie: set], for: target ?? home, in: .init(), sentWith: line)
+    return try await jar.cookieHeader(for: home)
+  }
+
+  @Test func onlyItsOwnSessionChangesThem() async throws {
+    #expect(try await after("id=1", sentWith: "") == "id=1")
+    #expect(try await after("id=2", sentWith: "") == "id=2")
+    #expect(try await holds("", "id=2"))
+
+    #expect(try await after("id=3", sentWith: "") == "id=2")
+    #expect(try await after("id=3", sentWith: "id=1; x=2") == "id=2")
+    #expect(try await after("id=; Max-Age=0", sentWith: "id=1") == "id=2")
+    #expect(try await after("id=4", sentWith: "x=1; id=2") == "id=4")
+    #expect(try await after("id=5; Path=/", sentWith: nil) == "id=4; id=5")
+    #expect(try await after("id=; Max-Age=0", sentWith: "id=4; id=5") == "id=5")
+    #expect(try await after("id=6", sentWith: "id=5") == "id=6; id=5")
+  }
+
+  @Test func aRequestThatCouldNotCarryThemMayChangeThem() async throws {
+    #expect(try await after("id=1; Path=/service", sentWith: "") == "id=1")
+    #expect(try await holds("id=1"))
+    let logon = url("http://a.example/logon")
+    #expect(try await after("id=2; Path=/service", sentWith: "", to: logon) == "id=2")
+  }
+
+  @Test func aRefusalSaysWhy() async throws {
+    _ = try await after("id=1", sentWith: "")
+    _ = try await holds("id=1")
+    let refusals = try await jar.store(from: [.setCookie: "id=2"], for: home, in: .init(), sentWith: "")
+    #expect(refusals.map(\.reason) == [.otherSession])
+    #expect(refusals.first?.description.contains("CSRF") == true)
+  }
+
+  @Test(
+    arguments: [
+      ("", ["id=1"], "id=1", true), ("id=1", [], "id=1", true), ("id=0", ["id=1"], "id=1", true),
+      ("id=1; x=2", ["x=3"], "id=1; x=3", true), ("x=0; id=1", ["x=; Max-Age=0"], "id=1", true),
+      ("", ["id=1"], "id=2", false), ("id=1", [], "id=2", false), ("id=0", ["id=1"], "id=0", false),
+      ("", [], "id=1", false),
+      ("id=1", [], "", false), (nil, ["id=1"], "id=2", true),
+    ] as [(String?, [String], String, Bool)])
+  func aTokensSessionIsTheJarsIfItsCookiesAre(
+    line: String?, set: [String], now: String, isSame: Bool
+  ) async throws {
+    for pair in now.split(separator: "; ") { try await jar.store(setCookie: [String(pair)], for: home) }
+    var fields: HTTPFields = [:]
+    for value in set { fields.append(value, for: .setCookie) }
+    var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
+    response.cookieLine = line
+    #expect(await jar.holdsSession(of: response, in: .init()) == isSame)
+  }
+}

@@ -168,7 +168,7 @@ import Testing
     mock["account/login"] = late(login)
     mock["account/refresh-token"] = late(renewal)
     mock["account/logout"] = .response()
-    async let loggedIn: Void = account.logIn(["user": "anna"])
+    let loggedIn = Task { try await account.logIn(["user": "anna"]) }
     async let shown = shop(mock).execute()
     for await _ in bothAsked { break }
 
@@ -176,7 +176,7 @@ import Testing
     login.open()
     renewal.open()
 
-    await #expect(throws: CancellationError.self) { try await loggedIn }
+    await #expect(throws: CancellationError.self) { try await loggedIn.value }
     #expect(await shown.statusCode == 401)
     #expect(await account.token == nil)
     #expect(changes.values.allSatisfy { $0 == nil })

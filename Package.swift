@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
+    .library(name: "MartletTasksTesting", targets: ["MartletTasksTesting"]),
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
@@ -84,6 +85,9 @@ let package = Package(
 
     // Level 5: equipment for tests.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(
+      name: "MartletTasksTesting",
+      dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
@@ -107,8 +111,12 @@ let package = Package(
       ]),
     .testTarget(
       name: "MartletTasksTests",
-      dependencies: ["MartletTasks", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting"],
+      dependencies: [
+        "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting",
+        "tasks-program",
+      ],
       resources: [.copy("Fixtures")]),
+    .executableTarget(name: "tasks-program", dependencies: ["MartletTasks"], path: "Tests/tasks-program"),
     .testTarget(
       name: "MartletSQLiteTests",
       dependencies: [

@@ -1,6 +1,7 @@
 // A service's requests as values, run in three ways; here on a session of mocks.
 
 import MartletTasks
+import MartletTasksTesting
 
 struct Category: Codable, Sendable {
   var title: String

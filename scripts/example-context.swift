@@ -8,6 +8,7 @@ import MartletCombine
 import MartletImages
 import MartletSQLite
 import MartletTasks
+import MartletTasksTesting
 import MartletTesting
 import MartletURLSession
 import SAPFoundation
@@ -102,6 +103,7 @@ func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
 func account() -> NetworkTask<Token> { some() }
 func orders(of account: Token) -> NetworkTask<Order> { some() }
 func shop() -> NetworkTask<Shop> { some() }
+@Sendable func save(_ token: AccessToken?) {}
 
 // The loggers of others.
 enum Logging {

@@ -5,7 +5,8 @@ import PackageDescription
 // compiles and links, and what no build of Martlet itself does.
 let programs = [
   ("martlet", "Martlet"), ("urlsession", "MartletURLSession"), ("combine", "MartletCombine"), ("sap", "SAPFoundation"),
-  ("sqlite", "MartletSQLite"), ("tasks", "MartletTasks"), ("images", "MartletImages"), ("testing", "MartletTesting"),
+  ("sqlite", "MartletSQLite"), ("tasks", "MartletTasks"),
+  ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),
   ("sap-testing", "SAPFoundationTesting"),
 ]
 

@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTasksTesting
 import MartletTesting
 import Testing
 

@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletTasks
+import MartletTasksTesting
 import MartletTesting
 import Synchronization
 import Testing

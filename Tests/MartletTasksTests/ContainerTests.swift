@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTasksTesting
 import Testing
 
 @Suite("Row 62: container injection") struct ContainerTests {

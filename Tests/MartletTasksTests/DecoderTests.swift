@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTasksTesting
 import Testing
 
 /// Decoders, and what a failure says.

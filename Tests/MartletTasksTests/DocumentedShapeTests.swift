@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTasksTesting
 import Testing
 
 /// The call shapes that code for tasks is written in, on the container's session, which is the shared mock.

@@ -1,8 +1,9 @@
 import Foundation
 import MartletTasks
+import MartletTesting
 import Testing
 
-@testable import MartletTasks
+@testable import MartletTasksTesting
 
 @Suite("Row 63: the session of tests", .timeLimit(.minutes(5))) struct MockTests {
   private let mock = makeMock()
@@ -109,6 +110,55 @@ import Testing
     mock["never"] = nil
     #expect(mock.unasked.isEmpty)
     #expect(mock["never"] == nil)
+  }
+
+  @Test func mocksAreADictionaryByPath() async throws {
+    mock["cart", method: .POST] = name("post")
+    mock.mocks = ["category": name("a"), "cart": name("b")]
+    #expect(mock.mocks.keys.sorted() == ["cart", "category"])
+    #expect(try await answer(to: NetworkRequest().path("category/x")) == "a")
+    #expect(try await answer(to: NetworkRequest(method: .POST).path("cart")) == "post")
+
+    mock.mocks["category/x"] = name("c")
+    mock.mocks["cart"] = nil
+
+    #expect(try await answer(to: NetworkRequest().path("category/x")) == "c")
+    #expect(mock["cart"] == nil && mock["cart", method: .POST] != nil)
+    mock.mocks.removeAll()
+    #expect(mock.mocks.isEmpty && mock["category"] == nil)
+  }
+
+  @Test func answerThatStaysInTheDictionaryGoesOnInItsSequence() async throws {
+    mock.mocks = ["a": .sequence(name("1"), name("2"), name("3"))]
+    #expect(try await answer(to: NetworkRequest().path("a")) == "1")
+    mock.mocks["b"] = name("b")
+    #expect(try await answer(to: NetworkRequest().path("a")) == "2")
+    mock.mocks["a"] = .sequence(name("new"))
+    #expect(try await answer(to: NetworkRequest().path("a")) == "new")
+  }
+
+  @Test func itStandsWhereverTheSessionDoes() async throws {
+    struct Client {
+      let session: PoqNetworkSession
+      func shop() -> NetworkTask<Shop> { NetworkRequest().path("shop").task(session: session) }
+    }
+    mock["shop"] = .response(json: shopJSON)
+    #expect(try await Client(session: mock).shop().value().title == "Shoes")
+    let session: StandardNetworkSession = MockSession.shared
+    #expect(session is MockSession)
+  }
+
+  @Test func environmentVariableTurnsNoProductionProcessIntoAMockedOne() throws {
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "tasks-program").path
+    let process = try ChildProcess(
+      "/usr/bin/env",
+      [
+        "XCTestConfigurationFilePath=/x", "XCTestBundlePath=/x", "XCTestSessionIdentifier=1", program,
+        "--testing-library=swift-testing", "--test-bundle-path", "/x",
+      ], output: .read)
+    #expect(String(decoding: process.readToEnd(), as: UTF8.self) == "StandardNetworkSession\n")
+    #expect(process.succeeds())
   }
 
   @Test func withoutAnEnvironmentPathsBeginAtAHostThatIsNone() async throws {

@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTasksTesting
 import Synchronization
 
 /// A mock session of one test, at `https://shop.test/v1`.

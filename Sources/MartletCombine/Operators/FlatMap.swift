@@ -1,45 +1,82 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// Makes a publisher of each value and delivers what all of them do: `flatMap`, `merge`, `switchToLatest`.
-  public struct FlatMap<Upstream: Publisher, Child: Publisher>: Publisher where Child.Failure == Upstream.Failure {
-    /// What the children deliver.
-    public typealias Output = Child.Output
-    /// How upstream and children fail.
+  /// What `flatMap` returns.
+  public struct FlatMap<NewPublisher: Publisher, Upstream: Publisher>: Publisher
+  where NewPublisher.Failure == Upstream.Failure {
+    /// What the publishers deliver that are made.
+    public typealias Output = NewPublisher.Output
+    /// How it fails.
     public typealias Failure = Upstream.Failure
+    /// Where the values come from.
+    public let upstream: Upstream
+    /// How many publishers run at once.
+    public let maxPublishers: Subscribers.Demand
+    /// Makes a publisher of a value.
+    public let transform: (Upstream.Output) -> NewPublisher
 
-    enum Concurrency {
-      case max(Subscribers.Demand)
-      /// A new child ends the one before it.
-      case latest
+    /// Makes one of its parts; an operator is the usual way.
+    public init(
+      upstream: Upstream, maxPublishers: Subscribers.Demand, transform: @escaping (Upstream.Output) -> NewPublisher
+    ) {
+      self.upstream = upstream
+      self.maxPublishers = maxPublishers
+      self.transform = transform
     }
 
-    let upstream: Upstream
-    let concurrency: Concurrency
-    let makeChild: (Upstream.Output) -> Child
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      upstream.run(.max(maxPublishers), into: subscriber) { [transform] in transform($0).eraseToAnyPublisher() }
+    }
+  }
+
+  /// What ``Publisher/switchToLatest()`` returns.
+  public struct SwitchToLatest<P: Publisher, Upstream: Publisher>: Publisher
+  where P == Upstream.Output, P.Failure == Upstream.Failure {
+    /// What the publishers deliver that come.
+    public typealias Output = P.Output
+    /// How it fails.
+    public typealias Failure = P.Failure
+    /// Where the publishers come from.
+    public let upstream: Upstream
+
+    /// Makes one of its parts; an operator is the usual way.
+    public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let children = Children<Output, Failure>(outlet: outlet, isExclusive: concurrency.isExclusive)
-      let makeChild = makeChild
-      let inlet = Inlet<Upstream.Output, Failure> { value in
-        children.add(makeChild(value).eraseToAnyPublisher())
-        return .none
-      } onCompletion: {
-        children.upstreamEnded($0)
-      }
-      children.upstream = inlet
-      outlet.connect(onCancel: { children.cancelAll() })
-      subscriber.receive(subscription: outlet)
-      inlet.request(concurrency.demand)
-      upstream.receive(subscriber: inlet)
+      upstream.run(.latest, into: subscriber) { $0.eraseToAnyPublisher() }
     }
   }
 }
 
-extension Publishers.FlatMap.Concurrency {
-  fileprivate var isExclusive: Bool { if case .latest = self { true } else { false } }
+/// How many of the publishers that are made of values are heard at once.
+private enum Concurrency {
+  case max(Subscribers.Demand)
+  /// A new one ends the one before it.
+  case latest
 
-  fileprivate var demand: Subscribers.Demand { if case .max(let demand) = self { demand } else { .unlimited } }
+  var isExclusive: Bool { if case .latest = self { true } else { false } }
+
+  var demand: Subscribers.Demand { if case .max(let demand) = self { demand } else { .unlimited } }
+}
+
+extension Publisher {
+  /// Makes a publisher of each value and delivers what they do.
+  fileprivate func run<S: Subscriber>(
+    _ concurrency: Concurrency, into subscriber: S, makeChild: @escaping (Output) -> AnyPublisher<S.Input, S.Failure>
+  ) where S.Failure == Failure {
+    let outlet = Outlet<S.Input, Failure>(to: subscriber)
+    let children = Children<S.Input, Failure>(outlet: outlet, isExclusive: concurrency.isExclusive)
+    let inlet = Inlet<Output, Failure> { value in
+      children.add(makeChild(value))
+      return .none
+    } onCompletion: {
+      children.upstreamEnded($0)
+    }
+    children.upstream = inlet
+    outlet.connect(onCancel: { children.cancelAll() })
+    subscriber.receive(subscription: outlet)
+    inlet.request(concurrency.demand)
+    receive(subscriber: inlet)
+  }
 }
 
 /// The publishers whose values are heard now. Each is asked for one value at a time, and again when that was delivered:
@@ -54,7 +91,7 @@ private final class Children<Output, Failure: Error> {
     var hasUpstreamEnded = false
   }
 
-  var upstream: (any DemandingInlet)?
+  var upstream: (any Subscription)?
 
   init(outlet: Outlet<Output, Failure>, isExclusive: Bool) {
     self.outlet = outlet
@@ -120,40 +157,27 @@ private final class Children<Output, Failure: Error> {
   }
 }
 
-/// Refers to what is made after the closures that need it; let go of with its inlet's end.
-final class Box<Content: AnyObject> {
-  weak var content: Content?
-}
-
-/// An inlet without its types.
-protocol DemandingInlet: AnyObject {
-  func request(_ demand: Subscribers.Demand)
-  func cancel()
-}
-
-extension Inlet: DemandingInlet {}
-
 extension Publisher {
   /// Makes a publisher of each value and delivers what all of them do, in the order in which it comes.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
-  ) -> Publishers.FlatMap<Self, P> where P.Failure == Failure {
-    Publishers.FlatMap(upstream: self, concurrency: .max(maxPublishers), makeChild: transform)
+  ) -> Publishers.FlatMap<P, Self> where P.Failure == Failure {
+    Publishers.FlatMap(upstream: self, maxPublishers: maxPublishers, transform: transform)
   }
 
   /// Makes a publisher that may fail of each value of one that cannot.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
-  ) -> Publishers.FlatMap<Publishers.Relay<Self, Output, P.Failure>, P> where Failure == Never {
+  ) -> Publishers.FlatMap<P, Publishers.SetFailureType<Self, P.Failure>> where Failure == Never {
     Publishers.FlatMap(
-      upstream: setFailureType(to: P.Failure.self), concurrency: .max(maxPublishers), makeChild: transform)
+      upstream: setFailureType(to: P.Failure.self), maxPublishers: maxPublishers, transform: transform)
   }
 
   /// Makes a publisher that cannot fail of each value of one that can.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
-  ) -> Publishers.FlatMap<Self, Publishers.Relay<P, P.Output, Failure>> where P.Failure == Never {
-    Publishers.FlatMap(upstream: self, concurrency: .max(maxPublishers)) {
+  ) -> Publishers.FlatMap<Publishers.SetFailureType<P, Failure>, Self> where P.Failure == Never {
+    Publishers.FlatMap(upstream: self, maxPublishers: maxPublishers) {
       transform($0).setFailureType(to: Failure.self)
     }
   }
@@ -161,42 +185,12 @@ extension Publisher {
   /// Makes a publisher that cannot fail of each value of one that cannot.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
-  ) -> Publishers.FlatMap<Self, P> where Failure == Never, P.Failure == Never {
-    Publishers.FlatMap(upstream: self, concurrency: .max(maxPublishers), makeChild: transform)
+  ) -> Publishers.FlatMap<P, Self> where Failure == Never, P.Failure == Never {
+    Publishers.FlatMap(upstream: self, maxPublishers: maxPublishers, transform: transform)
   }
 
   /// Delivers what the latest of the publishers that come does; the one before it is cancelled.
-  public func switchToLatest() -> Publishers.FlatMap<Self, Output>
-  where Output: Publisher, Output.Failure == Failure {
-    Publishers.FlatMap(upstream: self, concurrency: .latest, makeChild: { $0 })
-  }
-
-  /// Delivers what this and the others do, in the order in which it comes.
-  public func merge<P: Publisher>(with other: P) -> Publishers.MergeMany<Output, Failure>
-  where P.Output == Output, P.Failure == Failure {
-    Publishers.MergeMany([eraseToAnyPublisher(), other.eraseToAnyPublisher()])
-  }
-}
-
-extension Publishers {
-  /// Delivers what several publishers do, in the order in which it comes.
-  public struct MergeMany<Output, Failure: Error>: Publisher {
-    private let publishers: [AnyPublisher<Output, Failure>]
-
-    /// Makes one of several.
-    public init<P: Publisher>(_ publishers: [P]) where P.Output == Output, P.Failure == Failure {
-      self.publishers = publishers.map { $0.eraseToAnyPublisher() }
-    }
-
-    /// Makes one of several.
-    public init<P: Publisher>(_ publishers: P...) where P.Output == Output, P.Failure == Failure {
-      self.init(publishers)
-    }
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      Publishers.Sequence<[AnyPublisher<Output, Failure>], Failure>(sequence: publishers).flatMap { $0 }
-        .receive(subscriber: subscriber)
-    }
-  }
+  public func switchToLatest() -> Publishers.SwitchToLatest<Output, Self>
+  where Output: Publisher, Output.Failure == Failure { Publishers.SwitchToLatest(upstream: self) }
 }
 #endif

@@ -1,38 +1,29 @@
 #if !canImport(Combine)
-extension Publishers {
-  /// Pairs the values of two publishers: `zip`, `combineLatest`.
-  public struct Pairing<A: Publisher, B: Publisher>: Publisher where A.Failure == B.Failure {
-    /// A value of each.
-    public typealias Output = (A.Output, B.Output)
-    /// How either fails.
-    public typealias Failure = A.Failure
-
-    let a: A
-    let b: B
-    /// Whether every value belongs to one pair only, or the latest of the other side goes with each new one.
-    let usesEachOnce: Bool
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let pairs = Pairs<A.Output, B.Output, Failure>(outlet: outlet, usesEachOnce: usesEachOnce)
-      let left = pairs.left
-      let right = pairs.right
-      let demand: (Subscribers.Demand) -> Void =
-        usesEachOnce
-        ? { [left, right] in
-          left.request($0)
-          right.request($0)
-        } : { _ in }
-      outlet.connect(onDemand: demand, onCancel: { pairs.cancel() })
-      subscriber.receive(subscription: outlet)
-      if !usesEachOnce {
-        left.request(.unlimited)
-        right.request(.unlimited)
-      }
-      a.receive(subscriber: left)
-      b.receive(subscriber: right)
-    }
+/// Attaches a subscriber to the pairs of two publishers' values.
+///
+/// - Parameter usesEachOnce: whether every value belongs to one pair only, or the latest of the other side goes with each
+///   new one.
+func pair<A: Publisher, B: Publisher, S: Subscriber>(
+  _ a: A, _ b: B, usingEachOnce usesEachOnce: Bool, for subscriber: S
+) where A.Failure == B.Failure, S.Input == (A.Output, B.Output), S.Failure == A.Failure {
+  let outlet = Outlet<(A.Output, B.Output), A.Failure>(to: subscriber)
+  let pairs = Pairs<A.Output, B.Output, A.Failure>(outlet: outlet, usesEachOnce: usesEachOnce)
+  let left = pairs.left
+  let right = pairs.right
+  let demand: (Subscribers.Demand) -> Void =
+    usesEachOnce
+    ? { [left, right] in
+      left.request($0)
+      right.request($0)
+    } : { _ in }
+  outlet.connect(onDemand: demand, onCancel: { pairs.cancel() })
+  subscriber.receive(subscription: outlet)
+  if !usesEachOnce {
+    left.request(.unlimited)
+    right.request(.unlimited)
   }
+  a.receive(subscriber: left)
+  b.receive(subscriber: right)
 }
 
 /// What one subscription to a pairing has seen of both sides.
@@ -112,18 +103,6 @@ private final class Pairs<A, B, Failure: Error> {
   func cancel() {
     left.cancel()
     right.cancel()
-  }
-}
-
-extension Publisher {
-  /// Pairs the first values of both, then the second ones, and so on.
-  public func zip<P: Publisher>(_ other: P) -> Publishers.Pairing<Self, P> where P.Failure == Failure {
-    Publishers.Pairing(a: self, b: other, usesEachOnce: true)
-  }
-
-  /// Pairs each new value with the latest one of the other side.
-  public func combineLatest<P: Publisher>(_ other: P) -> Publishers.Pairing<Self, P> where P.Failure == Failure {
-    Publishers.Pairing(a: self, b: other, usesEachOnce: false)
   }
 }
 #endif

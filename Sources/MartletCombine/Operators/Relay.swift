@@ -1,56 +1,5 @@
 #if !canImport(Combine)
-extension Publishers {
-  /// What the operators make that look at one value after another: `map`, `filter`, `scan`, `first`, `replaceError` …
-  public struct Relay<Upstream: Publisher, Output, Failure: Error>: Publisher {
-    let upstream: Upstream
-    /// Made anew for every subscriber, because a stage may remember what it saw.
-    let makeStage: () -> Stage<Upstream.Output, Upstream.Failure, Output, Failure>
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let stage = makeStage()
-      let upstreamSubscription = Forwarded()
-      let inlet = Inlet<Upstream.Output, Upstream.Failure> { input in
-        switch stage.onValue(input) {
-        case .emit(let value): outlet.send(value)
-        case .skip: return .max(1)
-        case .emitLast(let value):
-          upstreamSubscription.cancel()
-          outlet.send(value, thenFinish: true)
-        case .finish(let ending):
-          upstreamSubscription.cancel()
-          outlet.finish(ending)
-        }
-        return .none
-      } onCompletion: { completion in
-        switch stage.onCompletion(completion) {
-        case .emitLast(let value): outlet.send(value, thenFinish: true)
-        case .finish(let ending): outlet.finish(ending)
-        }
-      }
-      upstreamSubscription.target = inlet
-      outlet.connect(onDemand: { inlet.request($0) }, onCancel: { inlet.cancel() })
-      subscriber.receive(subscription: outlet)
-      upstream.receive(subscriber: inlet)
-    }
-  }
-
-  /// Refers to an inlet from within its own closures.
-  private final class Forwarded: Cancellable {
-    weak var target: (any InletCancelling)?
-
-    func cancel() { target?.cancel() }
-  }
-}
-
-/// Something whose upstream can be given up.
-protocol InletCancelling: AnyObject {
-  func cancel()
-}
-
-extension Inlet: InletCancelling {}
-
-/// One step of a chain: what becomes of a value, and of the end.
+/// One step of a chain that looks at one value after another: what becomes of a value, and of the end.
 struct Stage<Input, InputFailure: Error, Output, Failure: Error> {
   enum OnValue {
     case emit(Output)
@@ -73,6 +22,21 @@ extension Stage where InputFailure == Failure {
   init(_ onValue: @escaping (Input) -> OnValue) {
     self.init(onValue: onValue, onCompletion: { .finish($0) })
   }
+
+  /// A stage that delivers at most one value, at the end, made of all values before.
+  static func atEnd<State>(
+    _ initial: State, _ next: @escaping (inout State, Input) -> Void, result: @escaping (State) -> Output?
+  ) -> Stage {
+    var state = initial
+    return Stage(
+      onValue: { value in
+        next(&state, value)
+        return .skip
+      },
+      onCompletion: { completion in
+        if case .finished = completion, let result = result(state) { .emitLast(result) } else { .finish(completion) }
+      })
+  }
 }
 
 extension Stage where Failure == any Error {
@@ -92,8 +56,37 @@ extension Stage where Failure == any Error {
 }
 
 extension Publisher {
-  func relay<T, F: Error>(_ makeStage: @escaping () -> Stage<Output, Failure, T, F>) -> Publishers.Relay<Self, T, F> {
-    Publishers.Relay(upstream: self, makeStage: makeStage)
+  /// Attaches a subscriber through a stage. The stage is the subscription's own, because it may remember what it saw.
+  func relay<S: Subscriber>(to subscriber: S, through stage: Stage<Output, Failure, S.Input, S.Failure>) {
+    let outlet = Outlet<S.Input, S.Failure>(to: subscriber)
+    let upstream = Box<Inlet<Output, Failure>>()
+    let inlet = Inlet<Output, Failure> { input in
+      switch stage.onValue(input) {
+      case .emit(let value): outlet.send(value)
+      case .skip: return .max(1)
+      case .emitLast(let value):
+        upstream.content?.cancel()
+        outlet.send(value, thenFinish: true)
+      case .finish(let ending):
+        upstream.content?.cancel()
+        outlet.finish(ending)
+      }
+      return .none
+    } onCompletion: { completion in
+      switch stage.onCompletion(completion) {
+      case .emitLast(let value): outlet.send(value, thenFinish: true)
+      case .finish(let ending): outlet.finish(ending)
+      }
+    }
+    upstream.content = inlet
+    outlet.connect(onDemand: { inlet.request($0) }, onCancel: { inlet.cancel() })
+    subscriber.receive(subscription: outlet)
+    receive(subscriber: inlet)
   }
+}
+
+/// Refers weakly to an object that is made after the closures that need it.
+final class Box<Content: AnyObject> {
+  weak var content: Content?
 }
 #endif

@@ -1,25 +1,110 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What the operators make that go on with another publisher when one has ended: `catch`, `retry`, `append`.
-  public struct Resubscribe<Output, UpstreamFailure: Error, Failure: Error>: Publisher {
-    let first: AnyPublisher<Output, UpstreamFailure>
-    /// What follows an end: made for each subscriber, because it may count.
-    let makeNext: () -> (Subscribers.Completion<UpstreamFailure>) -> Next
+  /// What ``Publisher/catch(_:)`` returns.
+  public struct Catch<Upstream: Publisher, NewPublisher: Publisher>: Publisher
+  where Upstream.Output == NewPublisher.Output {
+    /// What is delivered.
+    public typealias Output = Upstream.Output
+    /// How it fails.
+    public typealias Failure = NewPublisher.Failure
+    /// What is heard first.
+    public let upstream: Upstream
+    /// Makes what is heard after a failure.
+    public let handler: (Upstream.Failure) -> NewPublisher
 
-    enum Next {
-      case finish(Subscribers.Completion<Failure>)
-      /// Another of the same kind, after whose end the question is asked again.
-      case again(AnyPublisher<Output, UpstreamFailure>)
-      /// One whose end is the end.
-      case last(AnyPublisher<Output, Failure>)
+    /// Makes one of its parts; an operator is the usual way.
+    public init(upstream: Upstream, handler: @escaping (Upstream.Failure) -> NewPublisher) {
+      self.upstream = upstream
+      self.handler = handler
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let run = ResubscribeRun<Output, UpstreamFailure, Failure>(outlet: outlet, next: makeNext())
-      outlet.connect(onDemand: { run.request($0) }, onCancel: { run.cancel() })
-      subscriber.receive(subscription: outlet)
-      run.follow(first)
+      upstream.follow(for: subscriber) { [handler] completion in
+        switch completion {
+        case .finished: .finish(.finished)
+        case .failure(let error): .last(handler(error).eraseToAnyPublisher())
+        }
+      }
+    }
+  }
+
+  /// What ``Publisher/tryCatch(_:)`` returns.
+  public struct TryCatch<Upstream: Publisher, NewPublisher: Publisher>: Publisher
+  where Upstream.Output == NewPublisher.Output {
+    /// What is delivered.
+    public typealias Output = Upstream.Output
+    /// How it fails.
+    public typealias Failure = any Error
+    /// What is heard first.
+    public let upstream: Upstream
+    /// Makes what is heard after a failure.
+    public let handler: (Upstream.Failure) throws -> NewPublisher
+
+    /// Makes one of its parts; an operator is the usual way.
+    public init(upstream: Upstream, handler: @escaping (Upstream.Failure) throws -> NewPublisher) {
+      self.upstream = upstream
+      self.handler = handler
+    }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      upstream.follow(for: subscriber) { [handler] completion in
+        guard case .failure(let error) = completion else { return .finish(.finished) }
+        do {
+          return .last(try handler(error).mapError { $0 as any Error }.eraseToAnyPublisher())
+        } catch { return .finish(.failure(error)) }
+      }
+    }
+  }
+
+  /// What ``Publisher/retry(_:)`` returns.
+  public struct Retry<Upstream: Publisher>: Publisher {
+    /// What is delivered.
+    public typealias Output = Upstream.Output
+    /// How it fails.
+    public typealias Failure = Upstream.Failure
+    /// What is heard first.
+    public let upstream: Upstream
+    /// How often it subscribes again; without limit where nil.
+    public let retries: Int?
+
+    /// Makes one of its parts; an operator is the usual way.
+    public init(upstream: Upstream, retries: Int?) {
+      self.upstream = upstream
+      self.retries = retries
+    }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      var rest = retries ?? .max
+      upstream.follow(for: subscriber) { [upstream] completion in
+        guard case .failure = completion, rest > 0 else { return .finish(completion) }
+        rest -= 1
+        return .again(upstream.eraseToAnyPublisher())
+      }
+    }
+  }
+
+  /// What `append` and `prepend` return.
+  public struct Concatenate<Prefix: Publisher, Suffix: Publisher>: Publisher
+  where Prefix.Output == Suffix.Output, Prefix.Failure == Suffix.Failure {
+    /// What is delivered.
+    public typealias Output = Suffix.Output
+    /// How it fails.
+    public typealias Failure = Suffix.Failure
+    /// What is heard first.
+    public let prefix: Prefix
+    /// What is heard when the first has finished.
+    public let suffix: Suffix
+
+    /// Makes one of its parts; an operator is the usual way.
+    public init(prefix: Prefix, suffix: Suffix) {
+      self.prefix = prefix
+      self.suffix = suffix
+    }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      prefix.follow(for: subscriber) { [suffix] completion in
+        if case .finished = completion { .last(suffix.eraseToAnyPublisher()) } else { .finish(completion) }
+      }
     }
   }
 }
@@ -27,9 +112,16 @@ extension Publishers {
 /// One subscription's way through the publishers: which one is heard now.
 private final class ResubscribeRun<Output, UpstreamFailure: Error, Failure: Error> {
   private let outlet: Outlet<Output, Failure>
-  private let next:
-    (Subscribers.Completion<UpstreamFailure>) -> Publishers.Resubscribe<Output, UpstreamFailure, Failure>.Next
+  private let next: (Subscribers.Completion<UpstreamFailure>) -> Next
   private let state = Guarded(State())
+
+  enum Next {
+    case finish(Subscribers.Completion<Failure>)
+    /// Another of the same kind, after whose end the question is asked again.
+    case again(AnyPublisher<Output, UpstreamFailure>)
+    /// One whose end is the end.
+    case last(AnyPublisher<Output, Failure>)
+  }
 
   private struct State {
     var demand: ((Subscribers.Demand) -> Void)?
@@ -39,10 +131,7 @@ private final class ResubscribeRun<Output, UpstreamFailure: Error, Failure: Erro
 
   init(
     outlet: Outlet<Output, Failure>,
-    next:
-      @escaping (Subscribers.Completion<UpstreamFailure>) ->
-      Publishers.Resubscribe<Output, UpstreamFailure, Failure>
-      .Next
+    next: @escaping (Subscribers.Completion<UpstreamFailure>) -> Next
   ) {
     self.outlet = outlet
     self.next = next
@@ -90,66 +179,45 @@ private final class ResubscribeRun<Output, UpstreamFailure: Error, Failure: Erro
 }
 
 extension Publisher {
-  /// Goes on with another publisher where this one fails.
-  public func `catch`<P: Publisher>(
-    _ handler: @escaping (Failure) -> P
-  ) -> Publishers.Resubscribe<Output, Failure, P.Failure> where P.Output == Output {
-    Publishers.Resubscribe(first: eraseToAnyPublisher()) {
-      { completion in
-        switch completion {
-        case .finished: .finish(.finished)
-        case .failure(let error): .last(handler(error).eraseToAnyPublisher())
-        }
-      }
-    }
+  /// Attaches a subscriber to this, and to what follows its end.
+  fileprivate func follow<S: Subscriber>(
+    for subscriber: S,
+    next: @escaping (Subscribers.Completion<Failure>) -> ResubscribeRun<Output, Failure, S.Failure>.Next
+  ) where S.Input == Output {
+    let outlet = Outlet<Output, S.Failure>(to: subscriber)
+    let run = ResubscribeRun<Output, Failure, S.Failure>(outlet: outlet, next: next)
+    outlet.connect(onDemand: { run.request($0) }, onCancel: { run.cancel() })
+    subscriber.receive(subscription: outlet)
+    run.follow(eraseToAnyPublisher())
   }
+
+  /// Goes on with another publisher where this one fails.
+  public func `catch`<P: Publisher>(_ handler: @escaping (Failure) -> P) -> Publishers.Catch<Self, P>
+  where P.Output == Output { Publishers.Catch(upstream: self, handler: handler) }
 
   /// Goes on with another publisher where this one fails; fails with what the closure throws.
-  public func tryCatch<P: Publisher>(
-    _ handler: @escaping (Failure) throws -> P
-  ) -> Publishers.Resubscribe<Output, Failure, any Error> where P.Output == Output {
-    Publishers.Resubscribe(first: eraseToAnyPublisher()) {
-      { completion in
-        guard case .failure(let error) = completion else { return .finish(.finished) }
-        do {
-          return .last(try handler(error).mapError { $0 as any Error }.eraseToAnyPublisher())
-        } catch { return .finish(.failure(error)) }
-      }
-    }
-  }
+  public func tryCatch<P: Publisher>(_ handler: @escaping (Failure) throws -> P) -> Publishers.TryCatch<Self, P>
+  where P.Output == Output { Publishers.TryCatch(upstream: self, handler: handler) }
 
   /// Subscribes again where this fails, at most so many times.
-  public func retry(_ retries: Int) -> Publishers.Resubscribe<Output, Failure, Failure> {
-    let upstream = eraseToAnyPublisher()
-    return Publishers.Resubscribe(first: upstream) {
-      var rest = retries
-      return { completion in
-        guard case .failure = completion, rest > 0 else { return .finish(completion) }
-        rest -= 1
-        return .again(upstream)
-      }
-    }
-  }
+  public func retry(_ retries: Int) -> Publishers.Retry<Self> { Publishers.Retry(upstream: self, retries: retries) }
 
   /// Delivers what this delivers, and then what the other does.
-  public func append<P: Publisher>(
-    _ other: P
-  ) -> Publishers.Resubscribe<Output, Failure, Failure> where P.Output == Output, P.Failure == Failure {
-    Publishers.Resubscribe(first: eraseToAnyPublisher()) {
-      { completion in
-        if case .finished = completion { .last(other.eraseToAnyPublisher()) } else { .finish(completion) }
-      }
-    }
-  }
+  public func append<P: Publisher>(_ other: P) -> Publishers.Concatenate<Self, P>
+  where P.Output == Output, P.Failure == Failure { Publishers.Concatenate(prefix: self, suffix: other) }
 
   /// Delivers what this delivers, and then these values.
-  public func append(_ values: Output...) -> Publishers.Resubscribe<Output, Failure, Failure> {
+  public func append(_ values: Output...) -> Publishers.Concatenate<Self, Publishers.Sequence<[Output], Failure>> {
     append(Publishers.Sequence(sequence: values))
   }
 
+  /// Delivers what the other delivers, and then what this does.
+  public func prepend<P: Publisher>(_ other: P) -> Publishers.Concatenate<P, Self>
+  where P.Output == Output, P.Failure == Failure { Publishers.Concatenate(prefix: other, suffix: self) }
+
   /// Delivers these values, and then what this delivers.
-  public func prepend(_ values: Output...) -> Publishers.Resubscribe<Output, Failure, Failure> {
-    Publishers.Sequence<[Output], Failure>(sequence: values).append(self)
+  public func prepend(_ values: Output...) -> Publishers.Concatenate<Publishers.Sequence<[Output], Failure>, Self> {
+    prepend(Publishers.Sequence(sequence: values))
   }
 }
 #endif

@@ -25,7 +25,8 @@ extension Publisher {
     receive(subscriber: subscriber)
   }
 
-  /// Feeds a subject with everything that this delivers, until the returned object is cancelled or let go.
+  /// Feeds a subject with everything that this delivers, until the returned object is cancelled or released. The subject
+  /// gets the subscription, and asks for values when it wants them.
   public func subscribe<S: Subject>(_ subject: S) -> AnyCancellable where S.Output == Output, S.Failure == Failure {
     let inlet = Inlet<Output, Failure> { value in
       subject.send(value)
@@ -33,7 +34,7 @@ extension Publisher {
     } onCompletion: { completion in
       subject.send(completion: completion)
     }
-    inlet.request(.unlimited)
+    subject.send(subscription: inlet)
     receive(subscriber: inlet)
     return AnyCancellable { inlet.cancel() }
   }

@@ -14,8 +14,21 @@ final class Guarded<State>: @unchecked Sendable {
     mutex.withLock { _ in Returned(value: work(&state)) }.value
   }
 
+  /// Exchanges the state; the old one is released by the caller, and not under the lock.
+  func replace(by state: State) -> State {
+    withLock { current in
+      defer { current = state }
+      return current
+    }
+  }
+
   // SAFETY: the value leaves the lock in the thread that computed it.
   private struct Returned<Value>: @unchecked Sendable {
     let value: Value
   }
+}
+
+extension Guarded {
+  /// Takes what is there; afterwards there is nothing.
+  func take<Content>() -> Content? where State == Content? { replace(by: nil) }
 }

@@ -1,6 +1,7 @@
 #if !canImport(Combine)
-/// The upstream half of an operator: a subscriber that may be asked for values before it has its subscription.
-final class Inlet<Input, Failure: Error>: Subscriber, Sendable {
+/// The upstream half of an operator: a subscriber that may be asked for values before it has its subscription, and is itself
+/// one that others may have.
+final class Inlet<Input, Failure: Error>: Subscriber, Subscription, Sendable {
   private struct State {
     var subscription: (any Subscription)?
     var early = Subscribers.Demand.none

@@ -9,7 +9,8 @@ import Combine
 /// themselves, it sends them.
 final class Outlet<Value, Failure: Error>: Subscription, Sendable {
   private let state: Guarded<State>
-  private let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// How deliveries are made where it is not at once, in the sender's thread.
+  private let run: Guarded<(@escaping () -> Void) -> Void>?
 
   /// What a publisher that is pulled from has next; nil is the end.
   enum Pulled {
@@ -45,11 +46,11 @@ final class Outlet<Value, Failure: Error>: Subscription, Sendable {
 
   /// - Parameter run: how deliveries are made; at once where nothing else is said.
   init<S: Subscriber>(
-    to downstream: S, run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() }
+    to downstream: S, run: ((@escaping () -> Void) -> Void)? = nil
   ) where S.Input == Value, S.Failure == Failure {
     state = Guarded(
       State(deliver: { downstream.receive($0) }, complete: { downstream.receive(completion: $0) }))
-    self.run = run
+    self.run = run.map { Guarded($0) }
   }
 
   /// Says what happens when the downstream asks for more, and when it cancels or all is over. To be called before the
@@ -67,6 +68,37 @@ final class Outlet<Value, Failure: Error>: Subscription, Sendable {
   /// What the downstream asked for and has not got, beside what waits already.
   var outstanding: Subscribers.Demand { state.withLock { state in state.demand - state.waiting.count } }
 
+  /// Whether nothing is delivered any more.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// What becomes of a value that nobody has asked for yet.
+  enum Unasked {
+    case keep
+    case forget
+    /// It stays until the next one comes.
+    case keepLatest
+  }
+
+  /// Puts a value in line, to be delivered by ``drain()``. A publisher that serves several subscribers, or times, fills their
+  /// lines under its own lock and drains them afterwards: so its order is everybody's.
+  func offer(_ value: Value, unasked: Unasked) {
+    let replaced = state.withLock { state -> Value? in
+      guard !state.isClosed, state.ending == nil else { return nil }
+      let isAskedFor = state.demand > .max(state.waiting.count)
+      if unasked == .forget, !isAskedFor { return nil }
+      let isInTheWay = unasked == .keepLatest && Subscribers.Demand.max(state.waiting.count) > state.demand
+      let replaced = isInTheWay ? state.waiting.removeLast().value : nil
+      state.waiting.append((value, nil))
+      return replaced
+    }
+    withExtendedLifetime(replaced) {}  // its end may call out, and must not do that under the lock
+  }
+
+  /// Puts the end in line, behind everything that waits.
+  func offer(_ ending: Subscribers.Completion<Failure>) {
+    state.withLock { state in state.ending = state.ending ?? ending }
+  }
+
   /// Delivers a value as soon as it is asked for.
   func send(_ value: Value, thenFinish isLast: Bool = false, delivered: (() -> Void)? = nil) {
     state.withLock { state in
@@ -77,28 +109,15 @@ final class Outlet<Value, Failure: Error>: Subscription, Sendable {
     drain()
   }
 
-  /// Delivers a value if it is asked for now; otherwise forgets it.
-  func sendOrDrop(_ value: Value) {
-    state.withLock { state in
-      guard !state.isClosed, state.ending == nil, state.demand > .max(state.waiting.count) else { return }
-      state.waiting.append((value, nil))
-    }
-    drain()
-  }
-
   /// Delivers a value as soon as it is asked for, in place of an older one that nobody has asked for yet.
   func sendLatest(_ value: Value) {
-    state.withLock { state in
-      guard !state.isClosed, state.ending == nil else { return }
-      if let number = state.demand.max, state.waiting.count > number { state.waiting.removeLast() }
-      state.waiting.append((value, nil))
-    }
+    offer(value, unasked: .keepLatest)
     drain()
   }
 
   /// Completes when everything that waits has been delivered.
   func finish(_ ending: Subscribers.Completion<Failure>) {
-    state.withLock { state in state.ending = state.ending ?? ending }
+    offer(ending)
     drain()
   }
 
@@ -126,16 +145,19 @@ final class Outlet<Value, Failure: Error>: Subscription, Sendable {
     }
   }
 
-  private func drain() {
+  /// Delivers what is in line and asked for.
+  func drain() {
     let isMine = state.withLock { state in
       guard !state.isDelivering, state.hasStep else { return false }
       state.isDelivering = true
       return true
     }
     guard isMine else { return }
-    run { [self] in
-      while let step = nextStep() { perform(step) }
-    }
+    if let run { run.withLock { $0 }({ [self] in deliverAll() }) } else { deliverAll() }
+  }
+
+  private func deliverAll() {
+    while let step = nextStep() { perform(step) }
   }
 
   private func nextStep() -> Step? {

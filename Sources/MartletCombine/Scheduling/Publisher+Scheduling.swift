@@ -1,145 +1,144 @@
 #if !canImport(Combine)
-public import Dispatch
-import Synchronization
-
 extension Publishers {
-  /// Delivers on a scheduler: `receive(on:)`, `delay`.
-  public struct ReceiveOn<Upstream: Publisher>: Publisher {
+  /// What ``Publisher/receive(on:options:)`` returns.
+  public struct ReceiveOn<Upstream: Publisher, Context: Scheduler>: Publisher {
     /// What the upstream delivers.
     public typealias Output = Upstream.Output
     /// How the upstream fails.
     public typealias Failure = Upstream.Failure
+    /// Where the values come from.
+    public let upstream: Upstream
+    /// Where they are delivered.
+    public let scheduler: Context
+    /// How the scheduler is to run what it runs.
+    public let options: Context.SchedulerOptions?
 
-    let upstream: Upstream
-    let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+    /// Makes one of its parts; an operator is the usual way.
+    public init(upstream: Upstream, scheduler: Context, options: Context.SchedulerOptions?) {
+      self.upstream = upstream
+      self.scheduler = scheduler
+      self.options = options
+    }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber, run: run)
+      let outlet = Outlet<Output, Failure>(to: subscriber) { [scheduler, options] in
+        scheduler.schedule(options: options, $0)
+      }
       let inlet = outlet.makeInlet()
       subscriber.receive(subscription: outlet)
       upstream.receive(subscriber: inlet)
     }
   }
 
-  /// Subscribes on a scheduler.
+  /// What ``Publisher/subscribe(on:options:)`` returns.
   public struct SubscribeOn<Upstream: Publisher, Context: Scheduler>: Publisher {
     /// What the upstream delivers.
     public typealias Output = Upstream.Output
     /// How the upstream fails.
     public typealias Failure = Upstream.Failure
+    /// Where the values come from.
+    public let upstream: Upstream
+    /// Where it is subscribed to.
+    public let scheduler: Context
+    /// How the scheduler is to run what it runs.
+    public let options: Context.SchedulerOptions?
 
-    let upstream: Upstream
-    let scheduler: Context
+    /// Makes one of its parts; an operator is the usual way.
+    public init(upstream: Upstream, scheduler: Context, options: Context.SchedulerOptions?) {
+      self.upstream = upstream
+      self.scheduler = scheduler
+      self.options = options
+    }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let outlet = Outlet<Output, Failure>(to: subscriber)
       let inlet = outlet.makeInlet()
       subscriber.receive(subscription: outlet)
-      let elsewhere = Guarded { [upstream] in upstream.receive(subscriber: inlet) }
-      scheduler.schedule { elsewhere.withLock { $0 }() }
+      scheduler.schedule(options: options) { [upstream] in upstream.receive(subscriber: inlet) }
     }
   }
 
-  /// Fails, or ends, when nothing was delivered for a time.
-  public struct Timeout<Upstream: Publisher, Context: Scheduler>: Publisher {
+  /// What ``Publisher/delay(for:tolerance:scheduler:options:)`` returns.
+  public struct Delay<Upstream: Publisher, Context: Scheduler>: Publisher {
     /// What the upstream delivers.
     public typealias Output = Upstream.Output
     /// How the upstream fails.
     public typealias Failure = Upstream.Failure
+    /// Where the values come from.
+    public let upstream: Upstream
+    /// How much later each of them is delivered.
+    public let interval: Context.SchedulerTimeType.Stride
+    /// How much later still it may be.
+    public let tolerance: Context.SchedulerTimeType.Stride
+    /// Where they are delivered.
+    public let scheduler: Context
+    /// How the scheduler is to run what it runs.
+    public let options: Context.SchedulerOptions?
 
-    let upstream: Upstream
-    let interval: DispatchTimeInterval
-    let scheduler: Context
-    let customError: (() -> Failure)?
+    /// Makes one of its parts; an operator is the usual way.
+    public init(
+      upstream: Upstream, interval: Context.SchedulerTimeType.Stride, tolerance: Context.SchedulerTimeType.Stride,
+      scheduler: Context, options: Context.SchedulerOptions? = nil
+    ) {
+      self.upstream = upstream
+      self.interval = interval
+      self.tolerance = tolerance
+      self.scheduler = scheduler
+      self.options = options
+    }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber) { [scheduler] in scheduler.schedule($0) }
-      let watch = Watch(outlet: outlet, interval: interval, scheduler: scheduler, customError: customError)
+      let outlet = Outlet<Output, Failure>(to: subscriber)
+      let line = Guarded<[(Outlet<Output, Failure>) -> Void]>([])
+      // Whichever of the scheduled actions comes first takes the first of the line: equal times change no order.
+      let later: (@escaping (Outlet<Output, Failure>) -> Void) -> Void = { [scheduler, interval, tolerance, options] in
+        let event = $0
+        line.withLock { $0.append(event) }
+        scheduler.schedule(after: scheduler.now.advanced(by: interval), tolerance: tolerance, options: options) {
+          line.withLock { line in
+            let next = line.isEmpty ? nil : line.removeFirst()
+            next?(outlet)
+          }
+          outlet.drain()
+        }
+      }
       let inlet = Inlet<Output, Failure> { value in
-        watch.restart()
-        outlet.send(value)
+        later { $0.offer(value, unasked: .keep) }
         return .none
       } onCompletion: { completion in
-        watch.stop()
-        outlet.finish(completion)
+        later { $0.offer(completion) }
       }
-      watch.connect(inlet)
       outlet.connect(
         onDemand: { inlet.request($0) },
         onCancel: {
-          watch.stop()
+          line.withLock { $0 = [] }
           inlet.cancel()
         })
       subscriber.receive(subscription: outlet)
-      watch.restart()
       upstream.receive(subscriber: inlet)
     }
   }
 }
 
-/// Counts the silence of a publisher.
-private final class Watch<Output, Failure: Error, Context: Scheduler>: Sendable {
-  private let outlet: Outlet<Output, Failure>
-  private let interval: DispatchTimeInterval
-  private let scheduler: Context
-  private let customError: Guarded<(() -> Failure)?>
-  private let round = Mutex(0)
-  private let upstream = Guarded<Inlet<Output, Failure>?>(nil)
-
-  init(
-    outlet: Outlet<Output, Failure>, interval: DispatchTimeInterval, scheduler: Context,
-    customError: (() -> Failure)?
-  ) {
-    self.outlet = outlet
-    self.interval = interval
-    self.scheduler = scheduler
-    self.customError = Guarded(customError)
-  }
-
-  func connect(_ inlet: Inlet<Output, Failure>) { upstream.withLock { $0 = inlet } }
-
-  func restart() {
-    let mine = next()
-    scheduler.schedule(after: interval) { [weak self] in self?.fire(mine) }
-  }
-
-  func stop() { _ = next() }
-
-  private func next() -> Int {
-    round.withLock { round in
-      round += 1
-      return round
-    }
-  }
-
-  private func fire(_ mine: Int) {
-    guard round.withLock({ $0 == mine }) else { return }
-    upstream.withLock { $0 }?.cancel()
-    outlet.finish(customError.withLock { $0 }.map { .failure($0()) } ?? .finished)
-  }
-}
-
 extension Publisher {
-  /// Delivers values and completion on the scheduler: `receive(on: DispatchQueue.main)`.
-  public func receive(on scheduler: some Scheduler) -> Publishers.ReceiveOn<Self> {
-    Publishers.ReceiveOn(upstream: self) { scheduler.schedule($0) }
-  }
+  /// Delivers values and completion on the scheduler, in their order: `receive(on: DispatchQueue.main)`, `RunLoop.main`.
+  public func receive<S: Scheduler>(on scheduler: S, options: S.SchedulerOptions? = nil)
+    -> Publishers.ReceiveOn<Self, S>
+  { Publishers.ReceiveOn(upstream: self, scheduler: scheduler, options: options) }
 
   /// Subscribes on the scheduler, for a publisher whose start is work.
-  public func subscribe<S: Scheduler>(on scheduler: S) -> Publishers.SubscribeOn<Self, S> {
-    Publishers.SubscribeOn(upstream: self, scheduler: scheduler)
-  }
+  public func subscribe<S: Scheduler>(on scheduler: S, options: S.SchedulerOptions? = nil)
+    -> Publishers.SubscribeOn<Self, S>
+  { Publishers.SubscribeOn(upstream: self, scheduler: scheduler, options: options) }
 
-  /// Delivers everything later by this time, on the scheduler.
-  public func delay(for interval: DispatchTimeInterval, scheduler: some Scheduler) -> Publishers.ReceiveOn<Self> {
-    Publishers.ReceiveOn(upstream: self) { scheduler.schedule(after: interval, $0) }
-  }
-
-  /// Fails with the error, or completes where none is given, when nothing came for this time.
-  public func timeout<S: Scheduler>(
-    _ interval: DispatchTimeInterval, scheduler: S, customError: (() -> Failure)? = nil
-  ) -> Publishers.Timeout<Self, S> {
-    Publishers.Timeout(upstream: self, interval: interval, scheduler: scheduler, customError: customError)
+  /// Delivers each value and the completion later by this time, on the scheduler.
+  public func delay<S: Scheduler>(
+    for interval: S.SchedulerTimeType.Stride, tolerance: S.SchedulerTimeType.Stride? = nil, scheduler: S,
+    options: S.SchedulerOptions? = nil
+  ) -> Publishers.Delay<Self, S> {
+    Publishers.Delay(
+      upstream: self, interval: interval, tolerance: tolerance ?? scheduler.minimumTolerance, scheduler: scheduler,
+      options: options)
   }
 }
 #endif

@@ -9,13 +9,7 @@ public final class AnyCancellable: Cancellable, Hashable, Sendable {
   /// Makes one from another cancellable.
   public init(_ cancellable: some Cancellable) { action = Guarded { cancellable.cancel() } }
 
-  public func cancel() {
-    let action = self.action.withLock { action in
-      defer { action = nil }
-      return action
-    }
-    action?()
-  }
+  public func cancel() { action.take()?() }
 
   deinit { cancel() }
 

@@ -11,7 +11,11 @@ public import Martlet
 /// ```
 ///
 /// Environment and authenticator are asked for when a request runs: replacing them in the container has effect at once.
-public struct StandardNetworkSession: NetworkSession {
+///
+/// It is a class that can be subclassed, for a session that is to stand in its place, as that of `MartletTasksTesting` does.
+/// A subclass keeps what it changes behind a lock.
+// SAFETY: all its properties are constants of types that are `Sendable`; an open class cannot say so itself.
+open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   public let decoder: any NetworkResponseDecoder
   private let environment: @Sendable () -> NetworkEnvironment
   private let session: HTTPSession
@@ -41,7 +45,7 @@ public struct StandardNetworkSession: NetworkSession {
     session = HTTPSession(transport: transport, configuration: configuration)
   }
 
-  public func response(to request: NetworkRequest) async -> NetworkResponse<Data> {
+  open func response(to request: NetworkRequest) async -> NetworkResponse<Data> {
     guard request.isAuthenticated else { return await authentication.stepAside.perform { await send(request) } }
     return await send(request)
   }

@@ -1,4 +1,5 @@
 import MartletTasks
+import MartletTasksTesting
 import Testing
 
 /// The example's client, as an app would test it.

@@ -220,6 +220,53 @@ struct ViewModelTests {
     }
   }
 
+  /// What a view observes.
+  private final class ImageViewModel: ObservableObject {
+    @Published var image = Picture.placeholder
+    @Published var message: String?
+    private let session: SAPURLSession
+    private var cancellables = Set<AnyCancellable>()
+
+    init(session: SAPURLSession) { self.session = session }
+
+    func fetch(_ url: URL) {
+      session.getImage(for: url, decode: Picture.init)
+        .receive(on: RunLoop.main)
+        .handleEvents(receiveCompletion: { [weak self] completion in
+          if case .failure(let error) = completion { self?.message = error.localizedDescription }
+        })
+        .replaceError(with: .placeholder)
+        .assign(to: &$image)
+    }
+
+    func fetchAgain(_ url: URL) {
+      session.getImage(for: url, decode: Picture.init)
+        .replaceError(with: .placeholder)
+        .receive(on: DispatchQueue.main)
+        .assign(to: \.image, on: self)
+        .store(in: &cancellables)
+    }
+  }
+
+  @Test func viewModelPublishesTheImageAndWhyThereIsNone() async throws {
+    let service = try MobileServices(.init(media: ["b": Media(jpeg)]))
+    let model = ImageViewModel(session: SAPURLSession())
+    let (images, messages) = (model.$image.dropFirst().values, model.$message.compactMap { $0 }.values)
+
+    model.fetch(service.url("/backend/Images('b')/$value"))
+    for await image in images {
+      #expect(image == Picture(size: 1000))
+      break
+    }
+    model.fetchAgain(service.url("/backend/Images('x')/$value"))
+    for await image in model.$image.values where image == .placeholder { break }
+    model.fetch(service.url("/backend/Images('x')/$value"))
+    for await message in messages {
+      #expect(message == "Resource not found for the segment 'Images'.")
+      break
+    }
+  }
+
   @Test func aCellThatIsUsedAgainShowsTheLastImageAlone() async throws {
     let service = try MobileServices(.init(media: ["b": Media(jpeg)]))
     let gate = Gate()

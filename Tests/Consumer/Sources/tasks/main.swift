@@ -4,7 +4,8 @@ struct Order: Codable, Sendable {
   var id: Int
 }
 
-Container.shared.networkSession = .single { MockSession.shared }
-MockSession.shared["orders/1"] = .response(encoding: Order(id: 1))
+let account = AccountAuthenticator()
+Container.shared.environment = .single { NetworkEnvironment(baseURL: URL(string: "https://shop.invalid")) }
+Container.shared.authenticator = .single { account }
 let task: NetworkTask<Order> = NetworkRequest().path("/orders/1").task()
-print(try await task.value().id)
+print(task, type(of: Container.shared.networkSession()))

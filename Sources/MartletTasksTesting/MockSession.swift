@@ -1,11 +1,13 @@
-public import Martlet
+public import MartletTasks
 import Synchronization
 
-/// A session whose answers come from a table: what tasks run on while tests run.
+/// A session whose answers come from a table: what tasks run on while tests run. It stands wherever a
+/// ``StandardNetworkSession`` does.
 ///
 /// ```swift
 /// MockSession.shared["category/some-title"] = .response(from: .module, json: "Category")
 /// MockSession.shared["cart", method: .POST] = .response(status: 503)
+/// MockSession.shared.mocks = ["shop": .response(json: "{}")]
 ///
 /// #expect(MockSession.shared.requests(to: "cart").count == 1)
 /// ```
@@ -26,12 +28,12 @@ import Synchronization
 ///   #expect(response.statusCode == 200)
 /// }
 /// ```
-public final class MockSession: NetworkSession {
+// SAFETY: the table is behind a lock, and the superclass has constants alone.
+public final class MockSession: StandardNetworkSession, @unchecked Sendable {
   /// The session that `Container.shared.networkSession()` is while tests run.
   public static let shared = MockSession()
 
   private let table: MockTransport
-  private let session: StandardNetworkSession
 
   /// Makes a session without answers.
   ///
@@ -50,7 +52,7 @@ public final class MockSession: NetworkSession {
     var memoryless = SessionConfiguration()
     (memoryless.cache, memoryless.cookies) = (nil, nil)
     table = MockTransport()
-    session = StandardNetworkSession(
+    super.init(
       decoder: decoder,
       environment: {
         var environment = environment()
@@ -76,6 +78,15 @@ public final class MockSession: NetworkSession {
     }
   }
 
+  /// The answers by a piece of the path, those without other conditions. Setting it takes away what is missing in it; an answer
+  /// that stays goes on where it was in a sequence.
+  ///
+  /// Changing one key of it reads and sets all of them: where several threads do that at the same time, use the subscript.
+  public var mocks: [String: MockResponder] {
+    get { table.state.withLock { $0.byPath } }
+    set { table.state.withLock { $0.byPath = newValue } }
+  }
+
   /// Everything that was asked, in order; each attempt counts.
   public var requests: [AskedRequest] { table.state.withLock { $0.requests } }
 
@@ -90,12 +101,11 @@ public final class MockSession: NetworkSession {
 
   /// Forgets answers and requests.
   public func reset() { table.state.withLock { $0 = MockTable() } }
+}
 
-  public var decoder: any NetworkResponseDecoder { session.decoder }
-
-  public func response(to request: NetworkRequest) async -> NetworkResponse<Data> {
-    await session.response(to: request)
-  }
+extension MockSession: TestSessionProvider {
+  /// The switch: where this module is linked, the container's session is ``shared`` while tests run.
+  package static var session: (any NetworkSession)? { TestRun.isActive ? shared : nil }
 }
 
 /// The wire of a mock session.

@@ -1,9 +1,17 @@
-public import Martlet
+public import MartletTasks
 
 /// What a ``MockSession`` answers to the requests of a key.
 public struct MockResponder: Sendable {
   /// Answers one request; the number says how many this responder has had before.
   let respond: @Sendable (AskedRequest, _ earlier: Int) async throws -> HTTPResponse
+  /// Tells a responder from all others, so that one that stays in a dictionary goes on counting.
+  let identity = Identity()
+
+  final class Identity: Sendable {}
+
+  init(_ respond: @escaping @Sendable (AskedRequest, _ earlier: Int) async throws -> HTTPResponse) {
+    self.respond = respond
+  }
 
   /// Answers with what the closure makes of the request. What it throws is the task's failure.
   public static func closure(

@@ -1,4 +1,4 @@
-import Martlet
+import MartletTasks
 
 /// Whether the process runs tests.
 enum TestRun {

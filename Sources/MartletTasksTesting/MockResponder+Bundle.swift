@@ -1,5 +1,5 @@
 public import Foundation
-public import Martlet
+public import MartletTasks
 
 extension MockResponder {
   /// A response with the JSON file of that name: `Name.json`, at the top of the bundle or in its folder `Fixtures`, or there in

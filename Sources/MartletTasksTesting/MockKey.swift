@@ -1,4 +1,4 @@
-import Martlet
+import MartletTasks
 
 /// Which requests a mock answers.
 struct MockKey: Sendable, Hashable {
@@ -6,6 +6,10 @@ struct MockKey: Sendable, Hashable {
   let method: HTTPMethod?
   let query: [String: String]
   let body: String?
+
+  init(path: String, method: HTTPMethod? = nil, query: [String: String] = [:], body: String? = nil) {
+    (self.path, self.method, self.query, self.body) = (path, method, query, body)
+  }
 
   func matches(_ request: AskedRequest) -> Bool {
     let url = request.request.url
@@ -45,6 +49,22 @@ struct MockTable: Sendable {
     set {
       entries.removeAll { $0.key == key }
       if let newValue { entries.append((key, newValue, 0)) }
+    }
+  }
+
+  /// The answers whose only condition is a piece of the path.
+  var byPath: [String: MockResponder] {
+    get {
+      let plain = entries.filter { $0.key == MockKey(path: $0.key.path) }
+      return Dictionary(uniqueKeysWithValues: plain.map { ($0.key.path, $0.responder) })
+    }
+    set {
+      let old = byPath
+      for path in old.keys where newValue[path] == nil { self[MockKey(path: path)] = nil }
+      for (path, responder) in newValue.sorted(by: { $0.key < $1.key }) where old[path]?.identity !== responder.identity
+      {
+        self[MockKey(path: path)] = responder
+      }
     }
   }
 

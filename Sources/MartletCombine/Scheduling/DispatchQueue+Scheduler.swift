@@ -1,0 +1,163 @@
+#if !canImport(Combine)
+public import Dispatch
+
+/// A length of time in whole nanoseconds, which stays at its limits where it would pass them: the strides of `DispatchQueue`
+/// and ``ImmediateScheduler``. A literal is a number of seconds.
+public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric, Comparable, Hashable, Sendable {
+  /// The number of nanoseconds, with its sign.
+  public var magnitude: Int
+
+  private init(nanoseconds: Int) { magnitude = nanoseconds }
+
+  /// Makes one of Dispatch's lengths of time; the longest of `.never`.
+  public init(_ timeInterval: DispatchTimeInterval) {
+    switch timeInterval {
+    case .seconds(let seconds): self = .seconds(seconds)
+    case .milliseconds(let milliseconds): self = .milliseconds(milliseconds)
+    case .microseconds(let microseconds): self = .microseconds(microseconds)
+    case .nanoseconds(let nanoseconds): self = .nanoseconds(nanoseconds)
+    case .never: self.init(nanoseconds: .max)
+    @unknown default: self.init(nanoseconds: .max)
+    }
+  }
+
+  /// So many seconds.
+  public init(floatLiteral value: Double) { self = .seconds(value) }
+
+  /// So many seconds.
+  public init(integerLiteral value: Int) { self = .seconds(value) }
+
+  /// So many nanoseconds.
+  public init?<T: BinaryInteger>(exactly source: T) {
+    guard let nanoseconds = Int(exactly: source) else { return nil }
+    self.init(nanoseconds: nanoseconds)
+  }
+
+  /// The same as a length of time of Dispatch's.
+  public var timeInterval: DispatchTimeInterval { .nanoseconds(magnitude) }
+
+  public static func seconds(_ s: Int) -> Self { Self(nanoseconds: s.limitedTimes(1_000_000_000)) }
+
+  public static func seconds(_ s: Double) -> Self {
+    let nanoseconds = s * 1_000_000_000
+    return Self(nanoseconds: Int(exactly: nanoseconds.rounded()) ?? (nanoseconds < 0 ? .min : .max))
+  }
+
+  public static func milliseconds(_ ms: Int) -> Self { Self(nanoseconds: ms.limitedTimes(1_000_000)) }
+
+  public static func microseconds(_ us: Int) -> Self { Self(nanoseconds: us.limitedTimes(1_000)) }
+
+  public static func nanoseconds(_ ns: Int) -> Self { Self(nanoseconds: ns) }
+
+  /// The sum.
+  public static func + (left: Self, right: Self) -> Self {
+    let (sum, isTooLarge) = left.magnitude.addingReportingOverflow(right.magnitude)
+    return Self(nanoseconds: isTooLarge ? (right.magnitude < 0 ? .min : .max) : sum)
+  }
+
+  /// The difference.
+  public static func - (left: Self, right: Self) -> Self {
+    let (difference, isTooLarge) = left.magnitude.subtractingReportingOverflow(right.magnitude)
+    return Self(nanoseconds: isTooLarge ? (right.magnitude < 0 ? .max : .min) : difference)
+  }
+
+  /// The product of the numbers of nanoseconds.
+  public static func * (left: Self, right: Self) -> Self {
+    Self(nanoseconds: left.magnitude.limitedTimes(right.magnitude))
+  }
+
+  /// Multiplies the numbers of nanoseconds.
+  public static func *= (left: inout Self, right: Self) { left = left * right }
+
+  /// Less is shorter.
+  public static func < (left: Self, right: Self) -> Bool { left.magnitude < right.magnitude }
+}
+
+extension NanosecondStride: ExpressibleByFloatLiteral {}
+
+extension Int {
+  fileprivate func limitedTimes(_ factor: Int) -> Int {
+    let (product, isTooLarge) = multipliedReportingOverflow(by: factor)
+    return isTooLarge ? ((self < 0) == (factor < 0) ? .max : .min) : product
+  }
+}
+
+extension DispatchQueue: Scheduler {
+  /// A point of the queue's time.
+  public struct SchedulerTimeType: Strideable, Hashable, Sendable {
+    /// A length of time.
+    public typealias Stride = NanosecondStride
+
+    /// The same as Dispatch knows it.
+    public var dispatchTime: DispatchTime
+
+    /// Makes one of Dispatch's.
+    public init(_ time: DispatchTime) { dispatchTime = time }
+
+    public func distance(to other: SchedulerTimeType) -> Stride {
+      let (from, to) = (dispatchTime.uptimeNanoseconds, other.dispatchTime.uptimeNanoseconds)
+      return .nanoseconds(from <= to ? Int(clamping: to - from) : -Int(clamping: from - to))
+    }
+
+    public func advanced(by n: Stride) -> SchedulerTimeType { SchedulerTimeType(dispatchTime + n.timeInterval) }
+
+    /// Hashes the time.
+    public func hash(into hasher: inout Hasher) { hasher.combine(dispatchTime.rawValue) }
+  }
+
+  /// How work is run.
+  public struct SchedulerOptions {
+    /// The priority; the queue's where unspecified.
+    public var qos: DispatchQoS
+    /// Flags of Dispatch's.
+    public var flags: DispatchWorkItemFlags
+    /// A group that the work belongs to.
+    public var group: DispatchGroup?
+
+    /// Makes options.
+    public init(qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], group: DispatchGroup? = nil) {
+      self.qos = qos
+      self.flags = flags
+      self.group = group
+    }
+  }
+
+  /// The time it is.
+  public var now: SchedulerTimeType { SchedulerTimeType(.now()) }
+
+  /// None: Dispatch's timers are not coalesced here.
+  public var minimumTolerance: SchedulerTimeType.Stride { 0 }
+
+  /// Runs the work on the queue.
+  public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
+    let action = Guarded(action)
+    async(group: options?.group, qos: options?.qos ?? .unspecified, flags: options?.flags ?? []) {
+      action.withLock { $0 }()
+    }
+  }
+
+  /// Runs the work on the queue at a time.
+  public func schedule(
+    after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
+    _ action: @escaping () -> Void
+  ) {
+    let action = Guarded(action)
+    let item = DispatchWorkItem(qos: options?.qos ?? .unspecified, flags: options?.flags ?? []) {
+      action.withLock { $0 }()
+    }
+    if let group = options?.group {
+      group.enter()
+      item.notify(queue: self) { group.leave() }
+    }
+    asyncAfter(deadline: date.dispatchTime, execute: item)
+  }
+
+  /// Runs the work on the queue again and again.
+  public func schedule(
+    after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
+    options: SchedulerOptions?, _ action: @escaping () -> Void
+  ) -> any Cancellable {
+    repeating(after: date, interval: interval, tolerance: tolerance, options: options, action)
+  }
+}
+#endif

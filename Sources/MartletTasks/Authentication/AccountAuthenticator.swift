@@ -1,0 +1,186 @@
+public import Martlet
+
+/// The account of a shop's user: logs in when asked, renews its token on a 401, and logs out.
+///
+/// Nobody has to log in first. On a 401 the token is renewed; where there is none, one for a guest is asked for. Where the service
+/// refuses that, the user is logged out in silence and the 401 stands; where it cannot be reached, the token is kept and the
+/// task fails. Logging out holds at once, whatever the service says to it, and an answer to a login or a renewal that was sent
+/// before is thrown away.
+///
+/// ```swift
+/// let account = AccountAuthenticator(token: stored) { token in save(token) }
+/// Container.shared.authenticator = .single { account }
+///
+/// try await account.logIn(["user": "anna", "password": password])
+/// await account.logOut()
+/// ```
+///
+/// The paths are those of ``Endpoints``. A token is read as OAuth writes it (RFC 6749 §5.1: `access_token`, `refresh_token`,
+/// `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and `refresh`.
+public actor AccountAuthenticator: Authenticator {
+  /// Where the account's requests go.
+  public struct Endpoints: Sendable {
+    /// Logs in: the credentials as JSON.
+    public var login = NetworkRequest(method: .POST).path("/account/login")
+    /// Registers a user and logs in: the details as JSON.
+    public var registration = NetworkRequest(method: .POST).path("/account/register")
+    /// Renews a token: `{"refresh_token": …}`, and the old token in `Authorization`.
+    public var renewal = NetworkRequest(method: .POST).path("/account/refresh-token")
+    /// Asks for a token for a guest; nil for a service without guests.
+    public var guest: NetworkRequest? = NetworkRequest(method: .POST).path("/account/guest-token")
+    /// Logs out: the old token in `Authorization`.
+    public var logout = NetworkRequest(method: .POST).path("/account/logout")
+
+    /// The documented paths below `/account`.
+    public init() {}
+  }
+
+  /// The current token, nil where nobody is logged in.
+  public private(set) var token: AccessToken?
+  /// Names the user without saying who it is; a new one after each logout.
+  public private(set) var userIdentifier = UUID()
+  private let endpoints: Endpoints
+  private let session: (any NetworkSession)?
+  private let tokenChanged: @Sendable (AccessToken?) -> Void
+  /// Counts the users: a renewal that was asked for before one of them came or went is not taken any more.
+  private var era = 0
+  private var loginsBegun = 0
+  /// The login whose answer is taken; nil after a logout.
+  private var expectedLogin: Int?
+
+  /// Makes an account.
+  ///
+  /// - Parameters:
+  ///   - token: what was stored, nil for nobody.
+  ///   - endpoints: where the requests go; the documented paths by default.
+  ///   - session: who sends them; the container's by default.
+  ///   - tokenChanged: told of each new token, and nil after a logout, to store it. Does nothing by default.
+  public init(
+    token: AccessToken? = nil, endpoints: Endpoints = Endpoints(), session: (any NetworkSession)? = nil,
+    tokenChanged: @escaping @Sendable (AccessToken?) -> Void = { _ in }
+  ) {
+    self.token = token
+    self.endpoints = endpoints
+    self.session = session
+    self.tokenChanged = tokenChanged
+  }
+
+  /// Logs in.
+  ///
+  /// - Throws: what the service says to it, and `CancellationError` where another login or a logout has come meanwhile.
+  public func logIn(_ credentials: some Encodable & Sendable) async throws {
+    try await begin(endpoints.login.body(credentials))
+  }
+
+  /// Registers a user, who is then logged in.
+  ///
+  /// - Throws: as ``logIn(_:)``.
+  public func register(_ details: some Encodable & Sendable) async throws {
+    try await begin(endpoints.registration.body(details))
+  }
+
+  /// Logs out. The service is told, and what it says does not matter.
+  public func logOut() async {
+    let old = token
+    expectedLogin = nil
+    forget()
+    guard let old else { return }
+    _ = await endpoints.logout.header(.authorization, old.authorization).unauthenticated().task(session: session)
+      .execute()
+  }
+
+  public func authorize(request: HTTPRequest) -> HTTPRequest {
+    guard let token else { return request }
+    var request = request
+    request.fields[.authorization] = token.authorization
+    return request
+  }
+
+  public func authenticate() async throws {
+    let before = era
+    guard let renewal = renewal() else { throw NetworkError.unauthenticated }
+    let response = await ask(renewal)
+    guard era == before else {
+      if token == nil { throw NetworkError.unauthenticated }
+      return
+    }
+    if response.isRefused {
+      forget()
+      throw NetworkError.unauthenticated
+    }
+    var renewed = try response.value.token
+    renewed.refreshToken = renewed.refreshToken ?? token?.refreshToken
+    take(renewed)
+  }
+
+  private func renewal() -> NetworkRequest? {
+    guard let token else { return endpoints.guest }
+    let renewal = endpoints.renewal.header(.authorization, token.authorization)
+    return token.refreshToken.map { renewal.body(["refresh_token": $0]) } ?? renewal
+  }
+
+  private func begin(_ request: NetworkRequest) async throws {
+    loginsBegun += 1
+    let mine = loginsBegun
+    expectedLogin = mine
+    let new = try await ask(request).value.token
+    guard expectedLogin == mine else { throw CancellationError() }
+    expectedLogin = nil
+    era += 1
+    take(new)
+  }
+
+  private func ask(_ request: NetworkRequest) async -> NetworkResponse<AccountToken> {
+    await request.unauthenticated().task(session: session).execute()
+  }
+
+  private func take(_ new: AccessToken) {
+    token = new
+    tokenChanged(new)
+  }
+
+  private func forget() {
+    era += 1
+    token = nil
+    userIdentifier = UUID()
+    tokenChanged(nil)
+  }
+}
+
+extension NetworkResponse {
+  /// Whether the service itself said no: not a loss on the way, nor a failure of its own.
+  fileprivate var isRefused: Bool { statusCode.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false }
+}
+
+/// A token as services write it.
+private struct AccountToken: Decodable, Sendable {
+  let token: AccessToken
+
+  private struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) { stringValue = name }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Name.self)
+    func first<Value: Decodable>(_ names: String...) throws -> Value? {
+      for name in names {
+        if let value = try members.decodeIfPresent(Value.self, forKey: Name(name)) { return value }
+      }
+      return nil
+    }
+    guard let value: String = try first("access_token", "accessToken", "access", "token") else {
+      throw DecodingError.keyNotFound(
+        Name("access_token"), .init(codingPath: decoder.codingPath, debugDescription: "the answer holds no token"))
+    }
+    let seconds: Double? = try first("expires_in", "expiresIn")
+    token = AccessToken(
+      value, type: try first("token_type", "tokenType") ?? "Bearer",
+      expires: seconds.map { Date(timeIntervalSinceNow: $0) },
+      refreshToken: try first("refresh_token", "refreshToken", "refresh"))
+  }
+}

@@ -1,0 +1,2 @@
+// Tests that use mocks speak of tasks as well.
+@_exported public import MartletTasks

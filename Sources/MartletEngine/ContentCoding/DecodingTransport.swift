@@ -7,7 +7,7 @@ import MartletSemantics
 /// `Content-Encoding` to others:
 ///
 /// ```swift
-/// let session = HTTPSession(transport: DecodingTransport(tunnel))
+/// let session = HTTPSession(transport: DecodingTransport(transport))
 /// ```
 ///
 /// - A request gets an `Accept-Encoding` of gzip, deflate, br and zstd (on Apple's platforms gzip and deflate). One that has

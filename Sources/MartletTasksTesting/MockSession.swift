@@ -2,7 +2,7 @@ public import MartletTasks
 import Synchronization
 
 /// A session whose answers come from a table: what tasks run on while tests run. It stands wherever a
-/// ``StandardNetworkSession`` does.
+/// `StandardNetworkSession` does.
 ///
 /// ```swift
 /// MockSession.shared["category/some-title"] = .response(from: .module, json: "Category")
@@ -38,7 +38,7 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
   /// Makes a session without answers.
   ///
   /// - Parameters:
-  ///   - decoder: as that of ``StandardNetworkSession``.
+  ///   - decoder: as that of `StandardNetworkSession`.
   ///   - environment: where paths begin; the container's by default.
   ///   - authenticator: who authorizes; the container's by default.
   ///   - configuration: what the engine does besides; by default with neither cache nor cookies, so that no test sees

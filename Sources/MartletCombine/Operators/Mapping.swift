@@ -1,6 +1,6 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/map(_:)`` returns.
+  /// What ``Publisher/map(_:)->Publishers.Map<Self,T>`` returns.
   public struct Map<Upstream: Publisher, Output>: Publisher {
     /// How it fails.
     public typealias Failure = Upstream.Failure

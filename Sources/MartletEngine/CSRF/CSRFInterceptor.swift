@@ -62,7 +62,7 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Makes an interceptor for all requests at and below a root URL, whose tokens are fetched from the root. Other requests to
   /// its origin get one when the server requires it, and at once for the paths where it did before, and below them (100 paths at
-  /// most are remembered).
+  /// most are remembered, until a renewed token is refused there).
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
   }
@@ -109,6 +109,7 @@ public final class CSRFInterceptor: Interceptor {
     _ source: URL, after state: Progress, _ attempt: Attempt, in exchange: Exchange
   ) async throws -> Verdict {
     guard !state.hasResent else {
+      demands.forget(attempt.sent.url)
       if let token = state.token { await tokens.discard(token, of: source, in: exchange) }
       exchange.emit(.note("not sent again: the server refused the renewed CSRF token too"))
       return .accept
@@ -117,6 +118,7 @@ public final class CSRFInterceptor: Interceptor {
     let token = try await tokens.replacement(
       for: state.token, of: source, since: state.generation, in: exchange)
     guard token != nil else { return .accept }
+    if state.source == nil { demands.learn(attempt.sent.url) }
     guard attempt.request.body.canBeSent else {
       exchange.emit(
         .note("not sent again with a new CSRF token: the body cannot be sent twice; use RequestBody.stream"))
@@ -136,12 +138,11 @@ public final class CSRFInterceptor: Interceptor {
     await tokens.learn(token, for: source, since: state.generation, in: exchange)
   }
 
-  /// Where the token comes from for a request that was thought to need none. That it does is remembered.
+  /// Where the token comes from for a request that was thought to need none.
   private func unexpected(_ request: HTTPRequest) -> URL? {
     guard CSRFRule.protects(request.method), !request.fields.contains(options.field),
       let url = fallback(for: request)
     else { return nil }
-    demands.learn(request.url)
     return url
   }
 

@@ -11,7 +11,7 @@ extension CookieJar {
   /// RFC 6265bis §5.6 lets a client ignore `Set-Cookie`; a cookie that belongs to a CSRF token is not taken from a response whose
   /// request carried another value of it, or none.
   func store(
-    from fields: HTTPFields, for url: URL, in context: CookieContext, sentWith line: String?
+    from fields: HTTPFields, for url: URL, in context: CookieContext, sentWith line: HTTPFields?
   ) async throws -> [CookieRefusal] {
     guard let line, let request = CookieRequest(url) else {
       return try await store(from: fields, for: url, in: context)
@@ -19,7 +19,7 @@ extension CookieJar {
     let moment = now()
     return try await take(fields[values: .setCookie], for: url, in: context) { list in
       guard self.paired.withLock({ !$0.isEmpty }) else { return [] }
-      let carried = Set(CookieList.pairs(in: line))
+      let carried = Set(CookieList.pairs(in: line[.cookie] ?? ""))
       let changed = list.cookies(for: request, in: context, now: moment).filter { !carried.contains($0.pair) }
       return self.paired.withLock { $0.intersection(changed.map(\.identity)) }
     }
@@ -43,7 +43,7 @@ extension CookieJar {
       list.cookies(for: request, in: context, now: moment)
     }
     guard let cookies = reading else { return true }
-    let carried = CookieList.pairs(in: line)
+    let carried = CookieList.pairs(in: line[.cookie] ?? "")
     let areKnown = cookies.allSatisfy { cookie in
       guard let new = set.last(where: { $0.identity == cookie.identity }) else { return carried.contains(cookie.pair) }
       return new.value == cookie.value

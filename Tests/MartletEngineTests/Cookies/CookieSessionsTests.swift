@@ -13,13 +13,16 @@ struct CookieSessionsTests {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
     var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
-    response.cookieLine = line
+    response.cookieLine = line.map(Self.fields)
     return await jar.holdsSession(of: response, in: .init())
   }
 
+  private static func fields(_ line: String) -> HTTPFields { line.isEmpty ? [:] : [.cookie: line] }
+
   /// What is in the jar after a response to a request that carried the line.
   private func after(_ set: String, sentWith line: String?, to target: URL? = nil) async throws -> String? {
-    _ = try await jar.store(from: [.setCookie: set], for: target ?? home, in: .init(), sentWith: line)
+    _ = try await jar.store(
+      from: [.setCookie: set], for: target ?? home, in: .init(), sentWith: line.map(Self.fields))
     return try await jar.cookieHeader(for: home)
   }
 
@@ -47,7 +50,7 @@ struct CookieSessionsTests {
   @Test func aRefusalSaysWhy() async throws {
     _ = try await after("id=1", sentWith: "")
     _ = try await holds("id=1")
-    let refusals = try await jar.store(from: [.setCookie: "id=2"], for: home, in: .init(), sentWith: "")
+    let refusals = try await jar.store(from: [.setCookie: "id=2"], for: home, in: .init(), sentWith: [:])
     #expect(refusals.map(\.reason) == [.otherSession])
     #expect(refusals.first?.description.contains("CSRF") == true)
   }
@@ -67,7 +70,7 @@ struct CookieSessionsTests {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
     var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
-    response.cookieLine = line
+    response.cookieLine = line.map(Self.fields)
     #expect(await jar.holdsSession(of: response, in: .init()) == isSame)
   }
 }

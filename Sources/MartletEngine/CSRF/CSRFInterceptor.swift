@@ -11,9 +11,10 @@ public import MartletSemantics
 ///
 /// A token is fetched through the same session, with `HEAD` or, where that brings none, `GET` and the field
 /// `X-CSRF-Token: Fetch`, first at the URL as it was written, then with the slash at its end added or taken away. It is valid
-/// together with the session cookie of the same response only, so the session has to keep cookies. Once there is a token, the
-/// cookies that belong to it change only by responses to requests that carried them: a response of another session, which a
-/// server opened for a parallel request, does not part them. One fetch at a time runs for a URL; requests that need the token
+/// together with the session cookie of the same response only, so the session has to keep cookies. A response of
+/// another session, which a server opened for a parallel request, does not part them: the cookies that were in the jar with the
+/// token are replaced only by responses to requests that carried them, and by successful responses to unsafe methods, such as a
+/// login; what replaced them belongs to no token until the next is fetched. One fetch at a time runs for a URL; requests that need the token
 /// wait for it, and one that is cancelled leaves the fetch to the others. A token is sent to the origin that it came from, and
 /// to no other.
 ///

@@ -20,7 +20,7 @@ struct CookieTransport: Transport {
     guard let head = response.wire, head.fields.contains(.setCookie) else { return response }
     do {
       let refusals = try await jar.store(
-        from: head.fields, for: request.url, in: context, sentWith: line)
+        from: head, for: request.url, in: context, sentWith: line)
       for refusal in refusals {
         exchange.emit(.cookieRefused(refusal))
       }

@@ -141,10 +141,8 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Where the token comes from for a request that was thought to need none.
   private func unexpected(_ request: HTTPRequest) -> URL? {
-    guard CSRFRule.protects(request.method), !request.fields.contains(options.field),
-      let url = fallback(for: request)
-    else { return nil }
-    return url
+    guard CSRFRule.protects(request.method), !request.fields.contains(options.field) else { return nil }
+    return fallback(for: request)
   }
 
   private func fallback(for request: HTTPRequest) -> URL? {

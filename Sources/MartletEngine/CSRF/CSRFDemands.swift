@@ -32,7 +32,17 @@ final class CSRFDemands: Sendable {
   }
 
   func cover(_ url: URL) -> Bool {
-    guard places.withLock({ !$0.isEmpty }), let place = Place(url) else { return false }
-    return places.withLock { $0.contains { $0.covers(place) } }
+    places.withLock { places in
+      guard !places.isEmpty, let place = Place(url) else { return false }
+      return places.contains { $0.covers(place) }
+    }
+  }
+
+  /// The server did not take the token that is for this URL: neither its path nor those above it count any more.
+  func forget(_ url: URL) {
+    places.withLock { places in
+      guard !places.isEmpty, let place = Place(url) else { return }
+      places.removeAll { $0.covers(place) }
+    }
   }
 }

@@ -8,8 +8,9 @@ struct CSRFFetch {
   /// The exchange that needs the token.
   let exchange: Exchange
 
-  /// How often one question is asked while responses of other sessions change the cookies meanwhile. Once is enough from the
-  /// second time on, because the cookies belong to a token then: see ``CookieJar/holdsSession(of:in:)``.
+  /// How often one question is asked while responses of other sessions change the cookies meanwhile. The second time nearly always
+  /// is the last, because the values in the jar belong to a token from the first on (see ``CookieJar/holdsSession(of:in:)``):
+  /// only their own session changes them then, or a login.
   private static let limit = 4
 
   private enum Answer {

@@ -11,9 +11,10 @@ public import MartletSemantics
 ///
 /// A token is fetched through the same session, with `HEAD` or, where that brings none, `GET` and the field
 /// `X-CSRF-Token: Fetch`, first at the URL as it was written, then with the slash at its end added or taken away. It is valid
-/// together with the session cookie of the same response only, so the session has to keep cookies. Once there is a token, the
-/// cookies that belong to it change only by responses to requests that carried them: a response of another session, which a
-/// server opened for a parallel request, does not part them. One fetch at a time runs for a URL; requests that need the token
+/// together with the session cookie of the same response only, so the session has to keep cookies. A response of
+/// another session, which a server opened for a parallel request, does not part them: the cookies that were in the jar with the
+/// token are replaced only by responses to requests that carried them, and by successful responses to unsafe methods, such as a
+/// login; what replaced them belongs to no token until the next is fetched. One fetch at a time runs for a URL; requests that need the token
 /// wait for it, and one that is cancelled leaves the fetch to the others. A token is sent to the origin that it came from, and
 /// to no other.
 ///
@@ -62,7 +63,7 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Makes an interceptor for all requests at and below a root URL, whose tokens are fetched from the root. Other requests to
   /// its origin get one when the server requires it, and at once for the paths where it did before, and below them (100 paths at
-  /// most are remembered).
+  /// most are remembered, until a renewed token is refused there).
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
   }
@@ -109,6 +110,7 @@ public final class CSRFInterceptor: Interceptor {
     _ source: URL, after state: Progress, _ attempt: Attempt, in exchange: Exchange
   ) async throws -> Verdict {
     guard !state.hasResent else {
+      demands.forget(attempt.sent.url)
       if let token = state.token { await tokens.discard(token, of: source, in: exchange) }
       exchange.emit(.note("not sent again: the server refused the renewed CSRF token too"))
       return .accept
@@ -117,6 +119,7 @@ public final class CSRFInterceptor: Interceptor {
     let token = try await tokens.replacement(
       for: state.token, of: source, since: state.generation, in: exchange)
     guard token != nil else { return .accept }
+    if state.source == nil { demands.learn(attempt.sent.url) }
     guard attempt.request.body.canBeSent else {
       exchange.emit(
         .note("not sent again with a new CSRF token: the body cannot be sent twice; use RequestBody.stream"))
@@ -136,13 +139,10 @@ public final class CSRFInterceptor: Interceptor {
     await tokens.learn(token, for: source, since: state.generation, in: exchange)
   }
 
-  /// Where the token comes from for a request that was thought to need none. That it does is remembered.
+  /// Where the token comes from for a request that was thought to need none.
   private func unexpected(_ request: HTTPRequest) -> URL? {
-    guard CSRFRule.protects(request.method), !request.fields.contains(options.field),
-      let url = fallback(for: request)
-    else { return nil }
-    demands.learn(request.url)
-    return url
+    guard CSRFRule.protects(request.method), !request.fields.contains(options.field) else { return nil }
+    return fallback(for: request)
   }
 
   private func fallback(for request: HTTPRequest) -> URL? {

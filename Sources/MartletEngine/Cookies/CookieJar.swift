@@ -16,7 +16,7 @@ import Synchronization
 /// a request, on the other hand, does not fail for it (an ``Event/note(_:)`` tells of it).
 ///
 /// Where drafts differ, the newest holds: of RFC 6265bis (draft 22) and of *layered cookies*, which is to follow it. Only
-/// https counts as secure. Cookies that belong to a CSRF token are not taken from responses of other sessions: see
+/// https counts as secure. A cookie that belongs to a CSRF token is not replaced by responses of other sessions: see
 /// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, as both may be.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
@@ -24,8 +24,8 @@ public final class CookieJar: Sendable {
   package let limits: CookieLimits
   let now: @Sendable () -> Date
   let accesses = Mutex(CookieAccesses())
-  /// The cookies that belong to CSRF tokens; see ``holdsSession(of:in:)``.
-  let paired = Mutex<Set<Cookie.Identity>>([])
+  /// The values that belong to CSRF tokens; see ``holdsSession(of:in:)``.
+  let paired = Mutex<[Cookie.Identity: String]>([:])
   private let sites = Mutex<[String: String]>([:])
 
   /// Makes a jar.

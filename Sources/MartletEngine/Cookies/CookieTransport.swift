@@ -12,13 +12,15 @@ struct CookieTransport: Transport {
     guard request.options.handlesCookies else { return try await base.send(request, in: exchange) }
     var context = request.options.cookieContext
     context.method = request.method
-    let sent = await addingCookies(to: request, context, exchange)
+    let line = await cookieLine(for: request, context, exchange)
+    var sent = request
+    if let cookies = line?[.cookie] { sent.fields[.cookie] = cookies }
     var response = try await base.send(sent, in: exchange)
-    if !request.fields.contains(.cookie) { response.cookieLine = sent.fields[.cookie] ?? "" }
-    guard let fields = response.wire?.fields, fields.contains(.setCookie) else { return response }
+    response.cookieLine = line
+    guard let head = response.wire, head.fields.contains(.setCookie) else { return response }
     do {
       let refusals = try await jar.store(
-        from: fields, for: request.url, in: context, sentWith: response.cookieLine)
+        from: head, for: request.url, in: context, sentWith: line)
       for refusal in refusals {
         exchange.emit(.cookieRefused(refusal))
       }
@@ -28,23 +30,23 @@ struct CookieTransport: Transport {
     return response
   }
 
-  /// The request with its `Cookie` line. A line of the caller's own stays what it is, and nothing is added to it.
-  private func addingCookies(
-    to request: HTTPRequest, _ context: CookieContext, _ exchange: Exchange
-  ) async -> HTTPRequest {
-    guard !request.fields.contains(.cookie) else { return request }
+  /// The `Cookie` line that the jar adds to a request, without a line where it has nothing to send. Nil where it does not know: the
+  /// store failed, or the caller has a line of its own, to which nothing is added.
+  private func cookieLine(
+    for request: HTTPRequest, _ context: CookieContext, _ exchange: Exchange
+  ) async -> HTTPFields? {
+    guard !request.fields.contains(.cookie) else { return nil }
     do {
-      guard let line = try await jar.cookieHeader(for: request.url, in: context) else { return request }
-      var result = request
-      result.fields[.cookie] = line
-      guard result.fields.contains(.cookie) else {
+      guard let cookies = try await jar.cookieHeader(for: request.url, in: context) else { return [:] }
+      let line: HTTPFields = [.cookie: cookies]
+      guard line.refusal == nil else {
         exchange.emit(.note("the cookie store holds a cookie with a control character: none were sent"))
-        return request
+        return nil
       }
-      return result
+      return line
     } catch {
       exchange.emit(.note("the cookie store failed: \(error)"))
-      return request
+      return nil
     }
   }
 }

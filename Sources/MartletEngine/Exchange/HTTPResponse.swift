@@ -15,8 +15,9 @@ public struct HTTPResponse: Sendable {
   public var source: ResponseSource = .network
   /// The attempts before this answer: redirects, retries, challenges. Empty in the usual case.
   public var history: [AttemptRecord] = []
-  /// What the jar added to the request as its `Cookie` line; empty where it had nothing to send, nil where it was not asked.
-  package var cookieLine: String?
+  /// What the jar added to the request as its `Cookie` line; empty where it had nothing to send, nil where it was not asked or
+  /// failed. As fields, which show no secrets to `dump`.
+  package var cookieLine: HTTPFields?
 
   /// Makes a response that did not come over a network: from a mock, a cache, an interceptor.
   public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], body: ResponseBody = .empty, url: URL) {

@@ -14,7 +14,7 @@ import Synchronization
 /// - A token is fetched once for all who wait for it, through the same session: its other observers see that request, and this
 ///   one lets it pass. It has a correlation identifier of its own.
 /// - Token and session cookie are one pair, so that the session has to keep cookies. A response of another session, which the
-///   server opened for a parallel request, does not part them.
+///   server opened for a parallel request, does not part them; a login that succeeds does.
 /// - A token goes to the origin that gave it, and to no other. A request that has the field already keeps its own.
 /// - 403 with `X-CSRF-Token: Required` renews the token and sends the request again, once; a streamed body is asked for anew. A
 ///   second refusal is the caller's response. A refused token is not used again. A server that gives no token is asked without one.

@@ -122,6 +122,45 @@ struct CSRFOriginTests {
     #expect(server.refusals == 0)
   }
 
+  @Test(arguments: [false, true])
+  func anotherServicesPathIsNotTakenOverWhileItGivesNoToken(isFirst: Bool) async throws {
+    let givesNone = Mutex(true)
+    let server = TokenServer { request in
+      let service = String(request.url.path.dropFirst().prefix(1))
+      guard request.method == .post else {
+        return service == "b" && givesNone.withLock { $0 }
+          ? .status(.serviceUnavailable) : .text("").with("X-CSRF-Token", service)
+      }
+      return request.fields["X-CSRF-Token"] == service
+        ? .text("written", status: .created) : .text("", status: .forbidden).with("X-CSRF-Token", "Required")
+    }
+    let services = ["a", "b"].map { CSRFInterceptor(root: url("http://a.example/\($0)")) }
+    var configuration = SessionConfiguration()
+    configuration.interceptors = isFirst ? services : services.reversed()
+    let session = HTTPSession(
+      transport: MockTransport { try await server.respond(to: $0) }, configuration: configuration)
+    let request = HTTPRequest(.post, url("http://a.example/b/orders"))
+
+    #expect(try await session.data(for: request).1.status == .forbidden)
+    givesNone.withLock { $0 = false }
+
+    let (_, response) = try await session.data(for: request)
+    #expect(response.status == .created)
+    #expect(response.history.isEmpty)
+  }
+
+  @Test func aPathThatGotNoTokenIsNotRemembered() async throws {
+    let server = TokenServer { request in
+      request.method == .post ? .text("", status: .forbidden).with("X-CSRF-Token", "Required") : .status(.notFound)
+    }
+    let session = session(CSRFInterceptor(root: Self.root), server)
+    let request = HTTPRequest(.post, url("http://a.example/elsewhere"))
+    _ = try await session.data(for: request)
+    let asked = server.fetches.count
+    _ = try await session.data(for: request)
+    #expect(server.fetches.count == 2 * asked)
+  }
+
   @Test func aStoreThatFailsFailsNoRequest() async throws {
     let server = TokenServer()
     var options = CSRFOptions()

@@ -13,13 +13,20 @@ struct CookieSessionsTests {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
     var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
-    response.cookieLine = line
+    response.cookieLine = line.map(Self.fields)
     return await jar.holdsSession(of: response, in: .init())
   }
 
+  private static func fields(_ line: String) -> HTTPFields { line.isEmpty ? [:] : [.cookie: line] }
+
   /// What is in the jar after a response to a request that carried the line.
-  private func after(_ set: String, sentWith line: String?, to target: URL? = nil) async throws -> String? {
-    _ = try await jar.store(from: [.setCookie: set], for: target ?? home, in: .init(), sentWith: line)
+  private func after(
+    _ set: String, sentWith line: String?, to target: URL? = nil, _ method: HTTPMethod = .get,
+    _ status: HTTPStatus = .ok
+  ) async throws -> String? {
+    _ = try await jar.store(
+      from: ResponseHead(status: status, fields: [.setCookie: set]), for: target ?? home,
+      in: CookieContext(method: method), sentWith: line.map(Self.fields))
     return try await jar.cookieHeader(for: home)
   }
 
@@ -44,10 +51,53 @@ struct CookieSessionsTests {
     #expect(try await after("id=2; Path=/service", sentWith: "", to: logon) == "id=2")
   }
 
+  @Test func aValueThatReplacedTheTokensBelongsToNoneUntilTheNext() async throws {
+    _ = try await after("sid=A", sentWith: "")
+    #expect(try await holds("", "sid=A"))
+    #expect(try await after("sid=N", sentWith: "sid=A") == "sid=N")
+    #expect(try await after("sid=L", sentWith: "sid=A", .post, .unauthorized) == "sid=L")
+    #expect(try await holds("sid=L"))
+    #expect(try await after("sid=X", sentWith: "sid=A") == "sid=L")
+  }
+
+  @Test func aSessionThatChangesItsCookieWithEveryResponseKeepsTheLast() async throws {
+    _ = try await after("sid=A", sentWith: "")
+    #expect(try await holds("", "sid=A"))
+    #expect(try await after("sid=B", sentWith: "sid=A") == "sid=B")
+    #expect(try await after("sid=C", sentWith: "sid=A") == "sid=C")
+  }
+
+  @Test func aSignOutThatWasSentBeforeTheCookieChangedEndsIt() async throws {
+    _ = try await after("sid=A", sentWith: "")
+    #expect(try await holds("", "sid=A"))
+    #expect(try await after("sid=B", sentWith: "sid=A") == "sid=B")
+    #expect(try await after("sid=; Max-Age=0", sentWith: "sid=A") == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("POST", 200, true), ("POST", 302, true), ("PUT", 204, true), ("POST", 401, false), ("POST", 403, false),
+      ("POST", 500, false), ("GET", 200, false), ("GET", 302, false), ("HEAD", 200, false),
+    ] as [(String, Int, Bool)])
+  func aLoginThatCarriedNoCookieIsTaken(method: String, status: Int, isTaken: Bool) async throws {
+    _ = try await after("sid=A", sentWith: "")
+    #expect(try await holds("", "sid=A"))
+    let method = try #require(HTTPMethod(rawValue: method))
+    #expect(try await after("sid=L", sentWith: "", method, HTTPStatus(status)) == (isTaken ? "sid=L" : "sid=A"))
+  }
+
+  @Test func aTokenOfAnotherSessionPairsTheCookieInTheJar() async throws {
+    _ = try await after("sid=B", sentWith: "")
+    #expect(try await !holds("", "sid=A"))
+    #expect(try await after("sid=X", sentWith: "") == "sid=B")
+    #expect(try await holds("sid=B"))
+  }
+
   @Test func aRefusalSaysWhy() async throws {
     _ = try await after("id=1", sentWith: "")
     _ = try await holds("id=1")
-    let refusals = try await jar.store(from: [.setCookie: "id=2"], for: home, in: .init(), sentWith: "")
+    let head = ResponseHead(status: .ok, fields: [.setCookie: "id=2"])
+    let refusals = try await jar.store(from: head, for: home, in: .init(), sentWith: [:])
     #expect(refusals.map(\.reason) == [.otherSession])
     #expect(refusals.first?.description.contains("CSRF") == true)
   }
@@ -67,7 +117,7 @@ struct CookieSessionsTests {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
     var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
-    response.cookieLine = line
+    response.cookieLine = line.map(Self.fields)
     #expect(await jar.holdsSession(of: response, in: .init()) == isSame)
   }
 }

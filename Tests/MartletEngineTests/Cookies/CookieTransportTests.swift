@@ -1,6 +1,7 @@
-import MartletEngine
+@testable import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -200,6 +201,62 @@ struct CookieTransportTests {
 
     #expect(transport.records.map(\.request.fields[.cookie]) == [nil])
     #expect(log.lines.contains { $0.hasPrefix("note: the cookie store holds") })
+  }
+
+  /// Fails to read on demand; changes are taken all the same.
+  private final class FlakyStore: CookieStore {
+    struct Failure: Error {}
+    let memory = MemoryCookieStore()
+    let cannotRead = Mutex(false)
+
+    func cookies(in site: String) async throws -> [Cookie] { try await memory.cookies(in: site) }
+    func update<Result: Sendable>(
+      _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
+    ) async throws -> Result { try await memory.update(site, change) }
+    func count() async throws -> Int {
+      if cannotRead.withLock({ $0 }) { throw Failure() }
+      return try await memory.count()
+    }
+    func allCookies() async throws -> [String: [Cookie]] { try await memory.allCookies() }
+    func removeAll() async throws { try await memory.removeAll() }
+  }
+
+  @Test(arguments: [false, true])
+  func cookiesAreTakenWhereTheStoreFailedToGiveThoseOfTheRequest(isDamaged: Bool) async throws {
+    let store = FlakyStore()
+    let jar = CookieJar(store: store)
+    try await jar.store(setCookie: ["id=1"], for: Self.home)
+    var paired = HTTPResponse(url: Self.home, wire: ResponseHead(status: .ok), body: .empty)
+    paired.cookieLine = [.cookie: "id=1"]
+    #expect(await jar.holdsSession(of: paired, in: .init()))
+    if isDamaged {
+      try await store.update("example.com") {
+        $0.append(Cookie(name: "a", value: "b\r\nX: y", domain: "www.example.com"))
+      }
+    }
+    store.cannotRead.withLock { $0 = !isDamaged }
+    var configuration = SessionConfiguration()
+    configuration.cookies = jar
+
+    _ = try await HTTPSession(transport: Self.recording("id=2"), configuration: configuration)
+      .data(for: HTTPRequest(.get, Self.home))
+
+    #expect(try await store.cookies(in: "example.com").first { $0.name == "id" }?.value == "2")
+  }
+
+  @Test
+  func aDumpOfTheResponseShowsNoCookie() async throws {
+    var configuration = SessionConfiguration()
+    let jar = CookieJar()
+    configuration.cookies = jar
+    try await jar.store(setCookie: ["id=confidential-1"], for: Self.home)
+    let (_, response) = try await HTTPSession(
+      transport: Self.recording("id=confidential-2"), configuration: configuration
+    ).data(for: HTTPRequest(.get, Self.home))
+    var text = ""
+    dump(response, to: &text)
+    #expect(response.cookieLine?[.cookie] == "id=confidential-1")
+    #expect(!text.contains("confidential"))
   }
 
   @Test

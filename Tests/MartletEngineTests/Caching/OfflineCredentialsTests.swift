@@ -38,7 +38,9 @@ struct OfflineCredentialsTests {
     func respond(_ request: MockRequest, _ control: String) throws -> MockResponse {
       try check()
       let token = request.fields[.authorization] ?? "none"
-      if state.withLock({ $0.refused.contains(token) }) { return .status(.unauthorized) }
+      if state.withLock({ $0.refused.contains(token) }) {
+        return MockResponse(status: .unauthorized, fields: [.cacheControl: "private, max-age=60"])
+      }
       return .cacheable(token, control, [.eTag: "\"a\""])
     }
   }
@@ -121,6 +123,17 @@ struct OfflineCredentialsTests {
     }
 
     #expect(error.kind == .cannotConnect)
+    #expect(wire.records.count == 2)
+  }
+
+  @Test(arguments: ["anna", ""])
+  func aStoredRefusalIsNotTheAnswerToTheRenewedToken(_ partition: String) async throws {
+    network.state.withLock { $0.refused = ["Bearer 1"] }
+
+    let answer = try await get(session(cache), .useProtocolCachePolicy, partition: partition)
+
+    #expect(answer.text == "Bearer 2")
+    #expect(answer.source == .network)
     #expect(wire.records.count == 2)
   }
 

@@ -126,6 +126,29 @@ struct OfflineCredentialsTests {
     #expect(wire.records.count == 2)
   }
 
+  @Test func aGuestsAnswersAreNotGivenInPlaceOfAUsersOffline() async throws {
+    let cache = cache
+    var configuration = SessionConfiguration()
+    configuration.cache = cache
+    let guest = HTTPSession(transport: wire, configuration: configuration)
+    #expect(try await get(guest, partition: "").text == "none")
+    network.fail(.cannotConnect)
+
+    #expect(try await get(guest, partition: "").source == .cache)
+    let error = try await failure { () async throws(HTTPError) in _ = try await get(session(cache), partition: "") }
+
+    #expect(error.kind == .cannotConnect)
+  }
+
+  @Test func whatIsPublicIsGivenOfflineWithoutCredentials() async throws {
+    let test = Self("public, max-age=1000")
+    let cache = test.cache
+    #expect(try await test.get(test.session(cache), partition: "").text == "Bearer 1")
+    test.network.fail(.cannotConnect)
+
+    #expect(try await test.get(test.session(cache), partition: "").source == .cache)
+  }
+
   @Test(arguments: ["anna", ""])
   func aStoredRefusalIsNotTheAnswerToTheRenewedToken(_ partition: String) async throws {
     network.state.withLock { $0.refused = ["Bearer 1"] }

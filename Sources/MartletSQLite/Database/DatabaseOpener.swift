@@ -51,8 +51,9 @@ final class DatabaseOpener: Sendable {
 
   private func connect() throws -> Connection {
     let connection = try Connection(opening: file)
-    // SQLite takes a file whose header says so for one that must not be written.
-    if connection.isReadOnly, file.isWritable { throw Schema.Refusal(reason: .damaged) }
+    guard !connection.isOpenedReadOnly else { throw SQLiteFailure.readOnly }
+    // What could be opened for writing, and must not be written now that its header was read, has a damaged header.
+    if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
     current.withLock { $0 = connection.identity }
     return connection

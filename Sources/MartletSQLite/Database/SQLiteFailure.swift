@@ -32,6 +32,8 @@ struct SQLiteFailure: Error {
 
   /// The file's name means another file by now: SQLITE_READONLY_DBMOVED, a macro that Swift cannot read.
   static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "another file has its name")
+  /// The system opens the file for reading only: for want of a permission, or for a moment.
+  static let readOnly = SQLiteFailure(code: SQLITE_READONLY, message: "the file was opened for reading only")
   /// What is stored contradicts itself, though SQLite finds no fault with it.
   static let inconsistent = SQLiteFailure(code: SQLITE_CORRUPT, message: "what is stored contradicts itself")
   /// The library cannot be used from several threads, not even with a connection for each.

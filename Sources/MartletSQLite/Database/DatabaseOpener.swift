@@ -33,7 +33,7 @@ final class DatabaseOpener: Sendable {
         return try connect()
       } catch let refusal as Schema.Refusal {
         warning = try file.setAside(because: refusal.reason)
-      } catch let failure as SQLiteFailure where failure.isDamage {
+      } catch let failure as SQLiteFailure where failure.mayBeDamage {
         warning = try file.setAside(because: .damaged)
       }
       try file.make()

@@ -15,8 +15,8 @@ struct SQLiteFailure: Error {
   let code: Int32
   /// SQLite's own words, which name tables and columns, never values.
   let message: String
-  /// Whether the statement is at fault, and not what it met: one that is to change the tables.
-  var isOfStatement = false
+  /// Whether it was thrown by a step of the migration, so that it says nothing about the file.
+  var isOfMigration = false
 
   /// Takes what a connection says of its last call, and the system of the call beneath.
   init(of handle: OpaquePointer?, code: Int32) {
@@ -41,13 +41,16 @@ struct SQLiteFailure: Error {
 
   private var primary: Int32 { code & 0xFF }
 
-  /// Whether the file's content is at fault: nothing but another file helps. The statements of a store always fit its
-  /// tables, and its values their columns: one that is no statement any more (ERROR), or that breaks a constraint, has met
-  /// tables, triggers or rows that changed on the disk.
-  var isDamage: Bool {
+  /// Whether the file's content is at fault for certain: nothing but another file helps.
+  var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+
+  /// Whether the file's content may be at fault. The statements of a store fit its tables, and its values their columns: one
+  /// that is no statement any more (ERROR), or that breaks a constraint, may have met tables, triggers or rows that changed on
+  /// the disk; or those of a later version, which another process has made meanwhile.
+  var mayBeDamage: Bool {
     switch primary {
     case SQLITE_CORRUPT, SQLITE_NOTADB: true
-    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: !isOfStatement
+    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: !isOfMigration
     default: false
     }
   }
@@ -73,6 +76,25 @@ struct SQLiteFailure: Error {
     case SQLITE_NOMEM: "cannot be used: memory is exhausted"
     case SQLITE_IOERR: "cannot be read or written: check its disk"
     default: "cannot be used"
+    }
+  }
+}
+
+/// What becomes of a file when work on it fails, once or twice.
+struct FailureCount {
+  private var failures = 0
+
+  /// Decides after a failure, where opening the file anew and doing the work again may help; throws the error where not.
+  ///
+  /// - Returns: Whether the file is certainly damaged. Where that is only possible the check of whoever opens it decides, and
+  ///   then whether the work fails again.
+  mutating func isDamage(_ error: any Error) throws -> Bool {
+    guard let failure = error as? SQLiteFailure else { throw error }
+    failures += 1
+    switch failures {
+    case 1 where failure.mayBeDamage || failure.isMissingFile: return failure.isDamage
+    case 2 where failure.mayBeDamage && !failure.isDamage: return true
+    default: throw error
     }
   }
 }

@@ -53,7 +53,7 @@ struct Schema {
       for step in steps { try connection.script(step) }
     } catch {
       var failure = error
-      failure.isOfStatement = true
+      failure.isOfMigration = true
       throw failure
     }
   }

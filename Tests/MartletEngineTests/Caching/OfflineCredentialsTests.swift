@@ -151,13 +151,15 @@ struct OfflineCredentialsTests {
 
   @Test(arguments: ["anna", ""])
   func aStoredRefusalIsNotTheAnswerToTheRenewedToken(_ partition: String) async throws {
+    let session = session(cache)
+    _ = try await get(session, partition: "ben")
     network.state.withLock { $0.refused = ["Bearer 1"] }
 
-    let answer = try await get(session(cache), .useProtocolCachePolicy, partition: partition)
+    let answer = try await get(session, .useProtocolCachePolicy, partition: partition)
 
     #expect(answer.text == "Bearer 2")
     #expect(answer.source == .network)
-    #expect(wire.records.count == 2)
+    #expect(wire.records.count == 3)
   }
 
   @Test func theAnswersOutliveTheTokens() async throws {

@@ -76,7 +76,7 @@ struct Database: Sendable {
   func writeNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
-      var connection = try blocking.take(for: opener.identity) ?? opener.open()
+      var connection = try blocking.take(for: opener.identity) ?? opener.openFurther()
       while true {
         do { return try transaction(work, on: connection) } catch {
           connection = try opener.open(replacing: failures.isDamage(error) ? connection.identity : nil)

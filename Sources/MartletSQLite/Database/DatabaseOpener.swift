@@ -41,6 +41,15 @@ final class DatabaseOpener: Sendable {
     }
   }
 
+  /// Opens the file for writing once more. What the store has checked in this very file is not checked again.
+  func openFurther() throws -> Connection {
+    if let connection = try? Connection(opening: file), connection.identity == identity, !connection.isReadOnly {
+      try schema.configure(connection)
+      return connection
+    }
+    return try open()
+  }
+
   /// Opens the file for reading, while its name means the one that the store uses.
   func openForReading() throws -> Connection {
     let connection = try Connection(opening: file)

@@ -75,6 +75,25 @@ struct SchemaTests {
     #expect(names == ["a", "b"])
   }
 
+  @Test func aFurtherConnectionDoesNotCheckTheFileAgain() async throws {
+    var schema = Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"])
+    schema.opening = "INSERT INTO thing VALUES ('opened')"
+    let database = try open(schema)
+    try database.writeNow { try $0.run("INSERT INTO thing VALUES ('written')") }
+    let names = try await database.read { try $0.all("SELECT name FROM thing") { $0.text(0) } }
+    #expect(names == ["opened", "written"])
+  }
+
+  @Test func aBodysNumberIsDrawnAgainWhileTheFileHasIt() throws {
+    let connection = try Connection()
+    for step in CacheStatement.schema.steps { try connection.script(step) }
+    let table = CacheTable(connection)
+    try connection.run("INSERT INTO chunk (place, bytes) VALUES (?, x'00')", [.integer(CacheStatement.place(7, 3))])
+    try connection.run("INSERT INTO loose (body, owner, size, due) VALUES (8, x'00', 0, 0)")
+    var numbers: [Int64] = [7, 8, 9]
+    #expect(try table.beginBody(of: UUID(), due: Date()) { numbers.removeFirst() } == 9)
+  }
+
   @Test func readingCannotWrite() async throws {
     let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"]))
     await #expect(throws: HTTPError.self) {

@@ -134,7 +134,8 @@ extension HTTPRequest {
 /// A request with the fields that describe the body that it has at the moment.
 ///
 /// Fields that the caller or an interceptor has set are theirs, and stay. Those that came from a body go when the request gets
-/// another one, whose fields come in their place.
+/// another one, whose fields come in their place. One of the body's that is merely removed from the request comes again: to send
+/// a body without it, take it out of ``RequestBody/fields``.
 struct DescribedRequest {
   private(set) var request: HTTPRequest
   /// The fields that came from the body.

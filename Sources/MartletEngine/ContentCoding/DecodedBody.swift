@@ -76,8 +76,11 @@ extension DecodedBody {
     private var mayHoldMore = false
     /// The bytes behind the coded data.
     private var surplus = 0
+    /// The coded bytes since the last decoded one: empty members, blocks and frames count against no other limit.
+    private var barren = 0
     private var output: [UInt8] = []
 
+    private static let barrenLimit = 1 << 20
     private static let chunkSize = 64 << 10
     private static let surplusLimit = 64 << 10
 
@@ -101,9 +104,13 @@ extension DecodedBody {
         input = input.dropFirst(step.consumed)
         mayHoldMore = step.produced == output.count && !step.isAtEnd
         if step.isAtEnd { position = .behind }
-        if step.produced > 0 { return Data(output[..<step.produced]) }
-        // a step that neither reads nor writes has to wait for more
-        if step.consumed == 0, !step.isAtEnd { break }
+        if step.produced > 0 {
+          barren = 0
+          return Data(output[..<step.produced])
+        }
+        barren += step.consumed
+        guard barren <= Self.barrenLimit else { throw wording.error("goes on for too long without a byte of content") }
+        guard step.consumed > 0 || step.isAtEnd || input.isEmpty else { throw wording.error("cannot be decoded") }
       }
       return nil
     }
@@ -125,9 +132,10 @@ extension DecodedBody {
       }
     }
 
-    /// The body beneath has ended. Returns how many bytes came behind the coded data.
-    func finish(_ wording: Wording) throws -> Int {
+    /// The body beneath has ended. Returns, once, how many bytes came behind the coded data.
+    mutating func finish(_ wording: Wording) throws -> Int {
       guard position != .within else { throw wording.error("ends before the coded data do") }
+      defer { surplus = 0 }
       return surplus
     }
   }

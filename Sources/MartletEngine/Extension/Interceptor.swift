@@ -10,11 +10,11 @@
 /// }
 /// ```
 ///
-/// `prepare` runs before every attempt, in the order of registration, each seeing what those before it
-/// made. It sees the fields that describe the body (`Content-Type`); if it gives the request another body, the fields of the new one
-/// take the place of the old one's, unless the caller or an interceptor has set its own. `review` runs after every attempt, in reverse. Both start from the request as it was asked
-/// for: a redirect or a resend never carries what an interceptor put on an earlier attempt, so that a header meant
-/// for one origin cannot leak to the next.
+/// `prepare` runs before every attempt, in the order of registration, each seeing what those before it made. It sees the fields
+/// that describe the body (`Content-Type`); if it gives the request another body, the fields of the new one take the place of
+/// the old one's, unless the caller or an interceptor has set its own. `review` runs after every attempt, in reverse. Both start
+/// from the request as it was asked for: a redirect or a resend never carries what an interceptor put on an earlier attempt, so
+/// that a header meant for one origin cannot leak to the next.
 public protocol Interceptor: Sendable {
   /// Returns the request that is to go out. Throwing ends the exchange.
   func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest

@@ -3,7 +3,8 @@ public import Foundation
 /// Keeps values of any `Codable` type under keys: cookies, tokens, credentials.
 ///
 /// The stores of this module may be used from any thread; SAP's own may not. A store of an app's own that is given to an
-/// observer or a cookie storage is called by one thread at a time, as long as it is given to one only. It may use the session while it is called.
+/// observer or a cookie storage is called by one thread at a time, as long as it is given to one only. It may use
+/// the session while it is called, but not wait for it.
 public protocol CodableStoring: AnyObject {
   /// The value of a key; nil if there is none.
   ///

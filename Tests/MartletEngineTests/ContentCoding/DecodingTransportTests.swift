@@ -172,10 +172,10 @@ struct DecodingTransportTests {
 
   @Test func errorsNameTheServerTheCodingAndWhatIsWrong() async throws {
     let cut = await failure("gzip", chunks: [Self.gzip.dropLast(3)])
-    #expect(cut?.message == "http://a.example: the gzip body ends before the coded data do")
+    #expect(cut?.message == "a.example: the gzip body ends before the coded data do")
     #expect(cut?.phase == .receiving)
     let damaged = await failure("br", chunks: [Data(repeating: 0xFF, count: 40)])
-    #expect(damaged?.message.hasPrefix("http://a.example: the br body cannot be decoded: ") == true)
+    #expect(damaged?.message.hasPrefix("a.example: the br body cannot be decoded: ") == true)
   }
 
   @Test(arguments: ["gzip", "deflate", "br", "zstd"])
@@ -312,6 +312,20 @@ struct DecodingTransportTests {
     gate.open()
     #expect(try await iterator.next() == Data("world".utf8))
     #expect(try await iterator.next() == nil)
+  }
+
+  @Test(arguments: [
+    ("zstd", Data([0x50, 0x2A, 0x4D, 0x18, 0, 0, 1, 0]) + Data(count: 64 << 10)),  // a frame that is skipped
+    ("gzip", Data(base64Encoded: "H4sIAAAAAAACAwMAAAAAAAAAAAA=") ?? Data()),  // an empty member
+  ])
+  func codedBytesThatAreNoContentHaveAnEnd(coding: String, piece: Data) async throws {
+    let source = ChunkSource(
+      Array(repeating: (0..<(1 << 20) / piece.count / 8).reduce(into: Data()) { all, _ in all += piece }, count: 32))
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(coding, source).data(for: HTTPRequest(.get, origin))
+    }
+    #expect(error?.kind == .undecodableBody)
+    #expect(source.isCancelled)
   }
 
   @Test func limitsCountDecodedBytes() async throws {

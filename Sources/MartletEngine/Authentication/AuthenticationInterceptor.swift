@@ -76,7 +76,11 @@ public struct AuthenticationInterceptor: Interceptor {
         return .accept
       }
       exchange[self.round].answering = index
-      return .resend(attempt.request, reason: "\(rejection.origin) wants other credentials (401)")
+      let reason =
+        exchange[self.round].obstacle == nil
+        ? "wants other credentials (401)"
+        : "wants other credentials (401), which could not be had: a stored answer may do"
+      return .resend(attempt.request, reason: "\(rejection.origin) \(reason)")
     }
     return .accept
   }

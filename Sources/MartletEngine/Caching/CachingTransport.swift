@@ -38,7 +38,8 @@ struct CachingTransport: Transport {
 
   private func answer(_ lookup: Lookup, mayWait: Bool) async throws -> HTTPResponse {
     let landings = cache.flights.landings
-    let entries = await cache.attempt(in: lookup.exchange) { try await cache.store.entries(for: lookup.key) } ?? []
+    var entries = await cache.attempt(in: lookup.exchange) { try await cache.store.entries(for: lookup.key) } ?? []
+    if lookup.lacksCredentials { entries.removeAll { !Self.isForEverybody($0.response) } }
     let stored = entries.map { (response: $0.response, length: $0.length ?? 0) }
     let request = lookup.request.head
     let partition = lookup.key.partition
@@ -65,6 +66,13 @@ struct CachingTransport: Transport {
     case .failNotCached:
       throw HTTPError(.notCached, "the request may only be answered from the cache, and nothing is stored for it")
     }
+  }
+
+  /// Whether an answer is the same with and without credentials.
+  private static func isForEverybody(_ stored: StoredResponse) -> Bool {
+    let fields = stored.head.fields
+    return CacheControl(fields).contains("public")
+      && !fields.list(.vary).contains { ASCII.equalIgnoringCase($0, "Authorization") }
   }
 
   /// Forgets the oldest variant where a key has many: what varies by a field that is never the same twice, a cookie say,
@@ -114,8 +122,14 @@ struct CachingTransport: Transport {
 }
 
 extension CachingTransport.Lookup {
-  /// Whether the answer may well be one for others, too.
+  /// Whether the request is without the credentials that it should have, and no name stands for its user: it looks like a
+  /// guest's, but a guest's answers are not for it.
+  var lacksCredentials: Bool { request.options.obstacle != nil && key.partition.isEmpty }
+
+  /// Whether the answer may well be one for others, too. What does not reach the network brings none, nor is it to get one that
+  /// was asked for without credentials.
   var isShareable: Bool {
-    policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData && RequestRoute.isShared(by: request)
+    request.options.obstacle == nil && policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData
+      && RequestRoute.isShared(by: request)
   }
 }

@@ -17,9 +17,9 @@ package struct RequestRoute: Sendable, Hashable {
   /// By all fields, for a request as its caller made it: what is shared by it is the same whatever the server looks at.
   package init(_ key: CacheKey, all fields: HTTPFields) {
     self.key = key
-    selecting = fields.map { "\($0.name.canonicalName): \($0.value)" }.enumerated()
-      .sorted { ($0.element.prefix { $0 != ":" }, $0.offset) < ($1.element.prefix { $0 != ":" }, $1.offset) }.map(
-        \.element)
+    // Lines of one name stay in their order, which may mean something.
+    let lines = Dictionary(grouping: fields, by: \.name.canonicalName).sorted { $0.key < $1.key }
+    selecting = lines.flatMap { name, lines in lines.map { "\(name): \($0.value)" } }
   }
 
   /// Whether the answer may well be one for others, too: nothing in the request asks for a fresh or a partial one.

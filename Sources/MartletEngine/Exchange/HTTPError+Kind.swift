@@ -60,8 +60,8 @@ extension HTTPError {
     /// The exchange went again too often: ``SessionConfiguration/attemptLimit``.
     public static let tooManyAttempts = Kind(name: "tooManyAttempts")
     /// The credentials for a request could not be had or cannot be sent: renewing a token failed, somebody who was asked for
-    /// a password could not be, a user's name does not fit the scheme. A 401 as such is a response and no error, and so is no
-    /// network: where that was the reason the kind is that of the failed connection.
+    /// a password could not be, a user's name does not fit the scheme. A 401 as such is a response and no error. Where the
+    /// credentials could not be had for want of a network, the kind is that of the failed connection.
     public static let authenticationFailed = Kind(name: "authenticationFailed")
     /// Nothing is stored, and the network was not to be asked.
     public static let notCached = Kind(name: "notCached")

@@ -16,6 +16,8 @@ enum CacheStatement: String, CaseIterable {
   case body = "SELECT number, length, body, bytes, bytes_sum FROM entry WHERE id = ?"
   case chunk = "SELECT bytes, sum FROM chunk WHERE place = ?"
 
+  case bodyParts =
+    "SELECT place FROM chunk WHERE place >= ? AND place < ? UNION ALL SELECT body FROM loose WHERE body = ?"
   case beginBody = "INSERT INTO loose (body, owner, size, due) VALUES (?, ?, 0, ?)"
   case addChunk = "INSERT INTO chunk (place, bytes, sum) VALUES (?, ?, ?)"
   case growBody = "UPDATE loose SET size = size + ?, due = ? WHERE body = ?"

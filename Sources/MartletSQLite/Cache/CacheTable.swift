@@ -56,8 +56,22 @@ struct CacheTable {
 
   // MARK: Writing
 
-  func beginBody(_ body: Int64, of id: CacheEntry.ID, due: Date) throws {
+  /// Begins a body.
+  ///
+  /// - Parameter draw: gives a number for it, and another one while the number is that of a body in the file.
+  /// - Returns: Its number.
+  func beginBody(
+    of id: CacheEntry.ID, due: Date, draw: () -> Int64 = CacheStatement.makeBody
+  ) throws -> Int64 {
+    var body = draw()
+    while try first(
+      .bodyParts, .integer(CacheStatement.place(body, 0)), .integer(CacheStatement.place(body + 1, 0)), .integer(body),
+      read: { _ in true }) != nil
+    {
+      body = draw()
+    }
     try run(.beginBody, .integer(body), .id(id), .date(due))
+    return body
   }
 
   /// - Returns: false if the body is gone: its time was over, or the file is another.

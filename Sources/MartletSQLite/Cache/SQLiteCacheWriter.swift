@@ -71,18 +71,20 @@ actor SQLiteCacheWriter: CacheWriter {
   private func flush() async throws {
     let chunk = buffer
     buffer = Data()
-    let (number, index, isNew) = (body ?? CacheStatement.makeBody(), chunks, body == nil)
-    body = number
+    let index = chunks
     chunks += 1
     do {
-      let isStored = try await file.write { [entry, file, now = file.now()] table in
+      let number = try await file.write { [entry, file, body, now = file.now()] table -> Int64? in
         let due = now.addingTimeInterval(CacheFile.writersTime)
-        if isNew { try table.beginBody(number, of: entry.id, due: due) }
-        guard try table.addChunk(chunk, index, to: number, due: due) else { return false }
+        let number = try body ?? table.beginBody(of: entry.id, due: due)
+        guard try table.addChunk(chunk, index, to: number, due: due) else { return nil }
         try file.makeRoom(in: table, now: now)
-        return true
+        return number
       }
-      guard isStored else { throw HTTPError.notStored(limit: file.entryLimit) }
+      guard let number else { throw HTTPError.notStored(limit: file.entryLimit) }
+      body = number
+      // Given up meanwhile, when the number was not known.
+      if isOver { await abort() }
     } catch {
       await abort()
       throw error

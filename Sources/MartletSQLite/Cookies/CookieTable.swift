@@ -21,8 +21,18 @@ struct CookieTable {
       CREATE TRIGGER cookie_added AFTER INSERT ON cookie BEGIN UPDATE total SET cookies = cookies + 1; END;
       CREATE TRIGGER cookie_removed AFTER DELETE ON cookie BEGIN UPDATE total SET cookies = cookies - 1; END;
       """,
-      // A checksum of each cookie; older ones have none.
-      "ALTER TABLE cookie ADD COLUMN sum INTEGER",
+      // A checksum of each cookie; older ones have none, nor has what a process of the version before writes that still has
+      // the file open.
+      """
+      ALTER TABLE cookie ADD COLUMN sum INTEGER;
+      CREATE TRIGGER cookie_changed
+        AFTER UPDATE OF value, expires, secure, http_only, same_site, created, last_accessed ON cookie
+        WHEN new.sum IS old.sum
+      BEGIN
+        UPDATE cookie SET sum = NULL WHERE site = new.site AND name = new.name AND domain = new.domain
+          AND host_only = new.host_only AND path = new.path;
+      END;
+      """,
     ],
     settings: "PRAGMA secure_delete = ON;",
     opening: """

@@ -9,6 +9,8 @@ import CSQLite
 final class Connection: @unchecked Sendable {
   /// Which file it is. Its name may come to mean another, where this one was set aside.
   let identity: FileIdentity
+  /// Whether the system opened the file for reading only.
+  let isOpenedReadOnly: Bool
   private let handle: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
 
@@ -26,6 +28,8 @@ final class Connection: @unchecked Sendable {
       throw SQLiteFailure(of: opened, code: code)
     }
     handle = opened
+    // Before the header is read, which may say the same.
+    isOpenedReadOnly = sqlite3_db_readonly(opened, "main") == 1
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Self.busyMilliseconds)
     // Only a read opens the journal, by name: if the name still means the same afterwards, both belong together.
@@ -36,6 +40,7 @@ final class Connection: @unchecked Sendable {
   /// Opens an empty database in memory.
   init() throws(SQLiteFailure) {
     identity = .none
+    isOpenedReadOnly = false
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {

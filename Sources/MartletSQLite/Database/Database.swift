@@ -26,14 +26,14 @@ struct Database: Sendable {
 
   /// Reads. Where the file has to be replaced the work is done again, so it must do nothing else.
   func read<R: Sendable>(_ work: (Connection) throws -> R) async throws(HTTPError) -> R {
-    let identity = opener.identity
     do {
-      do {
-        return try attempt(work, on: identity)
-      } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
-        try await writer.replace(identity, isDamaged: failure.isDamage)
+      var failures = FailureCount()
+      while true {
+        let identity = opener.identity
+        do { return try attempt(work, on: identity) } catch {
+          try await writer.replace(identity, isDamaged: failures.isDamage(error))
+        }
       }
-      return try attempt(work, on: opener.identity)
     } catch {
       throw Self.wrap(error, opener.file)
     }
@@ -60,14 +60,14 @@ struct Database: Sendable {
 
   /// Reads at once, for callers that cannot suspend.
   func readNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
-    let identity = opener.identity
     do {
-      do {
-        return try attempt(work, on: identity)
-      } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
-        blocking.give(back: try opener.open(replacing: failure.isDamage ? identity : nil))
+      var failures = FailureCount()
+      while true {
+        let identity = opener.identity
+        do { return try attempt(work, on: identity) } catch {
+          blocking.give(back: try opener.open(replacing: failures.isDamage(error) ? identity : nil))
+        }
       }
-      return try attempt(work, on: opener.identity)
     } catch { throw Self.wrap(error, opener.file) }
   }
 
@@ -75,11 +75,12 @@ struct Database: Sendable {
   /// callers that cannot suspend. Like ``write(_:ended:)`` otherwise.
   func writeNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {
-      let connection = try blocking.take(for: opener.identity) ?? opener.open()
-      do {
-        return try transaction(work, on: connection)
-      } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
-        return try transaction(work, on: opener.open(replacing: failure.isDamage ? connection.identity : nil))
+      var failures = FailureCount()
+      var connection = try blocking.take(for: opener.identity) ?? opener.openFurther()
+      while true {
+        do { return try transaction(work, on: connection) } catch {
+          connection = try opener.open(replacing: failures.isDamage(error) ? connection.identity : nil)
+        }
       }
     } catch { throw Self.wrap(error, opener.file) }
   }

@@ -31,9 +31,6 @@ struct DatabaseFile: Sendable {
     return FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
   }
 
-  /// Whether this user may write the file.
-  var isWritable: Bool { access(path, W_OK) == 0 }
-
   /// Makes an empty file where there is none, and its folder. Nobody but the owner can read any of it; SQLite gives its
   /// own two files the same permissions.
   func make() throws(HTTPError) {

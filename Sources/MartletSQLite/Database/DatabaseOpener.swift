@@ -33,12 +33,21 @@ final class DatabaseOpener: Sendable {
         return try connect()
       } catch let refusal as Schema.Refusal {
         warning = try file.setAside(because: refusal.reason)
-      } catch let failure as SQLiteFailure where failure.isDamage {
+      } catch let failure as SQLiteFailure where failure.mayBeDamage {
         warning = try file.setAside(because: .damaged)
       }
       try file.make()
       return try connect()
     }
+  }
+
+  /// Opens the file for writing once more. What the store has checked in this very file is not checked again.
+  func openFurther() throws -> Connection {
+    if let connection = try? Connection(opening: file), connection.identity == identity, !connection.isReadOnly {
+      try schema.configure(connection)
+      return connection
+    }
+    return try open()
   }
 
   /// Opens the file for reading, while its name means the one that the store uses.
@@ -51,8 +60,9 @@ final class DatabaseOpener: Sendable {
 
   private func connect() throws -> Connection {
     let connection = try Connection(opening: file)
-    // SQLite takes a file whose header says so for one that must not be written.
-    if connection.isReadOnly, file.isWritable { throw Schema.Refusal(reason: .damaged) }
+    guard !connection.isOpenedReadOnly else { throw SQLiteFailure.readOnly }
+    // What could be opened for writing, and must not be written now that its header was read, has a damaged header.
+    if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
     current.withLock { $0 = connection.identity }
     return connection

@@ -15,8 +15,8 @@ struct SQLiteFailure: Error {
   let code: Int32
   /// SQLite's own words, which name tables and columns, never values.
   let message: String
-  /// Whether the statement is at fault, and not what it met: one that is to change the tables.
-  var isOfStatement = false
+  /// Whether it was thrown by a step of the migration, so that it says nothing about the file.
+  var isOfMigration = false
 
   /// Takes what a connection says of its last call, and the system of the call beneath.
   init(of handle: OpaquePointer?, code: Int32) {
@@ -32,6 +32,8 @@ struct SQLiteFailure: Error {
 
   /// The file's name means another file by now: SQLITE_READONLY_DBMOVED, a macro that Swift cannot read.
   static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "another file has its name")
+  /// The system opens the file for reading only: for want of a permission, or for a moment.
+  static let readOnly = SQLiteFailure(code: SQLITE_READONLY, message: "the file was opened for reading only")
   /// What is stored contradicts itself, though SQLite finds no fault with it.
   static let inconsistent = SQLiteFailure(code: SQLITE_CORRUPT, message: "what is stored contradicts itself")
   /// The library cannot be used from several threads, not even with a connection for each.
@@ -39,13 +41,16 @@ struct SQLiteFailure: Error {
 
   private var primary: Int32 { code & 0xFF }
 
-  /// Whether the file's content is at fault: nothing but another file helps. The statements of a store always fit its
-  /// tables, and its values their columns: one that is no statement any more (ERROR), or that breaks a constraint, has met
-  /// tables, triggers or rows that changed on the disk.
-  var isDamage: Bool {
+  /// Whether the file's content is at fault for certain: nothing but another file helps.
+  var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+
+  /// Whether the file's content may be at fault. The statements of a store fit its tables, and its values their columns: one
+  /// that is no statement any more (ERROR), or that breaks a constraint, may have met tables, triggers or rows that changed on
+  /// the disk; or those of a later version, which another process has made meanwhile.
+  var mayBeDamage: Bool {
     switch primary {
     case SQLITE_CORRUPT, SQLITE_NOTADB: true
-    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: !isOfStatement
+    case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT: !isOfMigration
     default: false
     }
   }
@@ -71,6 +76,25 @@ struct SQLiteFailure: Error {
     case SQLITE_NOMEM: "cannot be used: memory is exhausted"
     case SQLITE_IOERR: "cannot be read or written: check its disk"
     default: "cannot be used"
+    }
+  }
+}
+
+/// What becomes of a file when work on it fails, once or twice.
+struct FailureCount {
+  private var failures = 0
+
+  /// Decides after a failure, where opening the file anew and doing the work again may help; throws the error where not.
+  ///
+  /// - Returns: Whether the file is certainly damaged. Where that is only possible the check of whoever opens it decides, and
+  ///   then whether the work fails again.
+  mutating func isDamage(_ error: any Error) throws -> Bool {
+    guard let failure = error as? SQLiteFailure else { throw error }
+    failures += 1
+    switch failures {
+    case 1 where failure.mayBeDamage || failure.isMissingFile: return failure.isDamage
+    case 2 where failure.mayBeDamage && !failure.isDamage: return true
+    default: throw error
     }
   }
 }

@@ -27,14 +27,7 @@ struct Schema {
   ///   not those that the steps made; ``SQLiteFailure``.
   func apply(to connection: Connection) throws {
     if try state(of: connection) == nil { try connection.script(layout) }
-    // The journal is written ahead: readers and the writer do not wait for each other, and a process that is killed
-    // leaves whole transactions. NORMAL syncs at checkpoints only: then a power failure may take the last transactions
-    // along, but never leaves half of one or a damaged file; that is enough for what can be fetched or entered again.
-    try connection.script(
-      """
-      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304;
-      PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
-      """ + settings)
+    try configure(connection)
     try connection.transaction {
       let seen = try state(of: connection) ?? 0
       guard try isIntact(connection, after: seen) else { throw Refusal(reason: .damaged) }
@@ -48,12 +41,24 @@ struct Schema {
     }
   }
 
+  /// Tells a connection that writes what it has to know.
+  func configure(_ connection: Connection) throws(SQLiteFailure) {
+    // The journal is written ahead: readers and the writer do not wait for each other, and a process that is killed
+    // leaves whole transactions. NORMAL syncs at checkpoints only: then a power failure may take the last transactions
+    // along, but never leaves half of one or a damaged file; that is enough for what can be fetched or entered again.
+    try connection.script(
+      """
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304;
+      PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+      """ + settings)
+  }
+
   private func run(_ steps: ArraySlice<String>, on connection: Connection) throws(SQLiteFailure) {
     do throws(SQLiteFailure) {
       for step in steps { try connection.script(step) }
     } catch {
       var failure = error
-      failure.isOfStatement = true
+      failure.isOfMigration = true
       throw failure
     }
   }

@@ -18,15 +18,16 @@ actor Writer {
   func write<R>(_ work: (Connection) throws -> R, ended: (Bool) -> Void) throws -> R {
     var isStored = false
     defer { ended(isStored) }
-    let result: R
-    do {
-      result = try transaction(work)
-    } catch let failure as SQLiteFailure where failure.isDamage || failure.isMissingFile {
-      try replace(connection.identity, isDamaged: failure.isDamage)
-      result = try transaction(work)
+    var failures = FailureCount()
+    while true {
+      do {
+        let result = try transaction(work)
+        isStored = true
+        return result
+      } catch {
+        try replace(connection.identity, isDamaged: failures.isDamage(error))
+      }
     }
-    isStored = true
-    return result
   }
 
   /// - Throws: also where the transaction went into a file that nobody will find: SQLite does not notice.

@@ -96,7 +96,8 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     application: 0x4D6C_4B56,  // "MlKV"
     steps: [
       "CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)",
-      // Checksums, before the values so that keys can be listed without these. What is older has none.
+      // Checksums, before the values so that keys can be listed without these. What is older has none, nor has what
+      // a process of the version before writes that still has the file open.
       """
       ALTER TABLE entry RENAME TO unchecked;
       CREATE TABLE entry (
@@ -104,6 +105,9 @@ public struct SQLiteKeyValueStore: KeyValueStore {
       );
       INSERT INTO entry SELECT number, key, NULL, NULL, value FROM unchecked;
       DROP TABLE unchecked;
+      CREATE TRIGGER value_changed AFTER UPDATE OF value ON entry
+        WHEN new.value_sum IS old.value_sum AND new.value IS NOT old.value
+      BEGIN UPDATE entry SET value_sum = NULL WHERE number = new.number; END;
       """,
     ],
     settings: "PRAGMA secure_delete = ON;",

@@ -65,7 +65,7 @@ package enum Reception: Sendable, Hashable {
     if !head.fields.contains(.date) { head.fields[.date] = HTTPDate.format(responseTime) }
     return .store(
       StoredResponse(
-        head: head, variant: VaryRule.variant(of: response.fields, for: request.fields, in: question.partition),
+        head: head, variant: VaryRule.variant(of: response, for: request.fields, in: question.partition),
         requestTime: question.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
   }
 

@@ -9,15 +9,18 @@ package enum VaryRule {
   /// `Authorization` counts as if `Vary` named it, unless the answer is `public`. RFC 9111 §3.5 asks for such care only of
   /// shared caches, but a program may well speak for several users in turn, and what one was allowed to see is not for
   /// the next. Within a partition that has a name it does not count, because that name stands for the user: a token that
-  /// was renewed, or cannot be had without a network, changes nothing. Where `Vary` does name it, it always counts (§4.1).
-  package static func variant(of response: HTTPFields, for request: HTTPFields, in partition: String = "") -> String {
-    var names = Set(response.list(.vary).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
-    if partition.isEmpty, request.contains(.authorization), !CacheControl(response).contains("public") {
+  /// was renewed, or cannot be had without a network, changes nothing. A refusal or another error that passes may be about
+  /// the token itself, so there it counts nevertheless. Where `Vary` does name it, it always counts (§4.1).
+  package static func variant(of response: ResponseHead, for request: HTTPFields, in partition: String = "") -> String {
+    let fields = response.fields
+    var names = Set(fields.list(.vary).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
+    let mayDifferByUser = partition.isEmpty || Reception.passes(response.status)
+    if mayDifferByUser, request.contains(.authorization), !CacheControl(fields).contains("public") {
       names.insert(.authorization)
     }
     // Packed bytes are for those alone who asked for them in the same words: everybody else's transport unpacks, which it
     // cannot do to what is stored. Servers forget to say so.
-    if response.contains(.contentEncoding) { names.insert(.acceptEncoding) }
+    if fields.contains(.contentEncoding) { names.insert(.acceptEncoding) }
     guard !names.isEmpty else { return "" }
     let lines = names.map { "\($0.canonicalName):\(text(of: normalValue(of: $0, in: request)))" }
     return Fingerprint.of(lines.sorted().joined(separator: "\n"))
@@ -32,7 +35,7 @@ package enum VaryRule {
   /// Whether a stored answer is for this request.
   package static func matches(_ stored: StoredResponse, _ request: HTTPFields, in partition: String = "") -> Bool {
     guard !matchesNothing(stored.head.fields) else { return false }
-    return variant(of: stored.head.fields, for: request, in: partition) == stored.variant
+    return variant(of: stored.head, for: request, in: partition) == stored.variant
   }
 
   /// The place of the answer to use: of those that match, the one with the latest `Date` (§4.1), then the last to come.

@@ -38,7 +38,9 @@ struct OfflineCredentialsTests {
     func respond(_ request: MockRequest, _ control: String) throws -> MockResponse {
       try check()
       let token = request.fields[.authorization] ?? "none"
-      if state.withLock({ $0.refused.contains(token) }) { return .status(.unauthorized) }
+      if state.withLock({ $0.refused.contains(token) }) {
+        return MockResponse(status: .unauthorized, fields: [.cacheControl: "private, max-age=60"])
+      }
       return .cacheable(token, control, [.eTag: "\"a\""])
     }
   }
@@ -122,6 +124,42 @@ struct OfflineCredentialsTests {
 
     #expect(error.kind == .cannotConnect)
     #expect(wire.records.count == 2)
+  }
+
+  @Test func aGuestsAnswersAreNotGivenInPlaceOfAUsersOffline() async throws {
+    let cache = cache
+    var configuration = SessionConfiguration()
+    configuration.cache = cache
+    let guest = HTTPSession(transport: wire, configuration: configuration)
+    #expect(try await get(guest, partition: "").text == "none")
+    network.fail(.cannotConnect)
+
+    #expect(try await get(guest, partition: "").source == .cache)
+    let error = try await failure { () async throws(HTTPError) in _ = try await get(session(cache), partition: "") }
+
+    #expect(error.kind == .cannotConnect)
+  }
+
+  @Test func whatIsPublicIsGivenOfflineWithoutCredentials() async throws {
+    let test = Self("public, max-age=1000")
+    let cache = test.cache
+    #expect(try await test.get(test.session(cache), partition: "").text == "Bearer 1")
+    test.network.fail(.cannotConnect)
+
+    #expect(try await test.get(test.session(cache), partition: "").source == .cache)
+  }
+
+  @Test(arguments: ["anna", ""])
+  func aStoredRefusalIsNotTheAnswerToTheRenewedToken(_ partition: String) async throws {
+    let session = session(cache)
+    _ = try await get(session, partition: "ben")
+    network.state.withLock { $0.refused = ["Bearer 1"] }
+
+    let answer = try await get(session, .useProtocolCachePolicy, partition: partition)
+
+    #expect(answer.text == "Bearer 2")
+    #expect(answer.source == .network)
+    #expect(wire.records.count == 3)
   }
 
   @Test func theAnswersOutliveTheTokens() async throws {

@@ -174,6 +174,17 @@ struct DamageTests {
     #expect(warnings.all.map(\.reason) == [.damaged])
   }
 
+  @Test func aFileThatALaterVersionMigratedWhileTheStoreIsOpenIsNotTakenForDamaged() async throws {
+    let file = folder.file("values.sqlite")
+    let warnings = Warnings()
+    let store = try SQLiteKeyValueStore(at: file, onSetAside: { warnings.add($0) })
+    try await store.set(Data([1]), for: "a")
+    try RawDatabase.run("ALTER TABLE entry RENAME COLUMN value TO content; PRAGMA user_version = 1000", on: file)
+    try await store.set(Data([2]), for: "b")
+    #expect(try await store.keys() == ["b"])
+    #expect(warnings.all.map(\.reason) == [.newer])
+  }
+
   @Test func theSameEntryStoredTwiceIsNoDamage() async throws {
     let store = try SQLiteCacheStore(at: folder.file("cache.sqlite"), onSetAside: { Issue.record("\($0)") })
     var twice = entry("/a", length: 3)

@@ -33,6 +33,30 @@ struct EarlierVersionTests {
     }
   }
 
+  @Test func whatAProcessOfTheFirstVersionStillWritesIsRead() async throws {
+    let (values, cookies) = (folder.file("new-values.sqlite"), folder.file("new-cookies.sqlite"))
+    let store = try SQLiteKeyValueStore(at: values, onSetAside: { Issue.record("\($0)") })
+    try await store.set(Data("one".utf8), for: "first")
+    try RawDatabase.run(
+      """
+      INSERT INTO entry (key, value) VALUES ('first', CAST('two' AS BLOB))
+      ON CONFLICT (key) DO UPDATE SET value = excluded.value
+      """, on: values)
+    #expect(try await store.value(for: "first") == Data("two".utf8))
+    try await store.set(Data("two".utf8), for: "first")
+    try await store.set(Data("two".utf8), for: "first")
+    #expect(try RawDatabase.run("SELECT count(*) FROM entry WHERE value_sum IS NULL", on: values) == ["0"])
+
+    let jar = try SQLiteCookieStore(at: cookies, onSetAside: { Issue.record("\($0)") })
+    try await jar.update("example.com") {
+      $0 = [Cookie(name: "a", value: "1", domain: "example.com", path: "/", expires: .distantFuture, created: time)]
+    }
+    try RawDatabase.run("UPDATE cookie SET value = '2', last_accessed = last_accessed + 1", on: cookies)
+    #expect(try await jar.cookies(in: "example.com").map(\.value) == ["2"])
+    let again = try SQLiteCookieStore(at: cookies, onSetAside: { Issue.record("\($0)") })
+    #expect(try await again.cookies(in: "example.com").map(\.value) == ["2"])
+  }
+
   @Test func cookiesOfTheFirstVersionAreReadAndReplaced() async throws {
     let file = try file("cookies.sqlite")
     var expected = ["first", "second"].map {

@@ -3,6 +3,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 @testable import MartletSQLite
@@ -58,6 +59,39 @@ struct SchemaTests {
     let count = try await database.read { try $0.first("SELECT count(*) FROM thing") { $0.integer(0) } }
     #expect(count == 0)
     try await database.write { try $0.run("INSERT INTO thing VALUES ('b')") }
+  }
+
+  @Test func aStatementThatFailsOnceDoesNotCostTheFile() async throws {
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT UNIQUE)"]))
+    try await database.write { try $0.run("INSERT INTO thing VALUES ('a')") }
+    let runs = Atomic(0)
+
+    try await database.write { connection in
+      let isFirst = runs.add(1, ordering: .relaxed).oldValue == 0
+      try connection.run("INSERT INTO thing VALUES (?)", [.text(isFirst ? "a" : "b")])
+    }
+
+    let names = try await database.read { try $0.all("SELECT name FROM thing ORDER BY name") { $0.text(0) } }
+    #expect(names == ["a", "b"])
+  }
+
+  @Test func aFurtherConnectionDoesNotCheckTheFileAgain() async throws {
+    var schema = Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"])
+    schema.opening = "INSERT INTO thing VALUES ('opened')"
+    let database = try open(schema)
+    try database.writeNow { try $0.run("INSERT INTO thing VALUES ('written')") }
+    let names = try await database.read { try $0.all("SELECT name FROM thing") { $0.text(0) } }
+    #expect(names == ["opened", "written"])
+  }
+
+  @Test func aBodysNumberIsDrawnAgainWhileTheFileHasIt() throws {
+    let connection = try Connection()
+    for step in CacheStatement.schema.steps { try connection.script(step) }
+    let table = CacheTable(connection)
+    try connection.run("INSERT INTO chunk (place, bytes) VALUES (?, x'00')", [.integer(CacheStatement.place(7, 3))])
+    try connection.run("INSERT INTO loose (body, owner, size, due) VALUES (8, x'00', 0, 0)")
+    var numbers: [Int64] = [7, 8, 9]
+    #expect(try table.beginBody(of: UUID(), due: Date()) { numbers.removeFirst() } == 9)
   }
 
   @Test func readingCannotWrite() async throws {

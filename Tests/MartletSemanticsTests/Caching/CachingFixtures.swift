@@ -17,8 +17,9 @@ extension StoredResponse {
     _ fields: HTTPFields, status: HTTPStatus = .ok, for request: HTTPFields = [:], delay: Double = 0,
     isUnpacked: Bool = false
   ) {
+    let head = ResponseHead(status: status, fields: fields)
     self.init(
-      head: ResponseHead(status: status, fields: fields), variant: VaryRule.variant(of: fields, for: request),
+      head: head, variant: VaryRule.variant(of: head, for: request),
       requestTime: arrival.addingTimeInterval(-delay), responseTime: arrival, isUnpacked: isUnpacked)
   }
 }

@@ -76,9 +76,19 @@ struct VaryRuleTests {
     ] as [(HTTPFields, HTTPFields, Bool)])
   func aPartitionWithANameStandsForTheCredentials(response: HTTPFields, asks: HTTPFields, matches: Bool) {
     var stored = StoredResponse(response)
-    stored.variant = VaryRule.variant(of: response, for: [.authorization: "Bearer a"], in: "anna")
+    stored.variant = VaryRule.variant(of: stored.head, for: [.authorization: "Bearer a"], in: "anna")
 
     #expect(VaryRule.matches(stored, asks, in: "anna") == matches)
+  }
+
+  @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
+  func aRefusalIsForItsCredentialsAloneWithinAPartitionToo(_ status: HTTPStatus) {
+    var stored = StoredResponse([:], status: status)
+    stored.variant = VaryRule.variant(of: stored.head, for: [.authorization: "Bearer a"], in: "anna")
+
+    #expect(VaryRule.matches(stored, [.authorization: "Bearer a"], in: "anna"))
+    #expect(!VaryRule.matches(stored, [.authorization: "Bearer b"], in: "anna"))
+    #expect(!VaryRule.matches(stored, [:], in: "anna"))
   }
 
   @Test(
@@ -108,7 +118,7 @@ struct VaryRuleTests {
   }
 
   @Test func whatTellsVariantsApartCannotBeRead() {
-    let variant = VaryRule.variant(of: [:], for: [.authorization: "Bearer secret"])
+    let variant = VaryRule.variant(of: ResponseHead(status: .ok), for: [.authorization: "Bearer secret"])
 
     #expect(!variant.contains("secret"))
     #expect(variant.count == 64)

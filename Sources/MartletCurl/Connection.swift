@@ -18,14 +18,16 @@ final class Connection {
   var lastAnsweredStream: Int?
   /// Whether it ended under a transfer, so that every response that was whole before is.
   var isLost = false
+  /// Whether libcurl found it fit for the pool when the last of its transfers ended.
+  var wasLeftIntact = false
   fileprivate var ends: ConnectionTable.Ends?
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   var isIdle: Bool { transferCount == 0 }
 
-  /// Whether libcurl closed it for another reason than its end.
-  var isCutOff: Bool { !isOpen && !isLost }
+  /// Whether libcurl closed it for another reason than its end, and not because it was idle.
+  var isCutOff: Bool { !isOpen && !isLost && !wasLeftIntact }
 
   /// Whether anything waits in the socket, the connection's end included. Over TLS that may be a session ticket: it cannot be
   /// told from data without being read.

@@ -73,6 +73,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   var wasRefused = false
   /// Whether libcurl closed a connection because it keeps too many.
   var sawEviction = false
+  /// Whether libcurl keeps the connection, which it does with none that failed.
+  var leftConnectionIntact = false
   /// Whether the transfer has to begin anew, on a fresh connection: nothing was sent.
   var wantsFreshConnection = false
   /// Whether it did.
@@ -262,6 +264,7 @@ extension Transfer {
     wantsFreshConnection = false
     hasFreshConnection = true
     isSent = false
+    leftConnectionIntact = false
     leaveConnection()
     handle.startAfresh()
   }

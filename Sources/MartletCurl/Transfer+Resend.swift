@@ -9,7 +9,7 @@ import MartletSemantics
 /// is open, also one over which something has come that no request asked for.
 extension Transfer {
   /// The request is about to go out, for the first time or again.
-  func mayBegin(peer: String, localPort: Int32) -> Bool {
+  func mayBegin(between ends: ConnectionTable.Ends) -> Bool {
     if isSent {
       guard allowsResend() else { return false }
       if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
@@ -18,9 +18,9 @@ extension Transfer {
       leftConnectionIntact = false
       restartHead()  // what it answered is over: it is no answer to what goes out now
     }
-    let found = connections?.connections(port: localPort, peer: peer) ?? []
-    if found.count > 1 || found.contains(where: hasUnaskedInput) { return giveUpConnection() }
-    use(found.first)
+    let found = connections?[ends]
+    if let found, hasUnaskedInput(found) { return giveUpConnection() }
+    use(found)
     isSent = true
     return true
   }

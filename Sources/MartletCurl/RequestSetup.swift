@@ -70,7 +70,7 @@ struct RequestSetup {
     switch configuration.versions {
     case .automatic:
       handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-      handle.set(CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
+      handle.set(CURLOPT_PIPEWAIT, origin.isSecure ? 1 : 0)
     case .http1: handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     case .http2PriorKnowledge:
       handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))

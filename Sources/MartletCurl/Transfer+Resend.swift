@@ -38,7 +38,9 @@ extension Transfer {
     switch VerboseLine(text) {
     case .stream(let id): streamID = id
     case .goAway(let last): connection?.lastAnsweredStream = last
-    case .refused: if sendCount == 0 { wasRefused = true }  // libcurl says so of a second sending too, where only the first was
+    case .refused:
+      // libcurl says so of a second sending too, where only the first was refused
+      if sendCount == 0 { wasRefused = true }
     case .excess: handle.set(CURLOPT_FORBID_REUSE, 1)
     case .evicted: sawEviction = true
     case .leftIntact:

@@ -121,15 +121,19 @@ static inline int martlet_local_port(int descriptor) {
   if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
   return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : 0;
 }
-// The address of the other end as text, as libcurl writes it; empty if there is none. Room for INET6_ADDRSTRLEN bytes.
-static inline void martlet_peer_address(int descriptor, char *text) {
+// The port of the other end, 0 if there is none, and its address as text, as libcurl writes it. Room for INET6_ADDRSTRLEN bytes.
+static inline int martlet_peer(int descriptor, char *text) {
   struct sockaddr_storage address;
   socklen_t size = sizeof address;
   text[0] = 0;
-  if (getpeername(descriptor, (struct sockaddr *)&address, &size) != 0) return;
-  const void *bytes = address.ss_family == AF_INET ? (void *)&((struct sockaddr_in *)&address)->sin_addr
-                                                   : (void *)&((struct sockaddr_in6 *)&address)->sin6_addr;
-  if (!inet_ntop(address.ss_family, bytes, text, INET6_ADDRSTRLEN)) text[0] = 0;
+  if (getpeername(descriptor, (struct sockaddr *)&address, &size) != 0) return 0;
+  int is_v4 = address.ss_family == AF_INET;
+  if (!is_v4 && address.ss_family != AF_INET6) return 0;
+  const struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
+  const struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&address;
+  const void *bytes = is_v4 ? (const void *)&v4->sin_addr : (const void *)&v6->sin6_addr;
+  if (!inet_ntop(address.ss_family, bytes, text, INET6_ADDRSTRLEN)) return 0;
+  return ntohs(is_v4 ? v4->sin_port : v6->sin6_port);
 }
 
 // Whether the server of a transfer that is about to send agreed on HTTP/2 over TLS (ALPN): 1 or 0; -1 without TLS, and where

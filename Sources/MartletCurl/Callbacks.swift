@@ -22,9 +22,9 @@ enum Callbacks {
     return isDone ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
   }
 
-  static let request: martlet_request_callback = { user, peer, _, _, localPort in
-    let peer = peer.map { String(cString: $0) } ?? ""
-    return Callbacks.transfer(user) { $0.mayBegin(peer: peer, localPort: localPort) ? 1 : 0 } == 1
+  static let request: martlet_request_callback = { user, peer, _, peerPort, port in
+    let ends = ConnectionTable.Ends(port: port, peer: peer.map { String(cString: $0) } ?? "", peerPort: peerPort)
+    return Callbacks.transfer(user) { $0.mayBegin(between: ends) ? 1 : 0 } == 1
       ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
   }
 

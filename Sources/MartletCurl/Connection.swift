@@ -4,8 +4,8 @@ import Glibc
 import MartletSemantics
 
 /// An open connection of libcurl's, from the opening of its socket to its closing. It belongs to the loop thread.
-final class Connection {
-  let descriptor: Int32
+package final class Connection {
+  package let descriptor: Int32
   /// What it speaks; nil until that is known.
   var version: HTTPVersion?
   /// How many transfers use it now.
@@ -18,14 +18,16 @@ final class Connection {
   var lastAnsweredStream: Int?
   /// Whether it ended under a transfer, so that every response that was whole before is.
   var isLost = false
+  /// Whether libcurl found it fit for the pool when the last of its transfers ended.
+  var wasLeftIntact = false
   fileprivate var ends: ConnectionTable.Ends?
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   var isIdle: Bool { transferCount == 0 }
 
-  /// Whether libcurl closed it for another reason than its end.
-  var isCutOff: Bool { !isOpen && !isLost }
+  /// Whether libcurl closed it for another reason than its end, and not because it was idle.
+  var isCutOff: Bool { !isOpen && !isLost && !wasLeftIntact }
 
   /// Whether anything waits in the socket, the connection's end included. Over TLS that may be a session ticket: it cannot be
   /// told from data without being read.
@@ -39,45 +41,53 @@ final class Connection {
   func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
-/// The open connections. libcurl does not say which one a request is about to use, but says its two ends: the port of ours and
-/// the address of the other.
+/// The open connections. libcurl does not say which one a request is about to use, but says its two ends: the port of ours, and
+/// address and port of the other.
 ///
 /// It belongs to the loop thread.
-final class ConnectionTable {
+package final class ConnectionTable {
   private var open: [Int32: Connection] = [:]
-  private var byEnds: [Ends: [Connection]] = [:]
+  private var byEnds: [Ends: Connection] = [:]
   /// Those whose ends are not known yet, because they were not connected when they were opened.
   private var unnamed: [Connection] = []
 
-  fileprivate struct Ends: Hashable {
+  package struct Ends: Hashable {
+    /// The port of our end.
     let port: Int32
+    /// The address of the other end, a proxy's where there is one.
     let peer: String
+    let peerPort: Int32
+
+    package init(port: Int32, peer: String, peerPort: Int32) {
+      self.port = port
+      self.peer = peer
+      self.peerPort = peerPort
+    }
   }
 
-  func opened(_ descriptor: Int32) {
+  package init() {}
+
+  package func opened(_ descriptor: Int32) {
     closed(descriptor)
     let connection = Connection(descriptor)
     open[descriptor] = connection
     unnamed.append(connection)
   }
 
-  func closed(_ descriptor: Int32) {
+  package func closed(_ descriptor: Int32) {
     guard let connection = open.removeValue(forKey: descriptor) else { return }
     connection.isOpen = false
     unnamed.removeAll { $0 === connection }
-    guard let ends = connection.ends else { return }
-    byEnds[ends]?.removeAll { $0 === connection }
-    if byEnds[ends]?.isEmpty == true { byEnds[ends] = nil }
+    if let ends = connection.ends, byEnds[ends] === connection { byEnds[ends] = nil }
   }
 
   /// The connection of a socket.
   subscript(descriptor: Int32) -> Connection? { open[descriptor] }
 
-  /// The connections between these ends: one, but for rare coincidences.
-  func connections(port: Int32, peer: String) -> [Connection] {
-    let wanted = Ends(port: port, peer: peer)
-    if byEnds[wanted] == nil { name(until: wanted) }
-    return byEnds[wanted] ?? []
+  /// The connection between these ends.
+  package subscript(ends: Ends) -> Connection? {
+    if byEnds[ends] == nil { name(until: ends) }
+    return byEnds[ends]
   }
 
   /// Learns the ends of connections, the oldest first, up to the one that is looked for: it is usually the first.
@@ -85,21 +95,21 @@ final class ConnectionTable {
     for connection in unnamed {
       connection.ends = Self.ends(of: connection)
       guard let ends = connection.ends else { continue }
-      byEnds[ends, default: []].append(connection)
+      byEnds[ends] = connection
       if ends == wanted { break }
     }
     unnamed.removeAll { $0.ends != nil }
   }
 
   private static func ends(of connection: Connection) -> Ends? {
-    let peer = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
-      guard let start = text.baseAddress else { return "" }
-      martlet_peer_address(connection.descriptor, start)
-      return String(cString: start)
+    let (peer, peerPort) = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+      guard let start = text.baseAddress else { return ("", Int32(0)) }
+      let port = martlet_peer(connection.descriptor, start)
+      return (String(cString: start), port)
     }
-    guard !peer.isEmpty else { return nil }  // it is not connected yet
+    guard peerPort > 0 else { return nil }  // it is not connected yet
     let port = martlet_local_port(connection.descriptor)
-    return port > 0 ? Ends(port: port, peer: peer) : nil
+    return port > 0 ? Ends(port: port, peer: peer, peerPort: peerPort) : nil
   }
 }
 #endif

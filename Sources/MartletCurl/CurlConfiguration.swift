@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+package import MartletEngine
 import MartletSemantics
 
 /// How a ``CurlTransport`` connects. Copied when the transport is made.
@@ -43,14 +43,15 @@ public struct CurlConfiguration: Sendable {
   /// Makes the default configuration.
   public init() {}
 
-  func negotiates(for request: HTTPRequest) -> Bool {
+  package func negotiates(for request: HTTPRequest) -> Bool {
     guard !negotiatingHosts.isEmpty, !request.fields.contains(.authorization), let host = Origin(request.url)?.host
     else {
       return false
     }
     return negotiatingHosts.contains { name in
-      let name = ASCII.lowercased(name)
-      return name.hasPrefix(".") ? host.hasSuffix(name) : host == name
+      let isDomain = name.hasPrefix(".")
+      guard let domain = CookieHost.canonical(isDomain ? name.dropFirst() : name[...]) else { return false }
+      return isDomain ? host.hasSuffix("." + domain) : host == domain
     }
   }
 

@@ -60,11 +60,19 @@ struct CurlWire: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    let trust = try trust.get()
     let body = request.body.isEmpty ? nil : try await request.body.open()
-    let setup = RequestSetup(
-      request: request, origin: origin, configuration: configuration, handle: try thread.pool.take(), body: body,
-      trust: try trust.get())
-    let transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
+    let setup: RequestSetup
+    let transfer: Transfer
+    do {
+      setup = RequestSetup(
+        request: request, origin: origin, configuration: configuration, handle: try thread.pool.take(), body: body,
+        trust: trust)
+      transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
+    } catch {
+      body?.source.cancel()
+      throw error
+    }
     let source = CurlBody(transfer, on: thread, of: body, in: exchange)
     let head = try await source.head()
     if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),

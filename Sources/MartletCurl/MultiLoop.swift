@@ -189,8 +189,12 @@ extension MultiLoop {
     let descriptor = withUnsafePointer(to: event, martlet_event_descriptor)
     if descriptor == mailbox.wakeUp { return mailbox.clearWakeUp() }
     guard sockets.isWanted(descriptor) else {
-      // nothing that comes over an idle connection of HTTP/1 answers a request, and its end is its end
-      if let connection = connections[descriptor], connection.isIdle, connection.version != .http2 { connection.end() }
+      // nothing that comes over an idle connection of HTTP/1 answers a request, and its end is its end; one that has not served
+      // may be on the way to its first request
+      if let connection = connections[descriptor], connection.hasServed, connection.isIdle, connection.version != .http2
+      {
+        connection.end()
+      }
       return
     }
     var mask: Int32 = 0

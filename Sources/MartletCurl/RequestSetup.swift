@@ -62,8 +62,7 @@ struct RequestSetup {
     handle.prefer(CURLOPT_BUFFERSIZE, 128 << 10)
     handle.set(CURLOPT_TCP_KEEPALIVE, 1)
     // whole seconds, of which 0 would mean for ever
-    let idleSeconds = configuration.idleLifetime.milliseconds / 1000
-    handle.set(idleSeconds > 0 ? CURLOPT_MAXAGE_CONN : CURLOPT_FORBID_REUSE, max(1, idleSeconds))
+    handle.set(CURLOPT_MAXAGE_CONN, max(1, idleSeconds))
     // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout
     handle.set(
       CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.map { max(1, $0.milliseconds) } ?? Int(Int32.max))
@@ -71,7 +70,7 @@ struct RequestSetup {
     switch configuration.versions {
     case .automatic:
       handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-      handle.set(CURLOPT_PIPEWAIT, request.url.scheme?.lowercased() == "https" ? 1 : 0)
+      handle.set(CURLOPT_PIPEWAIT, origin.isSecure ? 1 : 0)
     case .http1: handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
     case .http2PriorKnowledge:
       handle.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE))
@@ -79,9 +78,18 @@ struct RequestSetup {
     }
   }
 
-  /// Whether the request's connection is for this request only: libcurl before 8.1.0 fails at the second one over a plain
-  /// connection on which it assumes HTTP/2.
+  /// Whether the request's connection is for this request only: because none may be idle, or because libcurl before 8.1.0 fails
+  /// at the second request over a plain connection on which it assumes HTTP/2.
+  ///
+  /// `CURLOPT_FORBID_REUSE` would not do: libcurl closes the connection before it says how the transfer ended, as it closes one
+  /// that failed.
   var ownsConnection: Bool {
+    idleSeconds <= 0 || assumesHTTP2WithoutReuse
+  }
+
+  private var idleSeconds: Int { configuration.idleLifetime.milliseconds / 1000 }
+
+  private var assumesHTTP2WithoutReuse: Bool {
     configuration.versions == .http2PriorKnowledge && !origin.isSecure && !HandlePool.isReuseSafe
   }
 

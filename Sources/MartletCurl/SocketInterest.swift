@@ -66,8 +66,8 @@ struct SocketInterest {
     changed.removeAll(keepingCapacity: true)
   }
 
-  /// Whether libcurl waits for this socket. An idle one that stirs was closed by its peer: libcurl will find out when it
-  /// wants to use it, and until then it must not keep the loop awake.
+  /// Whether libcurl waits for this socket. Where it does not, the socket is watched no longer, so that what came over it does not
+  /// keep the loop awake: the end of an idle connection, bytes that nobody asked for, or frames that concern the connection.
   mutating func isWanted(_ descriptor: Int32) -> Bool {
     guard entries.indices.contains(Int(descriptor)) else { return true }
     if entries[Int(descriptor)].wanted != 0 { return true }

@@ -32,7 +32,7 @@ extension Transfer {
     guard code == CURLE_OK, failure == nil, mayHaveBody, let connection, connection.version == .http2 else {
       return false
     }
-    return connection.lastAnsweredStream == nil && !sawEviction
+    return connection.lastAnsweredStream == nil && !sawEviction && !leftConnectionIntact
       && handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) < 0
   }
 

@@ -9,17 +9,18 @@ import MartletSemantics
 /// is open, also one over which something has come that no request asked for.
 extension Transfer {
   /// The request is about to go out, for the first time or again.
-  func mayBegin(peer: String, localPort: Int32) -> Bool {
+  func mayBegin(between ends: ConnectionTable.Ends) -> Bool {
     if isSent {
       guard allowsResend() else { return false }
       if !isAnswered { tell("sent again on another connection: \(reasonOfResend)") }
       sendCount += 1
       wasRefused = false
+      leftConnectionIntact = false
       restartHead()  // what it answered is over: it is no answer to what goes out now
     }
-    let found = connections?.connections(port: localPort, peer: peer) ?? []
-    if found.count > 1 || found.contains(where: hasUnaskedInput) { return giveUpConnection() }
-    use(found.first)
+    let found = connections?[ends]
+    if let found, hasUnaskedInput(found) { return giveUpConnection() }
+    use(found)
     isSent = true
     return true
   }
@@ -32,39 +33,21 @@ extension Transfer {
     return false
   }
 
-  /// What libcurl tells of its work, as text: only there it says what an HTTP/2 server has refused, and that bytes came behind a
-  /// response.
+  /// A line of what libcurl tells of its work.
   func learn(from text: UnsafeRawBufferPointer) {
-    switch text.first {
-    case UInt8(ascii: "U"):
-      let label = "Using Stream ID: ".utf8
-      if text.starts(with: label) { streamID = Self.number(text[label.count...]) }
-    case UInt8(ascii: "C"):
-      if text.starts(with: "Connection cache is full".utf8) { sawEviction = true }
-    case UInt8(ascii: "E"), UInt8(ascii: "L"):
-      // libcurl drops what came with the end of a response, and would go on with the connection
-      if text.starts(with: "Excess found".utf8) || text.starts(with: "Leftovers after chunking".utf8) {
-        handle.set(CURLOPT_FORBID_REUSE, 1)
-      }
-    case UInt8(ascii: "r"), UInt8(ascii: "["), UInt8(ascii: "H"), UInt8(ascii: "R"):
-      learnRefusal(from: String(decoding: text, as: UTF8.self))
-    default: break
-    }
-  }
-
-  private func learnRefusal(from text: String) {
-    if text.contains("GOAWAY"), let label = text.firstRange(of: "last_stream=") {
-      connection?.lastAnsweredStream = Self.number(text[label.upperBound...].utf8)
-    } else if text.contains("OPENED stream"), let label = text.firstRange(of: "[HTTP/2] [") {
-      streamID = Self.number(text[label.upperBound...].utf8)
-    } else if text.contains("REFUSED_STREAM") || text.contains("refused by server"), sendCount == 0 {
+    switch VerboseLine(text) {
+    case .stream(let id): streamID = id
+    case .goAway(let last): connection?.lastAnsweredStream = last
+    case .refused:
       // libcurl says so of a second sending too, where only the first was refused
-      wasRefused = true
+      if sendCount == 0 { wasRefused = true }
+    case .excess: handle.set(CURLOPT_FORBID_REUSE, 1)
+    case .evicted: sawEviction = true
+    case .leftIntact:
+      leftConnectionIntact = true
+      connection?.wasLeftIntact = true
+    case nil: break
     }
-  }
-
-  private static func number(_ digits: some Collection<UInt8>) -> Int? {
-    Int(String(decoding: digits.prefix(while: ASCII.isDigit), as: UTF8.self))
   }
 }
 
@@ -96,6 +79,7 @@ extension Transfer {
     guard let connection else { return }
     connection.transferCount += 1
     connection.hasServed = true
+    connection.wasLeftIntact = false
     connection.version = connection.version ?? agreedVersion
     // the text is about streams; where there are none, it would only cost
     handle.set(CURLOPT_VERBOSE, connection.version == .http1_1 ? 0 : 1)

@@ -73,6 +73,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   var wasRefused = false
   /// Whether libcurl closed a connection because it keeps too many.
   var sawEviction = false
+  /// Whether libcurl keeps the connection, which it does with none that failed.
+  var leftConnectionIntact = false
   /// Whether the transfer has to begin anew, on a fresh connection: nothing was sent.
   var wantsFreshConnection = false
   /// Whether it did.
@@ -151,10 +153,13 @@ extension Transfer {
     }
   }
 
-  /// Whether an HTTP/1.0 response says `close`: libcurl overlooks it there beside `keep-alive` (RFC 9112 §9.3).
+  /// Whether an HTTP/1.0 response ends a connection that libcurl would keep for its `keep-alive`: it also says `close`
+  /// (RFC 9112 §9.3), or has a `Transfer-Encoding`, whose framing cannot be relied on there (§6.1).
   private static func closes(_ block: [UInt8]) -> Bool {
     guard block.starts(with: "HTTP/1.0".utf8) else { return false }
-    return ResponseHead(lines: block).fields.list(.connection).contains { ASCII.equalIgnoringCase($0, "close") }
+    let fields = ResponseHead(lines: block).fields
+    return fields.contains(.transferEncoding)
+      || fields.list(.connection).contains { ASCII.equalIgnoringCase($0, "close") }
   }
 
   /// Whether the line is of an HTTP/2 message; where only the response tells what a connection speaks, the line does.
@@ -262,6 +267,7 @@ extension Transfer {
     wantsFreshConnection = false
     hasFreshConnection = true
     isSent = false
+    leftConnectionIntact = false
     leaveConnection()
     handle.startAfresh()
   }

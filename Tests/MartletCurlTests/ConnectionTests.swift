@@ -29,6 +29,18 @@ struct ConnectionTests {
     #expect(server.connectionCount == 3)
   }
 
+  @Test func chunksInHTTP1_0EndTheirConnectionWhateverItSays() async throws {
+    let server = try LoopbackServer { _ in
+      let head = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"
+      var reply = Reply.raw(head + "5\r\nhello\r\n0\r\n\r\n")
+      reply.ending = .keepAlive
+      return reply
+    }
+    let session = session()
+    for _ in 0..<2 { #expect(try await session.data(for: HTTPRequest(.get, server.url)).0 == Data("hello".utf8)) }
+    #expect(server.connectionCount == 2)
+  }
+
   @Test func aProgramThatIsStartedInheritsNoConnection() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session()

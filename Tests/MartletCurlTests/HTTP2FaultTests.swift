@@ -8,9 +8,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP2FaultTests {
   private func session(
-    _ server: FrameServer, _ versions: CurlConfiguration.Versions = .automatic, reusesHandles: Bool? = nil
+    _ server: FrameServer, _ versions: CurlConfiguration.Versions = .automatic, reusesHandles: Bool? = nil,
+    _ change: (inout CurlConfiguration) -> Void = { _ in }
   ) -> HTTPSession {
     var curl = CurlConfiguration()
+    change(&curl)
     curl.tls.authorities = server.authority.certificate
     curl.versions = versions
     curl.reusesHandles = reusesHandles
@@ -92,6 +94,23 @@ struct HTTP2FaultTests {
 
     #expect(try await post(server, session) == "whole")
     #expect(try await post(server, session) == "3")
+  }
+
+  @Test(arguments: [true, false])
+  func aResponseWithoutLengthIsWholeWhereConnectionsAreNotReused(tls: Bool) async throws {
+    let server = try FrameServer(.noLength, tls: tls)
+    let session = session(server, tls ? .automatic : .http2PriorKnowledge) { $0.idleLifetime = .zero }
+    for number in 1...3 { #expect(try await post(server, session) == "\(number)") }
+  }
+
+  /// With one connection allowed, each request takes the place of the connection that the one before has just left.
+  @Test func aResponseWithoutLengthIsWholeWhoeverTakesItsConnectionsPlace() async throws {
+    let server = try FrameServer(.noLength, tls: false)
+    let session = session(server, .http2PriorKnowledge) { $0.connectionsPerHost = 1 }
+    await withTaskGroup(of: HTTPError?.self) { group in
+      for _ in 0..<100 { group.addTask { await failure(server, session) } }
+      for await error in group { #expect(error == nil) }
+    }
   }
 
   @Test func aHeadThatIsTooLargeSaysSo() async throws {

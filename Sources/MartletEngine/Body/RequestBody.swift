@@ -124,6 +124,11 @@ public struct OpenBody: Sendable {
   public let source: any BodySource
   /// How many there are, nil where that is not known.
   public let length: Int64?
+
+  package init(source: any BodySource, length: Int64?) {
+    self.source = source
+    self.length = length
+  }
 }
 
 extension HTTPRequest {

@@ -24,7 +24,7 @@ public struct Netrc: Sendable, Hashable {
       switch word {
       case "machine":
         add(entry)
-        entry = (ASCII.lowercased(try reader.value(of: word)), "", "")
+        entry = (Self.key(try reader.value(of: word)), "", "")
       case "default":
         add(entry)
         entry = (nil, "", "")
@@ -41,8 +41,11 @@ public struct Netrc: Sendable, Hashable {
     add(entry)
   }
 
-  /// The credential for a host, names compared without case; nil if there is none.
-  public func credential(for host: String) -> Credential? { machines[ASCII.lowercased(host)] ?? fallback }
+  /// The credential for a host; nil if there is none. Names are compared without case, and in A-labels: `bücher.example` is
+  /// `xn--bcher-kva.example`.
+  public func credential(for host: String) -> Credential? { machines[Self.key(host)] ?? fallback }
+
+  private static func key(_ host: String) -> String { CookieHost.canonical(host) ?? host }
 
   private mutating func add(_ entry: (host: String?, user: String, password: String)?) {
     guard let entry, !entry.user.isEmpty || !entry.password.isEmpty else { return }

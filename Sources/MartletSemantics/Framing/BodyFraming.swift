@@ -12,12 +12,12 @@ package enum BodyFraming: Sendable, Hashable {
   /// Decides by the fields that frame a message, each value as it came.
   ///
   /// - A message that has no body by its status or method is not asked for its length (rule 1).
-  /// - `Transfer-Encoding` may be `chunked` and nothing else, because nothing else was offered; a message of HTTP/1.0 must
-  ///   not have one (§6.1).
+  /// - `Transfer-Encoding` may be `chunked` and nothing else, because nothing else was offered. In a message of HTTP/1.0 it is
+  ///   read too, and the connection is to be closed after it (§6.1).
   /// - Where there is a `Content-Length` beside it, chunks count (rule 3), but it has to be valid.
   /// - A `Content-Length` that is a list of one and the same number, in one line or several, is that number (rule 5).
   package init(
-    status: Int, version: HTTPVersion, isAnswerToHead: Bool, lengths: [String], codings: [String]
+    status: Int, isAnswerToHead: Bool, lengths: [String], codings: [String]
   ) throws(MessageFault) {
     if isAnswerToHead || status < 200 || status == 204 || status == 304 {
       self = .none
@@ -25,7 +25,6 @@ package enum BodyFraming: Sendable, Hashable {
     }
     let length = try Self.length(lengths)
     guard codings.isEmpty else {
-      guard version > .http1_0 else { throw .transferEncodingBefore1_1 }
       let names = codings.flatMap { FieldList.elements(of: $0[...]) }
       guard names.count == 1, ASCII.equalIgnoringCase(names[0], "chunked") else { throw .transferEncoding }
       self = .chunked

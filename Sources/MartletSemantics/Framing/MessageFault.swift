@@ -23,8 +23,6 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case contentLengths
   /// `Transfer-Encoding` names something else than `chunked`, once (§6.1, §7.1). Nothing else was offered in `TE`.
   case transferEncoding
-  /// A message of HTTP/1.0 has a `Transfer-Encoding` (§6.1).
-  case transferEncodingBefore1_1
   /// A 101 answers a request without `Upgrade` (RFC 9110 §7.8).
   case unaskedUpgrade
 }
@@ -43,7 +41,6 @@ extension MessageFault: CustomStringConvertible {
     case .contentLength: "the Content-Length is no valid number (RFC 9112 §6.3)"
     case .contentLengths: "several values of Content-Length differ (RFC 9112 §6.3)"
     case .transferEncoding: "the Transfer-Encoding is not 'chunked' (RFC 9112 §6.1)"
-    case .transferEncodingBefore1_1: "a response of HTTP/1.0 has a Transfer-Encoding (RFC 9112 §6.1)"
     case .unaskedUpgrade: "the response switches to a protocol that the request did not ask for (RFC 9110 §7.8)"
     }
   }

@@ -107,7 +107,7 @@ package struct ResponseHeadReader: Sendable {
       statusLine.version >= .http2
       ? .untilClose
       : try BodyFraming(
-        status: status, version: statusLine.version, isAnswerToHead: isAnswerToHead, lengths: lengths, codings: codings)
+        status: status, isAnswerToHead: isAnswerToHead, lengths: lengths, codings: codings)
     last = nil
     if status < 200, status != 101 {
       stage = .statusLine

@@ -43,7 +43,8 @@ open class BasicAuthenticationObserver: SAPURLSessionObserving {
     completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
   ) {
     let space = challenge.protectionSpace
-    guard let url = task.originalRequest?.url, let origin = Origin(url), origin.host == space.host,
+    guard let url = task.originalRequest?.url, let origin = Origin(url),
+      origin.host == CookieHost.canonical(space.host),
       origin.port == space.port
     else { return completionHandler(.performDefaultHandling) }
     let renewal = renewal(for: origin, url)

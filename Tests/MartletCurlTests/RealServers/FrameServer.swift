@@ -31,6 +31,8 @@ final class FrameServer: Sendable {
     case graceful
     /// A whole response without a length.
     case whole
+    /// Nothing is wrong, but no response has a length.
+    case noLength
     /// A head of two lines that are together larger than libcurl takes.
     case largeHead
   }
@@ -80,7 +82,7 @@ final class FrameServer: Sendable {
       return out
 
     def answer(stream, text):
-      block = STATUS_200 + literal(b"content-length", b"%d" % len(text))
+      block = STATUS_200 + (b"" if fault == "noLength" else literal(b"content-length", b"%d" % len(text)))
       return headers(stream, block) + frame(DATA, END_STREAM, stream, text)
 
     def wrong(stream):

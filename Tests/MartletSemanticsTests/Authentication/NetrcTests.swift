@@ -28,6 +28,13 @@ struct NetrcTests {
     #expect(netrc.credential(for: host) == Credential(user: user, password: password))
   }
 
+  @Test(arguments: ["b\u{FC}cher.example", "B\u{DC}CHER.example", "xn--bcher-kva.example"])
+  func namesBeyondASCIIAreComparedAsALabels(_ name: String) throws {
+    let netrc = try Netrc(parsing: "machine \(name) login anna password secret")
+    #expect(netrc.credential(for: "xn--bcher-kva.example")?.user == "anna")
+    #expect(netrc.credential(for: "b\u{FC}cher.example")?.user == "anna")
+  }
+
   @Test func withoutADefaultAnUnknownHostHasNothing() throws {
     #expect(try Netrc(parsing: "machine a login b password c").credential(for: "b") == nil)
     #expect(try Netrc(parsing: "").credential(for: "b") == nil)

@@ -5,12 +5,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct BodyFramingTests {
   private func framing(
-    _ status: Int = 200, version: HTTPVersion = .http1_1, head: Bool = false, lengths: [String] = [],
+    _ status: Int = 200, head: Bool = false, lengths: [String] = [],
     codings: [String] = []
   ) -> Result<BodyFraming, MessageFault> {
     Result { () throws(MessageFault) in
       try BodyFraming(
-        status: status, version: version, isAnswerToHead: head, lengths: lengths, codings: codings)
+        status: status, isAnswerToHead: head, lengths: lengths, codings: codings)
     }
   }
 
@@ -69,11 +69,6 @@ struct BodyFramingTests {
   @Test func chunksCountWhereThereIsALengthToo() {
     #expect(framing(lengths: ["5"], codings: ["chunked"]) == .success(.chunked))
     #expect(framing(lengths: ["x"], codings: ["chunked"]) == .failure(.contentLength))
-  }
-
-  @Test func aTransferEncodingInHTTP1_0IsFaulty() {
-    #expect(framing(version: .http1_0, codings: ["chunked"]) == .failure(.transferEncodingBefore1_1))
-    #expect(framing(version: .http1_0, lengths: ["5"]) == .success(.length(5)))
   }
 
   // Rule 8.

@@ -1,0 +1,66 @@
+import MartletCurl
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+/// What happens before anything is sent.
+@Suite(.timeLimit(.minutes(5)))
+struct PreparationTests {
+  private final class Source: BodySource {
+    let isOpen = Mutex(false)
+    let isCancelled = Mutex(false)
+    var trailers: HTTPFields { [:] }
+    func next() async throws -> Data? { nil }
+    func cancel() { isCancelled.withLock { $0 = true } }
+  }
+
+  private func failure(_ source: Source, _ change: (inout CurlConfiguration) -> Void) async throws -> HTTPError? {
+    let server = try LoopbackServer { _ in .text("hello") }
+    var configuration = CurlConfiguration()
+    change(&configuration)
+    let open: @Sendable () async throws -> OpenBody = {
+      source.isOpen.withLock { $0 = true }
+      return OpenBody(source: source, length: nil)
+    }
+    let request = HTTPRequest(.post, server.url, body: RequestBody(.made(open), length: nil))
+    do throws(HTTPError) {
+      _ = try await HTTPSession.uncached(CurlTransport(configuration)).data(for: request)
+      return nil
+    } catch { return error }
+  }
+
+  @Test func withoutTrustNoBodyIsOpened() async throws {
+    let source = Source()
+    let missing = try TemporaryFolder().file("missing.pem")
+
+    #expect(try await failure(source) { $0.tls.additionalAuthorities = missing } != nil)
+
+    #expect(!source.isOpen.withLock { $0 })
+  }
+
+  /// libcurl takes no text of more than 8,000,000 bytes.
+  @Test func whereAnOptionIsRefusedTheOpenedBodyIsCancelled() async throws {
+    let source = Source()
+    let pin = String(repeating: "a", count: 8_000_001)
+
+    #expect(try await failure(source) { $0.tls.pinnedPublicKeys = [pin] }?.kind == .invalidRequest)
+
+    #expect(source.isOpen.withLock { $0 })
+    #expect(source.isCancelled.withLock { $0 })
+  }
+
+  @Test(arguments: [
+    ("b\u{FC}cher.example", true), ("B\u{DC}CHER.example", true), (".b\u{FC}cher.example", false), (".EXAMPLE", true),
+    ("xn--bcher-kva.example", true), ("bucher.example", false), (".", false), ("", false),
+  ])
+  func hostsThatMayHaveATicketAreComparedAsALabels(_ name: String, _ expected: Bool) throws {
+    var configuration = CurlConfiguration()
+    configuration.negotiatingHosts = [name]
+    let url = try #require(URL(string: "https://b%C3%BCcher.example/"))
+    #expect(configuration.negotiates(for: HTTPRequest(.get, url)) == expected)
+    let below = try #require(URL(string: "https://www.b%C3%BCcher.example/"))
+    #expect(configuration.negotiates(for: HTTPRequest(.get, below)) == (name.hasPrefix(".") && name != "."))
+  }
+}

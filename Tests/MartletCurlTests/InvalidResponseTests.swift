@@ -92,7 +92,6 @@ struct InvalidResponseTests {
     "HTTP/1.1 200 OK\r\nContent-Length : 1\r\n\r\nx", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nx",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
-    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nA\rB: c\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nA: b\rC: d\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 200 OK\r\n A: b\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 0\r\n\r\n",
@@ -115,6 +114,7 @@ struct InvalidResponseTests {
     "HTTP/1.1 200 OK\r\nContent-Length: 4, 4\r\n\r\nfour", "HTTP/1.1 200\r\nContent-Length: 004\r\n\r\nfour",
     "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\nfour", "HTTP/1.0 200 OK\r\n\r\nfour",
     "HTTP/1.1 200 OK\nContent-Length: 4\n\nfour",
+    "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n0\r\n\r\n",
     "HTTP/1.1 103 A\r\nB: c\r\n\r\nHTTP/1.1 199 A\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 4\r\n\r\nfour",
   ])

@@ -55,25 +55,27 @@ let package = Package(
         "MartletEngine", "MartletSemantics", .target(name: "CCurl", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // Level 3: the core product.
     .target(
       name: "Martlet",
       dependencies: [
-        "MartletEngine", "MartletSemantics",
+        "MartletEngine", "MartletObservation", "MartletSemantics",
         .target(name: "MartletCurl", condition: .when(platforms: [.linux])),
         .target(
           name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
 
-    // Level 4: surfaces.
+    // Level 4: APIs.
     .target(
       name: "SAPFoundation",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite", "MartletURLSession",
+        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSQLite",
+        "MartletURLSession",
       ]),
-    // A surface names what it gets through Martlet's re-exports too: SwiftPM compiles it again only when a module that it
+    // An API names what it gets through Martlet's re-exports too: SwiftPM compiles it again only when a module that it
     // names has changed.
     .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(
@@ -83,44 +85,55 @@ let package = Package(
         "CWebP", "CWebPDemux", "CZlib",
       ]),
 
-    // Level 5: equipment for tests.
-    .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletSemantics"]),
+    // Levels 5 and 6: test support.
+    .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics"]),
     .target(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
-    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine"]),
-    .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics"]),
-    .testTarget(name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting"]),
+    .target(name: "TestSupport", path: "Tests/Support"),
+    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "TestSupport"]),
+    .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
-      name: "MartletCurlTests", dependencies: ["MartletCurl", "MartletEngine", "MartletSemantics", "MartletTesting"]),
+      name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
+    .testTarget(
+      name: "MartletObservationTests",
+      dependencies: ["MartletObservation", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
+    .testTarget(
+      name: "MartletCurlTests",
+      dependencies: [
+        "MartletCurl", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting", "TestSupport",
+      ]),
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [
-        "MartletCurl", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting",
+        "MartletCurl", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport",
       ],
       exclude: ["Messages/messages.json", "Messages/server.py"]),
     .testTarget(
-      name: "MartletTestingTests", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics"]),
+      name: "MartletTestingTests",
+      dependencies: ["MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting", "SAPFoundationTesting",
+        "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "sap-program",
       ]),
+    .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"], path: "Tests/sap-program"),
     .testTarget(
       name: "MartletTasksTests",
       dependencies: [
         "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "tasks-program",
+        "TestSupport", "tasks-program",
       ],
       resources: [.copy("Fixtures")]),
     .executableTarget(name: "tasks-program", dependencies: ["MartletTasks"], path: "Tests/tasks-program"),
     .testTarget(
       name: "MartletSQLiteTests",
       dependencies: [
-        "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "CSQLite", "sqlite-writer",
+        "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport", "CSQLite",
+        "sqlite-writer",
       ],
       exclude: ["Fixtures"]),
     .executableTarget(

@@ -1,4 +1,4 @@
-// Cookies: who has them, how to see and exchange them, and how to leave them out.
+// Cookies: who has them, how to see and call them, and how to leave them out.
 
 import Martlet
 import MartletTesting
@@ -38,5 +38,5 @@ print(try await jar.exportNetscape().contains("example.com"))
 // none
 // id=…; host 127.0.0.1; path /; SameSite=strict
 // theme=…; domain example.com; path /
-// line 2 of the cookie file was not taken: it has 1 fields: write seven, with one tab (no spaces) between
+// line 2 of the cookie file was skipped: it has 1 fields: write seven, with one tab (no spaces) between
 // true

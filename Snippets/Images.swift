@@ -21,7 +21,7 @@ let image = try await loader.image(for: pictures[0])  // an ImageLoadError says 
 print(image.bitmap.size, image.source, try await loader.image(for: pictures[0]).source)
 
 let ahead = ImagePrefetcher(loader: loader)
-ahead.move(to: pictures[1...4])  // what leaves the window is given up
+ahead.prefetch(pictures[1...4])  // loads of images that leave the window are cancelled
 
 let slot = ImageSlot(loader: loader)  // never shows an older picture over a newer one
 slot.show(pictures[1])

@@ -7,11 +7,11 @@ struct APIKey: Interceptor {
   let key: String
   let origin: Origin?
 
-  func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard Origin(request.url) == origin else { return request }
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard Origin(request.url) == origin else { return .send(request) }
     var request = request
     request.fields["X-Api-Key"] = key
-    return request
+    return .send(request)
   }
 }
 
@@ -25,7 +25,7 @@ let api = server.url
 var configuration = SessionConfiguration()
 configuration.interceptors = [APIKey(key: "secret", origin: Origin(api))]
 configuration.listeners = [
-  EventHandler { event, exchange in
+  EventHandler { event, call in
     if case .metrics(let metrics) = event { print("reused a connection:", metrics.reusedConnection) }
   }
 ]

@@ -1,4 +1,4 @@
-// What a session does, seen: a log line an exchange, an archive for a browser's tools, an indicator, a curl command.
+// What a session does, seen: a log line a call, an archive for a browser's tools, an indicator, a curl command.
 
 import Martlet
 import MartletTesting

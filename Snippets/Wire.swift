@@ -1,4 +1,4 @@
-// Settings of the wire itself, on Linux: a client certificate and a proxy.
+// How a session connects: a client certificate and a proxy.
 
 import Martlet
 import MartletTesting
@@ -8,10 +8,11 @@ let proxy = try LoopbackServer { request in
 }
 let (certificate, password) = (URL(filePath: "anna.p12"), "secret")
 
-var wire = CurlConfiguration()
-wire.tls.clientCertificate = .pkcs12(file: certificate, password: password)
-wire.proxy = .http("127.0.0.1", port: proxy.port).authenticated(user: "anna", password: "secret", schemes: [.basic])
-let session = HTTPSession(transport: CurlTransport(wire))
+var connection = ConnectionConfiguration()
+connection.tls.clientCertificate = .pkcs12(file: certificate, password: password)
+connection.proxy = .http("127.0.0.1", port: proxy.port)
+  .authenticated(user: "anna", password: "secret", schemes: [.basic])
+let session = HTTPSession(connection: connection)
 
 if let url = URL(string: "http://example.com/") {
   let (data, _) = try await session.data(for: HTTPRequest(.get, url))

@@ -6,6 +6,7 @@ import FoundationNetworking
 import Martlet
 import MartletCombine
 import MartletImages
+import MartletObservation
 import MartletSQLite
 import MartletTasks
 import MartletTasksTesting
@@ -38,6 +39,7 @@ var url: URL { some() }
 var api: URL { some() }
 var serviceURL: URL { some() }
 var page: URL { some() }
+var tokenURL: URL { some() }
 var imageOnAnotherSite: URL { some() }
 var file: URL { some() }
 var folder: URL { some() }
@@ -49,9 +51,9 @@ var fixtures: URL { some() }
 struct Order: Codable, Sendable {}
 struct Shop: Codable, Sendable {}
 struct Token: Codable, Sendable { var text: String }
-struct Login: Sendable { func refresh(_ token: String?) async throws -> AccessToken { some() } }
-struct Flight: Sendable {
-  func value(for url: URL, _ work: () async throws -> String) async throws -> String { some() }
+struct Login: Sendable {
+  func refresh(_ token: String?) async throws -> AccessToken { some() }
+  func fetchSessionCookie(_ session: HTTPSession?) async throws {}
 }
 struct ShopDecoder: NetworkResponseDecoder {
   func decode<T: Decodable & Sendable>(_ type: T.Type, from response: HTTPResponse, data: Data) throws -> T { some() }
@@ -90,8 +92,6 @@ var cache: HTTPCache { some() }
 var counter: TaskCounter { some() }
 var jar: CookieJar { some() }
 var store: any KeyValueStore { some() }
-var flight: Flight { some() }
-var stepAside: StepAside { some() }
 var settings: SAPcpmsSettingsParameters { some() }
 var authenticator: any OAuth2Authentication { some() }
 var loginScreen: any BasicCredentialDiscovery { some() }
@@ -99,6 +99,7 @@ var storage: CodableStorage { some() }
 var service: MobileServices { some() }
 func showBlocked(_ error: SAPcpmsUserBlockedError) {}
 func fetchToken(_ url: URL) async throws -> String { some() }
+@Sendable func showPasswordDialog(_ question: PasswordQuestion) async -> Credential? { some() }
 func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
 func account() -> NetworkTask<Token> { some() }
 func orders(of account: Token) -> NetworkTask<Order> { some() }
@@ -156,6 +157,16 @@ extension SAPFoundationExamples {
   static var placeholder: Data { some() }
   static func show(_ picture: some Any) {}
   static func decode(_ data: Data) throws -> Order { some() }
+  static var loginPage: any SAMLAuthentication { some() }
+  static var passwordPage: any OTPAuthentication { some() }
+  static var enrolment: any UserIdentityObtaining { some() }
+  static var secrets: CodableStorage { some() }
+  static var authorize: URL { some() }
+  static var redirect: URL { some() }
+  static var tokens: URL { some() }
+  static var backend: URL { some() }
+  static var secret: String { some() }
+  static var failure: any Error { some() }
 }
 
 extension SAPFoundationTestingExamples {

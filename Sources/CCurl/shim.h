@@ -94,6 +94,14 @@ static inline const char *martlet_get_string(CURL *handle, CURLINFO info) {
   return value;
 }
 
+// What is known of the peer's certificate at this place of its chain, a line `Name:value` for each field; null where there is none.
+// Only with CURLOPT_CERTINFO.
+static inline struct curl_slist *martlet_certificate(CURL *handle, int index) {
+  struct curl_certinfo *info = 0;
+  if (curl_easy_getinfo(handle, CURLINFO_CERTINFO, &info) != CURLE_OK || !info || index >= info->num_of_certs) return 0;
+  return info->certinfo[index];
+}
+
 // Macros that Swift cannot read.
 static const long martlet_auth_basic = CURLAUTH_BASIC;
 static const long martlet_auth_digest = CURLAUTH_DIGEST;

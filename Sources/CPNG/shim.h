@@ -3,23 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libpng reports errors with longjmp, which must not cross a Swift frame: it would skip releases. So the whole reading
-// happens here, in C, and what comes back is a result. The "simplified" API of libpng would do without, but applies
-// the gAMA chunk and takes 16-bit pictures without one for linear light; what people see elsewhere is neither.
+// libpng reports errors with longjmp, which must not cross a Swift frame: it would skip releases. The whole file is
+// therefore read here, in C, with a return value. libpng's simplified API needs no longjmp, but it applies the gAMA chunk
+// and interprets 16-bit images without one as linear light, unlike other decoders.
 
-/// One reading of one PNG from memory into RGBA, 8 bits a channel, straight alpha.
+/// The state while one PNG in memory is read to RGBA, 8 bits a channel, straight alpha.
 typedef struct martlet_png_reading {
   /// The file.
   const unsigned char *bytes;
   size_t count;
-  /// Room for width * height * 4 bytes; width and height must be those of the file.
+  /// The output of width * height * 4 bytes; width and height must be those of the file.
   unsigned char *pixels;
   png_uint_32 width;
   png_uint_32 height;
-  /// Where libpng's message goes if the reading fails; ends with a zero.
+  /// Receives libpng's message if reading fails, terminated by a zero.
   char *message;
   size_t message_capacity;
-  /// How many bytes were read.
+  /// The number of bytes read so far.
   size_t position;
 } martlet_png_reading;
 
@@ -44,15 +44,15 @@ static inline void martlet_png_pull(png_structp png, png_bytep into, size_t coun
   reading->position += count;
 }
 
-/// Everything that may longjmp, between the setjmp of martlet_png_read and its end.
+/// Calls everything that may longjmp; called after the setjmp of martlet_png_read.
 static inline void martlet_png_read_all(png_structp png, png_infop info, martlet_png_reading *reading) {
   png_set_read_fn(png, reading, martlet_png_pull);
   png_set_user_limits(png, reading->width, reading->height);
-  // Neither colour profiles nor texts are read (a compressed one could be a bomb); gAMA is ignored on purpose.
+  // Colour profiles and texts are not read: a compressed one could be a decompression bomb. gAMA is ignored on purpose.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
   png_read_info(png, info);
   if (png_get_image_width(png, info) != reading->width || png_get_image_height(png, info) != reading->height) {
-    png_error(png, "the header names another size");
+    png_error(png, "the header declares another size");
   }
   png_set_expand(png);
   png_set_scale_16(png);
@@ -71,7 +71,7 @@ static inline void martlet_png_read_all(png_structp png, png_infop info, martlet
   png_read_end(png, NULL);
 }
 
-/// Reads the whole file; 1 if all of it was there and sound, 0 otherwise.
+/// Reads the whole file; returns 1 if it is complete and valid, 0 otherwise.
 static inline int martlet_png_read(martlet_png_reading *reading) {
   reading->position = 0;
   if (reading->message_capacity > 0) { reading->message[0] = 0; }
@@ -91,8 +91,8 @@ static inline int martlet_png_read(martlet_png_reading *reading) {
   return 1;
 }
 
-/// Writes RGBA (straight alpha) or RGB, 8 bits a channel, to memory of malloc's. Null if there is none, or if libpng
-/// refuses the picture.
+/// Writes RGBA (straight alpha) or RGB, 8 bits a channel, to memory allocated by malloc. Returns null if there is not enough
+/// memory, or if libpng refuses the image.
 static inline void *martlet_png_write(
   const unsigned char *pixels, png_uint_32 width, png_uint_32 height, int has_alpha, size_t *count) {
   png_image image = {0};

@@ -1,6 +1,6 @@
 #if canImport(Darwin)
 @_exported public import MartletURLSession
 
-/// The wire of this platform: Foundation's URLSession.
+/// The default transport on Apple's platforms: Foundation's URLSession.
 public typealias DefaultTransport = URLSessionTransport
 #endif

@@ -1,6 +1,6 @@
 #if os(Linux)
 @_exported public import MartletCurl
 
-/// The wire of this platform: the system's libcurl.
+/// The default transport on Linux: the system's libcurl.
 public typealias DefaultTransport = CurlTransport
 #endif

@@ -1,3 +1,4 @@
 // One import for everything that every platform has.
 @_exported public import MartletEngine
+@_exported public import MartletObservation
 @_exported public import MartletSemantics

@@ -1,15 +1,19 @@
 public import MartletEngine
 
 extension HTTPSession {
-  /// Makes a session on the platform's own transport, ``DefaultTransport`` as it is without further settings.
+  /// Makes a session on the platform's own transport, ``DefaultTransport``.
   ///
-  /// Every such session has connections of its own; keep one and share it. A session whose transport is to be set up
-  /// is made with `init(transport:configuration:)`.
-  public init(configuration: SessionConfiguration = .init()) {
-    self.init(transport: DefaultTransport(), configuration: configuration)
+  /// Every such session has connections of its own; keep one and share it. A session on another transport is made with
+  /// `init(transport:configuration:)`.
+  ///
+  /// - Parameters:
+  ///   - connection: how it connects: TLS, proxy, versions, limits. ``DefaultTransport`` says what it cannot do of it.
+  ///   - configuration: all else.
+  public init(connection: ConnectionConfiguration = .init(), configuration: SessionConfiguration = .init()) {
+    self.init(transport: DefaultTransport(connection), configuration: configuration)
   }
 
-  /// The session for whoever needs no settings: the default configuration on the platform's own transport, made when it
+  /// The shared session with default settings: the default configuration on the platform's own transport, made when it
   /// is first used and kept for the life of the process.
   public static let shared = HTTPSession()
 }

@@ -2,8 +2,8 @@
 import CCurl
 import Glibc
 
-/// The functions that libcurl calls, on the loop thread. Each finds its object behind the pointer it was given and does
-/// nothing itself. The loop keeps the objects alive for as long as libcurl can call.
+/// The functions that libcurl calls, on the loop thread. Each only forwards to the object that its pointer refers to.
+/// The loop keeps these objects alive as long as libcurl can call them.
 enum Callbacks {
   static let header: martlet_transfer_callback = { bytes, size, count, user in
     Callbacks.transfer(user) { $0.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: size * count)) }
@@ -47,7 +47,7 @@ enum Callbacks {
     return 0
   }
 
-  /// A program that the process starts must not inherit a connection: it would keep it open after we closed it.
+  /// Child processes must not inherit a connection, because it would stay open after it was closed here.
   static let openedSocket: martlet_opened_callback = { user, descriptor, _ in
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     Callbacks.loop(user) {

@@ -3,23 +3,27 @@ import CCurl
 import Glibc
 import MartletSemantics
 
-/// An open connection of libcurl's, from the opening of its socket to its closing. It belongs to the loop thread.
+/// A connection of libcurl's, from the opening of its socket to its closing. It belongs to the loop thread.
 package final class Connection {
   package let descriptor: Int32
-  /// What it speaks; nil until that is known.
+  /// The version of HTTP; nil until it is known.
   var version: HTTPVersion?
-  /// How many transfers use it now.
+  /// The number of transfers that use it now.
   var transferCount = 0
-  /// Whether a request went over it already.
+  /// Whether a request was sent over it already.
   var hasServed = false
   /// Whether its socket is still open.
   fileprivate(set) var isOpen = true
-  /// The last stream that the server has promised to answer: it sent a GOAWAY (RFC 9113 §6.8).
+  /// The last stream that the server may answer, if it has sent a GOAWAY (RFC 9113 §6.8).
   var lastAnsweredStream: Int?
-  /// Whether it ended under a transfer, so that every response that was whole before is.
+  /// Whether its end was noticed during a transfer; responses that were complete before are complete.
   var isLost = false
-  /// Whether libcurl found it fit for the pool when the last of its transfers ended.
+  /// Whether libcurl kept it open for reuse when the last of its transfers ended.
   var wasLeftIntact = false
+  /// The server's certificates, if the caller checks them.
+  var certificates: [Data] = []
+  /// Whether the certificates were checked.
+  var isChecked = false
   fileprivate var ends: ConnectionTable.Ends?
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -29,32 +33,37 @@ package final class Connection {
   /// Whether libcurl closed it for another reason than its end, and not because it was idle.
   var isCutOff: Bool { !isOpen && !isLost && !wasLeftIntact }
 
-  /// Whether anything waits in the socket, the connection's end included. Over TLS that may be a session ticket: it cannot be
-  /// told from data without being read.
+  /// Whether there is unread input, which includes the end of the connection. Over TLS it may be a session ticket,
+  /// which cannot be distinguished from data without being read.
   var hasInput: Bool {
     var byte: UInt8 = 0
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
     return count >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
   }
 
-  /// Ends an idle connection: libcurl finds it dead when it looks for one, and the peer sees the end at once.
-  func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+  /// Shuts an idle connection down: libcurl finds it closed when it looks for a connection, and the peer sees the end
+  /// at once. Does nothing if libcurl has closed it: its number may be another socket's by now.
+  package func end() {
+    guard isOpen else { return }
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
 }
 
-/// The open connections. libcurl does not say which one a request is about to use, but says its two ends: the port of ours, and
-/// address and port of the other.
+/// The open connections. libcurl does not report which one a request is about to use, but reports its ends: the local
+/// port, and the address and port of the peer.
 ///
 /// It belongs to the loop thread.
 package final class ConnectionTable {
   private var open: [Int32: Connection] = [:]
   private var byEnds: [Ends: Connection] = [:]
-  /// Those whose ends are not known yet, because they were not connected when they were opened.
+  /// The connections whose ends are not known yet: they were not connected when they were opened.
   private var unnamed: [Connection] = []
 
+  /// The ends of a connection.
   package struct Ends: Hashable {
-    /// The port of our end.
+    /// The local port.
     let port: Int32
-    /// The address of the other end, a proxy's where there is one.
+    /// The address of the peer; the proxy's if there is one.
     let peer: String
     let peerPort: Int32
 
@@ -90,7 +99,7 @@ package final class ConnectionTable {
     return byEnds[ends]
   }
 
-  /// Learns the ends of connections, the oldest first, up to the one that is looked for: it is usually the first.
+  /// Finds out the ends of connections, the oldest first, up to the wanted one, which is usually the first.
   private func name(until wanted: Ends) {
     for connection in unnamed {
       connection.ends = Self.ends(of: connection)

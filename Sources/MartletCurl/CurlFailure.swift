@@ -3,11 +3,11 @@ import CCurl
 import MartletEngine
 import MartletSemantics
 
-/// Translates libcurl's codes into kinds that a user can act on, and names host and phase.
+/// Translates libcurl's error codes to errors with a kind, a phase, and the name of the host.
 struct CurlFailure {
   let code: CURLcode
   let handle: EasyHandle
-  /// Whether the response's head was whole.
+  /// Whether the response's head was complete.
   let hasHead: Bool
 
   var error: HTTPError {
@@ -15,20 +15,22 @@ struct CurlFailure {
     return HTTPError(kind, "\(Self.peer(of: handle)): \(reason(kind))", phase: phase ?? Self.phase(of: handle))
   }
 
-  /// libcurl's own words, which name address and port; never a URL with credentials.
+  /// The message: libcurl's own, which may contain address and port, but never a URL with credentials, or a clearer
+  /// one.
   private func reason(_ kind: HTTPError.Kind) -> String {
     let detail = handle.lastError
-    if kind == .headersTooLarge { return "a line of the head or the trailers is longer than libcurl takes" }
+    if kind == .headersTooLarge { return "a line of the head or the trailers is longer than libcurl accepts" }
     if kind == .protocolViolation, detail.isEmpty, code == CURLE_BAD_FUNCTION_ARGUMENT {
       return "a line of the head or the trailers is no field (RFC 9112 §5)"
     }
     let meaning = detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail
+    if isAnswerWithoutTLS { return "the server does not use TLS on this port: is it a port for http? (\(meaning))" }
     guard code == CURLE_SSL_CERTPROBLEM else { return meaning }
     if detail.contains("PEM") { return isWrongPassword ? meaning + " (is the password right?)" : meaning }
     return isWrongPassword ? meaning : meaning + " (is it a PKCS#12 container?)"
   }
 
-  /// Host and port of the request, or the whole redacted URL where there is none.
+  /// Host and port of the request.
   static func peer(of handle: EasyHandle) -> String {
     guard let text = handle.string(CURLINFO_EFFECTIVE_URL), let url = URL(string: text), let host = url.host() else {
       return "the request"
@@ -37,7 +39,7 @@ struct CurlFailure {
     return url.port.map { "\(literal):\($0)" } ?? literal
   }
 
-  /// How far the transfer had come.
+  /// The phase that the transfer has reached.
   static func phase(of handle: EasyHandle) -> HTTPError.Phase {
     if handle.offset(CURLINFO_STARTTRANSFER_TIME_T) > 0 { return .receiving }
     if handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 { return .waiting }
@@ -46,8 +48,12 @@ struct CurlFailure {
   }
 
   private var classification: (HTTPError.Kind, HTTPError.Phase?) {
+    isCertificateRefused ? (.badClientCertificate, .securing) : classificationOfCode
+  }
+
+  private var classificationOfCode: (HTTPError.Kind, HTTPError.Phase?) {
     switch code {
-    // codes for bad arguments are for bad responses too, once the request is on its way
+    // libcurl has the same codes for bad arguments and, after the request was sent, for bad responses
     case CURLE_URL_MALFORMAT, CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNSUPPORTED_PROTOCOL:
       isSent ? (.protocolViolation, hasHead ? .receiving : .waiting) : (.invalidRequest, .preparing)
     case CURLE_WEIRD_SERVER_REPLY: (.protocolViolation, hasHead ? .receiving : .waiting)
@@ -57,7 +63,7 @@ struct CurlFailure {
     case CURLE_PROXY: (.proxyFailed, .connecting)
     case CURLE_COULDNT_CONNECT: (.cannotConnect, .connecting)
     case CURLE_OPERATION_TIMEDOUT: (.connectTimeout, nil)
-    // of a transfer coding: content codings are the engine's
+    // of a transfer coding: the engine decodes content codings
     case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: (.protocolViolation, .receiving)
     case CURLE_PEER_FAILED_VERIFICATION: (.untrustedCertificate, .securing)
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.pinMismatch, .securing)
@@ -76,7 +82,8 @@ struct CurlFailure {
     }
   }
 
-  /// One code for several things: a proxy that refuses the tunnel, framing that makes no sense, a broken connection.
+  /// `CURLE_RECV_ERROR` has several causes: a proxy refused the tunnel, the framing is invalid, or the connection
+  /// broke.
   private var receiveFailure: (HTTPError.Kind, HTTPError.Phase?) {
     if handle.long(CURLINFO_HTTP_CONNECTCODE) >= 300 { return (.proxyFailed, .connecting) }
     let detail = handle.lastError
@@ -84,7 +91,8 @@ struct CurlFailure {
       return (.headersTooLarge, hasHead ? .receiving : .waiting)
     }
     if blamesHTTP2 {
-      // nghttp2's codes for a callback that fails, because libcurl has no room for the head, and for too many CONTINUATION
+      // nghttp2's codes for a failed callback, because libcurl has no room for the head, and for too many CONTINUATION
+      // frames
       let isTooLarge = detail.contains("returned -902") || detail.contains("returned -905")
       let kind = isTooLarge ? HTTPError.Kind.headersTooLarge : .protocolViolation
       return (kind, hasHead ? .receiving : .waiting)
@@ -92,17 +100,40 @@ struct CurlFailure {
     return detail.contains("chunk") ? (.protocolViolation, .receiving) : (.connectionLost, nil)
   }
 
-  /// Whether what came over an HTTP/2 connection could not be read.
+  /// Whether the server refused the client certificate, with an alert about certificates (RFC 8446 §6.2). With TLS 1.3
+  /// the alert comes after the client's part of the handshake, as a failure to read.
+  private var isCertificateRefused: Bool {
+    guard [CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR].contains(code) else { return false }
+    let detail = handle.lastError
+    return Self.certificateAlerts.contains { detail.contains("alert " + $0) }
+  }
+
+  /// Whether the server's first bytes were no TLS record: OpenSSL takes the place of the version in an HTTP response,
+  /// or that of the length, for invalid (RFC 8446 §5.1).
+  private var isAnswerWithoutTLS: Bool {
+    guard code == CURLE_SSL_CONNECT_ERROR else { return false }
+    let detail = handle.lastError
+    return detail.contains("SSL routines")
+      && (detail.contains("wrong version number") || detail.contains("packet length too long"))
+  }
+
+  private static let certificateAlerts = [
+    "bad certificate", "unsupported certificate", "certificate revoked", "certificate expired", "certificate unknown",
+    "unknown ca",
+  ]
+
+  /// Whether a frame of an HTTP/2 connection was invalid.
   var blamesHTTP2: Bool { handle.lastError.contains("nghttp2_session_mem_recv() returned") }
 
-  /// Whether the request had begun to go out.
+  /// Whether sending the request had begun.
   private var isSent: Bool { handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
-  /// `CURLE_TOO_LARGE`, which older headers do not name.
+  /// `CURLE_TOO_LARGE`, which older headers of libcurl do not have.
   private static let tooLarge = CURLcode(rawValue: 100)
 
-  /// libcurl has one code for a container that is none and for one it cannot open, but says which. Of a key in a file of its
-  /// own it says only that it cannot be used: if it is there and encrypted, it is the password.
+  /// Whether a client certificate could not be opened because of its password. libcurl has one code for this and for an
+  /// invalid container, but different messages. For a key in a file of its own it only says that the key cannot be
+  /// used: if the file exists and is encrypted, the password is taken for the reason.
   private var isWrongPassword: Bool {
     let detail = handle.lastError
     if detail.contains("check password") { return true }

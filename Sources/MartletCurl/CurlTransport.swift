@@ -1,90 +1,126 @@
 #if os(Linux)
 import CCurl
-public import MartletEngine
+@_spi(Transports) public import MartletEngine
 import MartletSemantics
 
-/// The wire, spoken by the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, streaming both ways with
-/// back-pressure. The default on Linux. Content codings are undone by a ``DecodingTransport`` around it.
+/// A transport over the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and streaming in both
+/// directions with backpressure. The default on Linux. Content codings are decoded by a ``DecodingTransport`` around
+/// it.
 ///
-/// One thread drives all transfers of a transport; connections are shared by all its requests and kept open for reuse. A
-/// transport that nobody holds any more, not even through an unread body, closes its connections and ends its thread.
+/// One thread runs all transfers of a transport; its requests share connections, which are kept open for reuse. When
+/// the last reference to the transport and to its unread bodies is released, its connections are closed and its thread
+/// ends.
 ///
-/// Responses are what RFC 9112 §2 to §6 says, and anything else is an error of kind ``HTTPError/Kind/protocolViolation``: heads,
-/// trailers, `Content-Length` and `Transfer-Encoding` are checked before anybody sees a part of them. What libcurl keeps to
-/// itself cannot be: it takes chunk sizes with white space or extensions of any form behind them, and a line of trailers of
-/// at most 4 KiB.
+/// Responses have to conform to RFC 9112 §2 to §6; others are errors of kind ``HTTPError/Kind/protocolViolation``:
+/// heads, trailers, `Content-Length` and `Transfer-Encoding` are checked before any part of them is delivered. What
+/// libcurl does not report cannot be checked: it accepts chunk sizes followed by white space or by extensions of any
+/// form, and lines of trailers of at most 4 KiB.
 ///
-/// A connection of HTTP/1 over which anything comes while it is idle is closed and not used again. Over TLS that may have been
-/// a session ticket: then a new connection is all it costs. Bytes that come in the moment after a request was sent cannot be
-/// told from its response. Over HTTP/2, a response without a length whose connection fails after a GOAWAY, or while another
-/// response is paused, ends as if it were whole, because libcurl 7.88 says so.
+/// An HTTP/1 connection that receives anything while it is idle is closed and not used again. Over TLS that may have
+/// been a session ticket; then the only cost is a new connection. Bytes that arrive just after a request was sent
+/// cannot be distinguished from its response. Over HTTP/2, if the connection fails after a GOAWAY or while another
+/// response is paused, a response without a length ends as if it were complete, because libcurl 7.88 reports it so.
 ///
-/// Where a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
-/// ``RetryPolicy/replacesStaleConnections`` is set; ``Event/note(_:)`` tells. A request that may not be fails, and the error's
-/// ``HTTPError/delivery`` says why.
+/// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
+/// ``RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Event/note(_:)``. A request that may not be
+/// repeated fails, and the error's ``HTTPError/delivery`` says why.
 ///
 /// ```swift
-/// var configuration = CurlConfiguration()
-/// configuration.tls.clientCertificate = .pkcs12(file: certificate, password: password)
-/// let session = HTTPSession(transport: CurlTransport(configuration))
+/// var connection = ConnectionConfiguration()
+/// connection.tls.clientCertificate = .pkcs12(file: certificate, password: password)
+/// let session = HTTPSession(transport: CurlTransport(connection))
 /// ```
 public struct CurlTransport: Transport {
-  private let stack: any Transport
+  private let transport: any Transport
 
-  /// Makes a transport. If the system has no thread or descriptor for it, every request says so.
-  public init(_ configuration: CurlConfiguration = .init()) {
-    let wire = CurlWire(configuration)
-    stack = configuration.decompresses ? DecodingTransport(wire) : wire
+  /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
+  /// says so.
+  public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
+
+  /// Makes a transport with settings that only this transport has.
+  public init(_ configuration: CurlConfiguration) {
+    let raw = RawCurlTransport(configuration)
+    transport = configuration.connection.decompresses ? DecodingTransport(raw) : raw
   }
 
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-    try await stack.send(request, in: exchange)
+  /// Sends the request. Returns the final response's head, with its body still to be read.
+  public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    try await transport.send(request, in: call)
   }
 }
 
-/// The transport without content codings: bodies are handed out as they come over the network.
-struct CurlWire: Transport {
-  private let configuration: CurlConfiguration
+/// The transport without content codings: bodies are delivered as they come over the network.
+struct RawCurlTransport: Transport {
+  private let configuration: ConnectionConfiguration
   private let thread: Result<LoopThread, HTTPError>
-  private let trust: Result<Trust, HTTPError>
+  private let authorities: Result<TrustedAuthorities, HTTPError>
+  private let checked = CheckedServers()
 
   init(_ configuration: CurlConfiguration) {
-    self.configuration = configuration
-    trust = Result { () throws(HTTPError) in try configuration.tls.trust() }
+    let connection = configuration.connection
+    self.configuration = connection
+    authorities = Result { () throws(HTTPError) in try connection.tls.trustedAuthorities() }
     thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
   }
 
-  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
-    let trust = try trust.get()
+    let authorities = try authorities.get()
     let body = request.body.isEmpty ? nil : try await request.body.open()
     let setup: RequestSetup
     let transfer: Transfer
     do {
       setup = RequestSetup(
         request: request, origin: origin, configuration: configuration, handle: try thread.pool.take(), body: body,
-        trust: trust)
-      transfer = try makeTransfer(setup, isObserved: exchange.isObserved, chunks: thread.chunks)
+        authorities: authorities)
+      transfer = try makeTransfer(setup, isObserved: call.isObserved, chunks: thread.chunks)
     } catch {
       body?.source.cancel()
       throw error
     }
-    let source = CurlBody(transfer, on: thread, of: body, in: exchange)
-    let head = try await source.head()
+    let source = CurlBody(transfer, on: thread, of: body, in: call)
+    let head: ResponseHead
+    do { head = try await source.head() } catch let error as HTTPError where error.underlying is ReceivedCertificates {
+      try await check(error, from: origin, in: call)
+      return try await send(request, in: call)
+    }
     if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
       request.body.canBeSent
     {
-      // the expectation was ours, so that it is ours to drop it; libcurl does it only where the connection stays open
+      // the transport added the `Expect`, so it removes it; libcurl does so only if the connection stays open
       source.cancel()
       var request = request
       request.options.continueTimeout = nil
-      return try await send(request, in: exchange)
+      return try await send(request, in: call)
     }
-    return HTTPResponse(to: request, wire: head, from: source)
+    return HTTPResponse(to: request, networkHead: head, from: source)
+  }
+
+  /// Calls the caller's check for the certificates of a server. Returns if neither the check nor the system refuses
+  /// them.
+  private func check(_ error: HTTPError, from origin: Origin, in call: Call) async throws {
+    guard let received = error.underlying as? ReceivedCertificates, let check = configuration.tls.serverTrustCheck
+    else {
+      throw error
+    }
+    let trust = ServerTrust(
+      origin: origin, certificates: received.certificates, refusal: received.isRefused ? error.message : nil)
+    do { try await check(trust, call) } catch {
+      if error is HTTPError || error is CancellationError { throw error }
+      throw HTTPError(
+        .untrustedCertificate, "\(origin): the server's certificates were refused by the check of this program",
+        phase: .securing, underlying: error)
+    }
+    guard !received.isRefused else {
+      var error = error
+      error.underlying = nil
+      throw error
+    }
+    checked[origin].insert(received.certificates)
   }
 
   private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer {
@@ -97,18 +133,20 @@ struct CurlWire: Transport {
       mayRepeat: request.replacesStaleConnection, method: request.method,
       allowsUpgrade: request.fields.contains(.upgrade),
       isSecure: setup.origin.isSecure, assumesHTTP2: configuration.versions == .http2PriorKnowledge,
-      ownsConnection: setup.ownsConnection)
+      ownsConnection: setup.ownsConnection, checked: setup.checksServer ? checked[setup.origin] : nil)
     let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
     let transfer = Transfer(
-      handle: setup.handle, stream: ResponseStream(highWater: max(16 << 10, configuration.readAhead)),
+      handle: setup.handle,
+      signals: SignalQueue(highWater: max(16 << 10, configuration.readAhead), clock: MultiLoop.clock),
       upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(queue),
       limits: limits, headerLines: try setup.apply(), chunks: chunks)
     transfer.connectCallbacks()
     return transfer
   }
 
-  /// libcurl answers a proxy's challenge, that of a host with which it negotiates, and a server that will not let it wait for a 100.
-  private static func provisional(_ setup: RequestSetup, _ configuration: CurlConfiguration) -> Set<Int> {
+  /// The statuses that libcurl handles itself: a proxy's challenge, that of a host for Negotiate, and a refused
+  /// expectation.
+  private static func provisional(_ setup: RequestSetup, _ configuration: ConnectionConfiguration) -> Set<Int> {
     var statuses: Set<Int> = []
     if configuration.proxy.credentials != nil { statuses.insert(407) }
     if configuration.negotiates(for: setup.request) { statuses.insert(401) }
@@ -118,7 +156,7 @@ struct CurlWire: Transport {
 }
 
 extension Transfer {
-  /// Lets libcurl call this transfer. The loop keeps it alive from the submission to the end.
+  /// Makes libcurl call this transfer. The loop has a reference to it from its submission to its end.
   fileprivate func connectCallbacks() {
     let user = Unmanaged.passUnretained(self).toOpaque()
     handle.set(CURLOPT_HEADERFUNCTION, Callbacks.header)

@@ -1,48 +1,48 @@
 #if os(Linux)
 import CCurl
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// The one thread that owns libcurl's multi handle and every transfer on it. Once it runs, it is used and torn down on
-/// that thread alone; the ``Mailbox`` is how others reach it.
+/// The event loop that owns libcurl's multi handle and all its transfers. It runs and is released on one thread; other
+/// threads use its ``CommandQueue``.
 final class MultiLoop {
   var sockets: SocketInterest
-  private let mailbox: Mailbox
+  private let queue: CommandQueue
   private let pool: HandlePool
   private let multi: UnsafeMutableRawPointer
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
   private var dirty: [Transfer] = []
   private lazy var noteDirty: (Transfer) -> Void = { [unowned self] in dirty.append($0) }
-  private var commands: [Mailbox.Command] = []
+  private var commands: [CommandQueue.Command] = []
   let connections = ConnectionTable()
-  /// When libcurl wants to be called, nil for not at all; nanoseconds on ``now``'s clock.
+  /// When libcurl's timer is due, in nanoseconds on the clock of ``now``; nil for not at all.
   private var timer: UInt64?
-  /// When the first of the transfers' own timeouts may strike.
+  /// When the first timeout of a transfer may end.
   private var nextCheck = UInt64.max
-  /// The time, read once a turn.
+  /// The time at the beginning of the turn.
   private var now: UInt64 = 0
   private var isStopped = false
 
-  init?(mailbox: Mailbox, pool: HandlePool, configuration: CurlConfiguration) {
+  init?(commands queue: CommandQueue, pool: HandlePool, configuration: ConnectionConfiguration) {
     let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    guard mailbox.wakeUp >= 0, epoll >= 0, let multi = curl_multi_init() else {
+    guard queue.wakeUp >= 0, epoll >= 0, let multi = curl_multi_init() else {
       if epoll >= 0 { close(epoll) }
       return nil
     }
-    self.mailbox = mailbox
+    self.queue = queue
     self.pool = pool
     self.multi = multi
     sockets = SocketInterest(epoll: epoll)
-    _ = martlet_epoll_control(epoll, EPOLL_CTL_ADD, mailbox.wakeUp, EPOLLIN.rawValue)
+    _ = martlet_epoll_control(epoll, EPOLL_CTL_ADD, queue.wakeUp, EPOLLIN.rawValue)
     let user = Unmanaged.passUnretained(self).toOpaque()
     _ = martlet_multi_set_socket(multi, Callbacks.socket, user)
     _ = martlet_multi_set_timer(multi, Callbacks.timer, user)
     _ = martlet_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     _ = martlet_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.idleConnections))
-    _ = martlet_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.connectionsPerHost)
-    _ = martlet_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, configuration.connections)
+    _ = martlet_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.limit(configuration.connectionsPerHost))
+    _ = martlet_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, Self.limit(configuration.connections))
   }
 
   deinit {
@@ -65,13 +65,17 @@ final class MultiLoop {
     }
   }
 
-  static func clock() -> UInt64 {
+  /// libcurl's number for a limit: 0 means none.
+  private static func limit(_ count: Int?) -> Int { count.map { max(1, $0) } ?? 0 }
+
+  /// The time of a clock that only goes forward, in nanoseconds.
+  @Sendable static func clock() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
-  /// libcurl's one timer.
+  /// Sets libcurl's timer.
   func setTimer(milliseconds: Int) {
     timer = milliseconds < 0 ? nil : milliseconds == 0 ? 0 : Self.clock() + UInt64(milliseconds) * 1_000_000
   }
@@ -81,12 +85,12 @@ final class MultiLoop {
 
 extension MultiLoop {
   private func obeyCommands() {
-    mailbox.drain(into: &commands)
+    queue.drain(into: &commands)
     for command in commands {
       switch command {
       case .start(let transfer): start(transfer)
       case .unpause(let transfer): if isRunning(transfer) { unpause(transfer) }
-      case .giveUp(let transfer): if isRunning(transfer) { giveUp(transfer) }
+      case .cancel(let transfer): if isRunning(transfer) { cancel(transfer) }
       case .fail(let transfer, let error): if isRunning(transfer) { end(transfer, .failed(error)) }
       case .stop: isStopped = true
       }
@@ -109,7 +113,7 @@ extension MultiLoop {
     let code = curl_multi_add_handle(multi, transfer.handle.raw)
     if code != CURLM_OK {
       let reason = String(cString: curl_multi_strerror(code))
-      end(transfer, .failed(HTTPError(.other, "libcurl takes no transfer: \(reason)", phase: .preparing)))
+      end(transfer, .failed(HTTPError(.other, "libcurl cannot start the transfer: \(reason)", phase: .preparing)))
     }
   }
 
@@ -121,7 +125,7 @@ extension MultiLoop {
     curl_easy_pause(transfer.handle.raw, CURLPAUSE_CONT)
   }
 
-  private func giveUp(_ transfer: Transfer) {
+  private func cancel(_ transfer: Transfer) {
     guard transfer.startDiscarding() else { return end(transfer, nil) }
     transfer.lastActivity = now
     nextCheck = min(nextCheck, now + Self.discardTime)
@@ -135,10 +139,11 @@ extension MultiLoop {
     curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
   }
 
-  /// Ends what libcurl says is done, delivers what came, and tells the kernel what to watch.
+  /// Ends the transfers that libcurl has finished, delivers the signals of this turn, and updates epoll's interest in
+  /// sockets.
   private func finishTurn() {
     endFinished()
-    for transfer in dirty where isRunning(transfer) {  // the handle of any other may be another transfer's by now
+    for transfer in dirty where isRunning(transfer) {  // the handle of an ended one may be in use again
       transfer.flush()
       watchSilence(of: transfer)
     }
@@ -147,7 +152,7 @@ extension MultiLoop {
   }
 
   private func endFinished() {
-    var doubtful: [(transfer: Transfer, ending: Signal)] = []
+    var doubtful: [(transfer: Transfer, ending: TransferSignal)] = []
     while true {
       let finished = martlet_next_finished(multi)
       guard let handle = finished.handle else { break }
@@ -167,7 +172,8 @@ extension MultiLoop {
     }
   }
 
-  /// Lets the other transfers of a connection find out whether it has failed: then the last of them closes it.
+  /// Makes libcurl read from a connection that has other transfers: if it has failed, they fail too, and the last one
+  /// closes it.
   private func examine(_ connection: Connection) {
     guard connection.isOpen, connection.transferCount > 1 else { return }
     var running: Int32 = 0
@@ -176,9 +182,9 @@ extension MultiLoop {
 
   private func waitForSockets() {
     let wait = milliseconds(until: min(timer ?? .max, nextCheck))
-    guard !isStopped, wait == 0 || mailbox.mayFallAsleep() else { return }
+    guard !isStopped, wait == 0 || queue.mayFallAsleep() else { return }
     let count = epoll_wait(sockets.epoll, events.baseAddress, Int32(events.count), wait)
-    mailbox.awake()
+    queue.awake()
     guard count > 0 else { return }
     now = Self.clock()
     for index in 0..<Int(count) { handle(events[index]) }
@@ -187,10 +193,10 @@ extension MultiLoop {
 
   private func handle(_ event: epoll_event) {
     let descriptor = withUnsafePointer(to: event, martlet_event_descriptor)
-    if descriptor == mailbox.wakeUp { return mailbox.clearWakeUp() }
+    if descriptor == queue.wakeUp { return queue.clearWakeUp() }
     guard sockets.isWanted(descriptor) else {
-      // nothing that comes over an idle connection of HTTP/1 answers a request, and its end is its end; one that has not served
-      // may be on the way to its first request
+      // what comes over an idle HTTP/1 connection is no response, so the connection is ended; a new connection may be
+      // about to get its first request
       if let connection = connections[descriptor], connection.hasServed, connection.isIdle, connection.version != .http2
       {
         connection.end()
@@ -217,8 +223,8 @@ extension MultiLoop {
 extension MultiLoop {
   private func isRunning(_ transfer: Transfer) -> Bool { transfers[transfer.handle.raw] === transfer }
 
-  /// Takes a transfer off the multi handle and tells its reader, if there still is one.
-  private func end(_ transfer: Transfer, _ last: Signal?) {
+  /// Removes a transfer from the multi handle and delivers its last signal.
+  private func end(_ transfer: Transfer, _ last: TransferSignal?) {
     transfers[transfer.handle.raw] = nil
     curl_multi_remove_handle(multi, transfer.handle.raw)
     transfer.finish(last ?? .failed(HTTPError(wrapping: CancellationError())))
@@ -230,16 +236,18 @@ extension MultiLoop {
     pool.give(back: transfer.handle)
   }
 
-  /// Begins anew with a transfer of which nothing was sent.
+  /// Restarts a transfer of which nothing was sent.
   private func restart(_ transfer: Transfer) {
     curl_multi_remove_handle(multi, transfer.handle.raw)
     transfer.restart()
     submit(transfer)
   }
 
+  /// How long the rest of a cancelled response may take, in nanoseconds.
   private static let discardTime: UInt64 = 1_000_000_000
 
-  /// Until the head is whole only bytes of the request count: a server that sends it byte by byte is too slow as well.
+  /// Notes activity of a transfer. Until the head is complete, only bytes of the request count, so that a server that
+  /// sends the head byte by byte is subject to the response timeout.
   private func watchSilence(of transfer: Transfer) {
     guard transfer.hasHead || transfer.hasSentMore() else { return }
     transfer.lastActivity = now
@@ -247,7 +255,7 @@ extension MultiLoop {
     nextCheck = min(nextCheck, now + timeout)
   }
 
-  /// Looks at all transfers, but only when the first of them can be due: usually once a minute.
+  /// Ends transfers whose timeout is over. All are checked, but only when the first can be due: usually once a minute.
   private func checkTimeouts() {
     guard now >= nextCheck else { return }
     nextCheck = .max
@@ -256,8 +264,8 @@ extension MultiLoop {
         transfer.isDiscarding
         ? Self.discardTime : transfer.hasHead ? transfer.limits.idle : transfer.limits.response
       guard let timeout else { continue }
-      // silence while nobody waits for more is nobody's fault
-      let reader = transfer.hasHead && !transfer.isDiscarding ? transfer.stream.waitingSince ?? now : 0
+      // silence does not count while the reader does not wait for more
+      let reader = transfer.hasHead && !transfer.isDiscarding ? transfer.signals.waitingSince ?? now : 0
       let due = max(transfer.lastActivity, reader) + timeout
       if due <= now { end(transfer, transfer.timedOut(after: timeout)) } else { nextCheck = min(nextCheck, due) }
     }

@@ -3,16 +3,16 @@ import CCurl
 import MartletEngine
 import MartletSemantics
 
-/// Turns a request and a configuration into the options of an easy handle.
+/// Sets the options of an easy handle for a request and a configuration.
 struct RequestSetup {
   let request: HTTPRequest
   let origin: Origin
-  let configuration: CurlConfiguration
+  let configuration: ConnectionConfiguration
   let handle: EasyHandle
   let body: OpenBody?
-  let trust: Trust
+  let authorities: TrustedAuthorities
 
-  /// Sets every option that does not point to the transfer. Returns the header lines, which the transfer has to free.
+  /// Sets all options that do not refer to the transfer. Returns the header lines, which the transfer has to free.
   func apply() throws(HTTPError) -> UnsafeMutablePointer<curl_slist>? {
     handle.reset()
     setTarget()
@@ -25,7 +25,8 @@ struct RequestSetup {
     return headerLines()
   }
 
-  /// Whether the body waits for the server's consent: where the caller says so, or allows it and it is worth the time.
+  /// Whether the body is sent after a 100 response only: if the request has an `Expect`, or if the options allow to
+  /// wait and the body is large or not replayable.
   var expectsContinue: Bool {
     guard body != nil else { return false }
     if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
@@ -33,7 +34,7 @@ struct RequestSetup {
     return isLarge || !request.body.isReplayable
   }
 
-  /// Whether libcurl finds that a body is worth a 100: it is larger than 1 MiB, or nobody knows.
+  /// Whether libcurl itself expects a 100 for the body: it is larger than 1 MiB, or its length is unknown.
   private var isLarge: Bool { body?.length.map { $0 > 1 << 20 } ?? true }
 
   private func setTarget() {
@@ -61,9 +62,9 @@ struct RequestSetup {
     handle.set(CURLOPT_NOSIGNAL, 1)
     handle.prefer(CURLOPT_BUFFERSIZE, 128 << 10)
     handle.set(CURLOPT_TCP_KEEPALIVE, 1)
-    // whole seconds, of which 0 would mean for ever
+    // whole seconds; 0 would mean no limit
     handle.set(CURLOPT_MAXAGE_CONN, max(1, idleSeconds))
-    // 0 would mean libcurl's own five minutes; what the caller leaves open ends with the response timeout
+    // 0 would mean libcurl's default of five minutes; without a limit the response timeout applies
     handle.set(
       CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.map { max(1, $0.milliseconds) } ?? Int(Int32.max))
     if ownsConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
@@ -78,11 +79,11 @@ struct RequestSetup {
     }
   }
 
-  /// Whether the request's connection is for this request only: because none may be idle, or because libcurl before 8.1.0 fails
-  /// at the second request over a plain connection on which it assumes HTTP/2.
+  /// Whether the connection is used for this request only: because connections may not be idle, or because libcurl
+  /// before 8.1.0 fails at the second request over a plain connection on which it assumes HTTP/2.
   ///
-  /// `CURLOPT_FORBID_REUSE` would not do: libcurl closes the connection before it says how the transfer ended, as it closes one
-  /// that failed.
+  /// `CURLOPT_FORBID_REUSE` is not used for this: with it, libcurl closes the connection before it reports the end of
+  /// the transfer, which is the same as for a connection that failed.
   var ownsConnection: Bool {
     idleSeconds <= 0 || assumesHTTP2WithoutReuse
   }
@@ -110,7 +111,8 @@ struct RequestSetup {
     handle.set(CURLOPT_PROXYPASSWORD, credentials.password)
   }
 
-  /// The engine answers the challenges of origins, this one excepted, because it belongs to the connection.
+  /// Negotiate is the only scheme of an origin that libcurl answers and not the engine, because it belongs to the
+  /// connection.
   private func setNegotiation() throws(HTTPError) {
     guard configuration.negotiates(for: request) else { return }
     try requireNegotiation()
@@ -126,40 +128,6 @@ struct RequestSetup {
       phase: .preparing)
   }
 
-  private func setTLS() {
-    let tls = configuration.tls
-    handle.set(CURLOPT_SSL_VERIFYPEER, 1)
-    handle.set(CURLOPT_SSL_VERIFYHOST, 2)
-    handle.set(
-      CURLOPT_SSLVERSION,
-      tls.minimumVersion == .v1_3 ? Int(CURL_SSLVERSION_TLSv1_3) : Int(CURL_SSLVERSION_TLSv1_2))
-    setAuthorities()
-    if !tls.pinnedPublicKeys.isEmpty {
-      handle.set(CURLOPT_PINNEDPUBLICKEY, tls.pinnedPublicKeys.map { "sha256//" + $0 }.joined(separator: ";"))
-    }
-    guard let certificate = tls.clientCertificate else { return }
-    handle.set(CURLOPT_KEYPASSWD, certificate.password ?? "")  // without one, OpenSSL would ask at the terminal
-    handle.set(CURLOPT_SSLCERTTYPE, certificate.type)
-    switch certificate.source {
-    case .file(let url): handle.set(CURLOPT_SSLCERT, url.path)
-    case .data(let data): handle.set(CURLOPT_SSLCERT_BLOB, blob: data)
-    case .pem(let certificate, let key):
-      handle.set(CURLOPT_SSLCERT, certificate.path)
-      handle.set(CURLOPT_SSLKEYTYPE, "PEM")
-      handle.set(CURLOPT_SSLKEY, key.path)
-    }
-  }
-
-  private func setAuthorities() {
-    switch trust {
-    case .system: break
-    case .file(let file): handle.set(CURLOPT_CAINFO, file.path)
-    case .certificates(let data): handle.set(CURLOPT_CAINFO_BLOB, blob: data)
-    }
-    // the folder of the system's certificates is one more place in which OpenSSL looks
-    if configuration.tls.authorities != nil { handle.set(CURLOPT_CAPATH, pointer: nil) }
-  }
-
   private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
     var lines: UnsafeMutablePointer<curl_slist>?
     for (name, value) in request.fields where !Self.framing.contains(name) {
@@ -170,11 +138,11 @@ struct RequestSetup {
         lines = curl_slist_append(lines, line)
       }
     }
-    // libcurl writes `[name]` behind a proxy whose connection served an IPv6 address before
+    // libcurl writes `[name]` on a proxy's connection that was used for an IPv6 address before
     if !origin.isSecure, !request.fields.contains(.host) {
       lines = curl_slist_append(lines, "Host: \(origin.authority)")
     }
-    // libcurl expects a 100 before every large body by itself, asked or not, and goes again without after a 417
+    // libcurl itself adds an `Expect` to every request with a large body, and sends it again without one after a 417
     if body != nil, !request.fields.contains(.expect) {
       if !expectsContinue {
         lines = curl_slist_append(lines, "Expect:")
@@ -185,7 +153,7 @@ struct RequestSetup {
     return lines
   }
 
-  /// How the message is framed is the transport's business; a second opinion in a field would be a smuggling risk.
+  /// The fields that the transport sets itself: other values would allow request smuggling.
   private static let framing: Set<FieldName> = [.contentLength, .transferEncoding]
 
   private func refusal(_ option: CURLoption, _ code: CURLcode) -> HTTPError {
@@ -207,8 +175,9 @@ extension Proxy.Scheme {
 }
 
 extension URL {
-  /// The URL without what no server sees: the fragment; and user information, of which libcurl would make an
-  /// `Authorization` that nobody asked for. The host is the origin's, in A-labels: libcurl reads others in the process's locale.
+  /// Returns the URL without its fragment and without user information, which libcurl would turn into an
+  /// `Authorization`. The host is in A-labels, as the origin has it: libcurl would interpret others in the process's
+  /// locale.
   fileprivate func sendableText(to origin: Origin) -> String {
     var text = absoluteString
     if let fragment = text.utf8.firstIndex(of: UInt8(ascii: "#")) { text.removeSubrange(fragment...) }
@@ -218,21 +187,21 @@ extension URL {
     if let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) {
       authority = authority[authority.utf8.index(after: at)...]
     }
-    // an address with a zone stays as it was written
-    let place = authority.utf8.contains(UInt8(ascii: "[")) ? String(authority) : origin.authority
-    return "\(origin.scheme)://\(place)\(text[end...])"
+    // an IPv6 address may have a zone, which is kept
+    let host = authority.utf8.contains(UInt8(ascii: "[")) ? String(authority) : origin.authority
+    return "\(origin.scheme)://\(host)\(text[end...])"
   }
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded up, so that a short time never becomes none.
+  /// Whole milliseconds, rounded up, so that a short time does not become 0.
   var milliseconds: Int {
     let (seconds, attoseconds) = components
     guard seconds < Int64(Int32.max) / 1000 else { return Int(Int32.max) }
     return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
   }
 
-  /// Nanoseconds, none below zero.
+  /// Nanoseconds; 0 for a negative duration.
   var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -2,12 +2,12 @@
 import CCurl
 import Glibc
 
-/// Which sockets libcurl wants watched, and which the kernel watches: brought together once a turn, because libcurl
-/// changes its mind several times within one.
+/// The socket events that libcurl is interested in, and those registered with epoll. They are synchronized once a turn,
+/// because libcurl changes its interest several times within one.
 ///
-/// A connection that is idle in the pool stays registered, so that a keep-alive request costs no system call for it. What
-/// else libcurl watches, such as the pipe of its resolver, is let go at once: it is closed without a word, and its number
-/// comes again.
+/// An idle connection stays registered, so that reusing it costs no system call. Any other descriptor, such as the pipe
+/// of libcurl's resolver, is unregistered at once, because libcurl does not report when it closes it and its number is
+/// used again.
 struct SocketInterest {
   let epoll: Int32
   private var entries: [Entry] = []
@@ -22,7 +22,7 @@ struct SocketInterest {
 
   init(epoll: Int32) { self.epoll = epoll }
 
-  /// libcurl's wish for a socket.
+  /// Notes libcurl's interest in a socket.
   mutating func want(_ interest: Int32, of descriptor: Int32) {
     let index = Int(descriptor)
     makeRoom(for: index)
@@ -35,14 +35,14 @@ struct SocketInterest {
     changed.append(descriptor)
   }
 
-  /// libcurl opened a connection's socket.
+  /// Notes that a socket belongs to a connection.
   mutating func opened(_ descriptor: Int32) {
     makeRoom(for: Int(descriptor))
     entries[Int(descriptor)].isConnection = true
   }
 
-  /// The connection's socket is about to be closed, and its number may come again. The kernel would forget it by itself,
-  /// but not while a child process holds a copy.
+  /// Unregisters a connection's socket that is about to be closed, because its number may be used again. The kernel
+  /// does so by itself, but not while a child process has a copy of it.
   mutating func closed(_ descriptor: Int32) {
     guard entries.indices.contains(Int(descriptor)) else { return }
     if entries[Int(descriptor)].registered != 0 { register(0, of: descriptor) }
@@ -55,7 +55,7 @@ struct SocketInterest {
     entries += Array(repeating: Entry(), count: max(64, index + 1 - entries.count))
   }
 
-  /// Tells the kernel what changed in this turn.
+  /// Registers with epoll what changed in this turn.
   mutating func apply() {
     for descriptor in changed {
       let entry = entries[Int(descriptor)]
@@ -66,8 +66,9 @@ struct SocketInterest {
     changed.removeAll(keepingCapacity: true)
   }
 
-  /// Whether libcurl waits for this socket. Where it does not, the socket is watched no longer, so that what came over it does not
-  /// keep the loop awake: the end of an idle connection, bytes that nobody asked for, or frames that concern the connection.
+  /// Whether libcurl is interested in this socket. If not, the socket is unregistered, so that unread input does not
+  /// wake the loop again and again: the end of an idle connection, unexpected bytes, or frames that concern the whole
+  /// connection.
   mutating func isWanted(_ descriptor: Int32) -> Bool {
     guard entries.indices.contains(Int(descriptor)) else { return true }
     if entries[Int(descriptor)].wanted != 0 { return true }
@@ -79,7 +80,7 @@ struct SocketInterest {
     let registered = entries[Int(descriptor)].registered
     let operation = events == 0 ? EPOLL_CTL_DEL : registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
     if martlet_epoll_control(epoll, operation, descriptor, events) != 0, events != 0 {
-      // a number that was closed and came again without our knowing: what counts is what is wanted now
+      // the number was closed and used again unnoticed: only the current interest counts
       let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
       _ = martlet_epoll_control(epoll, other, descriptor, events)
     }

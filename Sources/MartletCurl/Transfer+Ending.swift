@@ -4,19 +4,28 @@ import MartletEngine
 import MartletSemantics
 
 extension Transfer {
-  /// The last signal of a transfer that libcurl says is done.
-  func ending(_ code: CURLcode) -> Signal {
+  /// The last signal of a transfer that libcurl has finished.
+  func ending(_ code: CURLcode) -> TransferSignal {
     if let failure { return .failed(failure) }
     guard code == CURLE_OK else {
+      if code == CURLE_HTTP2_STREAM, endedBeforeUpload, !hasHead, !isHoldingHead { return .failed(lostResponse) }
       if !hasHead, isRefused { return .failed(refusal) }
-      return .failed(CurlFailure(code: code, handle: handle, hasHead: hasHead).error)
+      let error = CurlFailure(code: code, handle: handle, hasHead: hasHead).error
+      return .failed(withCertificates(error))
     }
-    // libcurl is content with a head that the connection's end cut short
+    // libcurl accepts a head that was cut off by the end of the connection
     guard hasHead || isHoldingHead else {
       let message = "\(CurlFailure.peer(of: handle)): the connection ended within the response's head"
       return .failed(HTTPError(.connectionLost, message, phase: .waiting))
     }
-    return .end(Signal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
+    return .end(TransferSignal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
+  }
+
+  /// The error if libcurl lost a response: a server that does not need the request's body may end the stream with a
+  /// RST_STREAM after its response (RFC 9113 §8.1); if both are read together, libcurl 7.88 drops the response.
+  private var lostResponse: HTTPError {
+    let message = "the server answered before the request's body was sent, and libcurl lost the response"
+    return HTTPError(.connectionLost, "\(CurlFailure.peer(of: handle)): \(message)", phase: .sending)
   }
 
   private var refusal: HTTPError {
@@ -26,8 +35,8 @@ extension Transfer {
     return error
   }
 
-  /// Whether only its connection tells if the response is whole: over HTTP/2, libcurl 7.88 takes a connection that failed for
-  /// the end of the body, where no length contradicts. A connection that the server ends with a GOAWAY closes as well.
+  /// Whether the response may be incomplete if its connection has failed: over HTTP/2, libcurl 7.88 reports a failed
+  /// connection as the end of a body without a length. After a GOAWAY the connection closes as well.
   func endsWithConnection(_ code: CURLcode) -> Bool {
     guard code == CURLE_OK, failure == nil, mayHaveBody, let connection, connection.version == .http2 else {
       return false
@@ -36,17 +45,17 @@ extension Transfer {
       && handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T) < 0
   }
 
-  /// The last signal of a response that its connection cut off.
-  var cutOff: Signal {
+  /// The last signal of a response that was cut off by the end of its connection.
+  var cutOff: TransferSignal {
     let message = "\(CurlFailure.peer(of: handle)): the connection failed before the end of the response"
     return .failed(HTTPError(.connectionLost, message, phase: .receiving))
   }
 
-  /// The error of a transfer that was silent for too long.
-  func timedOut(after nanoseconds: UInt64) -> Signal {
+  /// The last signal of a transfer whose timeout is over.
+  func timedOut(after nanoseconds: UInt64) -> TransferSignal {
     let limit = Duration.nanoseconds(Int64(clamping: nanoseconds))
     let phase = hasHead ? .receiving : CurlFailure.phase(of: handle)
-    let message = "\(CurlFailure.peer(of: handle)): nothing came for \(limit) while \(phase.rawValue)"
+    let message = "\(CurlFailure.peer(of: handle)): no data was received for \(limit) while \(phase.rawValue)"
     return .failed(HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 

@@ -3,12 +3,14 @@ import CCurl
 import MartletEngine
 import MartletSemantics
 
-/// libcurl sends a request again by itself, up to five times, when a connection from the pool ends before any byte of a
-/// response, and when an HTTP/2 server refuses a stream. It asks nobody whether the request may be repeated: that is decided
-/// here, where each new beginning and each rewound body passes. So is over which connection it goes: libcurl takes any that
-/// is open, also one over which something has come that no request asked for.
+/// Decides whether libcurl may send a request again, and over which connection.
+///
+/// libcurl sends a request again by itself, up to five times, when a pooled connection ends before any byte of a
+/// response, and when an HTTP/2 server refuses a stream, without regard to whether the request may be repeated. It also
+/// uses any open connection, even one with unexpected input. Both are decided here, before the request is sent each
+/// time, and when its body is rewound.
 extension Transfer {
-  /// The request is about to go out, for the first time or again.
+  /// Called before the request is sent, for the first time or again. Returns whether it may be.
   func mayBegin(between ends: ConnectionTable.Ends) -> Bool {
     if isSent {
       guard allowsResend() else { return false }
@@ -16,16 +18,19 @@ extension Transfer {
       sendCount += 1
       wasRefused = false
       leftConnectionIntact = false
-      restartHead()  // what it answered is over: it is no answer to what goes out now
+      endedBeforeUpload = false
+      restartHead()  // the head was the response to the previous sending
     }
     let found = connections?[ends]
     if let found, hasUnaskedInput(found) { return giveUpConnection() }
+    guard isChecked(found) else { return false }
     use(found)
     isSent = true
     return true
   }
 
-  /// libcurl wants to send the body again. Only bytes can; anything else the session has to open anew.
+  /// Called when libcurl wants to send the body again. Returns whether it can: only bytes in memory can, the session
+  /// has to open other bodies again.
   func rewindBody(to offset: Int64) -> Bool {
     guard allowsResend() else { return false }
     if rewindBytes(to: offset) { return true }
@@ -33,14 +38,15 @@ extension Transfer {
     return false
   }
 
-  /// A line of what libcurl tells of its work.
+  /// Called with a line of libcurl's log.
   func learn(from text: UnsafeRawBufferPointer) {
     switch VerboseLine(text) {
     case .stream(let id): streamID = id
     case .goAway(let last): connection?.lastAnsweredStream = last
     case .refused:
-      // libcurl says so of a second sending too, where only the first was refused
+      // libcurl logs this at a second sending too, if only the first was refused
       if sendCount == 0 { wasRefused = true }
+    case .streamClosed: endedBeforeUpload = true
     case .excess: handle.set(CURLOPT_FORBID_REUSE, 1)
     case .evicted: sawEviction = true
     case .leftIntact:
@@ -54,14 +60,14 @@ extension Transfer {
 // MARK: - The connection
 
 extension Transfer {
-  /// Whether something has come over an idle connection of HTTP/1: bytes that answer no request, or its end
-  /// (RFC 9112 §9.2, §9.5). Over HTTP/2 these may be frames that concern the connection.
+  /// Whether an idle HTTP/1 connection has unread input: bytes that are no response, or its end (RFC 9112 §9.2, §9.5).
+  /// With HTTP/2 these may be frames that concern the connection.
   private func hasUnaskedInput(_ connection: Connection) -> Bool {
     guard connection.hasServed, connection.isIdle, connection.version != .http2 else { return false }
     return connection.hasInput || martlet_has_pending_records(handle.raw) != 0
   }
 
-  /// Nothing was sent yet, so that the request can begin anew on a fresh connection.
+  /// Makes the transfer begin again on a new connection, because nothing was sent yet. Returns false.
   private func giveUpConnection() -> Bool {
     if !hasFreshConnection, rewindBytes(to: 0) {
       wantsFreshConnection = true
@@ -81,13 +87,13 @@ extension Transfer {
     connection.hasServed = true
     connection.wasLeftIntact = false
     connection.version = connection.version ?? agreedVersion
-    // the text is about streams; where there are none, it would only cost
+    // the log is needed for streams only, and costs time
     handle.set(CURLOPT_VERBOSE, connection.version == .http1_1 ? 0 : 1)
-    // after one stale connection of HTTP/1, no other of the pool is tried
+    // after one stale HTTP/1 connection, no other pooled connection is tried
     if connection.version == .http1_1 { handle.set(CURLOPT_FRESH_CONNECT, 1) }
   }
 
-  /// Remembers of an HTTP/2 connection that it was lost, and did not fail for a fault in what came over it.
+  /// Notes whether an HTTP/2 connection was lost, and did not fail because of invalid frames.
   func noteLoss() {
     let error = handle.lastError
     guard !error.isEmpty else { return }
@@ -96,13 +102,13 @@ extension Transfer {
     }
   }
 
-  /// The transfer is over, or goes to another connection.
+  /// Called when the transfer ends or uses another connection.
   func leaveConnection() {
     connection?.transferCount -= 1
     connection = nil
   }
 
-  /// The version that the connection speaks, where that is known before the first response.
+  /// The version of HTTP, if it is known before the first response.
   private var agreedVersion: HTTPVersion? {
     switch martlet_agreed_on_http2(handle.raw) {
     case 1: .http2
@@ -112,14 +118,15 @@ extension Transfer {
   }
 }
 
-// MARK: - Whether it may go out again
+// MARK: - Whether it may be sent again
 
 extension Transfer {
-  /// It may after an answer that libcurl deals with itself (a proxy's challenge, 417), when the server wants the same over
-  /// HTTP/1.1, when the server refused the request, and when the request may be repeated; never where the response was wrong.
+  /// Whether the request may be sent again: after a response that libcurl handles itself (a proxy's challenge, 417), if
+  /// the server requires HTTP/1.1, if it refused the request, or if the request may be repeated; never if the response
+  /// was invalid.
   ///
-  /// Stopping a transfer here is not without risk over HTTP/2: libcurl 7.88 then resets the stream that has the old one's
-  /// number on the new connection, which may be another transfer's. That is better than an order placed twice.
+  /// Over HTTP/2, stopping a transfer here may affect another one: libcurl 7.88 then resets the stream with the old
+  /// one's number on the new connection. That is better than sending a request twice.
   private func allowsResend() -> Bool {
     noteLoss()
     let fault = CurlFailure(code: CURLE_RECV_ERROR, handle: handle, hasHead: false)
@@ -134,8 +141,8 @@ extension Transfer {
 
   private var isAnswered: Bool { isHoldingHead || handle.lastError.contains("HTTP_1_1_REQUIRED") }
 
-  /// Whether the server has said that it did not act on the request (RFC 9113 §8.7): with a GOAWAY below its stream, or with
-  /// REFUSED_STREAM, which libcurl 7.88 mentions on new connections only. A connection that merely broke refused nothing.
+  /// Whether the server has refused to process the request (RFC 9113 §8.7): with a GOAWAY below its stream, or with
+  /// REFUSED_STREAM, which libcurl 7.88 logs on new connections only. A lost connection is no refusal.
   var isRefused: Bool {
     if wasRefused { return true }
     guard let last = connection?.lastAnsweredStream, let streamID else { return false }

@@ -1,91 +1,99 @@
 #if os(Linux)
 import CCurl
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// One request on its way: what libcurl's callbacks work on.
+/// One transfer of libcurl: a request, its response, and the state of libcurl's callbacks.
 ///
-/// It is made and configured by the calling task, then submitted; from then on everything that is `var` belongs to the
-/// loop thread. What the caller still uses are ``stream`` and ``upload``, which have locks of their own.
-final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through the Mailbox, as said above.
+/// It is made and configured by the calling task, then submitted; from then on every `var` belongs to the loop thread.
+/// The caller still uses ``signals`` and ``upload``, which have locks of their own.
+final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through the CommandQueue, as said above.
   let handle: EasyHandle
-  let stream: ResponseStream
+  let signals: SignalQueue<TransferSignal>
   let upload: Upload
   let limits: Limits
-  private let chunks: ChunkPool
   let headerLines: UnsafeMutablePointer<curl_slist>?
 
-  /// What a request may cost, and what its caller wants to know.
+  /// The limits of a request, and what its transfer needs to know about it.
   struct Limits: Sendable {
-    /// Nanoseconds, nil for ever.
+    /// The longest silence before the response's head, in nanoseconds; nil for no limit.
     var response: UInt64?
-    /// Nanoseconds, nil for ever.
+    /// The longest silence after the head, in nanoseconds; nil for no limit.
     var idle: UInt64?
+    /// The most bytes of all heads and trailers.
     var headerBytes: Int
-    /// Up to which length a body is handed over in one piece: because it will be collected anyway. 0 for none.
+    /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not.
     var wholeBody: Int64
-    /// The statuses that libcurl may answer itself: such a response is not the final one before its body comes.
+    /// The statuses that libcurl may handle itself: such a response is not known to be the final one before its body
+    /// comes.
     var provisional: Set<Int>
+    /// Whether the call has listeners.
     var isObserved: Bool
     /// Whether libcurl may send the request again if its connection was stale.
     var mayRepeat: Bool
-    /// What the response answers.
+    /// The request's method.
     var method: HTTPMethod
     /// Whether the request has an `Upgrade` field.
     var allowsUpgrade: Bool
     /// Whether the URL is https.
     var isSecure: Bool
-    /// Whether HTTP/2 is spoken without the server's consent.
+    /// Whether HTTP/2 is used without negotiation.
     var assumesHTTP2: Bool
-    /// Whether the request's connection is for this request only.
+    /// Whether the connection is used for this request only.
     var ownsConnection: Bool
+    /// The server's certificates that the caller's check did not refuse; nil if there is no check.
+    var checked: CheckedCertificates?
   }
 
-  /// Where the request's body comes from.
+  /// The source of the request's body.
   enum Upload: Sendable {
     case none
     case bytes(Data)
     case queue(UploadQueue)
   }
 
-  /// Reports that there is something to deliver at the end of this turn.
+  /// Called when there is something to deliver at the end of this turn of the loop.
   var onDirty: ((Transfer) -> Void)?
-  /// When anything last moved, on the loop's clock in nanoseconds.
+  /// When bytes last came or were sent, on the loop's clock in nanoseconds.
   var lastActivity: UInt64 = 0
-  /// Whether the final head has come.
+  /// Whether the final response's head has come.
   private(set) var hasHead = false
-  /// Whether the reader made the sender wait: then silence is nobody's fault.
+  /// Whether the transfer is paused because its reader is slow: then no timeout applies.
   var isPausedByReader = false
-  /// Why a callback made libcurl give up.
+  /// The reason why a callback made libcurl end the transfer.
   var failure: HTTPError?
-  /// The connections of the loop.
+  /// The loop's connections.
   var connections: ConnectionTable?
-  /// The connection that the request went over last.
+  /// The connection over which the request was sent last.
   var connection: Connection?
-  /// Whether the request has begun to go out.
+  /// Whether sending the request has begun.
   var isSent = false
-  /// How often it went out again.
+  /// How often it was sent again.
   var sendCount = 0
   /// The request's stream on its connection, over HTTP/2.
   var streamID: Int?
   /// Whether the server refused the stream.
   var wasRefused = false
-  /// Whether libcurl closed a connection because it keeps too many.
+  /// Whether the response ended, without an error, before the request's body was sent over HTTP/2.
+  var endedBeforeUpload = false
+  /// Whether libcurl closed an idle connection because it had too many.
   var sawEviction = false
-  /// Whether libcurl keeps the connection, which it does with none that failed.
+  /// Whether libcurl keeps the connection open; it never does if the connection failed.
   var leftConnectionIntact = false
-  /// Whether the transfer has to begin anew, on a fresh connection: nothing was sent.
+  /// Whether the transfer has to be restarted on a new connection. Nothing was sent yet.
   var wantsFreshConnection = false
-  /// Whether it did.
+  /// Whether it was restarted.
   private(set) var hasFreshConnection = false
-  /// How many bytes may still be thrown away for the sake of the connection, once the reader wants no more.
+  /// After the reader has stopped: how many bytes of the body may still be read and discarded, so that the connection
+  /// stays usable.
   private var discarding: Int?
 
   private var reader: ResponseHeadReader
   private var heldHead: [UInt8]?
-  private var outbox: [Signal] = []
-  private var outboxBytes = 0
+  /// The signals of this turn that were not delivered yet.
+  private var undelivered: [TransferSignal] = []
+  private var undeliveredBytes = 0
   private var isDirty = false
   private var received: Int64 = 0
   private var sent: Int64 = 0
@@ -93,33 +101,31 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   private var watchedSent: Int64 = 0
   /// Whether the final response's status and method allow a body.
   private(set) var mayHaveBody = true
-  private var buffer: UnsafeMutableRawPointer?
-  private var filled = 0
-  private var capacity = 0
+  private var buffer: BodyBuffer
 
   init(
-    handle: EasyHandle, stream: ResponseStream, upload: Upload, limits: Limits,
+    handle: EasyHandle, signals: SignalQueue<TransferSignal>, upload: Upload, limits: Limits,
     headerLines: UnsafeMutablePointer<curl_slist>?, chunks: ChunkPool
   ) {
     self.handle = handle
-    self.stream = stream
+    self.signals = signals
     self.upload = upload
     self.limits = limits
     self.headerLines = headerLines
-    self.chunks = chunks
+    buffer = BodyBuffer(chunks)
     reader = ResponseHeadReader(answering: limits.method, allowsUpgrade: limits.allowsUpgrade)
   }
 
   deinit {
     curl_slist_free_all(headerLines)
-    releaseBuffer()
+    buffer.release()
   }
 }
 
-// MARK: - What libcurl calls
+// MARK: - Called by libcurl
 
 extension Transfer {
-  /// One line of a head or of the trailers. Anything but the number of its bytes makes libcurl give up.
+  /// Takes one line of a head or of the trailers. Returns the number of its bytes; any other number makes libcurl fail.
   func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
     markDirty()
     do throws(MessageFault) {
@@ -141,11 +147,11 @@ extension Transfer {
     }
     switch event {
     case .none: break
-    case .informational(let block): if limits.isObserved { outbox.append(.informational(block)) }
+    case .informational(let block): if limits.isObserved { undelivered.append(.informational(block)) }
     case .final(let block, let status, let framing):
       connection?.version = block.starts(with: "HTTP/2".utf8) ? .http2 : .http1_1
       if Self.closes(block) { handle.set(CURLOPT_FORBID_REUSE, 1) }
-      // a body with a length ends in a way of its own: libcurl closes the connection by itself if more comes
+      // not needed for a body with a length: libcurl closes the connection itself if more comes
       if framing == .none || framing == .chunked { handle.set(CURLOPT_VERBOSE, 1) }
       mayHaveBody = limits.method != .head && status != 204 && status != 304
       heldHead = block
@@ -153,8 +159,8 @@ extension Transfer {
     }
   }
 
-  /// Whether an HTTP/1.0 response ends a connection that libcurl would keep for its `keep-alive`: it also says `close`
-  /// (RFC 9112 §9.3), or has a `Transfer-Encoding`, whose framing cannot be relied on there (§6.1).
+  /// Whether an HTTP/1.0 response ends a connection that libcurl would keep open because of `keep-alive`: it also has
+  /// `close` (RFC 9112 §9.3), or a `Transfer-Encoding`, whose framing is not reliable in HTTP/1.0 (§6.1).
   private static func closes(_ block: [UInt8]) -> Bool {
     guard block.starts(with: "HTTP/1.0".utf8) else { return false }
     let fields = ResponseHead(lines: block).fields
@@ -162,12 +168,13 @@ extension Transfer {
       || fields.list(.connection).contains { ASCII.equalIgnoringCase($0, "close") }
   }
 
-  /// Whether the line is of an HTTP/2 message; where only the response tells what a connection speaks, the line does.
+  /// Whether the line belongs to an HTTP/2 message. If the version of the connection is not known yet, the line itself
+  /// shows it.
   private func isHTTP2(_ line: UnsafeRawBufferPointer) -> Bool {
     connection?.version.map { $0 == .http2 } ?? line.starts(with: "HTTP/2".utf8)
   }
 
-  /// Bytes of the body.
+  /// Takes bytes of the response's body. Returns their number; any other number makes libcurl pause or fail.
   func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
     if let budget = discarding {
       discarding = budget - bytes.count
@@ -180,28 +187,24 @@ extension Transfer {
     }
     releaseHead()
     markDirty()
-    guard !stream.pauses(with: outboxBytes + filled) else {
+    guard !signals.isFull(with: undeliveredBytes + buffer.count) else {
       isPausedByReader = true
       return Int(CURL_WRITEFUNC_PAUSE)
     }
     received += Int64(bytes.count)
     var rest = bytes
     while !rest.isEmpty {
-      if filled == capacity { flushBuffer() }
-      guard buffer != nil || allocateBuffer(for: rest.count), let buffer else {
+      if buffer.isFull { flushBuffer() }
+      guard buffer.isAllocated || allocateBuffer(for: rest.count) else {
         failure = HTTPError(.other, "there is no memory for the response's body", phase: .receiving)
         return 0
       }
-      let count = min(rest.count, capacity - filled)
-      UnsafeMutableRawBufferPointer(start: buffer + filled, count: count).copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: rest[..<count]))
-      filled += count
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      rest = buffer.append(rest)
     }
     return bytes.count
   }
 
-  /// Room for bytes of the request's body.
+  /// Copies bytes of the request's body into libcurl's buffer. Returns their number; 0 is the end of the body.
   func sendBody(into room: UnsafeMutableRawBufferPointer) -> Int {
     let count: Int
     switch upload {
@@ -219,7 +222,8 @@ extension Transfer {
     return count
   }
 
-  /// Begins the body anew, if it is all there or nothing of it was sent.
+  /// Continues the request's body at an offset. Returns false if its bytes are not in memory and the offset is another
+  /// one than the current.
   func rewindBytes(to offset: Int64) -> Bool {
     if case .bytes = upload {
       sent = offset
@@ -228,41 +232,41 @@ extension Transfer {
     return sent == offset
   }
 
-  /// Something for those who watch.
+  /// Sends a note to the listeners of the call.
   func tell(_ note: String) {
     guard limits.isObserved else { return }
-    outbox.append(.note(note))
+    undelivered.append(.note(note))
     markDirty()
   }
 }
 
-// MARK: - What the loop calls
+// MARK: - Called by the loop
 
 extension Transfer {
-  /// Hands over what this turn brought.
+  /// Delivers the signals of this turn.
   func flush() {
     isDirty = false
     if isAlmostWhole { return }
     reportSent()
-    if !isHoldingWholeBody { flushBuffer() }
+    if !buffer.isIncompleteBody { flushBuffer() }
     deliver()
   }
 
-  /// The last signals. Nothing comes after.
-  func finish(_ last: Signal) {
+  /// Delivers the remaining signals and the last one.
+  func finish(_ last: TransferSignal) {
     if case .end = last { releaseHead() }
     reportSent()
     flushBuffer()
-    outbox.append(last)
+    undelivered.append(last)
     deliver()
-    isDirty = true  // nothing is delivered after the last signal
+    isDirty = true  // so that nothing is delivered after the last signal
     if case .queue(let queue) = upload { queue.close() }
   }
 
-  /// Whether a whole head has come that may not be the final one.
+  /// Whether a complete head has come that may not be the final one.
   var isHoldingHead: Bool { heldHead != nil }
 
-  /// Begins anew, on a fresh connection.
+  /// Resets the transfer, so that it begins again on a new connection.
   func restart() {
     wantsFreshConnection = false
     hasFreshConnection = true
@@ -272,7 +276,7 @@ extension Transfer {
     handle.startAfresh()
   }
 
-  /// The head was not the final one: libcurl goes on by itself, and another one comes.
+  /// Discards the head, which was not the final one: libcurl sends the request again by itself.
   func restartHead() {
     heldHead = nil
     reader.restart()
@@ -281,27 +285,27 @@ extension Transfer {
   /// The raw trailer lines.
   var trailers: [UInt8] { reader.trailers }
 
-  /// Whether more of the request's body went out since this was last asked.
+  /// Whether more of the request's body was sent since the last call.
   func hasSentMore() -> Bool {
     defer { watchedSent = sent }
     return sent != watchedSent
   }
 
-  /// The reader wants no more. What little is missing may be read and thrown away, so that the connection lives on.
-  /// Returns whether that is worth it.
+  /// Begins to discard the rest of the body after the reader has stopped, so that the connection can be reused. Returns
+  /// false if too much of it is missing.
   func startDiscarding() -> Bool {
     let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
     let rest = length - handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
     guard hasHead, length >= 0, rest <= 64 << 10, case .none = upload else { return false }
     discarding = 64 << 10
-    releaseBuffer()
+    buffer.release()
     return true
   }
 
   var isDiscarding: Bool { discarding != nil }
 
-  /// Whether the little that is missing may as well be waited for: the caller collects the body and nobody watches, so it is
-  /// woken once, with everything, and not for the head alone.
+  /// Whether delivery can wait for the rest of a small body: the caller collects it and the call has no listeners, so
+  /// that the caller is resumed once, with head and body.
   private var isAlmostWhole: Bool {
     guard hasHead, limits.wholeBody > 0, !limits.isObserved else { return false }
     let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
@@ -313,7 +317,7 @@ extension Transfer {
   private func reportSent() {
     guard limits.isObserved, sent != reportedSent else { return }
     reportedSent = sent
-    outbox.append(.sent(sent))
+    undelivered.append(.sent(sent))
   }
 
   private func markDirty() {
@@ -323,69 +327,30 @@ extension Transfer {
   }
 
   private func deliver() {
-    guard !outbox.isEmpty else { return }
-    stream.deliver(outbox)
-    outbox.removeAll(keepingCapacity: true)
-    outboxBytes = 0
+    guard !undelivered.isEmpty else { return }
+    signals.push(undelivered)
+    undelivered.removeAll(keepingCapacity: true)
+    undeliveredBytes = 0
   }
 
   private func releaseHead() {
     guard let block = heldHead else { return }
     heldHead = nil
     hasHead = true
-    outbox.append(.head(block))
-  }
-}
-
-// MARK: - The buffer
-
-extension Transfer {
-  /// Whether the buffer is the whole body's, and still to be filled.
-  private var isHoldingWholeBody: Bool {
-    buffer != nil && filled < capacity && capacity != ChunkPool.chunkSize
+    undelivered.append(.head(block))
   }
 
-  /// A body that is collected, small and of known length gets a buffer of its size; any other comes in pooled chunks.
+  /// Allocates one buffer for the whole body if it is to be delivered in one piece, and one for a chunk otherwise.
   private func allocateBuffer(for count: Int) -> Bool {
     let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-    if outboxBytes == 0, length >= count, length <= limits.wholeBody, length != ChunkPool.chunkSize {
-      capacity = Int(length)
-      buffer = malloc(capacity)
-    } else {
-      capacity = ChunkPool.chunkSize
-      buffer = chunks.take()
-    }
-    filled = 0
-    return buffer != nil
+    let isWhole = undeliveredBytes == 0 && length >= count && length <= limits.wholeBody
+    return buffer.allocate(bodySize: isWhole ? Int(length) : nil)
   }
 
   private func flushBuffer() {
-    guard let full = buffer, filled > 0 else { return }
-    let data: Data
-    if capacity == ChunkPool.chunkSize {
-      if filled <= ChunkPool.chunkSize / 8 {
-        data = Data(bytes: full, count: filled)
-        chunks.give(back: full)
-      } else {
-        data = Data(
-          bytesNoCopy: full, count: filled, deallocator: .custom { [chunks] buffer, _ in chunks.give(back: buffer) })
-      }
-    } else {
-      data = Data(bytesNoCopy: full, count: filled, deallocator: .free)
-    }
-    buffer = nil
-    outbox.append(.chunk(data))
-    outboxBytes += filled
-    filled = 0
-    capacity = 0
-  }
-
-  private func releaseBuffer() {
-    guard let buffer else { return }
-    if capacity == ChunkPool.chunkSize { chunks.give(back: buffer) } else { free(buffer) }
-    self.buffer = nil
-    filled = 0
-    capacity = 0
+    guard let data = buffer.take() else { return }
+    undeliveredBytes += data.count
+    undelivered.append(.chunk(data))
   }
 }
 #endif

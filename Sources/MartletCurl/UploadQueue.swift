@@ -4,7 +4,7 @@ import Glibc
 import MartletSemantics
 import Synchronization
 
-/// The bytes of a request's body on their way from the task that produces them to the loop thread: bounded, so that a
+/// The queue of a request's body between the task that produces it and the loop thread. Its size is limited, so that a
 /// fast producer waits for a slow network.
 final class UploadQueue: Sendable {
   fileprivate struct State {
@@ -15,6 +15,7 @@ final class UploadQueue: Sendable {
     var isEnded = false
     var isClosed = false
     var isPaused = false
+    /// Whether libcurl has asked for bytes.
     var isWanted = false
     var producer: CheckedContinuation<Void, Never>?
   }
@@ -22,11 +23,12 @@ final class UploadQueue: Sendable {
   private let state: Mutex<State>
   private static let highWater = 512 << 10
 
-  /// - Parameter waitsForDemand: whether the producer begins only when libcurl asks for the first bytes. It does where a
-  ///   body must stay untouched if it is not sent; else the bytes are there before the connection is.
+  /// - Parameter waitsForDemand: whether the producer begins only when libcurl asks for the first bytes, because the
+  ///   body must not be opened if it is not sent; otherwise it begins while the connection is established.
   init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
 
-  /// From the loop thread: fills libcurl's buffer. 0 is the end; nothing there yet pauses the sending.
+  /// Called by the loop thread: copies bytes into libcurl's buffer. Returns their number, 0 at the end, and
+  /// `CURL_READFUNC_PAUSE` if there are none yet.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let (count, producer) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
       let count = state.take(into: buffer)
@@ -40,7 +42,7 @@ final class UploadQueue: Sendable {
     return count
   }
 
-  /// From the producer: waits until anybody wants bytes. Returns false if nobody ever will.
+  /// Called by the producer: waits until libcurl asks for bytes. Returns false if it never will.
   func demand() async -> Bool {
     await withCheckedContinuation { continuation in
       let goesOn = state.withLock { state in
@@ -53,8 +55,9 @@ final class UploadQueue: Sendable {
     return state.withLock { !$0.isClosed }
   }
 
-  /// From the producer: adds bytes, and waits while there are too many. Returns whether the sending has to be unpaused
-  /// before waiting, through the closure, and whether anybody still wants more.
+  /// Called by the producer: adds bytes, and waits while there are too many. Returns false if no more are needed.
+  ///
+  /// - Parameter unpause: called, before the wait, if libcurl has paused the sending.
   func push(_ chunk: Data, unpause: () -> Void) async -> Bool {
     let (wasPaused, isClosed) = state.withLock { state in
       defer { state.isPaused = false }
@@ -77,7 +80,7 @@ final class UploadQueue: Sendable {
     return state.withLock { !$0.isClosed }
   }
 
-  /// From the producer: there are no more bytes. Returns whether the sending has to be unpaused.
+  /// Called by the producer: marks the end. Returns whether libcurl has paused the sending.
   func end() -> Bool {
     state.withLock { state in
       state.isEnded = true
@@ -86,7 +89,7 @@ final class UploadQueue: Sendable {
     }
   }
 
-  /// Nobody wants more: a waiting producer goes on, and learns it.
+  /// Closes the queue, and resumes a waiting producer.
   func close() {
     let producer = state.withLock { state in
       state.isClosed = true

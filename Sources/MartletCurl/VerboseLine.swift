@@ -1,25 +1,27 @@
 #if os(Linux)
 import MartletSemantics
 
-/// A line of what libcurl tells of its work in text, as far as it says what libcurl says nowhere else.
+/// A line of libcurl's log with information that libcurl gives nowhere else.
 ///
-/// Lines are known by their beginnings, which are libcurl's own. What follows may be a URL, a host or a field of the caller's, and
-/// says nothing.
+/// Lines are recognized by their beginnings, which are fixed texts of libcurl. What follows may be a URL, a host or a
+/// field of the caller, and is not used.
 package enum VerboseLine: Hashable {
-  /// The request has this stream of its HTTP/2 connection.
+  /// The request uses this stream of its HTTP/2 connection.
   case stream(Int)
   /// The server sent a GOAWAY (RFC 9113 §6.8).
   case goAway(lastStream: Int)
   /// The server refused the request's stream.
   case refused
-  /// libcurl dropped bytes that came with the end of a response, and would go on with the connection.
+  /// The stream ended, without an error, before the request's body was sent.
+  case streamClosed
+  /// libcurl dropped bytes that came with the end of a response, and would reuse the connection.
   case excess
-  /// libcurl closed the connection that was idle for the longest time, because it keeps too many.
+  /// libcurl closed the connection that was idle for the longest time, because it has too many.
   case evicted
-  /// libcurl keeps the connection, which no transfer uses any more: it had not failed.
+  /// libcurl keeps the connection open for reuse: its last transfer ended and it has not failed.
   case leftIntact
 
-  /// Reads a line; nil for every other.
+  /// Parses a line; nil for any other.
   package init?(_ line: UnsafeRawBufferPointer) {
     var rest = Rest(bytes: line[...])
     switch line.first {
@@ -27,7 +29,7 @@ package enum VerboseLine: Hashable {
       guard let id = rest.number() else { return nil }
       self = .stream(id)
     case UInt8(ascii: "[") where rest.take("[HTTP/2] ["):
-      // the lines of the request's head, from libcurl 8 on, have the name of a field behind the number
+      // since libcurl 8, the lines for the request's head have the name of a field after the number
       guard let id = rest.number(), rest.take("] OPENED stream for ") else { return nil }
       self = .stream(id)
     case UInt8(ascii: "r") where rest.take("received GOAWAY, error=") || rest.take("recveived GOAWAY, error="):
@@ -37,6 +39,9 @@ package enum VerboseLine: Hashable {
     case UInt8(ascii: "H") where rest.take("HTTP/2 stream "):
       guard rest.number() != nil, rest.take(" refused by server") else { return nil }
       self = .refused
+    case UInt8(ascii: "s") where rest.take("stream "):
+      guard rest.number() != nil, rest.take(" closed") else { return nil }
+      self = .streamClosed
     case UInt8(ascii: "E") where rest.take("Excess found"): self = .excess
     case UInt8(ascii: "L") where rest.take("Leftovers after chunking"): self = .excess
     case UInt8(ascii: "C") where rest.take("Connection cache is full"): self = .evicted
@@ -47,7 +52,7 @@ package enum VerboseLine: Hashable {
     }
   }
 
-  /// What is left of a line.
+  /// The unparsed rest of a line.
   private struct Rest {
     var bytes: Slice<UnsafeRawBufferPointer>
 

@@ -1,5 +1,4 @@
-// Which Foundation the module speaks is decided here, once: `Data` comes from the small FoundationEssentials where it
-// exists.
+// The module and its users get `Data` and `URL` from FoundationEssentials where it exists, else from Foundation.
 #if canImport(FoundationEssentials)
 @_exported public import FoundationEssentials
 #else

@@ -1,38 +1,39 @@
 public import MartletSemantics
 
-/// The warning that a store's file could not be used, was renamed, and an empty one took its place.
+/// The warning that a file could not be used, was renamed, and was replaced by an empty one.
 ///
-/// Nothing is deleted: the old file is where ``movedTo`` says, with SQLite's two companions, until somebody removes it.
+/// Nothing is deleted: the old file is kept at ``movedTo``, with the two companion files of SQLite, until it is removed
+/// by hand.
 ///
 /// ```swift
 /// let store = try SQLiteKeyValueStore(at: file, onSetAside: { log.warning("\($0)") })
 /// ```
 public struct SetAsideFile: Sendable, Hashable, CustomStringConvertible {
-  /// The file that the store was to use, and now uses anew.
+  /// The file of the store, which is now a new one.
   public let file: URL
-  /// Where the old one went: `<name>.<reason>-<n>` beside it.
+  /// The new name of the old file: `<name>.<reason>-<n>` beside it.
   public let movedTo: URL
-  /// Why it could not be used.
+  /// Why the old file could not be used.
   public let reason: Reason
 
-  /// Why a file is set aside.
+  /// The reason why a file was set aside.
   public enum Reason: String, Sendable, Hashable {
-    /// Its content makes no sense, or no sense any more.
+    /// The content is damaged.
     case damaged
-    /// It is a database, but not this store's.
+    /// It is a database, but not one of this store.
     case foreign
-    /// A later version of this library wrote it.
+    /// It was written by a later version of this library.
     case newer
   }
 
-  /// A sentence that names both files.
+  /// A sentence with both files.
   public var description: String {
     let what =
       switch reason {
       case .damaged: "is damaged"
-      case .foreign: "belongs to something else"
+      case .foreign: "is not a file of this store"
       case .newer: "was written by a later version"
       }
-    return "'\(file.path)' \(what); it was set aside as '\(movedTo.path)', and an empty file took its place"
+    return "'\(file.path)' \(what); it was set aside as '\(movedTo.path)', and an empty file replaced it"
   }
 }

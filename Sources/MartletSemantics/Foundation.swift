@@ -1,5 +1,5 @@
-// Which Foundation the package speaks is decided here, once: `URL`, `Data` and `Date` come from the small
-// FoundationEssentials where it exists, so that nothing above pulls in networking or localisation by accident.
+// Chooses the Foundation module for all that import this one: `URL`, `Data` and `Date` come from the small FoundationEssentials
+// where it exists, so that networking and localization are not linked by accident.
 #if canImport(FoundationEssentials)
 @_exported public import FoundationEssentials
 #else

@@ -1,3 +1,3 @@
-// One import for everything that code with tasks speaks of: requests and errors of the engine, publishers.
+// One import for everything that code with tasks uses: requests and errors of the engine, publishers.
 @_exported public import Martlet
 @_exported public import MartletCombine

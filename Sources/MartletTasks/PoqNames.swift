@@ -1,4 +1,6 @@
-// The names under which Poq's documentation knows these types: code written for it compiles.
+// The names of these types in Poq's documentation: code written for it compiles.
+
+public import Martlet
 
 /// The session under Poq's name.
 public typealias PoqNetworkSession = StandardNetworkSession
@@ -6,3 +8,18 @@ public typealias PoqNetworkSession = StandardNetworkSession
 public typealias PoqAuthenticator = PassiveAuthenticator
 /// The service's message under Poq's name.
 public typealias PoqMessage = ServiceMessage
+
+extension HTTPMethod {
+  /// The method GET, under its name in capitals.
+  public static let GET = HTTPMethod.get
+  /// The method HEAD, under its name in capitals.
+  public static let HEAD = HTTPMethod.head
+  /// The method POST, under its name in capitals.
+  public static let POST = HTTPMethod.post
+  /// The method PUT, under its name in capitals.
+  public static let PUT = HTTPMethod.put
+  /// The method PATCH, under its name in capitals.
+  public static let PATCH = HTTPMethod.patch
+  /// The method DELETE, under its name in capitals.
+  public static let DELETE = HTTPMethod.delete
+}

@@ -1,16 +1,17 @@
 public import Foundation
 public import MartletTasks
 
+// `Bundle` needs all of Foundation, which the rest of the module does not import.
 extension MockResponder {
-  /// A response with the JSON file of that name: `Name.json`, at the top of the bundle or in its folder `Fixtures`, or there in
-  /// one of the resource bundles beside it. The file is read at once.
+  /// A response with the JSON file of that name: `Name.json`, at the top of the bundle or in its folder `Fixtures`, or of one of
+  /// the resource bundles in the same folder. The file is read immediately.
   ///
   /// ```swift
   /// MockSession.shared["category"] = .response(from: .module, json: "Category")
   /// ```
   ///
-  /// Swift packages put the resources of tests into a bundle of their own, `.module`; `Bundle(for:)` of a test's class finds
-  /// them too. A file that is not there makes the task fail with an `HTTPError` of kind `.file` that names it.
+  /// Swift packages put the resources of tests into a separate bundle, `.module`; `Bundle(for:)` of a test's class finds them
+  /// too. If the file does not exist, the task fails with an `HTTPError` of kind `.file` that names it.
   public static func response(
     from bundle: Bundle, json name: String, status: HTTPStatus = .ok, headers: HTTPFields = [:]
   ) -> MockResponder {
@@ -18,7 +19,7 @@ extension MockResponder {
     guard let url = places.lazy.compactMap({ $0.url(forResource: name, withExtension: "json", in: "Fixtures") }).first
     else {
       return .error(
-        HTTPError(.file, "file not found: there is no \(name).json in \(bundle.bundlePath), nor in a bundle beside it"))
+        HTTPError(.file, "file not found: no \(name).json in \(bundle.bundlePath), nor in a bundle in the same folder"))
     }
     do {
       return .response(
@@ -30,12 +31,12 @@ extension MockResponder {
 }
 
 extension Bundle {
-  /// The file at the bundle's top, or in its folder of this name.
+  /// Returns the file at the top of the bundle, or in its folder of this name.
   fileprivate func url(forResource name: String, withExtension ending: String, in folder: String) -> URL? {
     url(forResource: name, withExtension: ending) ?? url(forResource: name, withExtension: ending, subdirectory: folder)
   }
 
-  /// The resource bundles of Swift packages in the same folder.
+  /// The resource bundles of Swift packages inside the bundle and in its folder.
   fileprivate var neighbours: [Bundle] {
     let folders = [bundleURL, bundleURL.deletingLastPathComponent()]
     let urls = folders.flatMap {

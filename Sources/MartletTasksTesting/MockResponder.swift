@@ -1,43 +1,43 @@
 public import MartletTasks
 
-/// What a ``MockSession`` answers to the requests of a key.
+/// The response of a ``MockSession`` to the requests of a key.
 public struct MockResponder: Sendable {
-  /// Answers one request; the number says how many this responder has had before.
-  let respond: @Sendable (AskedRequest, _ earlier: Int) async throws -> HTTPResponse
-  /// Tells a responder from all others, so that one that stays in a dictionary goes on counting.
+  /// Answers one request; `earlier` is the number of requests that this responder answered before.
+  let respond: @Sendable (SentRequest, _ earlier: Int) async throws -> HTTPResponse
+  /// Identifies the responder, so that one that stays in the dictionary keeps its count.
   let identity = Identity()
 
   final class Identity: Sendable {}
 
-  init(_ respond: @escaping @Sendable (AskedRequest, _ earlier: Int) async throws -> HTTPResponse) {
+  init(_ respond: @escaping @Sendable (SentRequest, _ earlier: Int) async throws -> HTTPResponse) {
     self.respond = respond
   }
 
-  /// Answers with what the closure makes of the request. What it throws is the task's failure.
+  /// Answers with the responder that the closure returns. The task fails with the error that it throws.
   public static func closure(
-    _ respond: @escaping @Sendable (AskedRequest) async throws -> MockResponder
+    _ respond: @escaping @Sendable (SentRequest) async throws -> MockResponder
   ) -> MockResponder {
     MockResponder { request, earlier in try await respond(request).respond(request, earlier) }
   }
 
-  /// A response with these bytes; by default 200 and none.
+  /// A response with these bytes; by default an empty one with status 200.
   public static func response(
     status: HTTPStatus = .ok, headers: HTTPFields = [:], data: Data = Data()
   ) -> MockResponder {
     MockResponder { request, _ in
       HTTPResponse(
-        url: request.request.url, wire: ResponseHead(status: status, fields: headers), body: ResponseBody(data))
+        url: request.request.url, networkHead: ResponseHead(status: status, fields: headers), body: ResponseBody(data))
     }
   }
 
-  /// A response with this JSON.
+  /// A response with this JSON text.
   public static func response(
     json text: String, status: HTTPStatus = .ok, headers: HTTPFields = [:]
   ) -> MockResponder {
     response(status: status, headers: headers.describing(.json), data: Data(text.utf8))
   }
 
-  /// A response with a value as JSON. One that cannot be encoded is the task's failure.
+  /// A response with a value, encoded as JSON. If it cannot be encoded, the task fails.
   public static func response(
     encoding value: some Encodable, status: HTTPStatus = .ok, headers: HTTPFields = [:],
     encoder: JSONEncoder = JSONEncoder()
@@ -48,23 +48,23 @@ public struct MockResponder: Sendable {
     } catch { return .error(error) }
   }
 
-  /// No response: the exchange fails with this error.
+  /// No response: the request fails with this error.
   public static func error(_ error: any Error) -> MockResponder { MockResponder { _, _ in throw error } }
 
-  /// One after another; the last one stays.
+  /// One responder after another; the last one repeats.
   public static func sequence(_ responders: MockResponder...) -> MockResponder { sequence(responders) }
 
-  /// One after another; the last one stays. Of none, each request fails.
+  /// One responder after another; the last one repeats. With an empty list, every request fails.
   public static func sequence(_ responders: [MockResponder]) -> MockResponder {
     MockResponder { request, earlier in
       guard let last = responders.last else {
-        throw HTTPError(.other, "the mock's sequence has no answers")
+        throw HTTPError(.other, "the mock's sequence is empty")
       }
       return try await (earlier < responders.count ? responders[earlier] : last).respond(request, earlier)
     }
   }
 
-  /// The same answer, that much later. A cancelled task does not wait.
+  /// Delays the response by that much. Cancelling the task ends the delay.
   public func delayed(by delay: Duration) -> MockResponder {
     MockResponder { request, earlier in
       try await Task.sleep(for: delay.bounded)
@@ -73,9 +73,9 @@ public struct MockResponder: Sendable {
   }
 }
 
-/// A request as it reached a ``MockSession``: with headers, signature and authorization.
+/// A request as a ``MockSession`` received it: with headers, signature and authorization.
 @dynamicMemberLookup
-public struct AskedRequest: Sendable {
+public struct SentRequest: Sendable {
   /// The request.
   public let request: HTTPRequest
   /// Its body.
@@ -84,7 +84,7 @@ public struct AskedRequest: Sendable {
   /// A property of ``request``.
   public subscript<Value>(dynamicMember path: KeyPath<HTTPRequest, Value>) -> Value { request[keyPath: path] }
 
-  /// Reads the body as JSON, for an expectation.
+  /// Decodes the body as JSON.
   public func body<Value: Decodable>(as type: Value.Type, decoder: JSONDecoder = JSONDecoder()) throws -> Value {
     try decoder.decode(type, from: body)
   }

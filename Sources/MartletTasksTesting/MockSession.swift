@@ -1,8 +1,9 @@
-public import MartletTasks
+// Tests that use mocks use tasks as well.
+@_exported public import MartletTasks
 import Synchronization
 
-/// A session whose answers come from a table: what tasks run on while tests run. It stands wherever a
-/// `StandardNetworkSession` does.
+/// A session that answers requests from a table, without a network, for tests. Use it wherever a `StandardNetworkSession` is
+/// expected.
 ///
 /// ```swift
 /// MockSession.shared["category/some-title"] = .response(from: .module, json: "Category")
@@ -12,14 +13,15 @@ import Synchronization
 /// #expect(MockSession.shared.requests(to: "cart").count == 1)
 /// ```
 ///
-/// A key stands for the requests whose path contains it. Where several do, the longest one answers; of equally long
-/// ones, that with more conditions, and at last the one that was set later. A request that none stands for fails with an
-/// `HTTPError` of kind `.file` that says "file not found" and lists the keys.
+/// A key matches the requests whose path contains it. If several match, the longest one answers; of equally long ones, the
+/// one with more conditions, and of those the one that was set last. A request that no key matches fails with an `HTTPError`
+/// of kind `.file` that says "file not found" and lists the keys.
 ///
-/// Everything above the wire is real: headers, signature, authorization, the one authentication on a 401, redirects, and
-/// retries where the configuration has them. Without an environment, paths begin at `https://mock.invalid`.
+/// Only the network is replaced: headers, signature, authorization, the one authentication on a 401 and redirects work as in
+/// production, and so do retries if the configuration enables them. Without an environment, the base URL is
+/// `https://mock.invalid`.
 ///
-/// ``shared`` is one for all tests of a process. Tests that run at the same time take one each:
+/// ``shared`` is shared by all tests of a process. Tests that run concurrently make one each:
 ///
 /// ```swift
 /// let mock = MockSession()
@@ -28,21 +30,20 @@ import Synchronization
 ///   #expect(response.statusCode == 200)
 /// }
 /// ```
-// SAFETY: the table is behind a lock, and the superclass has constants alone.
+// SAFETY: the table is behind a lock, and the superclass has constants only.
 public final class MockSession: StandardNetworkSession, @unchecked Sendable {
-  /// The session that `Container.shared.networkSession()` is while tests run.
+  /// The session that `Container.shared.networkSession()` returns in tests.
   public static let shared = MockSession()
 
   private let table: MockTransport
 
-  /// Makes a session without answers.
+  /// Makes a session without mocks.
   ///
   /// - Parameters:
-  ///   - decoder: as that of `StandardNetworkSession`.
-  ///   - environment: where paths begin; the container's by default.
-  ///   - authenticator: who authorizes; the container's by default.
-  ///   - configuration: what the engine does besides; by default with neither cache nor cookies, so that no test sees
-  ///     another's.
+  ///   - decoder: decodes responses, as in `StandardNetworkSession`.
+  ///   - environment: the base URL and headers; the container's by default.
+  ///   - authenticator: authorizes requests; the container's by default.
+  ///   - configuration: the engine's; by default without cache and cookies, so that tests are independent.
   public init(
     decoder: any NetworkResponseDecoder = JSONResponseDecoder(),
     environment: @escaping @Sendable () -> NetworkEnvironment = { Container.shared.environment() },
@@ -61,13 +62,13 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
       }, authenticator: authenticator, configuration: configuration ?? memoryless, transport: table)
   }
 
-  /// The answer to requests whose path contains the text, and which fulfil all other conditions; nil takes it away.
+  /// The response to requests whose path contains the text and which meet all other conditions; nil removes it.
   ///
   /// - Parameters:
-  ///   - path: a piece of the path, encoded or not; the empty text is in every path.
+  ///   - path: a part of the path, percent-encoded or not; the empty string matches every path.
   ///   - method: the method; any by default.
-  ///   - query: names and values that the query must have; none by default.
-  ///   - body: a text that must be in the body; none by default.
+  ///   - query: names and values that the query must contain; none by default.
+  ///   - body: a text that the body must contain; none by default.
   public subscript(
     path: String, method method: HTTPMethod? = nil, query query: [String: String] = [:], body body: String? = nil
   ) -> MockResponder? {
@@ -78,46 +79,61 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
     }
   }
 
-  /// The answers by a piece of the path, those without other conditions. Setting it takes away what is missing in it; an answer
-  /// that stays goes on where it was in a sequence.
+  /// The responses without other conditions, by a part of the path. Setting it removes the missing ones; one that stays keeps
+  /// its position in a sequence.
   ///
-  /// Changing one key of it reads and sets all of them: where several threads do that at the same time, use the subscript.
+  /// Changing one key reads and sets all of them: if several threads do that concurrently, use the subscript.
   public var mocks: [String: MockResponder] {
     get { table.state.withLock { $0.byPath } }
     set { table.state.withLock { $0.byPath = newValue } }
   }
 
-  /// Everything that was asked, in order; each attempt counts.
-  public var requests: [AskedRequest] { table.state.withLock { $0.requests } }
+  /// All requests so far, in order; each attempt counts.
+  public var requests: [SentRequest] { table.state.withLock { $0.requests } }
 
-  /// What was asked of paths that contain the text, in order.
-  public func requests(to path: String, method: HTTPMethod? = nil) -> [AskedRequest] {
+  /// Returns the requests whose path contains the text, in order.
+  public func requests(to path: String, method: HTTPMethod? = nil) -> [SentRequest] {
     let key = MockKey(path: path, method: method, query: [:], body: nil)
     return requests.filter { key.matches($0) }
   }
 
-  /// The keys that no request was answered by: empty, if everything that was expected came.
-  public var unasked: [String] { table.state.withLock { $0.unasked } }
+  /// The keys that answered no request; empty if all expected requests were made.
+  public var unused: [String] { table.state.withLock { $0.unused } }
 
-  /// Forgets answers and requests.
+  /// Removes all mocks and recorded requests.
   public func reset() { table.state.withLock { $0 = MockTable() } }
 }
 
 extension MockSession: TestSessionProvider {
-  /// The switch: where this module is linked, the container's session is ``shared`` while tests run.
+  /// The container's session: ``shared`` if the process runs tests and links this module, otherwise nil.
   package static var session: (any NetworkSession)? { TestRun.isActive ? shared : nil }
 }
 
-/// The wire of a mock session.
+/// The transport of a mock session.
 private final class MockTransport: Transport {
   let state = Mutex(MockTable())
 
-  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let body = try await request.body.open().source
     var data = Data()
     while let chunk = try await body.next() { data.append(chunk) }
-    let asked = AskedRequest(request: request, body: data)
-    let (responder, earlier) = try state.withLock { try $0.answer(to: asked) }
-    return try await responder.respond(asked, earlier)
+    let sent = SentRequest(request: request, body: data)
+    let (responder, earlier) = try state.withLock { try $0.answer(to: sent) }
+    return try await responder.respond(sent, earlier)
+  }
+}
+
+/// Whether the process runs tests.
+package enum TestRun {
+  static let isActive = isTestRun(ProcessInfo.processInfo.arguments, ProcessInfo.processInfo.environment)
+
+  /// Xcode sets environment variables. SwiftPM's test programs, on Linux and elsewhere, are named after the package with
+  /// `.xctest`, or get the test bundle or library as arguments.
+  package static func isTestRun(_ arguments: [String], _ environment: [String: String]) -> Bool {
+    let flags = ["--testing-library", "--test-bundle-path"]
+    return ["XCTestConfigurationFilePath", "XCTestBundlePath", "XCTestSessionIdentifier"]
+      .contains { environment[$0] != nil }
+      || arguments.first?.hasSuffix(".xctest") == true
+      || arguments.contains { argument in flags.contains { argument == $0 || argument.hasPrefix($0 + "=") } }
   }
 }

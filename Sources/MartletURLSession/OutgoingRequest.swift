@@ -1,28 +1,23 @@
-import Foundation
 import MartletEngine
 import MartletSemantics
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// A request as URLSession wants it.
+/// A request in the form that URLSession takes.
 struct OutgoingRequest: Sendable {
   let request: URLRequest
   let payload: Payload
-  /// How many bytes the body has.
+  /// The length of the body; nil if it is unknown.
   let length: Int64?
   /// Host and port, for messages.
   let peer: String
-  /// A week: time is taken by the one who waits.
+  /// A week: ``URLSessionBody`` measures the timeouts.
   static let noTimeout: TimeInterval = 7 * 24 * 3600
 
-  /// Where URLSession finds the body.
+  /// The body.
   enum Payload: Sendable {
     case none
     case bytes(Data)
     case file(URL)
-    /// A temporary file, which is there as long as its owner.
+    /// A temporary file, which is removed when the `SpoolFile` is released.
     case spooled(URL, SpoolFile)
   }
 
@@ -47,13 +42,13 @@ struct OutgoingRequest: Sendable {
     return request
   }
 
-  /// How the message is framed is the transport's business; a second opinion in a field would be a smuggling risk.
+  /// The fields that URLSession sets itself: other values would allow request smuggling.
   private static let framing: Set<FieldName> = [.contentLength, .transferEncoding]
 
   private static func payload(of body: RequestBody) async throws -> (Payload, Int64?) {
     if body.isEmpty { return (.none, 0) }
     if let bytes = body.bytes { return (.bytes(bytes), Int64(bytes.count)) }
-    let opened = try await body.open()  // for a file: to say now what is wrong with it
+    let opened = try await body.open()  // for a file, too: it throws if the file cannot be read
     if case .file(let url) = body.storage { return (.file(url), opened.length) }
     return try await SpoolFile.collect(opened.source)
   }
@@ -62,5 +57,53 @@ struct OutgoingRequest: Sendable {
     let host = url.host() ?? "the request"
     let literal = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
     return url.port.map { "\(literal):\($0)" } ?? literal
+  }
+}
+
+/// A temporary file with a request's body, which only the user can read. It is removed when the last reference is
+/// released.
+final class SpoolFile: Sendable {
+  private let file: PartialFile
+  /// The longest body that is kept in memory.
+  private static let memoryLimit = 1 << 20
+
+  private init() throws {
+    let place = FileManager.default.temporaryDirectory.appending(component: "body")
+    file = try PartialFile(for: place, label: "martlet-body", access: .ownerOnly)
+  }
+
+  var url: URL { file.url }
+
+  /// Reads a body to its end: into memory, or, if it is long, into a file.
+  static func collect(_ source: any BodySource) async throws -> (OutgoingRequest.Payload, Int64?) {
+    var memory = Data()
+    var file: SpoolFile?
+    var count: Int64 = 0
+    do {
+      while let chunk = try await source.next() {
+        try Task.checkCancellation()
+        count += Int64(chunk.count)
+        memory.append(chunk)
+        guard memory.count > memoryLimit else { continue }
+        let target = try file ?? SpoolFile()
+        file = target
+        try target.append(memory)
+        memory = Data()
+      }
+      guard let file else { return (.bytes(memory), count) }
+      try file.append(memory)
+      return (.spooled(file.url, file), count)
+    } catch {
+      source.cancel()
+      throw HTTPError(wrapping: error)
+    }
+  }
+
+  private func append(_ data: Data) throws {
+    do { try file.append(data) } catch {
+      throw HTTPError(
+        .file, "'\(url.path)' cannot be written: it is the temporary file of the request's body", phase: .preparing,
+        underlying: error)
+    }
   }
 }

@@ -1,22 +1,61 @@
-import Foundation
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 import Synchronization
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+/// Owns a URLSession, and invalidates it when the last transport or unread body is released: until then URLSession has
+/// a strong reference to its delegate.
+final class SessionOwner: Sendable {
+  private let session: URLSession
+  private let delegate = SessionDelegate()
 
-/// Takes what URLSession reports and puts it into the queue of the task that it is about. What the platforms do
-/// differently on a challenge is in files of its own.
-final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
-  private let queues = Mutex<[Int: SignalQueue]>([:])
-
-  func register(_ queue: SignalQueue, for task: URLSessionTask) {
-    queues.withLock { $0[task.taskIdentifier] = queue }
+  init(_ configuration: URLSessionConfiguration) {
+    let own = configuration.copy() as? URLSessionConfiguration ?? configuration
+    own.httpCookieStorage = nil
+    own.httpShouldSetCookies = false
+    own.httpCookieAcceptPolicy = .never
+    own.urlCache = nil
+    own.urlCredentialStorage = nil
+    own.requestCachePolicy = .useProtocolCachePolicy
+    own.timeoutIntervalForRequest = OutgoingRequest.noTimeout
+    own.timeoutIntervalForResource = OutgoingRequest.noTimeout
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    session = URLSession(configuration: own, delegate: delegate, delegateQueue: queue)
   }
 
-  func queue(of task: URLSessionTask) -> SignalQueue? { queues.withLock { $0[task.taskIdentifier] } }
+  /// Starts a task whose signals go to this queue.
+  func start(
+    _ outgoing: OutgoingRequest, reportingTo signals: SignalQueue<SessionSignal>
+  ) -> URLSessionTask {
+    let task: URLSessionTask =
+      switch outgoing.payload {
+      case .none: session.dataTask(with: outgoing.request)
+      case .bytes(let data): session.uploadTask(with: outgoing.request, from: data)
+      case .file(let url), .spooled(let url, _): session.upload(outgoing.request, file: url)
+      }
+    delegate.register(signals, for: task)
+    task.resume()
+    return task
+  }
+
+  deinit { session.invalidateAndCancel() }
+}
+
+/// Puts what URLSession reports into the queue of the task that it belongs to. How it answers challenges depends on the
+/// platform (`URLSession+Apple.swift`, `URLSession+Linux.swift`).
+final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  private let transfers = Mutex<[Int: Transfer]>([:])
+
+  /// The state of a task.
+  private struct Transfer: Sendable {
+    let signals: SignalQueue<SessionSignal>
+    /// Whether the final response's head was delivered.
+    var hasHead = false
+  }
+
+  func register(_ signals: SignalQueue<SessionSignal>, for task: URLSessionTask) {
+    transfers.withLock { $0[task.taskIdentifier] = Transfer(signals: signals) }
+  }
 
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -40,7 +79,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     deliver(.sent(totalBytesSent), from: task)
   }
 
-  /// A redirect is a response like any other: the engine follows it, or does not.
+  /// Delivers a redirect as a response: the engine follows it.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -61,23 +100,29 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     finish(task, error)
-    queues.withLock { $0[task.taskIdentifier] = nil }
+    transfers.withLock { $0[task.taskIdentifier] = nil }
   }
 
-  /// The last signal of a task; a head that was never reported is made up for.
+  /// Delivers the last signal of a task, and before it the head of a response that was not reported.
   func finish(_ task: URLSessionTask, _ error: (any Error)?) {
-    guard let queue = queue(of: task) else { return }
-    if let error { return deliver(.failed(URLSessionFailure(error)), from: task) }
-    if !queue.hasHead, let response = task.response as? HTTPURLResponse {
+    guard let transfer = transfers.withLock({ $0[task.taskIdentifier] }) else { return }
+    if let error { return deliver(.failed(URLSessionFailure(error, hasHead: transfer.hasHead)), from: task) }
+    if !transfer.hasHead, let response = task.response as? HTTPURLResponse {
       deliver(.head(ReceivedHead.head(of: response)), from: task)
     }
     deliver(.end, from: task)
   }
 
-  private func deliver(_ signal: Signal, from task: URLSessionTask) {
-    guard let queue = queue(of: task), queue.deliver(signal) else { return }
+  private func deliver(_ signal: SessionSignal, from task: URLSessionTask) {
+    let signals = transfers.withLock { transfers in
+      if case .head = signal { transfers[task.taskIdentifier]?.hasHead = true }
+      return transfers[task.taskIdentifier]?.signals
+    }
+    guard let signals else { return }
+    signals.push([signal])
+    guard signals.becameFull() else { return }
     task.pauseReceiving()
-    // The reader may have caught up in between, and then nobody else would let it go on.
-    if !queue.isPaused { task.goOnReceiving() }
+    // the reader may have resumed the task before it was paused
+    if !signals.isPaused { task.resumeReceiving() }
   }
 }

@@ -1,49 +1,71 @@
-import Foundation
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 import Synchronization
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+/// What URLSession's delegate reports to the task that reads a response, in order.
+enum SessionSignal: QueuedSignal {
+  /// The head of an informational response.
+  case informational(ResponseHead)
+  /// How many bytes of the request's body were sent so far.
+  case sent(Int64)
+  /// The final response's head.
+  case head(ResponseHead)
+  /// Bytes of the response's body.
+  case chunk(Data)
+  /// The metrics of the transfer.
+  case metrics(TransferMetrics)
+  /// The end of a complete response.
+  case end
+  /// The transfer failed.
+  case failed(URLSessionFailure)
 
-/// The reading end of a transfer: first its head, then its body. Letting go of it stops the transfer.
+  var byteCount: Int {
+    if case .chunk(let data) = self { data.count } else { 0 }
+  }
+
+  func replaces(_ earlier: SessionSignal) -> Bool {
+    if case .sent = self, case .sent = earlier { true } else { false }
+  }
+}
+
+/// Reads a transfer: first its head, then its body. When it is released, the transfer is cancelled.
 final class URLSessionBody: BodySource {
-  private let queue = SignalQueue()
+  /// Unread bytes are limited to 1 MiB, if URLSession can pause a transfer.
+  private let signals = SignalQueue<SessionSignal>(highWater: 1 << 20)
   private let owner: SessionOwner
   private let task: URLSessionTask
   private let outgoing: OutgoingRequest
   private let options: RequestOptions
-  private let exchange: Exchange
+  private let call: Call
   private let state = Mutex(State.running(early: []))
 
   fileprivate enum State {
-    /// Chunks that came before the head are kept here.
+    /// The transfer runs; these chunks came before the head.
     case running(early: [Data])
-    /// It failed, or was stopped: what is left is this error, never an end.
+    /// It failed, or the reader stopped. The error is thrown again.
     case stopped(any Error)
-    /// The last signal was read.
+    /// The response was read to its end.
     case ended
   }
 
   /// Starts the transfer.
-  init(_ outgoing: OutgoingRequest, options: RequestOptions, on owner: SessionOwner, in exchange: Exchange) {
+  init(_ outgoing: OutgoingRequest, options: RequestOptions, on owner: SessionOwner, in call: Call) {
     self.outgoing = outgoing
     self.options = options
     self.owner = owner
-    self.exchange = exchange
-    task = owner.start(outgoing, reportingTo: queue)
+    self.call = call
+    task = owner.start(outgoing, reportingTo: signals)
   }
 
-  /// Waits for the final response's head. Informational ones are events.
+  /// Returns the final response's head. Informational responses before it become events.
   func head() async throws -> ResponseHead {
     while true {
       switch try await signal(within: options.responseTimeout, else: .responseTimeout) {
-      case .informational(let head): exchange.emit(.informational(head))
+      case .informational(let head): call.emit(.informational(head))
       case .head(let head):
         try check(head)
         return head
-      // On Linux the body of a redirect that is not followed comes before its head.
+      // on Linux the body of a redirect that is not followed comes before its head
       case .chunk(let data): state.withLock { $0.keep(data) }
       case .end:
         throw HTTPError(.connectionLost, "\(outgoing.peer): the response has no head", phase: .waiting)
@@ -68,20 +90,20 @@ final class URLSessionBody: BodySource {
 
   deinit { cancel() }
 
-  /// The next signal; what is only to be told is told here.
-  private func signal(within limit: Duration?, else kind: HTTPError.Kind) async throws -> Signal {
-    let (signal, goesOn) = try await withTaskCancellationHandler {
+  /// Returns the next signal, and sends events to the listeners of the call.
+  private func signal(within limit: Duration?, else kind: HTTPError.Kind) async throws -> SessionSignal {
+    let (signal, resumesSender) = try await withTaskCancellationHandler {
       try await next(within: limit, else: kind)
     } onCancel: {
       stop(CancellationError())
     }
-    if goesOn { task.goOnReceiving() }
+    if resumesSender { task.resumeReceiving() }
     switch signal {
-    case .sent(let count): exchange.emit(.progress(TransferProgress(.sent, completed: count, total: outgoing.length)))
-    case .metrics(let metrics): exchange.emit(.metrics(metrics))
+    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: outgoing.length)))
+    case .metrics(let metrics): call.emit(.metrics(metrics))
     case .end: _ = state.withLock { $0.finish(.ended) }
     case .failed(let failure):
-      let error = failure.error(talkingTo: outgoing.peer, hasHead: queue.hasHead)
+      let error = failure.error(talkingTo: outgoing.peer)
       _ = state.withLock { $0.finish(.stopped(error)) }
       throw error
     default: break
@@ -89,16 +111,19 @@ final class URLSessionBody: BodySource {
     return signal
   }
 
-  /// URLSession's own timeouts are whole seconds on Linux, so time is taken here: while somebody waits, and only then.
-  private func next(within limit: Duration?, else kind: HTTPError.Kind) async throws -> (Signal, goesOn: Bool) {
-    guard let limit else { return try await queue.next() }
-    let watchdog = Task { [weak self, peer = outgoing.peer] in
+  /// Returns the next signal. The time limit is measured here, while the reader waits, because URLSession's own
+  /// timeouts are whole seconds on Linux and include the time in which the reader does something else.
+  private func next(
+    within limit: Duration?, else kind: HTTPError.Kind
+  ) async throws -> SignalQueue<SessionSignal>.Pulled {
+    guard let limit else { return try await signals.next() }
+    let timeout = Task { [weak self, peer = outgoing.peer] in
       try await Task.sleep(for: limit.bounded)
       let phase: HTTPError.Phase = kind == .idleTimeout ? .receiving : .waiting
-      self?.stop(HTTPError(kind, "\(peer): nothing came for \(limit) while \(phase.rawValue)", phase: phase))
+      self?.stop(HTTPError(kind, "\(peer): no data was received for \(limit) while \(phase.rawValue)", phase: phase))
     }
-    defer { watchdog.cancel() }
-    return try await queue.next()
+    defer { timeout.cancel() }
+    return try await signals.next()
   }
 
   private func check(_ head: ResponseHead) throws {
@@ -113,7 +138,7 @@ final class URLSessionBody: BodySource {
 
   private func stop(_ error: any Error) {
     guard state.withLock({ $0.finish(.stopped(error)) }) else { return }
-    queue.stop(error)
+    signals.stop(error)
     task.cancel()
   }
 }
@@ -125,7 +150,7 @@ extension URLSessionBody.State {
     if case .running(let early) = self { self = .running(early: early + [chunk]) }
   }
 
-  /// The first of the chunks that came before the head.
+  /// Removes the first chunk that came before the head.
   fileprivate mutating func takeEarly() throws -> Data? {
     switch self {
     case .stopped(let error): throw error
@@ -137,9 +162,7 @@ extension URLSessionBody.State {
     }
   }
 
-  /// Leaves the running state, once.
-  ///
-  /// - Returns: whether it was running.
+  /// Ends the running state. Returns false if it had ended before.
   fileprivate mutating func finish(_ state: Self) -> Bool {
     guard case .running = self else { return false }
     self = state

@@ -1,17 +1,17 @@
-import Foundation
 import MartletEngine
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// Translates Foundation's errors into kinds that a user can act on, and names the host.
+/// Translates an error of Foundation's to an error with a kind, a phase, and the name of the host.
 struct URLSessionFailure: Sendable {
   private let original: any Error
+  /// Whether the response's head was delivered before.
+  private let hasHead: Bool
 
-  init(_ original: any Error) { self.original = original }
+  init(_ original: any Error, hasHead: Bool) {
+    self.original = original
+    self.hasHead = hasHead
+  }
 
-  func error(talkingTo peer: String, hasHead: Bool) -> any Error {
+  func error(talkingTo peer: String) -> any Error {
     let code = (original as? URLError)?.code ?? .unknown
     if code == .cancelled { return CancellationError() }
     let (kind, phase) = Self.classification(of: code, hasHead: hasHead)
@@ -23,7 +23,7 @@ struct URLSessionFailure: Sendable {
     of code: URLError.Code, hasHead: Bool
   ) -> (HTTPError.Kind, HTTPError.Phase) {
     let late: HTTPError.Phase = hasHead ? .receiving : .waiting
-    if let known = ownClassification(of: code, hasHead: hasHead) { return (known, late) }
+    if let known = platformKind(of: code, hasHead: hasHead) { return (known, late) }
     switch code {
     case .badURL: return (.invalidRequest, .preparing)
     case .cannotFindHost, .dnsLookupFailed: return (.cannotResolveHost, .resolving)

@@ -1,30 +1,24 @@
 public import MartletEngine
 import MartletSemantics
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#else
-public import Foundation
-#endif
-
-/// The wire, spoken by Foundation's URLSession: the default on Apple's platforms.
+/// A transport over Foundation's URLSession: the default on Apple's platforms.
 ///
-/// On Linux it is there for comparison and for configurations with `protocolClasses`; `CurlTransport` is the better one,
-/// because Foundation's own implementation there has limits that no caller can lift:
+/// On Linux it is meant for comparison and for configurations with `protocolClasses`. `CurlTransport` is better there,
+/// because Foundation's implementation has these limits:
 ///
-/// | limit on Linux | what that means |
+/// | limit on Linux | effect |
 /// |---|---|
-/// | the sender never waits for a slow reader | what is not read piles up in memory |
-/// | a path with `..` is shortened, a GET with a body refused | the request is not sent as it was written |
-/// | no metrics | ``Event/metrics(_:)`` never comes |
-/// | a response's failed TLS handshake has no name | it is an error of kind `.other` |
+/// | no backpressure | unread bodies are buffered in memory |
+/// | a path with `..` is shortened, a GET with a body is refused | the request is not sent as given |
+/// | no metrics | there is no ``Event/metrics(_:)`` |
+/// | a failed TLS handshake has no code of its own | the error has the kind `.other` |
 ///
-/// On every platform a repeated field arrives as one line, because Foundation joins the lines; those of `Set-Cookie` are
-/// taken apart again where a comma is followed by a new cookie's name, which a value with a comma in it can deceive. The
-/// order of fields and the trailers are lost, and bodies are decompressed whatever `Accept-Encoding` says.
+/// On all platforms Foundation joins the lines of a repeated field into one. Lines of `Set-Cookie` are split again at
+/// each comma that is followed by a cookie's name, which is wrong for some values with a comma. The order of fields and
+/// the trailers are lost, and bodies are decompressed regardless of `Accept-Encoding`.
 ///
-/// A body that is a stream is sent when it has been read to its end, from memory up to 1 MiB and from a temporary file
-/// beyond, with its length: Foundation cannot be trusted with streams everywhere.
+/// A streamed request body is first read to its end, into memory up to 1 MiB and into a temporary file beyond that, and
+/// then sent with its length, because streamed uploads of Foundation are not reliable on all platforms.
 ///
 /// ```swift
 /// let configuration = URLSessionConfiguration.ephemeral
@@ -33,24 +27,52 @@ public import Foundation
 /// ```
 public struct URLSessionTransport: Transport {
   private let owner: SessionOwner
+  /// The changed settings that are not supported.
+  private let unsupported: [String]
 
   /// Makes a transport with its own `URLSession`.
   ///
-  /// - Parameter configuration: copied. Its cookies, cache and credentials are left out: those are the engine's. Its
-  ///   timeouts have no effect: ``RequestOptions/responseTimeout`` and ``RequestOptions/idleTimeout`` are obeyed.
-  ///   An ephemeral one by default.
+  /// - Parameter configuration: copied. Its storages of cookies, responses and credentials are not used, because the
+  ///   engine has its own. Its timeouts have no effect: ``RequestOptions/responseTimeout`` and
+  ///   ``RequestOptions/idleTimeout`` apply. An ephemeral one by default.
   public init(_ configuration: URLSessionConfiguration = .ephemeral) {
     owner = SessionOwner(configuration)
+    unsupported = []
   }
 
-  /// Sends the request and returns the final response's head, its body still to be read.
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+  /// Makes a transport with its own ephemeral `URLSession`.
+  ///
+  /// - Parameter connection: only ``ConnectionConfiguration/connectionsPerHost`` is used. The other limits have no
+  ///   effect. If settings of TLS, proxy, versions, compression or Negotiate differ from the default, every request
+  ///   fails with ``HTTPError/Kind/invalidRequest``, which names these settings, so that no pin and no proxy is
+  ///   silently ignored.
+  public init(_ connection: ConnectionConfiguration) {
+    let configuration = URLSessionConfiguration.ephemeral
+    let isDefault = connection.connectionsPerHost == ConnectionConfiguration().connectionsPerHost
+    if !isDefault {
+      configuration.httpMaximumConnectionsPerHost = connection.connectionsPerHost.map { max(1, $0) } ?? Int(Int32.max)
+    }
+    owner = SessionOwner(configuration)
+    unsupported = connection.changedSettings.filter { !Self.limits.contains($0) }
+  }
+
+  private static let limits: Set = [
+    "connectTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime", "readAhead",
+  ]
+
+  /// Sends the request. Returns the final response's head, with its body still to be read.
+  public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard unsupported.isEmpty else {
+      let names = unsupported.joined(separator: ", ")
+      throw HTTPError(
+        .invalidRequest, "URLSession does not support these settings of the connection: \(names)", phase: .preparing)
+    }
     let outgoing = try await OutgoingRequest(request)
-    let body = URLSessionBody(outgoing, options: request.options, on: owner, in: exchange)
+    let body = URLSessionBody(outgoing, options: request.options, on: owner, in: call)
     let head = try await body.head()
-    var response = HTTPResponse(to: request, wire: head, from: body)
+    var response = HTTPResponse(to: request, networkHead: head, from: body)
     guard response.body.length != 0, head.fields.contains(.contentEncoding) else { return response }
-    // URLSession undoes every coding that it knows, whatever the request says
+    // URLSession decodes all content codings that it supports, regardless of the request
     response.fields.remove(.contentEncoding)
     response.fields.remove(.contentLength)
     response.body = ResponseBody(from: body)

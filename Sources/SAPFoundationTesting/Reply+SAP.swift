@@ -1,40 +1,40 @@
 public import MartletSemantics
 public import MartletTesting
 
-// What Mobile Services, Gateway and what stands before them answer, as far as it is published.
+// The responses of Mobile Services, Gateway and the identity providers in front of them, as far as they are published.
 extension Reply {
-  /// 403, because the token against forged requests is missing or not good any more.
+  /// 403, because the CSRF token is missing or invalid.
   public static func csrfRequired(status: HTTPStatus = .forbidden) -> Reply {
     .text("CSRF token validation failed", status: status).with("X-CSRF-Token", "Required")
   }
 
-  /// 403, because the user is blocked. The codes are not published; those that `SAPcpmsUserBlockedObserver` understands
+  /// 403, because the user is blocked. The codes are not published; those that `SAPcpmsUserBlockedObserver` recognizes
   /// are `TRAFFIC_BLOCKED`, `REG_BLOCKED` and `TRAFFIC_REG_BLOCKED`.
   public static func blocked(_ code: String = "TRAFFIC_BLOCKED") -> Reply {
     .text("blocked", status: .forbidden).with("x-message-code", code)
   }
 
-  /// 403, and nothing else is said.
+  /// 403 without further information.
   public static var forbidden: Reply { .text("Forbidden", status: .forbidden) }
 
-  /// 401 that asks for Basic credentials.
+  /// 401 with a challenge for Basic credentials.
   public static var unauthorized: Reply {
     .text("Unauthorized", status: .unauthorized).with(.wwwAuthenticate, #"Basic realm="SAP Mobile Services""#)
   }
 
-  /// The page by which SAML wants a user to sign in. Its status is 200.
+  /// The SAML sign-in page, with status 200.
   public static var samlLoginPage: Reply {
     .data(Data("<html><head><title>Logon</title></head></html>".utf8), type: "text/html")
       .with("com.sap.cloud.security.login", "login-request")
   }
 
-  /// The page that wants a one-time password. Its status is 200.
+  /// The page that asks for a one-time password, with status 200.
   public static var otpChallenge: Reply {
     .data(Data("<html><head><title>Passcode</title></head></html>".utf8), type: "text/html")
       .with("x-smp-authentication", "otp-challenge")
   }
 
-  /// Which form an OData error has.
+  /// The format of an OData error.
   public enum ErrorForm: Sendable, Hashable, CaseIterable {
     /// OData 2.0 in JSON.
     case v2
@@ -43,7 +43,7 @@ extension Reply {
     /// OData 2.0 in XML.
     case xml
 
-    /// The form of Gateway's choice: JSON only for who asks for it.
+    /// The format that Gateway chooses: JSON only if the request accepts it.
     init(accepting accept: String?) { self = accept?.contains("json") == true ? .v2 : .xml }
   }
 
@@ -70,15 +70,15 @@ extension Reply {
     }
   }
 
-  /// The answer with a message of V2 beside what it is: `severity` is `success`, `info`, `warning` or `error`.
+  /// Returns the reply with an OData 2.0 message; `severity` is `success`, `info`, `warning` or `error`.
   public func with(sapMessage text: String, severity: String, code: String = "ZX/100") -> Reply {
     with(
       "sap-message",
       #"{"code":\#(Self.quoted(code)),"message":\#(Self.quoted(text)),"severity":"\#(severity)","details":[]}"#)
   }
 
-  /// The answer with messages of V4 beside what it is; `severity` is 1 for success, 2 for information, 3 for a warning, 4
-  /// for an error.
+  /// Returns the reply with OData 4.0 messages; `severity` is 1 for success, 2 for information, 3 for a warning, 4 for an
+  /// error.
   public func with(sapMessages messages: [(text: String, severity: Int)]) -> Reply {
     let list = messages.map {
       #"{"code":"ZX/100","message":\#(Self.quoted($0.text)),"numericSeverity":\#($0.severity)}"#
@@ -86,7 +86,7 @@ extension Reply {
     return with("sap-messages", "[\(list.joined(separator: ","))]")
   }
 
-  /// A text as JSON, in ASCII as far as fields need it.
+  /// Quotes a text as JSON; control characters, which fields cannot contain, become spaces.
   private static func quoted(_ text: String) -> String {
     let escaped = text.unicodeScalars.map { scalar -> String in
       switch scalar {

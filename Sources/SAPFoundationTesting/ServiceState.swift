@@ -1,16 +1,16 @@
 import MartletSemantics
 import MartletTesting
 
-/// What a service knows, and what it therefore answers. A value: whoever has it has the lock.
+/// The state of a service, and its replies. A value, behind a lock in the service.
 struct ServiceState: Sendable {
-  /// An answer that was given beforehand.
+  /// A reply that was set for the next requests to a path.
   struct Script: Sendable {
     let path: String
     let reply: Reply
     var left: Int
   }
 
-  /// Cookie and token, which are good only together.
+  /// A session, by its cookie; the token is valid in that session only.
   struct Session: Sendable {
     let user: String
     var token: String
@@ -19,9 +19,9 @@ struct ServiceState: Sendable {
   var settings: MobileServices.Settings
   var scripts: [Script] = []
   var sessions: [String: Session] = [:]
-  /// Codes by user; the empty name is everybody's.
+  /// Codes by user; the empty name means all users.
   var blocked: [String: String] = [:]
-  /// How many requests are answered before all sessions are forgotten; nil where that is not to happen.
+  /// The number of requests before all sessions end; nil if they are not to end.
   var requestsToExpiry: Int?
   private var lastNumber = 0
 
@@ -57,9 +57,9 @@ struct ServiceState: Sendable {
     return scripts[index].left > 0 ? scripts[index].reply : scripts.remove(at: index).reply
   }
 
-  // MARK: Who asks
+  // MARK: Sessions
 
-  /// The session of a request, a new one where there is none yet; nil for who has not signed in.
+  /// Returns the session of a request, a new one if it has none; nil if it needs credentials.
   private mutating func session(of request: ReceivedRequest) -> (id: String, isNew: Bool)? {
     let cookies = (request.fields[.cookie] ?? "").split(separator: ";").map { ASCII.trimmed($0) }
     let known = cookies.compactMap { cookie -> String? in
@@ -89,28 +89,28 @@ struct ServiceState: Sendable {
     return "\(what)-\(lastNumber)-\(UInt32.random(in: 0...UInt32.max))"
   }
 
-  // MARK: Whether it may
+  // MARK: Authorization
 
   private mutating func guarded(_ request: ReceivedRequest, in session: Session, _ id: String) -> Reply {
     if let code = blocked[session.user] ?? blocked[""] { return .blocked(code) }
     if let wanted = settings.applicationID, request.fields["X-SMP-APPID"] != wanted { return .forbidden }
     let isReading = [.get, .head, .options].contains(request.method)
-    let told = request.fields[Self.tokenField]
+    let token = request.fields[Self.tokenField]
     if request.method == .post, request.path == "/mobileservices/sessions/logout" {
       sessions[id] = nil
       return .status(.ok)
     }
-    if !isReading, settings.protectsAgainstCSRF, told != session.token {
+    if !isReading, settings.protectsAgainstCSRF, token != session.token {
       return .csrfRequired(status: settings.tokenRefusal)
     }
     let reply = content(for: request)
-    guard isReading, settings.protectsAgainstCSRF, let told, ASCII.equalIgnoringCase(told, "fetch") else {
+    guard isReading, settings.protectsAgainstCSRF, let token, ASCII.equalIgnoringCase(token, "fetch") else {
       return reply
     }
     return reply.with(Self.tokenField, session.token)
   }
 
-  // MARK: What there is
+  // MARK: Resources
 
   private func content(for request: ReceivedRequest) -> Reply {
     let names = request.path.split(separator: "/")
@@ -150,5 +150,37 @@ struct ServiceState: Sendable {
     if request.fields[.ifNoneMatch]?.contains(media.entityTag) == true { return .status(.notModified, fields: fields) }
     fields[.contentType] = media.type
     return Reply(fields: fields, content: media.content)
+  }
+}
+
+/// The entity of a path below `/backend`, in OData's syntax: `/Images('it''s%20here')/$value`.
+struct EntityPath {
+  let set: String
+  let key: String
+  let isMedia: Bool
+
+  enum Mistake: Error {
+    /// The path names no entity.
+    case noEntity
+    /// The key's quotes do not match: a quote within it must be doubled (OData 4.01 URL conventions §5.1.1.6.1).
+    case quotes
+  }
+
+  init(_ path: String) throws(Mistake) {
+    let segments = path.split(separator: "/").dropFirst().map { PercentEncoding.pathSegment.decode($0) }
+    guard let entity = segments.first, let open = entity.firstIndex(of: "("), entity.hasSuffix(")") else {
+      throw .noEntity
+    }
+    set = String(entity[..<open])
+    isMedia = segments.dropFirst().first == "$value"
+    let text = String(entity[entity.index(after: open)...].dropLast())
+    guard text.hasPrefix("'") else {
+      key = text
+      return
+    }
+    guard text.count > 1, text.hasSuffix("'") else { throw .quotes }
+    let inner = String(text.dropFirst().dropLast())
+    guard !inner.replacing("''", with: "").contains("'") else { throw .quotes }
+    key = inner.replacing("''", with: "'")
   }
 }

@@ -3,9 +3,10 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
-/// Credentials over real sockets: nginx, and our own server where one has to see what came.
+/// Credentials over real sockets: with nginx, and with the loopback server where the request is inspected.
 @Suite(.timeLimit(.minutes(5)))
 struct AuthenticationTests {
   private func session(
@@ -27,7 +28,7 @@ struct AuthenticationTests {
     }
   }
 
-  @Test func nginxWantsAPassword() async throws {
+  @Test func nginxAcceptsAPassword() async throws {
     let nginx = try Nginx.shared.get()
     let right = Credential(user: "anna", password: "secret"), wrong = Credential(user: "anna", password: "mistaken")
     for (credential, status) in [(right, HTTPStatus.ok), (wrong, .unauthorized)] {
@@ -49,8 +50,8 @@ struct AuthenticationTests {
       ("a%40b:p%2F@", "/"),
     ]
     for (user, target) in table {
-      let url = try #require(URL(string: "http://\(user)127.0.0.1:\(server.port)\(target)"))
-      _ = try await transport.send(HTTPRequest(.get, url), in: Exchange())
+      let url = url("http://\(user)127.0.0.1:\(server.port)\(target)")
+      _ = try await transport.send(HTTPRequest(.get, url), in: Call())
     }
 
     #expect(server.requests.allSatisfy { !$0.fields.contains(.authorization) })
@@ -58,7 +59,7 @@ struct AuthenticationTests {
     #expect(server.requests.allSatisfy { $0.fields[.host] == "127.0.0.1:\(server.port)" })
   }
 
-  @Test func anUploadGoesAgainWithTheDigest() async throws {
+  @Test func anUploadIsSentAgainWithTheDigest() async throws {
     let credential = Credential(user: "anna", password: "secret")
     let challenge = "Digest realm=r, nonce=n, qop=auth, algorithm=SHA-256"
     let server = try wanting(challenge) { $0.contains("response=") }
@@ -95,7 +96,7 @@ struct AuthenticationTests {
     #expect(refreshes.withLock { $0 } == 1)
   }
 
-  @Test func aDigestProxyDoesNotLearnThePassword() async throws {
+  @Test func aDigestProxyDoesNotReceiveThePassword() async throws {
     let proxy = try LoopbackServer { request in
       let sent = request.fields[.proxyAuthorization] ?? ""
       guard !sent.contains("response=") else { return .text("through") }
@@ -107,14 +108,14 @@ struct AuthenticationTests {
       $0.proxy = .http("127.0.0.1", port: proxy.port).authenticated(
         user: "anna", password: "secret", schemes: [.digest])
     }
-    let url = try #require(URL(string: "http://a.example/x"))
+    let url = url("http://a.example/x")
     let (data, _) = try await session.data(for: HTTPRequest(.get, url))
 
     #expect(String(decoding: data, as: UTF8.self) == "through")
     #expect(proxy.requests.allSatisfy { !($0.fields[.proxyAuthorization] ?? "").hasPrefix("Basic") })
   }
 
-  @Test func aProxyThatOffersOnlyBasicGetsNothingWhereBasicIsNotAllowed() async throws {
+  @Test func aBasicProxyGetsNoCredentialsIfBasicIsNotAllowed() async throws {
     let proxy = try LoopbackServer { _ in
       .status(.proxyAuthenticationRequired, fields: [.proxyAuthenticate: "Basic realm=p"])
     }
@@ -122,12 +123,12 @@ struct AuthenticationTests {
       $0.proxy = .http("127.0.0.1", port: proxy.port).authenticated(
         user: "anna", password: "secret", schemes: [.digest])
     }
-    let url = try #require(URL(string: "http://a.example/x"))
+    let url = url("http://a.example/x")
     #expect(try await session.data(for: HTTPRequest(.get, url)).1.status == .proxyAuthenticationRequired)
     #expect(proxy.requests.allSatisfy { !$0.fields.contains(.proxyAuthorization) })
   }
 
-  @Test func theDigestOfOriginsIsNotLibcurls() async throws {
+  @Test func theEngineAnswersDigestChallengesOfOrigins() async throws {
     let server = try wanting("Digest realm=r, nonce=n, qop=auth, Basic realm=r, Negotiate") { _ in false }
     let session = session { $0.negotiatingHosts = ["other.example", ".127.0.0.1"] }
 
@@ -135,7 +136,7 @@ struct AuthenticationTests {
     #expect(server.requests.map { $0.fields.contains(.authorization) } == [false])
   }
 
-  @Test func withoutATicketTheHostsAnswerIsTheCallers() async throws {
+  @Test func withoutATicketTheCallerGetsThe401() async throws {
     let server = try wanting("Negotiate") { _ in false }
     let session = session { $0.negotiatingHosts = ["127.0.0.1"] }
 

@@ -5,21 +5,21 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// Whose certificates are trusted. An authority is put into the system's folder for the time of a test, where that can be
-/// written: in a container.
+/// Trusted authorities. A test puts an authority into the system's folder while it runs, if that folder is
+/// writable, as in a container.
 @Suite(.timeLimit(.minutes(5)), .serialized)
 struct AuthorityTests {
   private static let folder = "/etc/ssl/certs"
   private static let isWritable = access(folder, W_OK) == 0
 
-  /// A server whose authority is in the system's folder of hashed names, and in no file.
+  /// Runs a test with a server whose authority is only in the system's folder of hashed names.
   private func withSystemAuthority(_ body: (FrameServer) async throws -> Void) async throws {
     let server = try FrameServer(.none)
     let folder = try TemporaryFolder()
     let own = server.authority.certificate
     try RealProcess.run("sh", ["-c", "printf %s $(openssl x509 -noout -hash -in \(own.path)) > name"], in: folder.url)
     let name = try String(contentsOf: folder.file("name"), encoding: .utf8)
-    // those of the same name are numbered without a gap
+    // files of the same name are numbered without a gap
     var links = (0..<20).map { URL(filePath: Self.folder).appending(path: "\(name).\($0)") }[...]
     while let link = links.popFirst() {
       guard (try? FileManager.default.createSymbolicLink(at: link, withDestinationURL: own)) != nil else { continue }
@@ -39,7 +39,7 @@ struct AuthorityTests {
   }
 
   @Test(.enabled(if: isWritable))
-  func authoritiesOfOurOwnReplaceTheSystemsFolderToo() async throws {
+  func ownAuthoritiesReplaceTheSystemsFolderToo() async throws {
     let stranger = try TestAuthority()
     try await withSystemAuthority { server in
       #expect(await failure(server) { _ in } == nil)
@@ -48,7 +48,7 @@ struct AuthorityTests {
     }
   }
 
-  @Test func additionalAuthoritiesAreTrustedBesideTheOthers() async throws {
+  @Test func additionalAuthoritiesAreTrustedInAdditionToTheOthers() async throws {
     let server = try FrameServer(.none)
     let stranger = try TestAuthority()
     #expect(await failure(server) { $0.additionalAuthorities = server.authority.certificate } == nil)
@@ -60,7 +60,7 @@ struct AuthorityTests {
     #expect(await failure(server) { $0.additionalAuthorities = stranger.certificate }?.kind == .untrustedCertificate)
   }
 
-  @Test func aFileOfAuthoritiesThatCannotBeReadIsNamed() async throws {
+  @Test func anUnreadableFileOfAuthoritiesIsNamedInTheError() async throws {
     let server = try FrameServer(.none)
     let error = await failure(server) { $0.additionalAuthorities = URL(filePath: "/nowhere/more.pem") }
     #expect(error?.kind == .tlsFailed)

@@ -32,10 +32,10 @@ struct CompressionTests {
     #expect(server.requests.first?.fields[.acceptEncoding]?.contains(coding) == true)
     #expect(response.fields[.contentEncoding] == nil)
     #expect(response.fields[.contentLength] == nil)
-    #expect(response.wire?.fields[.contentEncoding] == coding)
+    #expect(response.networkHead?.fields[.contentEncoding] == coding)
   }
 
-  @Test func aCallerWithItsOwnAcceptEncodingGetsTheBytesOfTheWire() async throws {
+  @Test func aCallerWithItsOwnAcceptEncodingGetsEncodedBytes() async throws {
     let base64 = "eJzLSM3JyVfIoDsJAHe6LBE="
     let server = try server("deflate", base64)
 
@@ -46,7 +46,7 @@ struct CompressionTests {
     #expect(response.fields[.contentEncoding] == "deflate")
   }
 
-  @Test func aRangeIsAskedForUncompressed() async throws {
+  @Test func aRangeIsRequestedUncompressed() async throws {
     let server = try LoopbackServer { _ in .text("lo", status: .partialContent) }
     _ = try await session.data(for: HTTPRequest(.get, server.url, fields: [.range: "bytes=3-4"]))
     #expect(server.requests.first?.fields[.acceptEncoding] == "identity")
@@ -60,7 +60,7 @@ struct CompressionTests {
     #expect(error?.message.contains("127.0.0.1") == true)
   }
 
-  @Test func aCodingThatIsNotKnownPassesWithItsField() async throws {
+  @Test func anUnknownCodingIsDeliveredWithItsField() async throws {
     let server = try server("aws-chunked", "AAAA")
     let (data, response) = try await session.data(for: HTTPRequest(.get, server.url))
     #expect(data == Data([0, 0, 0]))
@@ -72,7 +72,7 @@ struct CompressionTests {
     ("gzip", "H4sIAAAAAAAC/8tIzcnJV8igOwkAL/r4SHgAAAA="), ("deflate", "eJzLSM3JyVfIoDsJAHe6LBE="),
     ("br", "G3cA+I2Ubt5EVYaWbCBvEVscgMUB"), ("zstd", "KLUv/SB4bQAAMGhlbGxvIAEAL2kpAg=="),
   ])
-  func aCodedBodyThatIsCutIsAnErrorAndIsNotStored(coding: String, base64: String) async throws {
+  func aTruncatedEncodedBodyIsAnErrorAndIsNotStored(coding: String, base64: String) async throws {
     let body = try #require(Data(base64Encoded: base64))
     let server = try LoopbackServer { request in
       let count = Int(request.path.split(separator: "/").last ?? "") ?? 0
@@ -98,8 +98,8 @@ struct CompressionTests {
     #expect(await store.usage().entries == 1)
   }
 
-  @Test func aSlowReaderOfACodedBodySlowsTheSenderDown() async throws {
-    // random bytes, as stored blocks of gzip: the transfer is as long as what is decoded
+  @Test func aSlowReaderOfAnEncodedBodyPausesTheSender() async throws {
+    // random bytes in stored blocks of gzip, so that encoded and decoded body have the same length
     let block = Data((0..<(60 << 10)).map { _ in UInt8.random(in: 0...255) })
     let length = UInt16(block.count)
     let stored = Data([0, UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8)]) + block
@@ -117,11 +117,11 @@ struct CompressionTests {
     #expect(try await iterator.next() != nil)
     for _ in 0..<12 { _ = try await session.data(for: HTTPRequest(.get, server.url("/fast"))) }
     #expect(written.withLock { $0 } < 32 << 20)
-    // the stream has no end of its own: what was read is not taken for whole
+    // the gzip stream is not complete, so the body is not either
     await #expect(throws: HTTPError.self) { while try await iterator.next() != nil {} }
   }
 
-  @Test func theBodyLimitHoldsAgainstABomb() async throws {
+  @Test func theBodyLimitAppliesToADecompressionBomb() async throws {
     let server = try server("br", Self.bomb)
     var request = HTTPRequest(.get, server.url)
     request.options.bodyLimit = 1 << 20
@@ -131,14 +131,14 @@ struct CompressionTests {
     #expect(error?.kind == .bodyTooLarge)
   }
 
-  @Test func aLongBodyThatPacksWellIsUnpackedWhole() async throws {
-    // 50 MiB from 93 bytes: all of it comes in one turn of the loop, and libcurl would keep no more than it can pause
+  @Test func aLongBodyThatCompressesWellIsDecodedCompletely() async throws {
+    // 50 MiB from 93 bytes: all of it comes in one turn of the loop, and exceeds the buffer in which libcurl can pause
     let server = try server("br", Self.bomb)
     let (data, _) = try await session.data(for: HTTPRequest(.get, server.url))
     #expect(data.count == 50 << 20)
   }
 
-  @Test func aSlowReaderGetsAllOfAnUnpackedBody() async throws {
+  @Test func aSlowReaderGetsAllOfADecodedBody() async throws {
     let server = try server("br", Self.bomb)
     let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url("/slow")))
     var iterator = body.makeAsyncIterator()

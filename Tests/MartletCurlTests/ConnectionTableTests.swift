@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionTableTests {
-  /// The kernel gives one port of ours to several connections, where their other ends differ.
-  @Test func connectionsWithOnePortOfOursAreToldApartByTheirPeersPorts() throws {
+  /// The kernel uses one local port for several connections if their peers differ.
+  @Test func connectionsWithTheSameLocalPortDifferByTheirPeersPorts() throws {
     let servers = [try Self.socket(), try Self.socket()]
     for server in servers { try #require(listen(server, 1) == 0) }
     let first = try Self.socket()
@@ -28,6 +28,30 @@ struct ConnectionTableTests {
     let ends = ConnectionTable.Ends(
       port: Int32(port), peer: "127.0.0.1", peerPort: Int32(try Self.port(of: servers[0])))
     #expect(table[ends] == nil)
+  }
+
+  /// libcurl closes a socket before its transfer has ended, and the number is used again at once.
+  @Test func endingAClosedConnectionDoesNotAffectANewSocketWithItsNumber() throws {
+    let server = try Self.socket()
+    try #require(listen(server, 1) == 0)
+    let client = try Self.socket()
+    var address = Self.loopback(try Self.port(of: server))
+    try #require(Self.with(&address) { connect(client, $0, $1) } == 0)
+    let table = ConnectionTable()
+    table.opened(client)
+    let ends = ConnectionTable.Ends(
+      port: Int32(try Self.port(of: client)), peer: "127.0.0.1", peerPort: Int32(try Self.port(of: server)))
+    let connection = try #require(table[ends])
+    let accepted = accept(server, nil, nil)
+    defer { for descriptor in [server, client, accepted] { close(descriptor) } }
+
+    table.closed(client)
+    connection.end()
+
+    #expect(send(client, "a", 1, Int32(MSG_NOSIGNAL)) == 1)
+    table.opened(client)
+    table[ends]?.end()
+    #expect(send(client, "a", 1, Int32(MSG_NOSIGNAL)) == -1)
   }
 
   private static func socket(port: UInt16 = 0) throws -> Int32 {

@@ -14,7 +14,7 @@ struct ConnectionTests {
     return HTTPSession.uncached(CurlTransport(configuration))
   }
 
-  @Test func oneConnectionServesOneRequestAfterAnother() async throws {
+  @Test func requestsInSequenceShareOneConnection() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session()
     for _ in 0..<20 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
@@ -22,7 +22,7 @@ struct ConnectionTests {
   }
 
   @Test(arguments: [Duration.zero, .milliseconds(500), .seconds(-1)])
-  func anIdleLifetimeBelowASecondReusesNothing(_ lifetime: Duration) async throws {
+  func anIdleLifetimeBelowASecondReusesNoConnection(_ lifetime: Duration) async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session { $0.idleLifetime = lifetime }
     for _ in 0..<3 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
@@ -41,7 +41,7 @@ struct ConnectionTests {
     #expect(server.connectionCount == 2)
   }
 
-  @Test func aProgramThatIsStartedInheritsNoConnection() async throws {
+  @Test func childProcessesInheritNoConnection() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session()
     _ = try await session.data(for: HTTPRequest(.get, server.url))
@@ -61,7 +61,7 @@ struct ConnectionTests {
     return result == 0 && address.sin_family == sa_family_t(AF_INET) ? Int(UInt16(bigEndian: address.sin_port)) : nil
   }
 
-  @Test func theLimitOfConnectionsToAHostIsKept() async throws {
+  @Test func connectionsToAHostAreLimited() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session { $0.connectionsPerHost = 3 }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -74,7 +74,20 @@ struct ConnectionTests {
     #expect(server.connectionCount <= 3)
   }
 
-  @Test func aSmallBodyThatIsNotReadLeavesTheConnectionUsable() async throws {
+  @Test func connectionsToAHostAreNotLimitedIfTheLimitIsNil() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
+    let session = session { $0.connectionsPerHost = nil }
+    let tasks = (0..<70).map { _ in Task { try await session.data(for: HTTPRequest(.get, server.url)).0 } }
+
+    _ = try await server.request(70)
+    gate.open()
+
+    for task in tasks { #expect(try await task.value == Data("hello".utf8)) }
+    #expect(server.connectionCount == 70)
+  }
+
+  @Test func aSmallUnreadBodyLeavesTheConnectionUsable() async throws {
     let server = try LoopbackServer { request in
       request.path == "/old" ? .redirect(to: "/new") : .text("here")
     }
@@ -84,7 +97,7 @@ struct ConnectionTests {
     #expect(server.connectionCount == 1)
   }
 
-  @Test func aConnectionThatTheServerClosedIsReplacedUnnoticed() async throws {
+  @Test func aConnectionClosedByTheServerIsReplacedWithoutAnError() async throws {
     let server = try LoopbackServer { _ in .text("hello").closingSilently() }
     let session = session()
     for number in 1...5 {
@@ -94,7 +107,7 @@ struct ConnectionTests {
     #expect(server.requests.count == 5)
   }
 
-  @Test func lettingGoOfTheTransportClosesItsConnections() async throws {
+  @Test func releasingTheTransportClosesItsConnections() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     func call() async throws -> HTTPStatus { try await session().data(for: HTTPRequest(.get, server.url)).1.status }
     #expect(try await call() == .ok)
@@ -107,7 +120,7 @@ struct ConnectionTests {
     #expect(try await body.collect(upTo: 10_000_000).count == 5_000_000)
   }
 
-  @Test func aReaderThatTakesNothingStopsTheSender() async throws {
+  @Test func aReaderThatDoesNotReadPausesTheSender() async throws {
     let produced = Mutex<Int64>(0)
     let total: Int64 = 64 << 20
     let server = try LoopbackServer { _ in
@@ -122,7 +135,7 @@ struct ConnectionTests {
     let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url("/long")))
     var iterator = body.makeAsyncIterator()
     var count = Int64(try await iterator.next()?.count ?? 0)
-    // Other requests go through the same loop while the body waits: the sender had every chance to go on.
+    // other requests use the same loop meanwhile, so the sender had time to continue
     for _ in 0..<200 { _ = try await session.data(for: HTTPRequest(.head, server.url("/"))) }
     let whileWaiting = produced.withLock { $0 }
     while let chunk = try await iterator.next() { count += Int64(chunk.count) }
@@ -150,18 +163,18 @@ struct ConnectionTests {
     #expect(response.fields["X-Checksum"] == nil)
   }
 
-  @Test func http2IsSpokenWithoutTLSToAServerKnownToDoSo() async throws {
+  @Test func http2IsUsedWithoutTLSIfTheServerIsKnownToSupportIt() async throws {
     let error = await #expect(throws: HTTPError.self) {
       let server = try LoopbackServer { _ in .text("hello") }
       _ = try await session { $0.versions = .http2PriorKnowledge }.data(for: HTTPRequest(.get, server.url))
     }
-    // the loopback server speaks HTTP/1.1 only: what is seen is that HTTP/2 was spoken to it
+    // the loopback server supports HTTP/1.1 only: the error shows that HTTP/2 was used
     #expect(
       error.map { [.protocolViolation, .connectionLost].contains($0.kind) } == true, "\(String(describing: error))")
   }
 
-  @Test func aHostThatIsLookedUpIsWatchedLikeAnyOther() async throws {
-    // The resolver's pipe and the connection share a descriptor's number. /etc/hosts answers, and a thread asks it.
+  @Test func hostsThatNeedNameResolutionAreConnectedTo() async throws {
+    // the resolver's pipe and the connection share a descriptor's number; a thread resolves the names with /etc/hosts
     let server = try LoopbackServer { request in .text(request.path) }
     var names = [UInt8](repeating: 0, count: 256)
     try #require(gethostname(&names, names.count) == 0)
@@ -169,7 +182,7 @@ struct ConnectionTests {
     let session = session()
     for name in ["localhost", host] {
       for number in 1...3 {
-        // the machine's name may mean another interface, where nobody answers
+        // the machine's name may be the address of another interface, on which no server listens
         let outcome = await path(of: "http://\(name):\(server.port)/\(number)", through: session)
         #expect(outcome == "/\(number)" || name == host && outcome.hasPrefix("cannot"), "\(outcome)")
       }
@@ -213,7 +226,7 @@ struct ConnectionTests {
     #expect(outcomes.allSatisfy { $0 })
   }
 
-  @Test func a417ThatIsAnsweredByGoingOnIsNotTheResponse() async throws {
+  @Test func a417ThatLibcurlRepeatsIsNotTheResponse() async throws {
     let count = Mutex(0)
     let server = try LoopbackServer(bodies: .streamed) { request in
       let number = count.withLock { count in
@@ -231,7 +244,7 @@ struct ConnectionTests {
     #expect(response.status == (data == Data("second".utf8) ? .ok : .expectationFailed))
   }
 
-  @Test func aBodyThatFailsAtOnceFailsTheRequestAtOnce() async throws {
+  @Test func aBodyThatFailsAtItsStartFailsTheRequest() async throws {
     struct Broken: Error {}
     let server = try LoopbackServer { _ in .text("never") }
     let session = session()
@@ -244,7 +257,7 @@ struct ConnectionTests {
     }
   }
 
-  @Test func twoThousandRequestsLeaveNothingBehind() async throws {
+  @Test func twoThousandRequestsUseAtMostSixtyFourConnections() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = session()
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,9 +1,10 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
-/// `cookies.txt` between ours and the programs that made the format common.
+/// `cookies.txt`, exchanged with curl and wget.
 @Suite(.timeLimit(.minutes(5)))
 struct CookieFileTests {
   private let folder: TemporaryFolder
@@ -47,11 +48,11 @@ struct CookieFileTests {
   private static func pairs(_ line: String?) -> Set<String> { Set((line ?? "").components(separatedBy: "; ")) }
 
   @Test(arguments: Program.allCases)
-  func whatItWritesIsRead(_ program: Program) async throws {
+  func cookieFilesOfOtherProgramsAreRead(_ program: Program) async throws {
     let file = folder.file("its.txt")
     try run(program, writing: file.path, "http://www.example.com/a/b/set")
     let its = CookieJar(), ours = CookieJar()
-    let page = try #require(URL(string: "http://www.example.com/a/b/set"))
+    let page = url("http://www.example.com/a/b/set")
 
     let problems = try await its.importNetscape(String(contentsOf: file, encoding: .utf8))
     try await ours.store(setCookie: lines, for: page)
@@ -70,9 +71,9 @@ struct CookieFileTests {
   }
 
   @Test(arguments: Program.allCases)
-  func itReadsWhatIsWritten(_ program: Program) async throws {
+  func otherProgramsReadOurCookieFiles(_ program: Program) async throws {
     let jar = CookieJar()
-    let page = try #require(URL(string: "http://www.example.com/a/b/set"))
+    let page = url("http://www.example.com/a/b/set")
     try await jar.store(setCookie: lines, for: page)
     let file = folder.file("ours.txt")
     try folder.write(Data(try await jar.exportNetscape().utf8), to: "ours.txt")
@@ -89,9 +90,9 @@ struct CookieFileTests {
     }
   }
 
-  @Test func fileGoesThroughCurlAndBack() async throws {
+  @Test func curlKeepsOurCookieFileIntact() async throws {
     let jar = CookieJar(), again = CookieJar()
-    try await jar.store(setCookie: lines, for: try #require(URL(string: "http://www.example.com/dir/page")))
+    try await jar.store(setCookie: lines, for: url("http://www.example.com/dir/page"))
     try folder.write(Data(try await jar.exportNetscape().utf8), to: "ours.txt")
 
     try run(.curl, reading: folder.file("ours.txt").path, writing: folder.file("its.txt").path, "http://example.org/")

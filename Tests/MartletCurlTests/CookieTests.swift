@@ -10,14 +10,14 @@ struct CookieTests {
   private let configuration = SessionConfiguration()
 
   private func session(through server: LoopbackServer) -> HTTPSession {
-    var wire = CurlConfiguration()
-    wire.proxy = .http("127.0.0.1", port: server.port)
-    return HTTPSession(transport: CurlTransport(wire), configuration: configuration)
+    var connection = CurlConfiguration()
+    connection.proxy = .http("127.0.0.1", port: server.port)
+    return HTTPSession(transport: CurlTransport(connection), configuration: configuration)
   }
 
   private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-  @Test func cookiesGoToTheHostsTheyAreFor() async throws {
+  @Test func cookiesAreSentToTheirHostsOnly() async throws {
     let server = try LoopbackServer { request in
       guard request.path == "/set" else { return .text(request.fields[values: .cookie].joined(separator: "|")) }
       return .text("").with(.setCookie, "host=1").with(.setCookie, "site=\"é\"; Domain=example.com; Path=/")
@@ -37,7 +37,7 @@ struct CookieTests {
     #expect(try await sent("http://example.org/") == "")
   }
 
-  @Test func redirectCarriesWhatItsHopsSet() async throws {
+  @Test func redirectsCarryTheCookiesSetOnTheWay() async throws {
     let server = try LoopbackServer { request in
       switch request.path {
       case "/1": .redirect(to: "/2").with(.setCookie, "a=1")
@@ -52,7 +52,7 @@ struct CookieTests {
 
   // RFC 6265bis §5.6: the first step.
   @Test(arguments: [UInt8](1...31).filter { ![9, 10, 13].contains($0) } + [127])
-  func controlCharacterLosesTheCookieThatHasIt(_ code: UInt8) async throws {
+  func aCookieWithAControlCharacterIsRefused(_ code: UInt8) async throws {
     let server = try LoopbackServer { _ in
       .raw(
         Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=1\r\nSet-Cookie: b=x".utf8) + [code]
@@ -65,7 +65,7 @@ struct CookieTests {
     #expect(try await configuration.cookies?.cookieHeader(for: server.url("/")) == "a=1; d=4")
   }
 
-  @Test func earlyHintsAndTrailersSetNone() async throws {
+  @Test func earlyHintsAndTrailersSetNoCookies() async throws {
     let server = try LoopbackServer { _ in
       .raw(
         "HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=1\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
@@ -76,7 +76,7 @@ struct CookieTests {
     #expect(try await configuration.cookies?.allCookies().map(\.name) == ["b"])
   }
 
-  @Test func bytesThatAreNoUTF8ComeBackAsTheyCame() async throws {
+  @Test func bytesThatAreNotUTF8AreSentUnchanged() async throws {
     let server = try LoopbackServer { request in
       guard request.path == "/set" else { return .text("") }
       return .raw(

@@ -3,9 +3,10 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
-/// `Expect: 100-continue` (RFC 9110 §10.1.1): who waits, for what, and what becomes of the body.
+/// `Expect: 100-continue` (RFC 9110 §10.1.1): when a body is sent, and when it is not opened.
 @Suite(.timeLimit(.minutes(5)))
 struct ExpectationTests {
   private let session = HTTPSession.uncached()
@@ -27,8 +28,8 @@ struct ExpectationTests {
       })
   }
 
-  /// The server says 100 only if it reads; it would wait half a minute otherwise.
-  @Test func bodyFollowsTheConsent() async throws {
+  /// The server sends 100 only when it reads the body; without it the client would wait for half a minute.
+  @Test func bodyIsSentAfterThe100() async throws {
     let server = try LoopbackServer(bodies: .streamed) { request in .text("\(try request.drainBody())") }
     let events = Mutex<[Int]>([])
     var request = post(server, once(content))
@@ -46,7 +47,7 @@ struct ExpectationTests {
   }
 
   @Test(arguments: [401, 403, 413])
-  func finalAnswerLeavesTheBodyUnsentAndUntouched(_ status: Int) async throws {
+  func afterAFinalResponseTheBodyIsNotOpened(_ status: Int) async throws {
     let asked = Counter()
     let server = try LoopbackServer(bodies: .streamed) { request in
       request.fields[.authorization] == nil
@@ -66,9 +67,9 @@ struct ExpectationTests {
     #expect(asked.value > 0)
   }
 
-  @Test func challengedBodyThatIsThereOnlyOnceSurvivesTheResend() async throws {
+  @Test func aChallengedSingleUseBodyIsSentAfterwards() async throws {
     struct Answering: Interceptor {
-      func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
         guard try outcome.get().status == .unauthorized, attempt.request.body.canBeSent else { return .accept }
         var next = attempt.request
         next.fields[.authorization] = "Bearer token"
@@ -88,7 +89,7 @@ struct ExpectationTests {
     #expect(response.history.count == 1)
   }
 
-  @Test func serverThatSaysNothingGetsTheBodyAfterTheTime() async throws {
+  @Test func withoutA100TheBodyIsSentAfterTheTimeout() async throws {
     let sent = Gate()
     let server = try LoopbackServer(bodies: .streamed) { request in
       try request.wait(for: sent)  // no 100: it is only said when the body is read
@@ -110,7 +111,7 @@ struct ExpectationTests {
     ("small", false), ("large", true), ("unknown", true), ("once", true), ("file", false), ("not allowed", false),
     ("none", false),
   ])
-  func expectationIsOnlyForBodiesThatAreWorthIt(_ kind: String, expects: Bool) async throws {
+  func onlyLargeOrSingleUseBodiesHaveAnExpectation(_ kind: String, expects: Bool) async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     let folder = try TemporaryFolder()
     try folder.write(Data("small".utf8), to: "small")
@@ -134,7 +135,7 @@ struct ExpectationTests {
     #expect(server.requests.first?.fields[.expect] == (expects ? "100-continue" : nil))
   }
 
-  @Test func expectationThatFailsIsDroppedForABodyThatIsThereOnlyOnce() async throws {
+  @Test func aRefusedExpectationIsDroppedForASingleUseBody() async throws {
     let server = try LoopbackServer(bodies: .streamed) { request in
       request.fields.contains(.expect) ? .status(.expectationFailed) : .text("\(try request.drainBody())")
     }
@@ -142,7 +143,7 @@ struct ExpectationTests {
     #expect(String(decoding: data, as: UTF8.self) == "2000000")
   }
 
-  @Test func bodyThatIsThereOnlyOnceIsUntouchedWhereNobodyAnswers() async throws {
+  @Test func aSingleUseBodyIsNotOpenedIfTheServerIsUnreachable() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     server.stop()
     let body = once(content)
@@ -151,7 +152,7 @@ struct ExpectationTests {
     #expect(body.canBeSent)
   }
 
-  @Test func nginxRefusesTooLargeABodyBeforeItIsSent() async throws {
+  @Test func nginxRefusesALargeBodyBeforeItIsSent() async throws {
     let nginx = try Nginx.shared.get()
     for url in [nginx.plain("/small"), nginx.plain("/put")] {
       let body = once(content)
@@ -164,14 +165,7 @@ struct ExpectationTests {
   }
 }
 
-/// Counts how often somebody asks.
-private final class Counter: Sendable {
-  private let count = Mutex(0)
-  var value: Int { count.withLock { $0 } }
-  func add() { count.withLock { $0 += 1 } }
-}
-
-/// Three bytes, and who asked for them.
+/// A sequence of three bytes that counts its iterations.
 private struct CountingChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
   let asked: Counter
   var rest = 3
@@ -179,7 +173,7 @@ private struct CountingChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
   func makeAsyncIterator() -> CountingChunks { self }
 
   mutating func next() async throws -> Data? {
-    asked.add()
+    asked.next()
     guard rest > 0 else { return nil }
     rest -= 1
     return Data([65])

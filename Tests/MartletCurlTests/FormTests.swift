@@ -5,7 +5,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// Bodies as servers and clients that others wrote see them.
+/// Request bodies that Python parses, and those that curl sends.
 @Suite(.timeLimit(.minutes(5)))
 struct FormTests {
   private let session = HTTPSession.uncached()
@@ -46,7 +46,7 @@ struct FormTests {
       ])
   }
 
-  @Test func formOfUnknownLengthIsReadToo() async throws {
+  @Test func pythonReadsAFormOfUnknownLength() async throws {
     var form = MultipartForm()
     form.append(
       .stream {
@@ -66,7 +66,7 @@ struct FormTests {
   }
 
   @Test(arguments: [ContentCoding.gzip, .deflate], [0, 1, 1000, 65_536, 65_537, 3_000_000])
-  func pythonUnpacksWhatWasCompressed(_ coding: ContentCoding, size: Int) async throws {
+  func pythonDecodesACompressedBody(_ coding: ContentCoding, size: Int) async throws {
     let data = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* $0 / 1000) })
     try folder.write(data, to: "data")
 
@@ -78,8 +78,8 @@ struct FormTests {
     }
   }
 
-  /// Names, quotes, types and order, line by line as curl's `-F` writes them.
-  @Test func formIsTheSameAsThatOfTheCurlCommand() async throws {
+  /// The names, quotes, types and order of curl's `-F`, line by line.
+  @Test func theCurlCommandSendsTheSameForm() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     try folder.write(Data("hello".utf8), to: "ü \"q\".txt")
     try RealProcess.run(

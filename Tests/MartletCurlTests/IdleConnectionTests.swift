@@ -5,12 +5,12 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// What comes over a connection that waits for nothing answers no request (RFC 9112 §9.2).
+/// Bytes on an idle connection are not a response (RFC 9112 §9.2).
 @Suite(.timeLimit(.minutes(5)))
 struct IdleConnectionTests {
   private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-  /// Sends more than the first answer once the gate is open, and answers later requests.
+  /// Returns a server that sends more bytes after the first response once the gate is open, and answers later requests.
   private func server(_ unasked: String, after gate: Gate) throws -> LoopbackServer {
     try LoopbackServer { request in
       guard request.path == "/first" else { return .text("reply to \(request.method) \(request.path)") }
@@ -24,7 +24,7 @@ struct IdleConnectionTests {
     "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: 4\r\n\r\nevil", "x",
   ])
-  func bytesThatNobodyAskedForEndTheConnection(_ unasked: String) async throws {
+  func unexpectedBytesEndTheConnection(_ unasked: String) async throws {
     let gate = Gate()
     let server = try server(unasked, after: gate)
     let session = HTTPSession(transport: CurlTransport())
@@ -39,8 +39,8 @@ struct IdleConnectionTests {
     #expect(server.requests.map(\.connection) == [1, 2])
   }
 
-  /// Whether the loop has noticed them before, or the request finds them on its connection.
-  @Test func bytesThatNobodyAskedForAnswerNoRequest() async throws {
+  /// The bytes are noticed either by the loop before the next request, or when that is about to be sent.
+  @Test func unexpectedBytesAreNotAResponse() async throws {
     for _ in 0..<50 {
       let gate = Gate()
       let server = try LoopbackServer { request in
@@ -61,13 +61,13 @@ struct IdleConnectionTests {
     }
   }
 
-  /// libcurl reads them together with the end of the response, and drops them.
+  /// libcurl reads these bytes together with the end of the response, and drops them.
   @Test(arguments: [
     "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200", "HTTP/1.1 304 Not Modified\r\n\r\nx",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200",
     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200",
   ])
-  func bytesBehindAResponseEndTheConnection(_ message: String) async throws {
+  func bytesAfterAResponseEndTheConnection(_ message: String) async throws {
     let server = try LoopbackServer { request in
       var reply = request.path == "/first" ? Reply.raw(message) : .text("next")
       reply.ending = .keepAlive
@@ -80,9 +80,9 @@ struct IdleConnectionTests {
     #expect(server.requests.map(\.connection) == [1, 2])
   }
 
-  /// One record holds the end of a response and more, so that the rest waits in the TLS library.
+  /// One record has the end of a response and more bytes, so that the rest stays in the buffer of the TLS library.
   @Test(arguments: [true, false])
-  func overTLSBytesThatNobodyAskedForAnswerNoRequest(_ sendsMore: Bool) async throws {
+  func unexpectedBytesOverTLSAreNotAResponse(_ sendsMore: Bool) async throws {
     let server = try RecordServer(more: sendsMore ? "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil" : "")
     var curl = CurlConfiguration()
     curl.tls.authorities = server.authority.certificate
@@ -93,11 +93,11 @@ struct IdleConnectionTests {
       answers.append(String(decoding: try await session.data(for: HTTPRequest(.get, server.url)).0, as: UTF8.self))
     }
 
-    // a number for each connection, so that it also shows where one was used again
+    // the number of the connection, which shows whether one was reused
     #expect(answers == (sendsMore ? ["1", "2", "3"] : ["1", "1", "1"]))
   }
 
-  @Test func anIdleConnectionThatTheServerEndsIsEndedHereToo() async throws {
+  @Test func anIdleConnectionEndedByTheServerIsClosed() async throws {
     let gate = Gate()
     let server = try LoopbackServer { request in
       var reply = Reply.raw(Self.answer).stalled(after: Int64(Self.answer.utf8.count), until: gate)
@@ -114,9 +114,9 @@ struct IdleConnectionTests {
     #expect(server.requests.map(\.connection) == [1, 2])
   }
 
-  /// One try over the pool, one over a fresh connection.
+  /// The first attempt is over a pooled connection, the second over a new one.
   @Test(arguments: [HTTPMethod.get, .put], [Reply.hangUp, .reset])
-  func aPoolOfStaleConnectionsCostsOneRepeat(_ method: HTTPMethod, _ end: Reply) async throws {
+  func aPoolOfStaleConnectionsCausesOneResend(_ method: HTTPMethod, _ end: Reply) async throws {
     let gate = Gate()
     let server = try LoopbackServer { request in
       if request.path == "/fill" { return .text("filled").held(by: gate) }

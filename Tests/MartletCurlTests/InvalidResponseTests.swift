@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// A message that is none is an error that blames the response, and nothing of it is used (RFC 9112).
+/// An invalid message is an error of the response, and no part of it is used (RFC 9112).
 @Suite(.timeLimit(.minutes(5)))
 struct InvalidResponseTests {
   private func session(reusesHandles: Bool? = nil) -> HTTPSession {
@@ -25,8 +25,8 @@ struct InvalidResponseTests {
     throw Unexpected()
   }
 
-  /// libcurl before 8.1.0 writes such a line to memory that the transfer before has freed.
-  @Test func aFirstFieldThatIsFoldedDoesNotEndTheProcess() async throws {
+  /// libcurl before 8.1.0 writes such a line to memory that the previous transfer has freed.
+  @Test func aFoldedFirstFieldDoesNotCrashTheProcess() async throws {
     await #expect(processExitsWith: .success) {
       let server = try LoopbackServer { request in
         if request.path == "/" { return .redirect(to: "/there").with("X-Filler", String(repeating: "a", count: 300)) }
@@ -43,7 +43,7 @@ struct InvalidResponseTests {
   }
 
   @Test(arguments: [true, false])
-  func handlesMayBeReusedAndMayNot(_ reuses: Bool) async throws {
+  func requestsAreIndependentWithAndWithoutHandleReuse(_ reuses: Bool) async throws {
     let server = try LoopbackServer { request in
       request.path == "/" ? .redirect(to: "/there").with("X-A", "b") : .text(request.target).with("X-C", "d")
     }
@@ -102,7 +102,7 @@ struct InvalidResponseTests {
     "HTTP/1.1 103 Early\r\nno colon\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     "SSH-2.0-OpenSSH_9.2\r\n\r\n", "\r\n\r\n", "HTTP/1.1 200 OK\r\nA\u{0}: b\r\n\r\n",
   ])
-  func aFaultOfTheResponseIsAProtocolViolation(_ message: String) async throws {
+  func anInvalidResponseIsAProtocolViolation(_ message: String) async throws {
     let error = try await failure(.raw(message))
 
     #expect(error.kind == .protocolViolation)
@@ -118,7 +118,7 @@ struct InvalidResponseTests {
     "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n0\r\n\r\n",
     "HTTP/1.1 103 A\r\nB: c\r\n\r\nHTTP/1.1 199 A\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 4\r\n\r\nfour",
   ])
-  func whatTheRFCAllowsIsTaken(_ message: String) async throws {
+  func whatTheRFCAllowsIsAccepted(_ message: String) async throws {
     let server = try LoopbackServer { _ in .raw(message) }
     #expect(try await session().data(for: HTTPRequest(.get, server.url)).0 == Data("four".utf8))
   }
@@ -135,12 +135,12 @@ struct InvalidResponseTests {
     #expect(try await failure(.raw(message)).kind == .headersTooLarge)
   }
 
-  /// Once anything of the head has come, more of it is no reason to wait longer.
+  /// The timeout does not start again with each part of the head.
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 200) + "Content-Length: 0\r\n\r\n",
     String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 200) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
   ])
-  func aHeadThatDripsIsAResponseTimeout(_ message: String) async throws {
+  func aHeadSentByteByByteIsAResponseTimeout(_ message: String) async throws {
     let error = try await failure(.raw(message).dripped(7, every: .milliseconds(50))) {
       $0.options.responseTimeout = .milliseconds(400)
     }

@@ -3,9 +3,10 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
-/// What happens before anything is sent.
+/// Failures before a request is sent.
 @Suite(.timeLimit(.minutes(5)))
 struct PreparationTests {
   private final class Source: BodySource {
@@ -31,7 +32,7 @@ struct PreparationTests {
     } catch { return error }
   }
 
-  @Test func withoutTrustNoBodyIsOpened() async throws {
+  @Test func withUnreadableAuthoritiesNoBodyIsOpened() async throws {
     let source = Source()
     let missing = try TemporaryFolder().file("missing.pem")
 
@@ -40,8 +41,8 @@ struct PreparationTests {
     #expect(!source.isOpen.withLock { $0 })
   }
 
-  /// libcurl takes no text of more than 8,000,000 bytes.
-  @Test func whereAnOptionIsRefusedTheOpenedBodyIsCancelled() async throws {
+  /// libcurl refuses texts of more than 8,000,000 bytes.
+  @Test func aRefusedOptionCancelsTheOpenedBody() async throws {
     let source = Source()
     let pin = String(repeating: "a", count: 8_000_001)
 
@@ -55,12 +56,12 @@ struct PreparationTests {
     ("b\u{FC}cher.example", true), ("B\u{DC}CHER.example", true), (".b\u{FC}cher.example", false), (".EXAMPLE", true),
     ("xn--bcher-kva.example", true), ("bucher.example", false), (".", false), ("", false),
   ])
-  func hostsThatMayHaveATicketAreComparedAsALabels(_ name: String, _ expected: Bool) throws {
-    var configuration = CurlConfiguration()
+  func negotiatingHostsAreComparedAsALabels(_ name: String, _ expected: Bool) throws {
+    var configuration = ConnectionConfiguration()
     configuration.negotiatingHosts = [name]
-    let url = try #require(URL(string: "https://b%C3%BCcher.example/"))
+    let url = url("https://b%C3%BCcher.example/")
     #expect(configuration.negotiates(for: HTTPRequest(.get, url)) == expected)
-    let below = try #require(URL(string: "https://www.b%C3%BCcher.example/"))
+    let below = TestSupport.url("https://www.b%C3%BCcher.example/")
     #expect(configuration.negotiates(for: HTTPRequest(.get, below)) == (name.hasPrefix(".") && name != "."))
   }
 }

@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// Through proxies that others wrote: tinyproxy for HTTP, microsocks for SOCKS5.
+/// Proxies: tinyproxy for HTTP, microsocks for SOCKS5.
 @Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
   let nginx: Nginx
@@ -29,7 +29,7 @@ struct ProxyTests {
     String(decoding: try await session(proxy).data(for: HTTPRequest(.get, url)).0, as: UTF8.self)
   }
 
-  @Test func httpProxyCarriesPlainAndTunnelledRequests() async throws {
+  @Test func httpProxyForwardsPlainAndTunnelledRequests() async throws {
     let (proxy, folder) = try tinyproxy("")
     defer { withExtendedLifetime((proxy, folder)) {} }
     let server = try LoopbackServer { request in .text(request.fields["Via"] ?? "direct") }
@@ -40,7 +40,7 @@ struct ProxyTests {
     #expect(try await text(server.url("/"), through: bypassing) == "direct")
   }
 
-  @Test func httpProxyWantsCredentials() async throws {
+  @Test func httpProxyRequiresCredentials() async throws {
     let (process, folder) = try tinyproxy("BasicAuth anna secret")
     defer { withExtendedLifetime((process, folder)) {} }
     let proxy = Proxy.http("127.0.0.1", port: process.port)
@@ -49,7 +49,7 @@ struct ProxyTests {
 
     #expect(try await text(nginx.tls("/hello.txt"), through: known) == "hello")
     #expect(try await text(nginx.plain("/hello.txt"), through: known) == "hello")
-    // tinyproxy says 407 where credentials are missing, and 401 where they are wrong
+    // tinyproxy answers 407 if credentials are missing, and 401 if they are wrong
     for (proxy, status) in [(proxy, "407"), (unknown, "401")] {
       let error = await #expect(throws: HTTPError.self) { try await text(nginx.tls("/hello.txt"), through: proxy) }
       #expect(error?.kind == .proxyFailed)
@@ -60,7 +60,7 @@ struct ProxyTests {
     #expect(response.status == 401)
   }
 
-  @Test func socksProxyCarriesRequestsWithCredentials() async throws {
+  @Test func socksProxyForwardsRequestsWithCredentials() async throws {
     let port = try LocalPort.free()
     let process = try RealProcess(
       "microsocks", ["-i", "127.0.0.1", "-p", "\(port)", "-u", "anna", "-P", "secret"], port: port)
@@ -76,7 +76,7 @@ struct ProxyTests {
     }
   }
 
-  @Test func aProxyThatIsNotThereIsNamed() async throws {
+  @Test func anUnreachableProxyIsNamedInTheError() async throws {
     let port = try LocalPort.free()
     let error = await #expect(throws: HTTPError.self) {
       try await text(nginx.plain("/hello.txt"), through: .http("127.0.0.1", port: port))

@@ -17,7 +17,8 @@ struct ResumableDownloadTests {
   private var file: URL { folder.file("file.bin") }
   private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? [] }
 
-  /// Serves `content` with ranges, as `StaticFolder` does; the first replies are cut off after so many bytes.
+  /// Serves `content` with ranges, as `StaticFolder` does. The first replies are cut off after the given numbers of
+  /// bytes.
   private func server(cuts: [Int64], change: @escaping @Sendable (Reply, Int) -> Reply = { reply, _ in reply }) throws
     -> LoopbackServer
   {
@@ -50,7 +51,7 @@ struct ResumableDownloadTests {
       })
   }
 
-  @Test func downloadGoesOnWhereItBroke() async throws {
+  @Test func downloadContinuesWhereItWasInterrupted() async throws {
     let server = try server(cuts: [100_000, 50_000])
 
     let first = try await failure(server)
@@ -74,7 +75,7 @@ struct ResumableDownloadTests {
     #expect(requests.allSatisfy { $0.fields[.acceptEncoding] == "identity" })
   }
 
-  @Test func oneCallGoesOnAsOftenAsItIsAllowed() async throws {
+  @Test func oneCallResumesAsOftenAsAllowed() async throws {
     let server = try server(cuts: [100_000, 50_000, 20_000])
     let request = self.request(server, resumptions: 3)
 
@@ -86,7 +87,7 @@ struct ResumableDownloadTests {
     #expect(names == ["file.bin"])
   }
 
-  @Test func oneCallGivesUpInTheEndAndLeavesNothing() async throws {
+  @Test func oneCallFailsAfterTheLastResumptionAndLeavesNoFile() async throws {
     let server = try server(cuts: [1000, 1000, 1000])
     let request = self.request(server, resumptions: 2)
 
@@ -98,9 +99,9 @@ struct ResumableDownloadTests {
     #expect(names.isEmpty)
   }
 
-  /// What must lead to a fresh beginning, and never to a mixed file.
+  /// Responses after which the download restarts, so that the file never has parts of two versions.
   @Test(arguments: ["changed", "refused", "ignored", "otherTag", "shifted", "tooLong", "encoded", "416"])
-  func downloadBeginsAnewWhereTheRestIsInDoubt(_ doubt: String) async throws {
+  func downloadRestartsIfTheRestIsInDoubt(_ doubt: String) async throws {
     let server = try server(cuts: [100_000]) { [content] reply, number in
       guard number == 1 else { return reply }
       var reply = reply
@@ -126,7 +127,7 @@ struct ResumableDownloadTests {
     #expect(names == ["file.bin"])
   }
 
-  @Test func withoutAStrongValidatorThereIsNothingToResume() async throws {
+  @Test func withoutAStrongValidatorADownloadIsNotResumable() async throws {
     let server = try LoopbackServer { [content] _ in .data(content).with(.eTag, #"W/"a""#).truncated(after: 1000) }
     let error = try await failure(server)
     #expect(error.kind == .connectionLost)
@@ -134,7 +135,7 @@ struct ResumableDownloadTests {
     #expect(names.isEmpty)
   }
 
-  @Test func cancelledDownloadCanGoOn() async throws {
+  @Test func cancelledDownloadCanBeResumed() async throws {
     let gate = Gate()
     let server = try server(cuts: []) { reply, number in number == 0 ? reply.stalled(after: 70_000) : reply }
     var request = HTTPRequest(.get, server.url("/data"))
@@ -155,12 +156,12 @@ struct ResumableDownloadTests {
     #expect(try Data(contentsOf: file) == content)
   }
 
-  /// What data from outside may name, none of which is the file that was kept.
+  /// Files that a forged or outdated resumption may name, none of which is the partial file.
   @Test(arguments: [
     "gone", "shorter", "longer", "replaced", "hard link", "symbolic link", "another folder", "another name",
     "another destination's", "a path in the name", "an earlier version's",
   ])
-  func fileThatIsNotTheKeptOneIsLeftAlone(_ case: String) async throws {
+  func aFileOtherThanThePartialOneIsNotChanged(_ case: String) async throws {
     let server = try server(cuts: [100_000])
     let kept = try #require(try await failure(server).resumption)
     let (resumption, victim) = try misleading(kept, `case`)
@@ -172,13 +173,13 @@ struct ResumableDownloadTests {
     #expect(try Data(contentsOf: file) == content)
     #expect(server.requests.last?.fields[.range] == nil)
     #expect((try? Data(contentsOf: victim)) == before)
-    // Where the kept file itself was only moved, it may be discarded there.
+    // a partial file that was moved may be discarded in its new place
     guard !["another folder", "another destination's"].contains(`case`) else { return }
     resumption.discard()
     #expect((try? Data(contentsOf: victim)) == before)
   }
 
-  /// A resumption that names something else than what was kept, and the file that must stay as it is.
+  /// Returns a resumption with another file than the partial one, and the file that must not be changed.
   private func misleading(_ kept: DownloadResumption, _ what: String) throws -> (DownloadResumption, victim: URL) {
     let files = FileManager.default
     let victim = folder.file("victim")
@@ -232,7 +233,7 @@ struct ResumableDownloadTests {
       DownloadResumption.self, from: JSONSerialization.data(withJSONObject: members))
   }
 
-  @Test func discardingRemovesTheKeptFile() async throws {
+  @Test func discardingRemovesThePartialFile() async throws {
     let server = try server(cuts: [100_000])
     let resumption = try #require(try await failure(server).resumption)
 
@@ -260,7 +261,7 @@ struct ResumableDownloadTests {
     #expect(server.requests.last?.fields[.range] == nil)
   }
 
-  @Test func completeFileIsFinishedByA416() async throws {
+  @Test func aCompletePartialFileIsFinishedByA416() async throws {
     let server = try server(cuts: [100_000])
     let resumption = try #require(try await failure(server).resumption)
     try content.write(to: resumption.file)
@@ -269,11 +270,11 @@ struct ResumableDownloadTests {
     let response = try await session.resumableDownload(
       for: HTTPRequest(.get, server.url("/data")), to: file, resuming: whole)
 
-    #expect(response.status == .ok && response.wire?.status == 416)
+    #expect(response.status == .ok && response.networkHead?.status == 416)
     #expect(try Data(contentsOf: file) == content)
   }
 
-  @Test func errorStatusLeavesTheKeptFileAlone() async throws {
+  @Test func errorStatusDoesNotChangeThePartialFile() async throws {
     let server = try server(cuts: [100_000]) { reply, number in number == 1 ? .status(503) : reply }
     let resumption = try await failure(server).resumption
     let request = HTTPRequest(.get, server.url("/data"))
@@ -285,7 +286,7 @@ struct ResumableDownloadTests {
     #expect(server.requests.last?.fields[.range] == "bytes=100000-")
   }
 
-  @Test func partThatWasNotAskedForIsAnError() async throws {
+  @Test func anUnrequestedPartIsAnError() async throws {
     let server = try LoopbackServer { [content] _ in
       .data(content, status: .partialContent).with(.contentRange, "bytes 0-299999/300000")
     }
@@ -296,7 +297,7 @@ struct ResumableDownloadTests {
     #expect(names.isEmpty)
   }
 
-  @Test func partThatWasAskedForIsTheFile() async throws {
+  @Test func aRequestedPartIsTheFile() async throws {
     let server = try server(cuts: [])
     let request = HTTPRequest(.get, server.url("/data"), fields: [.range: "bytes=10-19"])
     let response = try await session.resumableDownload(for: request, to: file)
@@ -304,7 +305,7 @@ struct ResumableDownloadTests {
     #expect(try Data(contentsOf: file) == content[10...19])
   }
 
-  @Test func nginxSendsTheRest() async throws {
+  @Test func nginxSendsTheRestOfAFile() async throws {
     let nginx = try Nginx.shared.get()
     var request = HTTPRequest(.get, nginx.plain("/zeros.bin"))
     let isFirst = Mutex(true)

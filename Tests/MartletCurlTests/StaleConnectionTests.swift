@@ -3,11 +3,13 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Connections that had served before and are gone", .timeLimit(.minutes(5)))
+@Suite("Stale connections", .timeLimit(.minutes(5)))
 struct StaleConnectionTests {
-  /// Answers the first request of the first connection and hangs up on the second; other connections work.
+  /// Returns a server that answers the first request of the first connection and closes it at the second; other
+  /// connections work.
   private func server(_ end: Reply) throws -> LoopbackServer {
     let count = Mutex(0)
     return try LoopbackServer { request in
@@ -26,7 +28,7 @@ struct StaleConnectionTests {
   }
 
   @Test(arguments: [Reply.hangUp, .reset])
-  func whatMayBeRepeatedIsSentAgainAndSeen(end: Reply) async throws {
+  func aRepeatableRequestIsSentAgainAndReported(end: Reply) async throws {
     let server = try server(end)
     let session = session()
     let notes = Mutex<[String]>([])
@@ -59,7 +61,7 @@ struct StaleConnectionTests {
     #expect(server.requests.map(\.method) == [.get, .post])
   }
 
-  @Test func aPostThatIsMarkedIsSentAgainFromAFreshStream() async throws {
+  @Test func aPostMarkedAsRepeatableIsSentAgainWithANewStream() async throws {
     let server = try server(.hangUp)
     let session = session()
     _ = try await session.data(for: HTTPRequest(.get, server.url))
@@ -79,7 +81,7 @@ struct StaleConnectionTests {
     #expect(server.requests.map(\.text) == ["", "whole", "whole"])
   }
 
-  @Test func aPolicyMayLeaveEvenThatToTheCaller() async throws {
+  @Test func aPolicyCanDisableTheResend() async throws {
     let server = try server(.hangUp)
     let session = session(.never)
     _ = try await session.data(for: HTTPRequest(.get, server.url))
@@ -88,7 +90,7 @@ struct StaleConnectionTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test func aNewConnectionThatEndsWithoutAnAnswerIsNotStale() async throws {
+  @Test func aNewConnectionThatEndsWithoutAResponseIsNotStale() async throws {
     let server = try LoopbackServer { _ in .hangUp }
     let error = await #expect(throws: HTTPError.self) { try await session().data(for: HTTPRequest(.get, server.url)) }
     #expect(error?.kind == .connectionLost)
@@ -96,7 +98,7 @@ struct StaleConnectionTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func anAnswerThatBreaksOffIsNotStale() async throws {
+  @Test func anIncompleteResponseIsNotAStaleConnection() async throws {
     let server = try server(.raw("HTTP/1.1 200 OK\r\nContent-"))
     let session = session()
     _ = try await session.data(for: HTTPRequest(.get, server.url))
@@ -108,7 +110,7 @@ struct StaleConnectionTests {
 
   /// An answer that libcurl deals with itself says nothing of what is sent after it.
   @Test(arguments: [RequestBody.data(Data("order".utf8)), .empty])
-  func aPostThatAProxyHasChallengedIsNotSentTwiceAfterwards(body: RequestBody) async throws {
+  func aPostChallengedByAProxyIsNotSentTwiceAfterwards(body: RequestBody) async throws {
     let proxy = try LoopbackServer { request in
       guard request.fields.contains(.proxyAuthorization) else {
         return .status(
@@ -119,8 +121,8 @@ struct StaleConnectionTests {
     var curl = CurlConfiguration()
     curl.proxy = .http("127.0.0.1", port: proxy.port).authenticated(user: "a", password: "b", schemes: [.digest])
     let session = HTTPSession(transport: CurlTransport(curl))
-    let first = try #require(URL(string: "http://a.example/"))
-    let url = try #require(URL(string: "http://a.example/last"))
+    let first = url("http://a.example/")
+    let url = url("http://a.example/last")
     let (data, _) = try await HTTPSession(transport: CurlTransport(curl)).data(
       for: HTTPRequest(.post, first, body: body))
     #expect(data.count == body.length.map(Int.init))
@@ -139,8 +141,9 @@ struct StaleConnectionTests {
     configuration.tls.authorities = nginx.authority.certificate
     let session = HTTPSession.uncached(CurlTransport(configuration))
     var outcomes: [String: Int] = [:]
+    // this location reads the body before it answers; HTTP2FaultTests has a server that does not
     await withTaskGroup(of: [String].self) { group in
-      for _ in 0..<5 { group.addTask { await self.post(60, to: nginx.brief("/sink"), session) } }
+      for _ in 0..<5 { group.addTask { await self.post(60, to: nginx.brief("/put"), session) } }
       for await some in group { for outcome in some { outcomes[outcome, default: 0] += 1 } }
     }
     #expect(outcomes == ["200 HTTP/2": 300])
@@ -152,7 +155,7 @@ struct StaleConnectionTests {
     for _ in 0..<count {
       do throws(HTTPError) {
         let response = try await session.data(for: HTTPRequest(.post, url, body: .data(Data("order".utf8)))).1
-        outcomes.append("\(response.status.code) \(response.wire?.version?.rawValue ?? "")")
+        outcomes.append("\(response.status.code) \(response.networkHead?.version?.rawValue ?? "")")
       } catch { outcomes.append(error.description) }
     }
     return outcomes

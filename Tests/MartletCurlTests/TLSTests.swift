@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Against nginx, with certificates of an authority that exists for this run only.
+/// TLS with nginx, and with certificates of an authority for this run only.
 @Suite(.timeLimit(.minutes(5)))
 struct TLSTests {
   let nginx: Nginx
@@ -30,13 +30,13 @@ struct TLSTests {
     } catch { return error }
   }
 
-  @Test func anAuthorityOfOurOwnIsTrustedAndHTTP2Spoken() async throws {
+  @Test func anOwnAuthorityIsTrustedAndHTTP2IsUsed() async throws {
     let protocols = try await text(nginx.tls("/protocol"), session())
 
     #expect(protocols == "HTTP/2.0 TLSv1.3")
   }
 
-  @Test func onlyHTTP1IsSpokenWhereThatIsAskedFor() async throws {
+  @Test func onlyHTTP1IsUsedIfConfigured() async throws {
     #expect(try await text(nginx.tls("/protocol"), session { $0.versions = .http1 }) == "HTTP/1.1 TLSv1.3")
   }
 
@@ -52,7 +52,18 @@ struct TLSTests {
     #expect(await failure(nginx.stranger("/hello.txt"), session())?.kind == .untrustedCertificate)
   }
 
-  @Test func aMissingAuthorityFileIsNamed() async throws {
+  @Test func aPortWithoutTLSIsNamedInTheError() async throws {
+    let python = try PythonServer.shared.get()
+    for port in [try #require(nginx.plain("/").port), try #require(python.url.port)] {
+      let error = await failure(try #require(URL(string: "https://127.0.0.1:\(port)/")), session())
+
+      #expect(error?.kind == .tlsFailed)
+      #expect(error?.phase == .securing)
+      #expect(error?.message.hasPrefix("127.0.0.1:\(port): the server does not use TLS on this port") == true)
+    }
+  }
+
+  @Test func aMissingAuthorityFileIsNamedInTheError() async throws {
     let error = await failure(
       nginx.tls("/"), session { $0.tls.authorities = URL(filePath: "/nowhere/authority.pem") })
 
@@ -65,7 +76,7 @@ struct TLSTests {
     #expect(await failure(nginx.old("/protocol"), session { $0.tls.minimumVersion = .v1_3 })?.kind == .tlsFailed)
   }
 
-  @Test func aPinnedKeyIsDemanded() async throws {
+  @Test func aPinnedKeyIsRequired() async throws {
     let right = try nginx.authority.pin(of: "server")
     let wrong = try nginx.authority.pin(of: "stranger")
 
@@ -73,14 +84,14 @@ struct TLSTests {
     #expect(await failure(nginx.tls("/"), session { $0.tls.pinnedPublicKeys = [wrong] })?.kind == .pinMismatch)
   }
 
-  @Test func aClientCertificateFromAFileIdentifiesUs() async throws {
+  @Test func aClientCertificateFromAFileIsSent() async throws {
     let certificate = ClientCertificate.pkcs12(
       file: nginx.authority.folder.file("client.p12"), password: TestAuthority.password)
     #expect(
       try await text(nginx.client("/certificate"), session { $0.tls.clientCertificate = certificate }) == "CN=client")
   }
 
-  @Test func aClientCertificateFromDataIdentifiesUs() async throws {
+  @Test func aClientCertificateFromDataIsSent() async throws {
     let data = try Data(contentsOf: nginx.authority.folder.file("client.p12"))
     let certificate = ClientCertificate.pkcs12(data: data, password: TestAuthority.password)
     #expect(
@@ -88,7 +99,7 @@ struct TLSTests {
   }
 
   @Test(arguments: [("client.key", nil), ("client.locked.key", TestAuthority.password)] as [(String, String?)])
-  func aClientCertificateInPEMFilesIdentifiesUs(_ key: String, _ password: String?) async throws {
+  func aClientCertificateInPEMFilesIsSent(_ key: String, _ password: String?) async throws {
     let folder = nginx.authority.folder
     let certificate = ClientCertificate.pem(
       certificate: folder.file("client.pem"), key: folder.file(key), password: password)
@@ -103,7 +114,7 @@ struct TLSTests {
     #expect(String(decoding: data, as: UTF8.self).contains("No required SSL certificate"))
   }
 
-  @Test func aWrongPasswordIsToldApartFromABadFile() async throws {
+  @Test func aWrongPasswordIsDistinguishedFromABadFile() async throws {
     let folder = nginx.authority.folder
     let container = try Data(contentsOf: folder.file("client.p12"))
     func pem(_ certificate: String, _ key: String, _ password: String?) -> ClientCertificate {
@@ -150,7 +161,7 @@ struct TLSTests {
     #expect(connections.withLock { $0 } == 1)
   }
 
-  @Test func aSlowReaderOfOneStreamDoesNotStopTheOthers() async throws {
+  @Test func aSlowReaderOfOneStreamDoesNotPauseTheOthers() async throws {
     let session = session()
     let (body, _) = try await session.bytes(for: HTTPRequest(.get, nginx.tls("/zeros.bin")))
     var iterator = body.makeAsyncIterator()
@@ -162,7 +173,7 @@ struct TLSTests {
     #expect(count == 1_000_000)
   }
 
-  @Test func metricsTellEveryPhase() async throws {
+  @Test func metricsHaveEveryPhase() async throws {
     let seen = Mutex<[TransferMetrics]>([])
     let session = session()
     var request = HTTPRequest(.get, nginx.tls("/long.txt"))

@@ -2,19 +2,20 @@ import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
-/// Which host a request is for, as the one that gets it reads it.
+/// The host of a request, as the server receives it.
 @Suite(.timeLimit(.minutes(5)))
 struct TargetHostTests {
-  /// A session whose plain requests all go to this server, as to a proxy.
+  /// Returns a session that uses the server as the proxy of its plain requests.
   private func session(through server: LoopbackServer) -> HTTPSession {
     var curl = CurlConfiguration()
     curl.proxy = .http("127.0.0.1", port: server.port)
     return HTTPSession.uncached(CurlTransport(curl))
   }
 
-  @Test func aNameAfterAnAddressIsNoAddress() async throws {
+  @Test func aHostNameAfterAnAddressIsSentAsAName() async throws {
     let proxy = try LoopbackServer { _ in .text("hello") }
     let session = session(through: proxy)
     for text in [
@@ -30,7 +31,7 @@ struct TargetHostTests {
     #expect(proxy.connectionCount == 1)
   }
 
-  @Test func aHostOfTheCallersOwnIsSent() async throws {
+  @Test func aHostFieldOfTheCallerIsSent() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     _ = try await HTTPSession.uncached().data(for: HTTPRequest(.get, server.url, fields: [.host: "other.example"]))
     #expect(server.requests[0].fields[values: .host] == ["other.example"])
@@ -39,14 +40,14 @@ struct TargetHostTests {
   @Test(arguments: [
     "http://bücher.example/there", "http://b%C3%BCcher.example/there", "http://xn--bcher-kva.example/there",
   ])
-  func aRedirectToANameBeyondASCIIIsFollowed(_ location: String) async throws {
+  func aRedirectToANonASCIIHostIsFollowed(_ location: String) async throws {
     let proxy = try LoopbackServer { request in
       guard request.fields[.host] == "start.example" else { return .text("\(request.target)") }
       return .raw("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     }
 
     let (data, response) = try await session(through: proxy).data(
-      for: HTTPRequest(.get, try #require(URL(string: "http://start.example/"))))
+      for: HTTPRequest(.get, url("http://start.example/")))
 
     #expect(String(decoding: data, as: UTF8.self) == "http://xn--bcher-kva.example/there")
     #expect(proxy.requests.map { $0.fields[.host] } == ["start.example", "xn--bcher-kva.example"])
@@ -62,7 +63,7 @@ struct TargetHostTests {
 
     for send in [
       { _ = try await session(through: proxy).data(for: HTTPRequest(.get, url)) },
-      { _ = try await CurlTransport(curl).send(HTTPRequest(.get, url), in: Exchange()) },
+      { _ = try await CurlTransport(curl).send(HTTPRequest(.get, url), in: Call()) },
     ] as [() async throws -> Void] {
       let error = await #expect(throws: HTTPError.self) { try await send() }
       #expect(error?.kind == .invalidRequest)

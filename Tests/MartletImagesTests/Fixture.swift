@@ -1,18 +1,18 @@
 import MartletImages
 
-/// The pictures beside these tests.
+/// The image files of these tests.
 enum Fixture {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures")
 
   static let allNames = Golden.table.map(\.name)
-  /// Those of a few hundred bytes, for tests that decode often.
+  /// The files of a few hundred bytes, for tests that decode many times.
   static let smallNames = allNames.filter { !["coffee.jpg", "chelsea.webp", "cameraman.png"].contains($0) }
 
   static func data(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
 }
 
 extension Bitmap {
-  /// The pixel at a place given in fractions of width and height.
+  /// Returns the pixel at a place given in fractions of width and height.
   func pixel(atX x: Double, y: Double) -> [Int] {
     let start = Int(Double(size.height) * y) * bytesPerRow + Int(Double(size.width) * x) * Bitmap.bytesPerPixel
     return pixels[start..<start + Bitmap.bytesPerPixel].map(Int.init)

@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The stores under a session, of a program that is started twice.
+/// The stores of a session, in a program that is started twice.
 @Suite(.timeLimit(.minutes(5)))
 struct SessionTests {
   private let folder: TemporaryFolder
@@ -19,7 +19,7 @@ struct SessionTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// A session as a new process makes it.
+  /// Returns a session like that of a new process.
   private func session() throws -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.cookies = CookieJar(store: try SQLiteCookieStore(at: folder.file("cookies.sqlite")))
@@ -31,14 +31,14 @@ struct SessionTests {
     HTTPRequest(.get, try #require(URL(string: "https://www.example.com" + path)))
   }
 
-  @Test func cookiesAreSentAgainTheNextTime() async throws {
+  @Test func cookiesAreSentAfterARestart() async throws {
     _ = try await session().data(for: get("/login"))
     _ = try await session().data(for: get("/small"))
     #expect(wire.records.map(\.request.fields[.cookie]) == [nil, "id=1"])
   }
 
   @Test(arguments: [("/small", 10), ("/large", 500_000)])
-  func answersAreGivenAgainTheNextTime(_ path: String, size: Int) async throws {
+  func responsesAreServedAfterARestart(_ path: String, size: Int) async throws {
     for source in [ResponseSource.network, .cache] {
       let (data, response) = try await session().data(for: get(path))
       #expect(data == bytes(size))

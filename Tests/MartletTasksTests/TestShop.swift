@@ -1,6 +1,6 @@
 import MartletTasks
 import MartletTasksTesting
-import Synchronization
+@_exported import TestSupport
 
 /// A mock session of one test, at `https://shop.test/v1`.
 func makeMock(
@@ -23,18 +23,3 @@ struct Shop: Codable, Hashable, Sendable {
 }
 
 let shopJSON = #"{"title": "Shoes"}"#
-
-/// What several tasks count together.
-final class Counter: Sendable {
-  private let count = Mutex(0)
-
-  var value: Int { count.withLock { $0 } }
-
-  @discardableResult
-  func next() -> Int {
-    count.withLock {
-      $0 += 1
-      return $0
-    }
-  }
-}

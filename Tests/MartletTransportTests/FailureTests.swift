@@ -4,71 +4,71 @@ import MartletTesting
 import Testing
 
 extension TransportContract {
-  /// What goes wrong has a kind that a user can act on, and a message that names the host.
+  /// Errors have a kind, and a message with the host.
   @Suite(.timeLimit(.minutes(5)))
   struct FailureTests {
-    @Test(arguments: Wire.real)
-    func refusedConnectionNamesHostAndPort(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func refusedConnectionNamesHostAndPort(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("ok") }
       server.stop()
-      let error = try await wire.makeTransport().failure(of: guarded(.get, server.url("/")))
+      let error = try await tested.makeTransport().failure(of: guarded(.get, server.url("/")))
       #expect(error.kind == .cannotConnect)
       #expect(error.isConnectionFailure)
       #expect(error.message.contains("127.0.0.1:\(server.port)"))
     }
 
-    @Test(arguments: Wire.real)
-    func unknownHostIsNamed(_ wire: Wire) async throws {
-      let url = try #require(URL(string: "http://nothing.invalid/?secret=1"))
-      let error = try await wire.makeTransport().failure(of: guarded(.get, url))
+    @Test(arguments: TestedTransport.real)
+    func unknownHostIsNamed(_ tested: TestedTransport) async throws {
+      let url = url("http://nothing.invalid/?secret=1")
+      let error = try await tested.makeTransport().failure(of: guarded(.get, url))
       #expect(error.kind == .cannotResolveHost)
       #expect(error.message.contains("nothing.invalid"))
       #expect(!error.message.contains("secret"))
     }
 
-    @Test(arguments: Wire.real)
-    func responseThatDoesNotComeIsAResponseTimeout(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func missingResponseIsAResponseTimeout(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .never }
       var request = guarded(.get, server.url("/"))
       request.options.responseTimeout = .seconds(1)
-      let error = try await wire.makeTransport().failure(of: request)
+      let error = try await tested.makeTransport().failure(of: request)
       #expect(error.kind == .responseTimeout)
       #expect(error.message.contains("127.0.0.1:\(server.port)"))
       #expect(try await server.end(ofConnection: 1) == .client)
     }
 
-    @Test(arguments: Wire.real)
-    func bodyThatFallsSilentIsAnIdleTimeout(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func bodyThatStopsIsAnIdleTimeout(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .data(pattern(1000)).stalled(after: 10) }
       var request = guarded(.get, server.url("/"))
       request.options.idleTimeout = .milliseconds(100)
-      let error = try await wire.makeTransport().failure(of: request)
+      let error = try await tested.makeTransport().failure(of: request)
       #expect(error.kind == .idleTimeout)
       #expect(try await server.end(ofConnection: 1) == .client)
     }
 
-    @Test(arguments: Wire.real)
-    func bodyThatDripsIsNoTimeout(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func slowBodyIsNoTimeout(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .data(pattern(10)).dripped(1, every: .milliseconds(150)) }
       var request = guarded(.get, server.url("/"))
       request.options.idleTimeout = .seconds(1)
       request.options.responseTimeout = .seconds(1)
-      let (_, data) = try await wire.makeTransport().answer(to: request)
+      let (_, data) = try await tested.makeTransport().answer(to: request)
       #expect(data == pattern(10))
     }
 
-    /// Two kinds of pause: the sender is made to wait, or it waits by itself while nobody reads.
-    @Test(arguments: Wire.real, [Int64(16 << 20), 10])
-    func readerThatPausesIsNoTimeout(_ wire: Wire, stall: Int64) async throws {
+    /// Two cases: the sender is paused by the reader, or it stops by itself while the reader does not read.
+    @Test(arguments: TestedTransport.real, [Int64(16 << 20), 10])
+    func slowReaderIsNoTimeout(_ tested: TestedTransport, stall: Int64) async throws {
       let gate = Gate()
       let size: Int64 = 24 << 20
       let server = try LoopbackServer { request in
         request.path == "/" ? .repeating(pattern(1000), length: size).stalled(after: stall, until: gate) : .text("tick")
       }
-      let transport = wire.makeTransport()
+      let transport = tested.makeTransport()
       var request = guarded(.get, server.url("/"))
       request.options.idleTimeout = .milliseconds(500)
-      let response = try await transport.send(request, in: Exchange())
+      let response = try await transport.send(request, in: Call())
       let end = ContinuousClock.now + .milliseconds(800)
       while ContinuousClock.now < end { _ = try await transport.answer(to: guarded(.get, server.url("/tick"))) }
       gate.open()
@@ -77,7 +77,7 @@ extension TransportContract {
       #expect(count == size)
     }
 
-    /// How a server can break off, and what that is.
+    /// Broken responses, and the kinds of their errors.
     static let breaks: [(String, Reply, HTTPError.Kind)] = [
       ("closed within the body", .data(pattern(1000)).truncated(after: 500), .connectionLost),
       ("closed before the body", .data(pattern(1000)).truncated(after: 0), .connectionLost),
@@ -96,7 +96,7 @@ extension TransportContract {
       ("a negative length", .raw("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello"), .protocolViolation),
     ]
 
-    /// What URLSession on Linux does not tell apart, because it maps most of libcurl's codes to -1.
+    /// Responses that URLSession on Linux does not distinguish, because it maps most of libcurl's codes to -1.
     private static let unclear: [String: Comment] = [
       "a chunk size that is none": "looks like a lost connection",
       "a negative chunk size": "looks like a lost connection",
@@ -104,57 +104,57 @@ extension TransportContract {
       "two lengths that differ": "one of the two is believed",
     ]
 
-    @Test(arguments: Wire.real, breaks.map(\.0))
-    func brokenResponseHasItsKind(_ wire: Wire, name: String) async throws {
-      // A head that ends early ends the process of URLSession: see the next test.
-      if wire.isURLSession, name == "closed within the head" { return }
+    @Test(arguments: TestedTransport.real, breaks.map(\.0))
+    func brokenResponseHasItsKind(_ tested: TestedTransport, name: String) async throws {
+      // URLSession crashes at an incomplete head: see the next test
+      if tested.isURLSession, name == "closed within the head" { return }
       let (_, reply, kind) = try #require(Self.breaks.first { $0.0 == name })
       let server = try LoopbackServer { _ in reply }
-      let transport = wire.makeTransport()
+      let transport = tested.makeTransport()
       try await withKnownIssue(Self.unclear[name] ?? "") {
         let error = try await transport.failure(of: guarded(.post, server.url("/")))
         #expect(error.kind == kind)
         #expect(error.message.contains("127.0.0.1:\(server.port)"))
       } when: {
-        wire.isURLSession && Self.unclear[name] != nil
+        tested.isURLSession && Self.unclear[name] != nil
       }
     }
 
-    @Test func headThatEndsEarlyDoesNotEndTheProcessOfURLSession() async throws {
-      await withKnownIssue("URLSession on Linux ends the process when the connection ends within the head") {
+    @Test func incompleteHeadDoesNotCrashURLSession() async throws {
+      await withKnownIssue("URLSession on Linux crashes when the connection ends within the head") {
         await #expect(processExitsWith: .success) {
           let server = try LoopbackServer { _ in .raw("HTTP/1.1 200 OK\r\nContent-Le") }
-          _ = try await Wire.urlSession.makeTransport().failure(of: guarded(.get, server.url("/")))
+          _ = try await TestedTransport.urlSession.makeTransport().failure(of: guarded(.get, server.url("/")))
         }
       }
     }
 
-    @Test(arguments: Wire.real)
-    func headBeyondItsLimitIsAnError(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func headBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("ok").with("X-Long", String(repeating: "a", count: 20_000)) }
       var request = guarded(.get, server.url("/"))
       request.options.headerLimit = 10_000
-      let error = try await wire.makeTransport().failure(of: request)
+      let error = try await tested.makeTransport().failure(of: request)
       #expect(error.kind == .headersTooLarge)
       #expect(error.message.contains("10000"))
     }
 
-    @Test(arguments: Wire.allCases)
-    func bodyBeyondItsLimitIsAnError(_ wire: Wire) async throws {
-      let world = try World(wire) { _ in .data(pattern(20_000)) }
-      var request = guarded(.get, try world.url("/"))
+    @Test(arguments: TestedTransport.allCases)
+    func bodyBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
+      let fixture = try TransportFixture(tested) { _ in .data(pattern(20_000)) }
+      var request = guarded(.get, try fixture.url("/"))
       request.options.bodyLimit = 10_000
-      let session = HTTPSession(transport: world.transport)
+      let session = HTTPSession(transport: fixture.transport)
       let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
       #expect(error?.kind == .bodyTooLarge)
     }
 
-    @Test(arguments: Wire.real)
-    func bodyWithoutLengthBeyondItsLimitIsAnError(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func bodyWithoutLengthBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in
         .repeating(pattern(1000), length: 256 << 20).chunked().stalled(after: 1 << 20)
       }
-      let response = try await wire.makeTransport().send(guarded(.get, server.url("/")), in: Exchange())
+      let response = try await tested.makeTransport().send(guarded(.get, server.url("/")), in: Call())
       let error = await #expect(throws: HTTPError.self) { try await response.body.collect(upTo: 10_000) }
       #expect(error?.kind == .bodyTooLarge)
       #expect(try await server.end(ofConnection: 1) == .client)

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension TransportContract {
-  /// Request bodies arrive as they are, framed in one way.
+  /// Request bodies are sent unchanged, with one framing.
   @Suite(.timeLimit(.minutes(5)))
   struct UploadTests {
     /// The kinds of body; each makes 3 MB of the same bytes.
@@ -32,14 +32,14 @@ extension TransportContract {
       }
     }
 
-    @Test(arguments: Wire.allCases, Kind.allCases)
-    func bodyArrivesExactly(_ wire: Wire, kind: Kind) async throws {
+    @Test(arguments: TestedTransport.allCases, Kind.allCases)
+    func bodyArrivesExactly(_ tested: TestedTransport, kind: Kind) async throws {
       let folder = try TemporaryFolder()
       let expected = pattern(Kind.size)
-      let world = try World(wire) { question in .text(question.body == expected ? "same" : "other") }
+      let fixture = try TransportFixture(tested) { request in .text(request.body == expected ? "same" : "other") }
       let recorder = Recorder()
-      let request = guarded(.post, try world.url("/"), body: try kind.body(in: folder))
-      let (_, data) = try await world.transport.answer(to: request, in: recorder.exchange)
+      let request = guarded(.post, try fixture.url("/"), body: try kind.body(in: folder))
+      let (_, data) = try await fixture.transport.answer(to: request, in: recorder.call)
       #expect(String(decoding: data, as: UTF8.self) == "same")
 
       let sent = recorder.progress(.sent)
@@ -48,57 +48,57 @@ extension TransportContract {
       if kind != .chunked, kind != .singleUse { #expect(sent.last?.total == Int64(Kind.size)) }
     }
 
-    @Test(arguments: Wire.real, Kind.allCases)
-    func messageIsFramedInOneWay(_ wire: Wire, kind: Kind) async throws {
+    @Test(arguments: TestedTransport.real, Kind.allCases)
+    func messageHasOneFraming(_ tested: TestedTransport, kind: Kind) async throws {
       let folder = try TemporaryFolder()
       let server = try LoopbackServer { _ in .text("ok") }
-      _ = try await wire.makeTransport().answer(to: guarded(.put, server.url("/"), body: try kind.body(in: folder)))
+      _ = try await tested.makeTransport().answer(to: guarded(.put, server.url("/"), body: try kind.body(in: folder)))
       let fields = server.requests[0].fields
       #expect(fields.contains(.contentLength) != fields.contains(.transferEncoding))
       #expect(server.requests[0].body.count == Kind.size)
     }
 
-    @Test(arguments: Wire.real, [HTTPMethod.post, .put, .patch])
-    func methodThatExpectsABodySaysThatThereIsNone(_ wire: Wire, method: HTTPMethod) async throws {
+    @Test(arguments: TestedTransport.real, [HTTPMethod.post, .put, .patch])
+    func methodThatExpectsABodySendsALengthOfZero(_ tested: TestedTransport, method: HTTPMethod) async throws {
       let server = try LoopbackServer { _ in .text("ok") }
-      _ = try await wire.makeTransport().answer(to: guarded(method, server.url("/")))
+      _ = try await tested.makeTransport().answer(to: guarded(method, server.url("/")))
       #expect(server.requests[0].method == method)
       #expect(server.requests[0].fields[.contentLength] == "0")
       #expect(!server.requests[0].fields.contains(.transferEncoding))
     }
 
-    @Test(arguments: Wire.real, [HTTPMethod.get, .delete])
-    func methodWithoutABodySendsNone(_ wire: Wire, method: HTTPMethod) async throws {
+    @Test(arguments: TestedTransport.real, [HTTPMethod.get, .delete])
+    func methodWithoutABodySendsNone(_ tested: TestedTransport, method: HTTPMethod) async throws {
       let server = try LoopbackServer { _ in .text("ok") }
-      _ = try await wire.makeTransport().answer(to: guarded(method, server.url("/")))
+      _ = try await tested.makeTransport().answer(to: guarded(method, server.url("/")))
       #expect(server.requests[0].method == method)
       #expect(server.requests[0].body.isEmpty)
       #expect(!server.requests[0].fields.contains(.transferEncoding))
     }
 
-    @Test(arguments: Wire.real)
-    func getWithABodyIsSent(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func getWithABodyIsSent(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { request in .text(request.text) }
       try await withKnownIssue("URLSession refuses a GET with a body") {
         let request = guarded(.get, server.url("/"), body: .data(Data("query".utf8)))
-        let (_, data) = try await wire.makeTransport().answer(to: request)
+        let (_, data) = try await tested.makeTransport().answer(to: request)
         #expect(String(decoding: data, as: UTF8.self) == "query")
       } when: {
-        wire.isURLSession
+        tested.isURLSession
       }
     }
 
-    @Test(arguments: Wire.real, [["Content-Length": "3"], ["Transfer-Encoding": "chunked"]] as [HTTPFields])
-    func fieldsOfTheCallerDoNotBreakTheFraming(_ wire: Wire, fields: HTTPFields) async throws {
+    @Test(arguments: TestedTransport.real, [["Content-Length": "3"], ["Transfer-Encoding": "chunked"]] as [HTTPFields])
+    func fieldsOfTheCallerDoNotChangeTheFraming(_ tested: TestedTransport, fields: HTTPFields) async throws {
       let server = try LoopbackServer { request in .text(request.text) }
       let request = guarded(.post, server.url("/"), fields: fields, body: .data(Data("hello".utf8)))
-      let (_, data) = try await wire.makeTransport().answer(to: request)
+      let (_, data) = try await tested.makeTransport().answer(to: request)
       #expect(String(decoding: data, as: UTF8.self) == "hello")
       #expect(server.requests[0].fields[values: .contentLength] == ["5"])
     }
 
-    @Test(arguments: Wire.real)
-    func bodyGoesOutWhileItIsMade(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func bodyIsSentWhileItIsProduced(_ tested: TestedTransport) async throws {
       let arrived = Gate()
       let server = try LoopbackServer(bodies: .streamed) { request in
         _ = try request.nextChunk()
@@ -111,52 +111,52 @@ extension TransportContract {
         }
       }
       try await withKnownIssue("the URLSession transport sends a stream when it has been read to its end") {
-        let (_, data) = try await wire.makeTransport().answer(to: guarded(.post, server.url("/"), body: body))
+        let (_, data) = try await tested.makeTransport().answer(to: guarded(.post, server.url("/"), body: body))
         #expect(String(decoding: data, as: UTF8.self) == "6")
       } when: {
-        wire.isURLSession
+        tested.isURLSession
       }
     }
 
-    @Test(arguments: Wire.allCases)
-    func bodyThatThrowsFailsTheExchangeWithItsError(_ wire: Wire) async throws {
-      let world = try World(wire) { _ in .text("ok") }
+    @Test(arguments: TestedTransport.allCases)
+    func bodyThatThrowsFailsTheCallWithItsError(_ tested: TestedTransport) async throws {
+      let fixture = try TransportFixture(tested) { _ in .text("ok") }
       let body = RequestBody.stream { HalfTime(first: pattern(100), second: Data()) { throw Mishap() } }
-      let error = try await world.transport.failure(of: guarded(.post, world.url("/"), body: body))
+      let error = try await fixture.transport.failure(of: guarded(.post, fixture.url("/"), body: body))
       #expect(error.underlying as? Mishap == Mishap())
     }
 
-    @Test(arguments: Wire.allCases, [Int64(5), 500])
-    func bodyThatBreaksItsPromiseFailsTheExchange(_ wire: Wire, promised: Int64) async throws {
-      let world = try World(wire) { _ in .text("ok") }
+    @Test(arguments: TestedTransport.allCases, [Int64(5), 500])
+    func bodyOfAnotherLengthThanDeclaredFailsTheCall(_ tested: TestedTransport, promised: Int64) async throws {
+      let fixture = try TransportFixture(tested) { _ in .text("ok") }
       let body = RequestBody.stream(length: promised) { HalfTime(first: pattern(3), second: pattern(97)) {} }
-      let error = try await world.transport.failure(of: guarded(.post, world.url("/"), body: body))
+      let error = try await fixture.transport.failure(of: guarded(.post, fixture.url("/"), body: body))
       #expect(error.kind == .invalidRequest)
       #expect(error.message.contains("\(promised)"))
     }
 
-    @Test(arguments: Wire.allCases)
-    func fileThatIsNotThereIsAnErrorThatNamesIt(_ wire: Wire) async throws {
-      let world = try World(wire) { _ in .text("ok") }
+    @Test(arguments: TestedTransport.allCases)
+    func missingFileIsNamedInTheError(_ tested: TestedTransport) async throws {
+      let fixture = try TransportFixture(tested) { _ in .text("ok") }
       let body = RequestBody.file(URL(fileURLWithPath: "/nowhere/body.txt"))
-      let error = try await world.transport.failure(of: guarded(.post, world.url("/"), body: body))
+      let error = try await fixture.transport.failure(of: guarded(.post, fixture.url("/"), body: body))
       #expect(error.kind == .file)
       #expect(error.message.contains("/nowhere/body.txt"))
     }
 
-    @Test(arguments: Wire.real)
-    func answerBeforeTheEndOfTheBodyIsTheResponse(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func responseBeforeTheEndOfTheBodyIsReturned(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer(bodies: .streamed) { _ in .text("too large", status: 413).closing() }
-      let (response, data) = try await wire.makeTransport().answer(
+      let (response, data) = try await tested.makeTransport().answer(
         to: guarded(.post, server.url("/"), body: .data(pattern(1_000_000))))
       #expect(response.status == 413)
       #expect(String(decoding: data, as: UTF8.self) == "too large")
     }
 
-    @Test(arguments: Wire.real)
-    func headWithABodyIsRefused(_ wire: Wire) async throws {
+    @Test(arguments: TestedTransport.real)
+    func headWithABodyIsRefused(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("ok") }
-      let error = try await wire.makeTransport().failure(
+      let error = try await tested.makeTransport().failure(
         of: guarded(.head, server.url("/"), body: .data(Data("a".utf8))))
       #expect(error.kind == .invalidRequest)
       #expect(server.requests.isEmpty)
@@ -164,7 +164,7 @@ extension TransportContract {
   }
 }
 
-/// Two chunks, and what happens between them.
+/// Two chunks, and an operation between them.
 struct HalfTime: AsyncSequence, Sendable {
   let first: Data
   let second: Data
@@ -184,7 +184,7 @@ struct HalfTime: AsyncSequence, Sendable {
   }
 }
 
-/// Fails when the work takes longer; the work is cancelled then.
+/// Runs work with a time limit. If it takes longer, it is cancelled and an error is thrown.
 func within<Value: Sendable>(
   _ limit: Duration, _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -120,7 +120,7 @@ struct DocumentedShapes {
     let server = try LoopbackServer { $0.path == "/missing" ? .status(404) : .text("hello") }
     let session = SAPURLSession(configuration: .ephemeral)
     let (url, missing) = (server.url("/"), URLRequest(url: server.url("/missing")))
-    let texts = Mutex<[String]>([])
+    let texts = Shared<[String]>([])
     let logged = Atomic(0)
     let end = Gate()
 
@@ -137,11 +137,11 @@ struct DocumentedShapes {
         .replaceError(with: "placeholder")
         .eraseToAnyPublisher()
     }
-    let one = text(session.dataTaskPublisher(for: url)).sink { value in texts.withLock { $0.append(value) } }
+    let one = text(session.dataTaskPublisher(for: url)).sink { value in texts.change { $0.append(value) } }
     let two = text(session.dataTaskPublisher(for: missing)).sink { _ in
       end.open()
     } receiveValue: { value in
-      texts.withLock { $0.append(value) }
+      texts.change { $0.append(value) }
     }
     defer {
       one.cancel()
@@ -149,8 +149,8 @@ struct DocumentedShapes {
     }
 
     try await end.wait()
-    while texts.withLock({ $0.count }) < 2 { await Task.yield() }
-    #expect(texts.withLock { $0.sorted() } == ["hello", "placeholder"])
+    await texts.wait { $0.count == 2 }
+    #expect(texts.value.sorted() == ["hello", "placeholder"])
     #expect(logged.load(ordering: .relaxed) == 1)
   }
 
@@ -260,10 +260,10 @@ extension DocumentedShapes {
       default: .status(503)
       }
     }
-    let nobody = try LoopbackServer { _ in .text("hello") }
-    nobody.stop()
-    defer { withExtendedLifetime(nobody) {} }  // its port stays its own
-    let url = path == "/gone" ? nobody.url("/") : server.url(path)
+    let stopped = try LoopbackServer { _ in .text("hello") }
+    stopped.stop()
+    defer { withExtendedLifetime(stopped) {} }  // its port stays its own
+    let url = path == "/gone" ? stopped.url("/") : server.url(path)
     let result = Mutex<Result<Image, SAPURLSession.ArticleError>?>(nil)
     let end = Gate()
     let watching = SAPURLSession(configuration: SAPURLSession.plain).getImage(for: url).sink { completion in

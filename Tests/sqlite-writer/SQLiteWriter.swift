@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// Another process that writes into the stores of a test, which may kill it. It says on standard output what is done.
+/// A process that writes to the stores of a test, which may kill it. It prints what it has done.
 ///
 ///     sqlite-writer pairs FILE          two cookies with the same number, for ever
 ///     sqlite-writer count FILE TIMES    adds one to the number in a cookie

@@ -14,7 +14,7 @@ struct ApacheTests {
   @Test func http2IsSpokenOverTLS() async throws {
     let (data, response) = try await session.data(for: HTTPRequest(.get, server.tls("/hello.txt")))
 
-    #expect(String(decoding: data, as: UTF8.self) == "hello" && response.wire?.version == .http2)
+    #expect(String(decoding: data, as: UTF8.self) == "hello" && response.networkHead?.version == .http2)
   }
 
   @Test func aClientCertificateIsShown() async throws {
@@ -44,7 +44,7 @@ struct ApacheTests {
   @Test func compressionIsUndone() async throws {
     let (data, response) = try await session.data(for: HTTPRequest(.get, server.plain("/long.txt")))
 
-    #expect(data.count == 80_000 && response.wire?.fields[.contentEncoding] == "gzip")
+    #expect(data.count == 80_000 && response.networkHead?.fields[.contentEncoding] == "gzip")
   }
 
   @Test func aRedirectIsFollowed() async throws {

@@ -38,7 +38,7 @@ struct AuthenticationTests {
   }
 
   @Test func whoDoesNotAskIsToldFromTheStart() async throws {
-    let source = PasswordSource(Credential(user: "anna", password: "secret"), for: .any, offer: .fromTheStart)
+    let source = PasswordSource(Credential(user: "anna", password: "secret"), for: .any, offer: .preemptive)
 
     #expect(
       try await session(source).status(HTTPRequest(.get, server("/hidden-basic-auth/anna/secret"))) == .ok)
@@ -112,7 +112,7 @@ final class Statuses: EventListener {
   private let seen = Mutex<[Int]>([])
   var codes: [Int] { seen.withLock { $0 } }
 
-  func receive(_ event: Event, in exchange: Exchange) {
+  func receive(_ event: Event, in call: Call) {
     if case .response(let head, _) = event { seen.withLock { $0.append(head.status.code) } }
   }
 }

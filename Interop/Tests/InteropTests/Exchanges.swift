@@ -7,14 +7,14 @@ func makeSession(
   trusting authority: URL? = nil, through proxy: Proxy = .direct, certificate: ClientCertificate? = nil,
   _ change: (inout SessionConfiguration) -> Void = { _ in }
 ) -> HTTPSession {
-  var wire = CurlConfiguration()
-  wire.tls.authorities = authority
-  wire.tls.clientCertificate = certificate
-  wire.proxy = proxy
+  var connection = ConnectionConfiguration()
+  connection.tls.authorities = authority
+  connection.tls.clientCertificate = certificate
+  connection.proxy = proxy
   var configuration = SessionConfiguration()
   configuration.options.deadline = .seconds(30)
   change(&configuration)
-  return HTTPSession(transport: CurlTransport(wire), configuration: configuration)
+  return HTTPSession(connection: connection, configuration: configuration)
 }
 
 extension HTTPSession {

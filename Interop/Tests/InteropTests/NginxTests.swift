@@ -34,7 +34,7 @@ struct NginxTests {
   @Test func compressionIsUndone() async throws {
     let (data, response) = try await session.data(for: HTTPRequest(.get, server.tls("/long.txt")))
 
-    #expect(data.count == 80_000 && response.wire?.fields[.contentEncoding] == "gzip")
+    #expect(data.count == 80_000 && response.networkHead?.fields[.contentEncoding] == "gzip")
   }
 
   @Test func severalRangesComeAsParts() async throws {
@@ -82,7 +82,7 @@ struct NginxTests {
     var ports: Set<Int?> { Set(seen.withLock { $0 }.map(\.localPort)) }
     var sent: [Int64] { seen.withLock { $0 }.map(\.bytesSent) }
 
-    func receive(_ event: Event, in exchange: Exchange) {
+    func receive(_ event: Event, in call: Call) {
       if case .metrics(let metrics) = event { seen.withLock { $0.append(metrics) } }
     }
   }

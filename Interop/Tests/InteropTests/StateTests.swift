@@ -27,7 +27,7 @@ struct StateTests {
     let (first, _) = try await session.data(for: HTTPRequest(.get, server("/cache/60?one")))
     let (second, response) = try await session.data(for: HTTPRequest(.get, server("/cache/60?one")))
 
-    #expect(first == second && response.wire == nil && log.count == 1)
+    #expect(first == second && response.networkHead == nil && log.count == 1)
   }
 
   @Test func aStaleAnswerIsAskedAbout() async throws {
@@ -45,7 +45,7 @@ struct StateTests {
     var count: Int { heads.withLock { $0.count } }
     var conditions: [String?] { heads.withLock { $0 }.map { $0.fields[.ifNoneMatch] } }
 
-    func receive(_ event: Event, in exchange: Exchange) {
+    func receive(_ event: Event, in call: Call) {
       if case .sending(let head) = event { heads.withLock { $0.append(head) } }
     }
   }

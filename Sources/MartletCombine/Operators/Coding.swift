@@ -5,18 +5,18 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// Decodes values from one kind of input, such as `Data`.
+/// Decodes values from one type of input, such as `Data`.
 public protocol TopLevelDecoder<Input> {
-  /// What is decoded from.
+  /// The input type.
   associatedtype Input
 
   /// Decodes a value.
   func decode<T: Decodable>(_ type: T.Type, from: Input) throws -> T
 }
 
-/// Encodes values to one kind of output, such as `Data`.
+/// Encodes values to one type of output, such as `Data`.
 public protocol TopLevelEncoder<Output> {
-  /// What is encoded to.
+  /// The output type.
   associatedtype Output
 
   /// Encodes a value.
@@ -27,16 +27,16 @@ extension JSONDecoder: TopLevelDecoder {}
 extension JSONEncoder: TopLevelEncoder {}
 
 extension Publishers {
-  /// What ``Publisher/decode(type:decoder:)`` returns.
+  /// The publisher that ``Publisher/decode(type:decoder:)`` returns.
   public struct Decode<Upstream: Publisher, Output: Decodable, Coder: TopLevelDecoder>: Publisher
   where Coder.Input == Upstream.Output {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = any Error
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
     private let decoder: Coder
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, decoder: Coder) {
       self.upstream = upstream
       self.decoder = decoder
@@ -48,17 +48,17 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/encode(encoder:)`` returns.
+  /// The publisher that ``Publisher/encode(encoder:)`` returns.
   public struct Encode<Upstream: Publisher, Coder: TopLevelEncoder>: Publisher where Upstream.Output: Encodable {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Coder.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = any Error
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
     private let encoder: Coder
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, encoder: Coder) {
       self.upstream = upstream
       self.encoder = encoder
@@ -71,14 +71,14 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Delivers what the decoder makes of each value; fails with its error.
+  /// Delivers the decoded values; fails with the error of the decoder.
   public func decode<Item: Decodable, Coder: TopLevelDecoder>(
     type: Item.Type, decoder: Coder
   ) -> Publishers.Decode<Self, Item, Coder> where Coder.Input == Output {
     Publishers.Decode(upstream: self, decoder: decoder)
   }
 
-  /// Delivers what the encoder makes of each value; fails with its error.
+  /// Delivers the encoded values; fails with the error of the encoder.
   public func encode<Coder: TopLevelEncoder>(encoder: Coder) -> Publishers.Encode<Self, Coder>
   where Output: Encodable { Publishers.Encode(upstream: self, encoder: encoder) }
 }

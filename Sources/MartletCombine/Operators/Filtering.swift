@@ -1,17 +1,17 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/filter(_:)`` returns.
+  /// The publisher that ``Publisher/filter(_:)`` returns.
   public struct Filter<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Whether a value is delivered.
+    /// Whether to deliver a value.
     public let isIncluded: (Upstream.Output) -> Bool
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, isIncluded: @escaping (Upstream.Output) -> Bool) {
       self.upstream = upstream
       self.isIncluded = isIncluded
@@ -22,18 +22,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/tryFilter(_:)`` returns.
+  /// The publisher that ``Publisher/tryFilter(_:)`` returns.
   public struct TryFilter<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = any Error
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Whether a value is delivered.
+    /// Whether to deliver a value.
     public let isIncluded: (Upstream.Output) throws -> Bool
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, isIncluded: @escaping (Upstream.Output) throws -> Bool) {
       self.upstream = upstream
       self.isIncluded = isIncluded
@@ -44,18 +44,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/removeDuplicates()`` returns.
+  /// The publisher that ``Publisher/removeDuplicates()`` returns.
   public struct RemoveDuplicates<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Whether a value equals the one before it.
+    /// Whether a value is equal to the previous one.
     public let predicate: (Upstream.Output, Upstream.Output) -> Bool
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, predicate: @escaping (Upstream.Output, Upstream.Output) -> Bool) {
       self.upstream = upstream
       self.predicate = predicate
@@ -73,16 +73,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/first()`` returns.
+  /// The publisher that ``Publisher/first()`` returns.
   public struct First<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -92,18 +92,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/first(where:)`` returns.
+  /// The publisher that ``Publisher/first(where:)`` returns.
   public struct FirstWhere<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Whether a value is the one.
+    /// Whether to deliver a value and complete.
     public let predicate: (Upstream.Output) -> Bool
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, predicate: @escaping (Upstream.Output) -> Bool) {
       self.upstream = upstream
       self.predicate = predicate
@@ -114,18 +114,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/prefix(_:)`` returns: the values at some positions.
+  /// The publisher that ``Publisher/prefix(_:)`` returns, which delivers the values at certain positions.
   public struct Output<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// The positions of the values that are delivered; the first value is at 0.
+    /// The positions of the values to deliver; the first value is at 0.
     public let range: CountableRange<Int>
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, range: CountableRange<Int>) {
       self.upstream = upstream
       self.range = range
@@ -144,18 +144,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/dropFirst(_:)`` returns.
+  /// The publisher that ``Publisher/dropFirst(_:)`` returns.
   public struct Drop<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// How many values are left out.
+    /// The number of values to skip.
     public let count: Int
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, count: Int) {
       self.upstream = upstream
       self.count = count
@@ -174,22 +174,22 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Delivers the values that fulfil the condition.
+  /// Delivers the values that satisfy the condition.
   public func filter(_ isIncluded: @escaping (Output) -> Bool) -> Publishers.Filter<Self> {
     Publishers.Filter(upstream: self, isIncluded: isIncluded)
   }
 
-  /// Delivers the values that fulfil the condition; fails with what it throws.
+  /// Delivers the values that satisfy the condition; fails with the error that it throws.
   public func tryFilter(_ isIncluded: @escaping (Output) throws -> Bool) -> Publishers.TryFilter<Self> {
     Publishers.TryFilter(upstream: self, isIncluded: isIncluded)
   }
 
-  /// Leaves out a value that equals the one before it.
+  /// Skips values that are equal to the previous one.
   public func removeDuplicates() -> Publishers.RemoveDuplicates<Self> where Output: Equatable {
     removeDuplicates(by: ==)
   }
 
-  /// Leaves out a value that the closure calls equal to the one before it.
+  /// Skips values that the closure considers equal to the previous one.
   public func removeDuplicates(by isEqual: @escaping (Output, Output) -> Bool) -> Publishers.RemoveDuplicates<Self> {
     Publishers.RemoveDuplicates(upstream: self, predicate: isEqual)
   }
@@ -197,17 +197,17 @@ extension Publisher {
   /// Delivers the first value and completes.
   public func first() -> Publishers.First<Self> { Publishers.First(upstream: self) }
 
-  /// Delivers the first value that fulfils the condition and completes.
+  /// Delivers the first value that satisfies the condition and completes.
   public func first(where condition: @escaping (Output) -> Bool) -> Publishers.FirstWhere<Self> {
     Publishers.FirstWhere(upstream: self, predicate: condition)
   }
 
-  /// Delivers the first values, at most so many, and completes; with none, it completes at once.
+  /// Delivers at most this number of values and completes. If it is 0, it completes immediately.
   public func prefix(_ count: Int) -> Publishers.Output<Self> {
     Publishers.Output(upstream: self, range: 0..<Swift.max(0, count))
   }
 
-  /// Delivers what comes after the first values.
+  /// Skips the first values.
   public func dropFirst(_ count: Int = 1) -> Publishers.Drop<Self> { Publishers.Drop(upstream: self, count: count) }
 }
 #endif

@@ -1,20 +1,20 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What `flatMap` returns.
+  /// The publisher that `flatMap` returns.
   public struct FlatMap<NewPublisher: Publisher, Upstream: Publisher>: Publisher
   where NewPublisher.Failure == Upstream.Failure {
-    /// What the publishers deliver that are made.
+    /// The output type.
     public typealias Output = NewPublisher.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// How many publishers run at once.
+    /// The maximum number of publishers to which it is subscribed at the same time.
     public let maxPublishers: Subscribers.Demand
-    /// Makes a publisher of a value.
+    /// Creates the publisher of a value.
     public let transform: (Upstream.Output) -> NewPublisher
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, maxPublishers: Subscribers.Demand, transform: @escaping (Upstream.Output) -> NewPublisher
     ) {
@@ -28,17 +28,17 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/switchToLatest()`` returns.
+  /// The publisher that ``Publisher/switchToLatest()`` returns.
   public struct SwitchToLatest<P: Publisher, Upstream: Publisher>: Publisher
   where P == Upstream.Output, P.Failure == Upstream.Failure {
-    /// What the publishers deliver that come.
+    /// The output type.
     public typealias Output = P.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = P.Failure
-    /// Where the publishers come from.
+    /// The publisher of publishers.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -47,10 +47,10 @@ extension Publishers {
   }
 }
 
-/// How many of the publishers that are made of values are heard at once.
+/// How many of the created publishers are subscribed to at the same time.
 private enum Concurrency {
   case max(Subscribers.Demand)
-  /// A new one ends the one before it.
+  /// One: a new publisher cancels the previous one.
   case latest
 
   var isExclusive: Bool { if case .latest = self { true } else { false } }
@@ -59,66 +59,66 @@ private enum Concurrency {
 }
 
 extension Publisher {
-  /// Makes a publisher of each value and delivers what they do.
+  /// Creates a publisher of each value, and delivers their values.
   fileprivate func run<S: Subscriber>(
     _ concurrency: Concurrency, into subscriber: S, makeChild: @escaping (Output) -> AnyPublisher<S.Input, S.Failure>
   ) where S.Failure == Failure {
-    let outlet = Outlet<S.Input, Failure>(to: subscriber)
-    let children = Children<S.Input, Failure>(outlet: outlet, isExclusive: concurrency.isExclusive)
-    let inlet = Inlet<Output, Failure> { value in
+    let downstream = DownstreamSubscription<S.Input, Failure>(to: subscriber)
+    let children = Children<S.Input, Failure>(downstream: downstream, isExclusive: concurrency.isExclusive)
+    let receiver = UpstreamSubscriber<Output, Failure> { value in
       children.add(makeChild(value))
       return .none
     } onCompletion: {
       children.upstreamEnded($0)
     }
-    children.upstream = inlet
-    outlet.connect(onCancel: { children.cancelAll() })
-    subscriber.receive(subscription: outlet)
-    inlet.request(concurrency.demand)
-    receive(subscriber: inlet)
+    children.upstream = receiver
+    downstream.connect(onCancel: { children.cancelAll() })
+    subscriber.receive(subscription: downstream)
+    receiver.request(concurrency.demand)
+    receive(subscriber: receiver)
   }
 }
 
-/// The publishers whose values are heard now. Each is asked for one value at a time, and again when that was delivered:
-/// a slow subscriber slows all of them down.
+/// The active publishers. One value is requested from each at a time, and the next after it was delivered, so that a
+/// slow subscriber slows all of them down.
 private final class Children<Output, Failure: Error> {
-  private let outlet: Outlet<Output, Failure>
+  private let downstream: DownstreamSubscription<Output, Failure>
   private let isExclusive: Bool
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   private struct State {
-    var running: [ObjectIdentifier: Inlet<Output, Failure>] = [:]
+    var running: [ObjectIdentifier: UpstreamSubscriber<Output, Failure>] = [:]
     var hasUpstreamEnded = false
   }
 
   var upstream: (any Subscription)?
 
-  init(outlet: Outlet<Output, Failure>, isExclusive: Bool) {
-    self.outlet = outlet
+  init(downstream: DownstreamSubscription<Output, Failure>, isExclusive: Bool) {
+    self.downstream = downstream
     self.isExclusive = isExclusive
   }
 
   func add(_ publisher: AnyPublisher<Output, Failure>) {
-    let child = Box<Inlet<Output, Failure>>()
-    let inlet = Inlet<Output, Failure> { [outlet] value in
-      outlet.send(value, delivered: { child.content?.request(.max(1)) })
+    let child = WeakReference<UpstreamSubscriber<Output, Failure>>()
+    let receiver = UpstreamSubscriber<Output, Failure> { [downstream] value in
+      downstream.send(value, delivered: { child.object?.request(.max(1)) })
       return .none
     } onCompletion: { [self] completion in
-      if let inlet = child.content { childEnded(inlet, completion) }
+      if let receiver = child.object { childEnded(receiver, completion) }
     }
-    child.content = inlet
-    let replaced = state.withLock { state -> [Inlet<Output, Failure>] in
+    child.object = receiver
+    let replaced = state.withLock { state -> [UpstreamSubscriber<Output, Failure>] in
       let replaced = isExclusive ? Array(state.running.values) : []
       if isExclusive { state.running = [:] }
-      state.running[ObjectIdentifier(inlet)] = inlet
+      state.running[ObjectIdentifier(receiver)] = receiver
       return replaced
     }
     for old in replaced { old.cancel() }
-    inlet.request(.max(1))
-    publisher.receive(subscriber: inlet)
+    receiver.request(.max(1))
+    publisher.receive(subscriber: receiver)
   }
 
-  private func childEnded(_ child: Inlet<Output, Failure>, _ completion: Subscribers.Completion<Failure>) {
+  private func childEnded(_ child: UpstreamSubscriber<Output, Failure>, _ completion: Subscribers.Completion<Failure>) {
     let (wasRunning, isOver) = state.withLock { state in
       let wasRunning = state.running.removeValue(forKey: ObjectIdentifier(child)) != nil
       return (wasRunning, state.hasUpstreamEnded && state.running.isEmpty)
@@ -126,9 +126,9 @@ private final class Children<Output, Failure: Error> {
     guard wasRunning else { return }
     if case .failure = completion {
       cancelAll()
-      outlet.finish(completion)
+      downstream.finish(completion)
     } else if isOver {
-      outlet.finish(.finished)
+      downstream.finish(.finished)
     } else if !isExclusive {
       upstream?.request(.max(1))
     }
@@ -141,9 +141,9 @@ private final class Children<Output, Failure: Error> {
     }
     if case .failure = completion {
       cancelAll()
-      outlet.finish(completion)
+      downstream.finish(completion)
     } else if isOver {
-      outlet.finish(.finished)
+      downstream.finish(.finished)
     }
   }
 
@@ -153,19 +153,19 @@ private final class Children<Output, Failure: Error> {
       return Array(state.running.values)
     }
     upstream?.cancel()
-    for inlet in stopped { inlet.cancel() }
+    for receiver in stopped { receiver.cancel() }
   }
 }
 
 extension Publisher {
-  /// Makes a publisher of each value and delivers what all of them do, in the order in which it comes.
+  /// Creates a publisher of each value, and delivers the values of all of them, in the order in which they arrive.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
   ) -> Publishers.FlatMap<P, Self> where P.Failure == Failure {
     Publishers.FlatMap(upstream: self, maxPublishers: maxPublishers, transform: transform)
   }
 
-  /// Makes a publisher that may fail of each value of one that cannot.
+  /// For a publisher that cannot fail, with created publishers that can.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
   ) -> Publishers.FlatMap<P, Publishers.SetFailureType<Self, P.Failure>> where Failure == Never {
@@ -173,7 +173,7 @@ extension Publisher {
       upstream: setFailureType(to: P.Failure.self), maxPublishers: maxPublishers, transform: transform)
   }
 
-  /// Makes a publisher that cannot fail of each value of one that can.
+  /// For a publisher that can fail, with created publishers that cannot.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
   ) -> Publishers.FlatMap<Publishers.SetFailureType<P, Failure>, Self> where P.Failure == Never {
@@ -182,14 +182,14 @@ extension Publisher {
     }
   }
 
-  /// Makes a publisher that cannot fail of each value of one that cannot.
+  /// For a publisher that cannot fail, with created publishers that cannot.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
   ) -> Publishers.FlatMap<P, Self> where Failure == Never, P.Failure == Never {
     Publishers.FlatMap(upstream: self, maxPublishers: maxPublishers, transform: transform)
   }
 
-  /// Delivers what the latest of the publishers that come does; the one before it is cancelled.
+  /// Delivers the values of the latest publisher, and cancels the previous one.
   public func switchToLatest() -> Publishers.SwitchToLatest<Output, Self>
   where Output: Publisher, Output.Failure == Failure { Publishers.SwitchToLatest(upstream: self) }
 }

@@ -1,15 +1,15 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/last()`` returns.
+  /// The publisher that ``Publisher/last()`` returns.
   public struct Last<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -19,16 +19,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/collect()`` returns.
+  /// The publisher that ``Publisher/collect()`` returns.
   public struct Collect<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = [Upstream.Output]
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -38,18 +38,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/reduce(_:_:)`` returns.
+  /// The publisher that ``Publisher/reduce(_:_:)`` returns.
   public struct Reduce<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// What the first value is combined with.
+    /// The initial result.
     public let initial: Output
-    /// Combines a result with a value.
+    /// Returns the next result.
     public let nextPartialResult: (Output, Upstream.Output) -> Output
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, initial: Output, nextPartialResult: @escaping (Output, Upstream.Output) -> Output) {
       self.upstream = upstream
       self.initial = initial
@@ -63,16 +63,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/count()`` returns.
+  /// The publisher that ``Publisher/count()`` returns.
   public struct Count<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Int
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -82,16 +82,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/ignoreOutput()`` returns.
+  /// The publisher that ``Publisher/ignoreOutput()`` returns.
   public struct IgnoreOutput<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Never
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -101,18 +101,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/replaceEmpty(with:)`` returns.
+  /// The publisher that ``Publisher/replaceEmpty(with:)`` returns.
   public struct ReplaceEmpty<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// What is delivered where there is no value.
+    /// The value to deliver if there is none.
     public let output: Upstream.Output
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, output: Upstream.Output) {
       self.upstream = upstream
       self.output = output
@@ -135,24 +135,24 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Delivers the last value when it is known to be that.
+  /// Delivers the last value after the upstream publisher has completed.
   public func last() -> Publishers.Last<Self> { Publishers.Last(upstream: self) }
 
-  /// Delivers all values at the end, in one array.
+  /// Delivers all values in one array, at the end.
   public func collect() -> Publishers.Collect<Self> { Publishers.Collect(upstream: self) }
 
-  /// Delivers at the end what the closure made of all values.
+  /// Delivers the result of combining all values, at the end.
   public func reduce<T>(_ initial: T, _ next: @escaping (T, Output) -> T) -> Publishers.Reduce<Self, T> {
     Publishers.Reduce(upstream: self, initial: initial, nextPartialResult: next)
   }
 
-  /// Delivers the number of values at the end.
+  /// Delivers the number of values, at the end.
   public func count() -> Publishers.Count<Self> { Publishers.Count(upstream: self) }
 
-  /// Delivers no value, only the completion.
+  /// Delivers only the completion.
   public func ignoreOutput() -> Publishers.IgnoreOutput<Self> { Publishers.IgnoreOutput(upstream: self) }
 
-  /// Delivers the value if it would complete without one.
+  /// Delivers the value if there is none.
   public func replaceEmpty(with value: Output) -> Publishers.ReplaceEmpty<Self> {
     Publishers.ReplaceEmpty(upstream: self, output: value)
   }

@@ -1,26 +1,27 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/handleEvents(receiveSubscription:receiveOutput:receiveCompletion:receiveCancel:receiveRequest:)``
+  /// The publisher that
+  /// ``Publisher/handleEvents(receiveSubscription:receiveOutput:receiveCompletion:receiveCancel:receiveRequest:)``
   /// returns.
   public struct HandleEvents<Upstream: Publisher>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Told of the subscription.
+    /// Called with the subscription.
     public var receiveSubscription: ((any Subscription) -> Void)?
-    /// Told of each value, before it is delivered.
+    /// Called with each value, before it is delivered.
     public var receiveOutput: ((Output) -> Void)?
-    /// Told of the completion, before it is delivered.
+    /// Called with the completion, before it is delivered.
     public var receiveCompletion: ((Subscribers.Completion<Failure>) -> Void)?
-    /// Told of the cancellation.
+    /// Called when the subscription is cancelled.
     public var receiveCancel: (() -> Void)?
-    /// Told of what is asked for.
+    /// Called with each demand.
     public var receiveRequest: ((Subscribers.Demand) -> Void)?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, receiveSubscription: ((any Subscription) -> Void)? = nil,
       receiveOutput: ((Output) -> Void)? = nil,
@@ -36,44 +37,44 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let inlet = Inlet<Output, Failure> { value in
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+      let receiver = UpstreamSubscriber<Output, Failure> { value in
         receiveOutput?(value)
-        outlet.send(value)
+        downstream.send(value)
         return .none
       } onCompletion: { completion in
         receiveCompletion?(completion)
-        outlet.finish(completion)
+        downstream.finish(completion)
       }
-      outlet.connect(
+      downstream.connect(
         onDemand: { demand in
           receiveRequest?(demand)
-          inlet.request(demand)
+          receiver.request(demand)
         },
         onCancel: {
           receiveCancel?()
-          inlet.cancel()
+          receiver.cancel()
         })
-      receiveSubscription?(outlet)
-      subscriber.receive(subscription: outlet)
-      upstream.receive(subscriber: inlet)
+      receiveSubscription?(downstream)
+      subscriber.receive(subscription: downstream)
+      upstream.receive(subscriber: receiver)
     }
   }
 
-  /// What ``Publisher/print(_:to:)`` returns.
+  /// The publisher that ``Publisher/print(_:to:)`` returns.
   public struct Print<Upstream: Publisher>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// What each line begins with.
+    /// The text at the beginning of each line.
     public let prefix: String
-    /// Where the lines go; the standard output where nil.
+    /// The stream that receives the lines; nil for standard output.
     public let stream: (any TextOutputStream)?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, prefix: String, to stream: (any TextOutputStream)? = nil) {
       self.upstream = upstream
       self.prefix = prefix
@@ -98,14 +99,14 @@ extension Publishers {
   }
 }
 
-/// Writes whole lines, one after another.
+/// Writes complete lines.
 private struct PrintLog {
   private let prefix: String
-  private let stream: Guarded<(any TextOutputStream)?>
+  private let stream: Locked<(any TextOutputStream)?>
 
   init(prefix: String, stream: (any TextOutputStream)?) {
     self.prefix = prefix.isEmpty ? "" : prefix + ": "
-    self.stream = Guarded(stream)
+    self.stream = Locked(stream)
   }
 
   func write(_ event: String) {
@@ -117,7 +118,7 @@ private struct PrintLog {
 }
 
 extension Publisher {
-  /// Watches what passes by, and changes nothing.
+  /// Calls closures for the events of the chain, without changing them.
   public func handleEvents(
     receiveSubscription: ((any Subscription) -> Void)? = nil, receiveOutput: ((Output) -> Void)? = nil,
     receiveCompletion: ((Subscribers.Completion<Failure>) -> Void)? = nil, receiveCancel: (() -> Void)? = nil,
@@ -128,12 +129,12 @@ extension Publisher {
       receiveCompletion: receiveCompletion, receiveCancel: receiveCancel, receiveRequest: receiveRequest)
   }
 
-  /// Prints what passes by, a line an event, to find out what a chain does. Values are printed as they are: this is not for
-  /// what is secret.
+  /// Prints the events of the chain, one in each line, for debugging. Values are printed unchanged: do not use it for
+  /// secrets.
   ///
   /// - Parameters:
-  ///   - prefix: what each line begins with; nothing by default.
-  ///   - stream: where the lines go; the standard output by default.
+  ///   - prefix: The text at the beginning of each line; empty by default.
+  ///   - stream: The stream that receives the lines; standard output by default.
   public func print(_ prefix: String = "", to stream: (any TextOutputStream)? = nil) -> Publishers.Print<Self> {
     Publishers.Print(upstream: self, prefix: prefix, to: stream)
   }

@@ -1,15 +1,15 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/map(_:)->Publishers.Map<Self,T>`` returns.
+  /// The publisher that ``Publisher/map(_:)->Publishers.Map<Self,T>`` returns.
   public struct Map<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Makes what is delivered.
+    /// Returns the value to deliver.
     public let transform: (Upstream.Output) -> Output
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) -> Output) {
       self.upstream = upstream
       self.transform = transform
@@ -20,16 +20,16 @@ extension Publishers {
     }
   }
 
-  /// What `map(\.property)` returns.
+  /// The publisher that `map(\.property)` returns.
   public struct MapKeyPath<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// The property that is delivered.
+    /// The property to deliver.
     public let keyPath: KeyPath<Upstream.Output, Output>
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, keyPath: KeyPath<Upstream.Output, Output>) {
       self.upstream = upstream
       self.keyPath = keyPath
@@ -40,16 +40,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/tryMap(_:)`` returns.
+  /// The publisher that ``Publisher/tryMap(_:)`` returns.
   public struct TryMap<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = any Error
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Makes what is delivered.
+    /// Returns the value to deliver.
     public let transform: (Upstream.Output) throws -> Output
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) throws -> Output) {
       self.upstream = upstream
       self.transform = transform
@@ -60,16 +60,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/compactMap(_:)`` returns.
+  /// The publisher that ``Publisher/compactMap(_:)`` returns.
   public struct CompactMap<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Makes what is delivered, or nil.
+    /// Returns the value to deliver, or nil.
     public let transform: (Upstream.Output) -> Output?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) -> Output?) {
       self.upstream = upstream
       self.transform = transform
@@ -80,16 +80,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/tryCompactMap(_:)`` returns.
+  /// The publisher that ``Publisher/tryCompactMap(_:)`` returns.
   public struct TryCompactMap<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = any Error
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Makes what is delivered, or nil.
+    /// Returns the value to deliver, or nil.
     public let transform: (Upstream.Output) throws -> Output?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) throws -> Output?) {
       self.upstream = upstream
       self.transform = transform
@@ -101,18 +101,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/scan(_:_:)`` returns.
+  /// The publisher that ``Publisher/scan(_:_:)`` returns.
   public struct Scan<Upstream: Publisher, Output>: Publisher {
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// What the first value is combined with.
+    /// The initial result.
     public let initialResult: Output
-    /// Combines a result with a value.
+    /// Returns the next result.
     public let nextPartialResult: (Output, Upstream.Output) -> Output
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, initialResult: Output, nextPartialResult: @escaping (Output, Upstream.Output) -> Output
     ) {
@@ -132,16 +132,16 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/mapError(_:)`` returns.
+  /// The publisher that ``Publisher/mapError(_:)`` returns.
   public struct MapError<Upstream: Publisher, Failure: Error>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Makes the error of another.
+    /// Converts an error.
     public let transform: (Upstream.Failure) -> Failure
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Failure) -> Failure) {
       self.upstream = upstream
       self.transform = transform
@@ -161,18 +161,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/replaceError(with:)`` returns.
+  /// The publisher that ``Publisher/replaceError(with:)`` returns.
   public struct ReplaceError<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Never
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// What is delivered in place of an error.
+    /// The value to deliver instead of an error.
     public let output: Upstream.Output
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, output: Upstream.Output) {
       self.upstream = upstream
       self.output = output
@@ -189,14 +189,14 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/setFailureType(to:)`` returns.
+  /// The publisher that ``Publisher/setFailureType(to:)`` returns.
   public struct SetFailureType<Upstream: Publisher, Failure: Error>: Publisher where Upstream.Failure == Never {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -207,7 +207,7 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Delivers what the closure makes of each value.
+  /// Delivers the transformed values.
   public func map<T>(_ transform: @escaping (Output) -> T) -> Publishers.Map<Self, T> {
     Publishers.Map(upstream: self, transform: transform)
   }
@@ -217,17 +217,17 @@ extension Publisher {
     Publishers.MapKeyPath(upstream: self, keyPath: keyPath)
   }
 
-  /// Delivers what the closure makes of each value; fails with what it throws.
+  /// Delivers the transformed values; fails with the error that the closure throws.
   public func tryMap<T>(_ transform: @escaping (Output) throws -> T) -> Publishers.TryMap<Self, T> {
     Publishers.TryMap(upstream: self, transform: transform)
   }
 
-  /// Delivers what the closure makes of each value, where it makes something.
+  /// Delivers the transformed values that are not nil.
   public func compactMap<T>(_ transform: @escaping (Output) -> T?) -> Publishers.CompactMap<Self, T> {
     Publishers.CompactMap(upstream: self, transform: transform)
   }
 
-  /// Delivers what the closure makes of each value, where it makes something; fails with what it throws.
+  /// Delivers the transformed values that are not nil; fails with the error that the closure throws.
   public func tryCompactMap<T>(_ transform: @escaping (Output) throws -> T?) -> Publishers.TryCompactMap<Self, T> {
     Publishers.TryCompactMap(upstream: self, transform: transform)
   }
@@ -235,24 +235,24 @@ extension Publisher {
   /// Delivers the value instead of nil.
   public func replaceNil<T>(with value: T) -> Publishers.Map<Self, T> where Output == T? { map { $0 ?? value } }
 
-  /// Delivers what the closure makes of each value and of what it made before.
+  /// Delivers the result of combining each value with the previous result.
   public func scan<T>(_ initial: T, _ next: @escaping (T, Output) -> T) -> Publishers.Scan<Self, T> {
     Publishers.Scan(upstream: self, initialResult: initial, nextPartialResult: next)
   }
 
-  /// Fails, where it fails, with what the closure makes of the error.
+  /// Converts the error of a failure.
   public func mapError<E: Error>(_ transform: @escaping (Failure) -> E) -> Publishers.MapError<Self, E> {
     Publishers.MapError(upstream: self, transform: transform)
   }
 
-  /// Delivers the value and completes where it would fail.
+  /// Delivers the value and completes instead of failing.
   public func replaceError(with value: Output) -> Publishers.ReplaceError<Self> {
     Publishers.ReplaceError(upstream: self, output: value)
   }
 }
 
 extension Publisher where Failure == Never {
-  /// Gives a publisher that cannot fail a type of failure, to fit others.
+  /// Sets the failure type of a publisher that cannot fail, to match that of others.
   public func setFailureType<E: Error>(to type: E.Type) -> Publishers.SetFailureType<Self, E> {
     Publishers.SetFailureType(upstream: self)
   }

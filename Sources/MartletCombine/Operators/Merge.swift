@@ -1,18 +1,18 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What `merge` with one other returns.
+  /// The publisher that `merge` with one other returns.
   public struct Merge<A: Publisher, B: Publisher>: Publisher
   where A.Output == B.Output, A.Failure == B.Failure {
-    /// What each of them delivers.
+    /// The output type.
     public typealias Output = A.Output
-    /// How any of them fails.
+    /// The failure type.
     public typealias Failure = A.Failure
-    /// The first.
+    /// The first publisher.
     public let a: A
-    /// The second.
+    /// The second publisher.
     public let b: B
 
-    /// Makes one of its parts.
+    /// Creates the publisher, like the operator.
     public init(_ a: A, _ b: B) {
       self.a = a
       self.b = b
@@ -23,21 +23,21 @@ extension Publishers {
     }
   }
 
-  /// What `merge` with two others returns.
+  /// The publisher that `merge` with two others returns.
   public struct Merge3<A: Publisher, B: Publisher, C: Publisher>: Publisher
   where A.Output == B.Output, A.Failure == B.Failure, A.Output == C.Output, A.Failure == C.Failure {
-    /// What each of them delivers.
+    /// The output type.
     public typealias Output = A.Output
-    /// How any of them fails.
+    /// The failure type.
     public typealias Failure = A.Failure
-    /// The first.
+    /// The first publisher.
     public let a: A
-    /// The second.
+    /// The second publisher.
     public let b: B
-    /// The third.
+    /// The third publisher.
     public let c: C
 
-    /// Makes one of its parts.
+    /// Creates the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C) {
       self.a = a
       self.b = b
@@ -50,26 +50,26 @@ extension Publishers {
     }
   }
 
-  /// What `merge` with three others returns.
+  /// The publisher that `merge` with three others returns.
   public struct Merge4<A: Publisher, B: Publisher, C: Publisher, D: Publisher>: Publisher
   where
     A.Output == B.Output, A.Failure == B.Failure, A.Output == C.Output, A.Failure == C.Failure, A.Output == D.Output,
     A.Failure == D.Failure
   {
-    /// What each of them delivers.
+    /// The output type.
     public typealias Output = A.Output
-    /// How any of them fails.
+    /// The failure type.
     public typealias Failure = A.Failure
-    /// The first.
+    /// The first publisher.
     public let a: A
-    /// The second.
+    /// The second publisher.
     public let b: B
-    /// The third.
+    /// The third publisher.
     public let c: C
-    /// The fourth.
+    /// The fourth publisher.
     public let d: D
 
-    /// Makes one of its parts.
+    /// Creates the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C, _ d: D) {
       self.a = a
       self.b = b
@@ -83,19 +83,19 @@ extension Publishers {
     }
   }
 
-  /// Delivers what several publishers do, in the order in which it comes.
+  /// Delivers the values of several publishers, in the order in which they arrive.
   public struct MergeMany<Upstream: Publisher>: Publisher {
-    /// What each of them delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How any of them fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
     /// The publishers.
     public let publishers: [Upstream]
 
-    /// Makes one of several.
+    /// Creates a publisher of several.
     public init<S: Swift.Sequence<Upstream>>(_ publishers: S) { self.publishers = Array(publishers) }
 
-    /// Makes one of several.
+    /// Creates a publisher of several.
     public init(_ publishers: Upstream...) { self.publishers = publishers }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -105,17 +105,17 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Delivers what this and the other do, in the order in which it comes.
+  /// Delivers the values of this and the others, in the order in which they arrive.
   public func merge<P: Publisher>(with other: P) -> Publishers.Merge<Self, P>
   where P.Output == Output, P.Failure == Failure { Publishers.Merge(self, other) }
 
-  /// Delivers what this and the others do, in the order in which it comes.
+  /// Delivers the values of this and the others, in the order in which they arrive.
   public func merge<P: Publisher, Q: Publisher>(with first: P, _ second: Q) -> Publishers.Merge3<Self, P, Q>
   where P.Output == Output, P.Failure == Failure, Q.Output == Output, Q.Failure == Failure {
     Publishers.Merge3(self, first, second)
   }
 
-  /// Delivers what this and the others do, in the order in which it comes.
+  /// Delivers the values of this and the others, in the order in which they arrive.
   public func merge<P: Publisher, Q: Publisher, R: Publisher>(with first: P, _ second: Q, _ third: R)
     -> Publishers.Merge4<Self, P, Q, R>
   where

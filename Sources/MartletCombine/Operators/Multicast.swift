@@ -1,27 +1,27 @@
 #if !canImport(Combine)
-/// A publisher that delivers nothing before it is connected, so that several subscribers can come first.
+/// A publisher that delivers nothing until it is connected, so that several subscribers can be attached first.
 public protocol ConnectablePublisher<Output, Failure>: Publisher {
-  /// Begins to deliver.
+  /// Starts delivering values.
   ///
-  /// - Returns: what ends it.
+  /// - Returns: An object that cancels the connection.
   func connect() -> any Cancellable
 }
 
 extension Publishers {
-  /// What `multicast` returns: a subject that all subscribers share, fed from upstream once it is connected.
+  /// The publisher that `multicast` returns: a subject that all subscribers share, attached upstream once it is connected.
   public final class Multicast<Upstream: Publisher, SubjectType: Subject>: ConnectablePublisher
   where Upstream.Output == SubjectType.Output, Upstream.Failure == SubjectType.Failure {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Makes the subject, once, when it is first needed.
+    /// Creates the subject, once, when it is first needed.
     public let createSubject: () -> SubjectType
-    private let subject = Guarded<SubjectType?>(nil)
+    private let subject = Locked<SubjectType?>(nil)
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, createSubject: @escaping () -> SubjectType) {
       self.upstream = upstream
       self.createSubject = createSubject
@@ -44,15 +44,15 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/makeConnectable()`` returns.
+  /// The publisher that ``Publisher/makeConnectable()`` returns.
   public final class MakeConnectable<Upstream: Publisher>: ConnectablePublisher where Upstream.Failure == Never {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// It never fails.
+    /// The publisher never fails.
     public typealias Failure = Never
     private let shared: Multicast<Upstream, PassthroughSubject<Output, Never>>
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) { shared = upstream.multicast { PassthroughSubject() } }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
@@ -62,56 +62,56 @@ extension Publishers {
     public func connect() -> any Cancellable { shared.connect() }
   }
 
-  /// What ``ConnectablePublisher/autoconnect()`` returns: connected with the first subscriber, and not any more when the last
-  /// has cancelled.
+  /// The publisher that ``ConnectablePublisher/autoconnect()`` returns. It is connected with the first subscriber, and
+  /// disconnected when the last has cancelled.
   public final class Autoconnect<Upstream: ConnectablePublisher>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// What is connected.
+    /// The publisher that is connected.
     public let upstream: Upstream
-    private let state = Guarded(State())
+    private let state = Locked(State())
 
     private struct State {
       var subscribers = 0
-      /// Counts connections, so that one that is still being made is known when it is not wanted any more.
-      var round = 0
+      /// The number of connections, to detect that a connection is not needed any more while it is being made.
+      var generation = 0
       var connection: (any Cancellable)?
 
-      func isWanted(_ round: Int) -> Bool { self.round == round && subscribers > 0 }
+      func isWanted(_ generation: Int) -> Bool { self.generation == generation && subscribers > 0 }
     }
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let begun = state.withLock { state -> Int? in
         state.subscribers += 1
         guard state.subscribers == 1 else { return nil }
-        state.round += 1
-        return state.round
+        state.generation += 1
+        return state.generation
       }
-      upstream.handleEvents(receiveCancel: { [self] in leave() }).receive(subscriber: subscriber)
+      upstream.handleEvents(receiveCancel: { [self] in subscriberCancelled() }).receive(subscriber: subscriber)
       if let begun { connect(begun) }
     }
 
-    private func connect(_ round: Int) {
-      guard state.withLock({ $0.isWanted(round) }) else { return }
+    private func connect(_ generation: Int) {
+      guard state.withLock({ $0.isWanted(generation) }) else { return }
       let connection = upstream.connect()
       let isWanted = state.withLock { state in
-        let isWanted = state.isWanted(round)
+        let isWanted = state.isWanted(generation)
         if isWanted { state.connection = connection }
         return isWanted
       }
       if !isWanted { connection.cancel() }
     }
 
-    private func leave() {
+    private func subscriberCancelled() {
       let ended = state.withLock { state -> (any Cancellable)? in
         state.subscribers -= 1
         guard state.subscribers == 0 else { return nil }
-        state.round += 1
+        state.generation += 1
         defer { state.connection = nil }
         return state.connection
       }
@@ -119,18 +119,19 @@ extension Publishers {
     }
   }
 
-  /// One subscription upstream for any number downstream: it begins with the first of them and is cancelled with the last.
-  /// Values are for those who have asked for them when they come; who comes after the end gets the end.
+  /// One upstream subscription for several subscribers: it begins with the first of them and is cancelled with the
+  /// last. A value is delivered to the subscribers that have requested it when it arrives; later subscribers receive
+  /// only the completion.
   public final class Share<Upstream: Publisher>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
     private let shared: Autoconnect<Multicast<Upstream, PassthroughSubject<Output, Failure>>>
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
       shared = upstream.multicast { PassthroughSubject() }.autoconnect()
@@ -143,23 +144,23 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Lets several subscribers share one subscription to this publisher: `multicast` with a ``PassthroughSubject``, and
-  /// ``ConnectablePublisher/autoconnect()``.
+  /// Shares one subscription to this publisher among several subscribers: `multicast` with a ``PassthroughSubject``,
+  /// and ``ConnectablePublisher/autoconnect()``.
   public func share() -> Publishers.Share<Self> { Publishers.Share(upstream: self) }
 
-  /// Delivers through one subject, for all subscribers, once it is connected.
+  /// Delivers through one subject to all subscribers, once it is connected.
   public func multicast<S: Subject>(_ createSubject: @escaping () -> S) -> Publishers.Multicast<Self, S>
   where S.Output == Output, S.Failure == Failure {
     Publishers.Multicast(upstream: self, createSubject: createSubject)
   }
 
-  /// Delivers through this subject, for all subscribers, once it is connected.
+  /// Delivers through this subject to all subscribers, once it is connected.
   public func multicast<S: Subject>(subject: S) -> Publishers.Multicast<Self, S>
   where S.Output == Output, S.Failure == Failure { multicast { subject } }
 }
 
 extension Publisher where Failure == Never {
-  /// Delivers nothing before it is connected.
+  /// Delivers nothing until it is connected.
   public func makeConnectable() -> Publishers.MakeConnectable<Self> { Publishers.MakeConnectable(upstream: self) }
 }
 

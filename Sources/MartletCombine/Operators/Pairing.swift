@@ -1,13 +1,13 @@
 #if !canImport(Combine)
-/// Attaches a subscriber to the pairs of two publishers' values.
+/// Attaches a subscriber to the pairs of the values of two publishers.
 ///
-/// - Parameter usesEachOnce: whether every value belongs to one pair only, or the latest of the other side goes with each
-///   new one.
+/// - Parameter usesEachOnce: Whether every value belongs to one pair only. Otherwise each new value is paired with the
+///   latest value of the other publisher.
 func pair<A: Publisher, B: Publisher, S: Subscriber>(
   _ a: A, _ b: B, usingEachOnce usesEachOnce: Bool, for subscriber: S
 ) where A.Failure == B.Failure, S.Input == (A.Output, B.Output), S.Failure == A.Failure {
-  let outlet = Outlet<(A.Output, B.Output), A.Failure>(to: subscriber)
-  let pairs = Pairs<A.Output, B.Output, A.Failure>(outlet: outlet, usesEachOnce: usesEachOnce)
+  let downstream = DownstreamSubscription<(A.Output, B.Output), A.Failure>(to: subscriber)
+  let pairs = Pairs<A.Output, B.Output, A.Failure>(downstream: downstream, usesEachOnce: usesEachOnce)
   let left = pairs.left
   let right = pairs.right
   let demand: (Subscribers.Demand) -> Void =
@@ -16,8 +16,8 @@ func pair<A: Publisher, B: Publisher, S: Subscriber>(
       left.request($0)
       right.request($0)
     } : { _ in }
-  outlet.connect(onDemand: demand, onCancel: { pairs.cancel() })
-  subscriber.receive(subscription: outlet)
+  downstream.connect(onDemand: demand, onCancel: { pairs.cancel() })
+  subscriber.receive(subscription: downstream)
   if !usesEachOnce {
     left.request(.unlimited)
     right.request(.unlimited)
@@ -26,7 +26,7 @@ func pair<A: Publisher, B: Publisher, S: Subscriber>(
   b.receive(subscriber: right)
 }
 
-/// What one subscription to a pairing has seen of both sides.
+/// The values that one subscription has received from both publishers.
 private final class Pairs<A, B, Failure: Error> {
   private struct State {
     let usesEachOnce: Bool
@@ -49,30 +49,30 @@ private final class Pairs<A, B, Failure: Error> {
       return (a, b)
     }
 
-    /// A side that has ended and has nothing left can make no more pairs.
+    /// Whether no more pairs are possible, because a publisher has completed and all its values were used.
     var isExhausted: Bool {
       (isLeftOver && left.isEmpty) || (isRightOver && right.isEmpty) || (isLeftOver && isRightOver && !usesEachOnce)
     }
   }
 
-  private let outlet: Outlet<(A, B), Failure>
-  private let state: Guarded<State>
+  private let downstream: DownstreamSubscription<(A, B), Failure>
+  private let state: Locked<State>
 
-  lazy var left = Inlet<A, Failure> { [self] value in
+  lazy var left = UpstreamSubscriber<A, Failure> { [self] value in
     take { $0.keep(value, in: \.left) }
   } onCompletion: { [self] in
     ended($0) { $0.isLeftOver = true }
   }
 
-  lazy var right = Inlet<B, Failure> { [self] value in
+  lazy var right = UpstreamSubscriber<B, Failure> { [self] value in
     take { $0.keep(value, in: \.right) }
   } onCompletion: { [self] in
     ended($0) { $0.isRightOver = true }
   }
 
-  init(outlet: Outlet<(A, B), Failure>, usesEachOnce: Bool) {
-    self.outlet = outlet
-    state = Guarded(State(usesEachOnce: usesEachOnce))
+  init(downstream: DownstreamSubscription<(A, B), Failure>, usesEachOnce: Bool) {
+    self.downstream = downstream
+    state = Locked(State(usesEachOnce: usesEachOnce))
   }
 
   private func take(_ keep: (inout State) -> Void) -> Subscribers.Demand {
@@ -81,7 +81,7 @@ private final class Pairs<A, B, Failure: Error> {
       let pair = state.takePair()
       return (pair, pair != nil && state.isExhausted)
     }
-    if let pair { outlet.send(pair) }
+    if let pair { downstream.send(pair) }
     if isOver { end(.finished) }
     return .none
   }
@@ -97,7 +97,7 @@ private final class Pairs<A, B, Failure: Error> {
 
   private func end(_ completion: Subscribers.Completion<Failure>) {
     cancel()
-    outlet.finish(completion)
+    downstream.finish(completion)
   }
 
   func cancel() {

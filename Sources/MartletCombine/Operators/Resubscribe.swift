@@ -1,18 +1,18 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/catch(_:)`` returns.
+  /// The publisher that ``Publisher/catch(_:)`` returns.
   public struct Catch<Upstream: Publisher, NewPublisher: Publisher>: Publisher
   where Upstream.Output == NewPublisher.Output {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = NewPublisher.Failure
-    /// What is heard first.
+    /// The first publisher.
     public let upstream: Upstream
-    /// Makes what is heard after a failure.
+    /// Creates the publisher that continues after a failure.
     public let handler: (Upstream.Failure) -> NewPublisher
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, handler: @escaping (Upstream.Failure) -> NewPublisher) {
       self.upstream = upstream
       self.handler = handler
@@ -28,19 +28,19 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/tryCatch(_:)`` returns.
+  /// The publisher that ``Publisher/tryCatch(_:)`` returns.
   public struct TryCatch<Upstream: Publisher, NewPublisher: Publisher>: Publisher
   where Upstream.Output == NewPublisher.Output {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = any Error
-    /// What is heard first.
+    /// The first publisher.
     public let upstream: Upstream
-    /// Makes what is heard after a failure.
+    /// Creates the publisher that continues after a failure.
     public let handler: (Upstream.Failure) throws -> NewPublisher
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, handler: @escaping (Upstream.Failure) throws -> NewPublisher) {
       self.upstream = upstream
       self.handler = handler
@@ -56,18 +56,18 @@ extension Publishers {
     }
   }
 
-  /// What ``Publisher/retry(_:)`` returns.
+  /// The publisher that ``Publisher/retry(_:)`` returns.
   public struct Retry<Upstream: Publisher>: Publisher {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// What is heard first.
+    /// The first publisher.
     public let upstream: Upstream
-    /// How often it subscribes again; without limit where nil.
+    /// How often to subscribe again; nil for no limit.
     public let retries: Int?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, retries: Int?) {
       self.upstream = upstream
       self.retries = retries
@@ -83,19 +83,19 @@ extension Publishers {
     }
   }
 
-  /// What `append` and `prepend` return.
+  /// The publisher that `append` and `prepend` return.
   public struct Concatenate<Prefix: Publisher, Suffix: Publisher>: Publisher
   where Prefix.Output == Suffix.Output, Prefix.Failure == Suffix.Failure {
-    /// What is delivered.
+    /// The output type.
     public typealias Output = Suffix.Output
-    /// How it fails.
+    /// The failure type.
     public typealias Failure = Suffix.Failure
-    /// What is heard first.
+    /// The first publisher.
     public let prefix: Prefix
-    /// What is heard when the first has finished.
+    /// The publisher that follows when the first has finished.
     public let suffix: Suffix
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(prefix: Prefix, suffix: Suffix) {
       self.prefix = prefix
       self.suffix = suffix
@@ -109,17 +109,17 @@ extension Publishers {
   }
 }
 
-/// One subscription's way through the publishers: which one is heard now.
-private final class ResubscribeRun<Output, UpstreamFailure: Error, Failure: Error> {
-  private let outlet: Outlet<Output, Failure>
+/// A sequence of publishers that one subscription is attached to, one after another.
+private final class SuccessivePublishers<Output, UpstreamFailure: Error, Failure: Error> {
+  private let downstream: DownstreamSubscription<Output, Failure>
   private let next: (Subscribers.Completion<UpstreamFailure>) -> Next
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   enum Next {
     case finish(Subscribers.Completion<Failure>)
-    /// Another of the same kind, after whose end the question is asked again.
+    /// Another publisher of the same type, followed by the next decision.
     case again(AnyPublisher<Output, UpstreamFailure>)
-    /// One whose end is the end.
+    /// The last publisher.
     case last(AnyPublisher<Output, Failure>)
   }
 
@@ -130,10 +130,10 @@ private final class ResubscribeRun<Output, UpstreamFailure: Error, Failure: Erro
   }
 
   init(
-    outlet: Outlet<Output, Failure>,
+    downstream: DownstreamSubscription<Output, Failure>,
     next: @escaping (Subscribers.Completion<UpstreamFailure>) -> Next
   ) {
-    self.outlet = outlet
+    self.downstream = downstream
     self.next = next
   }
 
@@ -149,73 +149,73 @@ private final class ResubscribeRun<Output, UpstreamFailure: Error, Failure: Erro
   }
 
   func follow(_ publisher: AnyPublisher<Output, UpstreamFailure>) {
-    hear(publisher) { [self] completion in
+    receive(publisher) { [self] completion in
       switch next(completion) {
-      case .finish(let ending): outlet.finish(ending)
+      case .finish(let ending): downstream.finish(ending)
       case .again(let publisher): follow(publisher)
-      case .last(let publisher): hear(publisher) { [self] in outlet.finish($0) }
+      case .last(let publisher): receive(publisher) { [self] in downstream.finish($0) }
       }
     }
   }
 
-  private func hear<F: Error>(
+  private func receive<F: Error>(
     _ publisher: AnyPublisher<Output, F>, then: @escaping (Subscribers.Completion<F>) -> Void
   ) {
-    let inlet = Inlet<Output, F> { [outlet] value in
-      outlet.send(value)
+    let receiver = UpstreamSubscriber<Output, F> { [downstream] value in
+      downstream.send(value)
       return .none
     } onCompletion: {
       then($0)
     }
     let isWanted = state.withLock { state in
-      state.demand = { inlet.request($0) }
-      state.stop = { inlet.cancel() }
+      state.demand = { receiver.request($0) }
+      state.stop = { receiver.cancel() }
       return !state.isCancelled
     }
     guard isWanted else { return }
-    inlet.request(outlet.outstanding)
-    publisher.receive(subscriber: inlet)
+    receiver.request(downstream.outstanding)
+    publisher.receive(subscriber: receiver)
   }
 }
 
 extension Publisher {
-  /// Attaches a subscriber to this, and to what follows its end.
+  /// Attaches a subscriber to this publisher, and to those that follow it.
   fileprivate func follow<S: Subscriber>(
     for subscriber: S,
-    next: @escaping (Subscribers.Completion<Failure>) -> ResubscribeRun<Output, Failure, S.Failure>.Next
+    next: @escaping (Subscribers.Completion<Failure>) -> SuccessivePublishers<Output, Failure, S.Failure>.Next
   ) where S.Input == Output {
-    let outlet = Outlet<Output, S.Failure>(to: subscriber)
-    let run = ResubscribeRun<Output, Failure, S.Failure>(outlet: outlet, next: next)
-    outlet.connect(onDemand: { run.request($0) }, onCancel: { run.cancel() })
-    subscriber.receive(subscription: outlet)
+    let downstream = DownstreamSubscription<Output, S.Failure>(to: subscriber)
+    let run = SuccessivePublishers<Output, Failure, S.Failure>(downstream: downstream, next: next)
+    downstream.connect(onDemand: { run.request($0) }, onCancel: { run.cancel() })
+    subscriber.receive(subscription: downstream)
     run.follow(eraseToAnyPublisher())
   }
 
-  /// Goes on with another publisher where this one fails.
+  /// Continues with another publisher after a failure.
   public func `catch`<P: Publisher>(_ handler: @escaping (Failure) -> P) -> Publishers.Catch<Self, P>
   where P.Output == Output { Publishers.Catch(upstream: self, handler: handler) }
 
-  /// Goes on with another publisher where this one fails; fails with what the closure throws.
+  /// Continues with another publisher after a failure; fails with the error that the closure throws.
   public func tryCatch<P: Publisher>(_ handler: @escaping (Failure) throws -> P) -> Publishers.TryCatch<Self, P>
   where P.Output == Output { Publishers.TryCatch(upstream: self, handler: handler) }
 
-  /// Subscribes again where this fails, at most so many times.
+  /// Subscribes again after a failure, at most this number of times.
   public func retry(_ retries: Int) -> Publishers.Retry<Self> { Publishers.Retry(upstream: self, retries: retries) }
 
-  /// Delivers what this delivers, and then what the other does.
+  /// Delivers the values of this publisher, and then those of the other.
   public func append<P: Publisher>(_ other: P) -> Publishers.Concatenate<Self, P>
   where P.Output == Output, P.Failure == Failure { Publishers.Concatenate(prefix: self, suffix: other) }
 
-  /// Delivers what this delivers, and then these values.
+  /// Delivers the values of this publisher, and then these.
   public func append(_ values: Output...) -> Publishers.Concatenate<Self, Publishers.Sequence<[Output], Failure>> {
     append(Publishers.Sequence(sequence: values))
   }
 
-  /// Delivers what the other delivers, and then what this does.
+  /// Delivers the values of the other publisher, and then those of this.
   public func prepend<P: Publisher>(_ other: P) -> Publishers.Concatenate<P, Self>
   where P.Output == Output, P.Failure == Failure { Publishers.Concatenate(prefix: other, suffix: self) }
 
-  /// Delivers these values, and then what this delivers.
+  /// Delivers these values, and then those of this publisher.
   public func prepend(_ values: Output...) -> Publishers.Concatenate<Publishers.Sequence<[Output], Failure>, Self> {
     prepend(Publishers.Sequence(sequence: values))
   }

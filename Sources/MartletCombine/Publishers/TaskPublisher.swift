@@ -3,8 +3,8 @@ public import Combine
 #endif
 import Synchronization
 
-/// One value from asynchronous work, which begins when a subscriber first asks for it, anew for every subscriber, and is
-/// cancelled with the subscription.
+/// Delivers the result of asynchronous work. The work begins when a subscriber first requests a value, runs once for
+/// every subscriber, and is cancelled with the subscription.
 ///
 /// ```swift
 /// TaskPublisher { try await session.data(for: request) }
@@ -13,32 +13,31 @@ import Synchronization
 public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let work: @Sendable () async throws(Failure) -> Output
 
-  /// Makes a publisher of the work's result.
+  /// Creates a publisher of the result of the work.
   public init(_ work: @escaping @Sendable () async throws(Failure) -> Output) { self.work = work }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let outlet = Outlet<Output, Failure>(to: subscriber)
+    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
     let task = LazyTask()
-    let begin = { [work, weak outlet] in
-      guard let outlet else { return }
+    let begin = { [work, weak downstream] in
+      guard let downstream else { return }
       task.start {
         do throws(Failure) {
-          outlet.send(try await work())
-          outlet.finish(.finished)
+          downstream.send(try await work())
+          downstream.finish(.finished)
         } catch {
-          outlet.finish(.failure(error))
+          downstream.finish(.failure(error))
         }
       }
     }
-    outlet.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
-    subscriber.receive(subscription: outlet)
+    downstream.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
+    subscriber.receive(subscription: downstream)
   }
 }
 
 /// A task that starts at most once, and never after it was cancelled.
 ///
-/// Only once it runs it keeps the outlet that it serves, which keeps this: otherwise a subscription that nobody uses would
-/// keep itself.
+/// It refers to the subscription only while it runs: otherwise an unused subscription would keep itself alive.
 final class LazyTask: Sendable {
   private enum State {
     case ready
@@ -59,5 +58,36 @@ final class LazyTask: Sendable {
       if case .running(let task) = state { task.cancel() }
       state = .cancelled
     }
+  }
+}
+
+/// Delivers the values of an asynchronous stream. The stream is created when a subscriber first requests a value, once
+/// for every subscriber, and released with the subscription. A value that was not requested yet is replaced by the
+/// next: this is for states, of which only the latest matters.
+///
+/// ```swift
+/// LatestPublisher { counter.activity }.receive(on: DispatchQueue.main).sink { spinner.isHidden = !$0 }
+/// ```
+public struct LatestPublisher<Output: Sendable>: Publisher {
+  /// The publisher never fails.
+  public typealias Failure = Never
+
+  private let makeValues: @Sendable () -> AsyncStream<Output>
+
+  /// Creates a publisher of the values of a stream.
+  public init(_ makeValues: @escaping @Sendable () -> AsyncStream<Output>) { self.makeValues = makeValues }
+
+  public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
+    let downstream = DownstreamSubscription<Output, Never>(to: subscriber)
+    let task = LazyTask()
+    let begin = { [makeValues, weak downstream] in
+      guard let downstream else { return }
+      task.start {
+        for await value in makeValues() { downstream.sendLatest(value) }
+        downstream.finish(.finished)
+      }
+    }
+    downstream.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
+    subscriber.receive(subscription: downstream)
   }
 }

@@ -1,15 +1,15 @@
 #if !canImport(Combine)
 public import Dispatch
 
-/// A length of time in whole nanoseconds, which stays at its limits where it would pass them: the strides of `DispatchQueue`
-/// and ``ImmediateScheduler``. A literal is a number of seconds.
+/// A duration in whole nanoseconds, limited to the range of `Int`: the stride of `DispatchQueue` and
+/// ``ImmediateScheduler``. A literal is a number of seconds.
 public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric, Comparable, Hashable, Sendable {
   /// The number of nanoseconds, with its sign.
   public var magnitude: Int
 
   private init(nanoseconds: Int) { magnitude = nanoseconds }
 
-  /// Makes one of Dispatch's lengths of time; the longest of `.never`.
+  /// Creates a duration from one of Dispatch. `.never` is the longest.
   public init(_ timeInterval: DispatchTimeInterval) {
     switch timeInterval {
     case .seconds(let seconds): self = .seconds(seconds)
@@ -21,19 +21,19 @@ public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric,
     }
   }
 
-  /// So many seconds.
+  /// Creates a duration in seconds.
   public init(floatLiteral value: Double) { self = .seconds(value) }
 
-  /// So many seconds.
+  /// Creates a duration in seconds.
   public init(integerLiteral value: Int) { self = .seconds(value) }
 
-  /// So many nanoseconds.
+  /// Creates a duration in nanoseconds.
   public init?<T: BinaryInteger>(exactly source: T) {
     guard let nanoseconds = Int(exactly: source) else { return nil }
     self.init(nanoseconds: nanoseconds)
   }
 
-  /// The same as a length of time of Dispatch's.
+  /// The duration as a type of Dispatch.
   public var timeInterval: DispatchTimeInterval { .nanoseconds(magnitude) }
 
   public static func seconds(_ s: Int) -> Self { Self(nanoseconds: s.limitedTimes(1_000_000_000)) }
@@ -69,7 +69,7 @@ public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric,
   /// Multiplies the numbers of nanoseconds.
   public static func *= (left: inout Self, right: Self) { left = left * right }
 
-  /// Less is shorter.
+  /// Compares lengths.
   public static func < (left: Self, right: Self) -> Bool { left.magnitude < right.magnitude }
 }
 
@@ -83,15 +83,15 @@ extension Int {
 }
 
 extension DispatchQueue: Scheduler {
-  /// A point of the queue's time.
+  /// A point in the time of queue's.
   public struct SchedulerTimeType: Strideable, Hashable, Sendable {
-    /// A length of time.
+    /// The type of durations.
     public typealias Stride = NanosecondStride
 
-    /// The same as Dispatch knows it.
+    /// The time as a type of Dispatch.
     public var dispatchTime: DispatchTime
 
-    /// Makes one of Dispatch's.
+    /// Creates a time from one of Dispatch.
     public init(_ time: DispatchTime) { dispatchTime = time }
 
     public func distance(to other: SchedulerTimeType) -> Stride {
@@ -107,14 +107,14 @@ extension DispatchQueue: Scheduler {
 
   /// How work is run.
   public struct SchedulerOptions {
-    /// The priority; the queue's where unspecified.
+    /// The priority; unspecified for that of the queue.
     public var qos: DispatchQoS
-    /// Flags of Dispatch's.
+    /// The flags of the work item.
     public var flags: DispatchWorkItemFlags
-    /// A group that the work belongs to.
+    /// The group of the work item.
     public var group: DispatchGroup?
 
-    /// Makes options.
+    /// Creates options.
     public init(qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], group: DispatchGroup? = nil) {
       self.qos = qos
       self.flags = flags
@@ -122,15 +122,15 @@ extension DispatchQueue: Scheduler {
     }
   }
 
-  /// The time it is.
+  /// The current time.
   public var now: SchedulerTimeType { SchedulerTimeType(.now()) }
 
-  /// None: Dispatch's timers are not coalesced here.
+  /// Zero: timers are not coalesced.
   public var minimumTolerance: SchedulerTimeType.Stride { 0 }
 
   /// Runs the work on the queue.
   public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
-    let action = Guarded(action)
+    let action = Locked(action)
     async(group: options?.group, qos: options?.qos ?? .unspecified, flags: options?.flags ?? []) {
       action.withLock { $0 }()
     }
@@ -141,7 +141,7 @@ extension DispatchQueue: Scheduler {
     after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
     _ action: @escaping () -> Void
   ) {
-    let action = Guarded(action)
+    let action = Locked(action)
     let item = DispatchWorkItem(qos: options?.qos ?? .unspecified, flags: options?.flags ?? []) {
       action.withLock { $0 }()
     }
@@ -152,7 +152,7 @@ extension DispatchQueue: Scheduler {
     asyncAfter(deadline: date.dispatchTime, execute: item)
   }
 
-  /// Runs the work on the queue again and again.
+  /// Runs the work on the queue repeatedly.
   public func schedule(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: SchedulerOptions?, _ action: @escaping () -> Void

@@ -1,21 +1,21 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/debounce(for:scheduler:options:)`` returns.
+  /// The publisher that ``Publisher/debounce(for:scheduler:options:)`` returns.
   public struct Debounce<Upstream: Publisher, Context: Scheduler>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// How long no other value may come after one that is delivered.
+    /// The time that must pass after a value without another one.
     public let dueTime: Context.SchedulerTimeType.Stride
-    /// What measures the time, and where values are delivered.
+    /// The scheduler that measures the time and delivers values.
     public let scheduler: Context
-    /// How the scheduler is to run what it runs.
+    /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, dueTime: Context.SchedulerTimeType.Stride, scheduler: Context,
       options: Context.SchedulerOptions?
@@ -27,49 +27,49 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      // An object of its own for each value tells whether it is still the last.
-      let latest = Guarded<Candidate<Output>?>(nil)
-      let inlet = Inlet<Output, Failure> { [scheduler, dueTime, options] value in
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+      // Each value has its own object, to check whether it is still the last.
+      let latest = Locked<Candidate<Output>?>(nil)
+      let receiver = UpstreamSubscriber<Output, Failure> { [scheduler, dueTime, options] value in
         let candidate = Candidate(value: value)
         _ = latest.replace(by: candidate)
         scheduler.schedule(
           after: scheduler.now.advanced(by: dueTime), tolerance: scheduler.minimumTolerance, options: options
         ) {
-          latest.withLock { if $0 === candidate { outlet.offer(candidate.value, unasked: .forget) } }
-          outlet.drain()
+          latest.withLock { if $0 === candidate { downstream.enqueue(candidate.value, withoutDemand: .discard) } }
+          downstream.drain()
         }
         return .none
       } onCompletion: { [scheduler, options] completion in
         _ = latest.take()
-        scheduler.schedule(options: options) { outlet.finish(completion) }
+        scheduler.schedule(options: options) { downstream.finish(completion) }
       }
-      outlet.connect(onCancel: {
+      downstream.connect(onCancel: {
         _ = latest.take()
-        inlet.cancel()
+        receiver.cancel()
       })
-      subscriber.receive(subscription: outlet)
-      inlet.request(.unlimited)
-      upstream.receive(subscriber: inlet)
+      subscriber.receive(subscription: downstream)
+      receiver.request(.unlimited)
+      upstream.receive(subscriber: receiver)
     }
   }
 
-  /// What ``Publisher/throttle(for:scheduler:latest:)`` returns.
+  /// The publisher that ``Publisher/throttle(for:scheduler:latest:)`` returns.
   public struct Throttle<Upstream: Publisher, Context: Scheduler>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// The time from one delivery to the next, at least.
+    /// The minimum time between deliveries.
     public let interval: Context.SchedulerTimeType.Stride
-    /// What measures the time, and where values are delivered.
+    /// The scheduler that measures the time and delivers values.
     public let scheduler: Context
     /// Whether the last value of an interval is delivered, or the first.
     public let latest: Bool
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, interval: Context.SchedulerTimeType.Stride, scheduler: Context, latest: Bool
     ) {
@@ -80,18 +80,19 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let valve = Valve<Output, Failure, Context>(outlet: outlet, interval: interval, scheduler: scheduler)
-      let inlet = Inlet<Output, Failure> { [latest] value in
-        valve.take(value, replacing: latest)
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+      let throttler = Throttler<Output, Failure, Context>(
+        downstream: downstream, interval: interval, scheduler: scheduler)
+      let receiver = UpstreamSubscriber<Output, Failure> { [latest] value in
+        throttler.take(value, replacing: latest)
         return .none
       } onCompletion: {
-        valve.end($0)
+        throttler.end($0)
       }
-      outlet.connect(onCancel: { inlet.cancel() })
-      subscriber.receive(subscription: outlet)
-      inlet.request(.unlimited)
-      upstream.receive(subscriber: inlet)
+      downstream.connect(onCancel: { receiver.cancel() })
+      subscriber.receive(subscription: downstream)
+      receiver.request(.unlimited)
+      upstream.receive(subscriber: receiver)
     }
   }
 }
@@ -102,28 +103,30 @@ private final class Candidate<Value> {
   init(value: Value) { self.value = value }
 }
 
-/// Lets one value pass in an interval.
-private final class Valve<Output, Failure: Error, Context: Scheduler> {
+/// Delivers one value in each interval.
+private final class Throttler<Output, Failure: Error, Context: Scheduler> {
   private struct State {
-    /// What is delivered next; a delivery is scheduled as long as there is one.
+    /// The next value to deliver; a delivery is scheduled as long as there is one.
     var value: Output?
     var ending: Subscribers.Completion<Failure>?
     var earliest: Context.SchedulerTimeType?
   }
 
-  private let outlet: Outlet<Output, Failure>
+  private let downstream: DownstreamSubscription<Output, Failure>
   private let interval: Context.SchedulerTimeType.Stride
   private let scheduler: Context
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
-  init(outlet: Outlet<Output, Failure>, interval: Context.SchedulerTimeType.Stride, scheduler: Context) {
-    self.outlet = outlet
+  init(
+    downstream: DownstreamSubscription<Output, Failure>, interval: Context.SchedulerTimeType.Stride, scheduler: Context
+  ) {
+    self.downstream = downstream
     self.interval = interval
     self.scheduler = scheduler
   }
 
   func take(_ value: Output, replacing isLatestWanted: Bool) {
-    guard outlet.outstanding > .none else { return }
+    guard downstream.outstanding > .none else { return }
     let (old, earliest) = state.withLock { state in
       let old = state.value
       if old == nil || isLatestWanted { state.value = .some(value) }
@@ -148,43 +151,43 @@ private final class Valve<Output, Failure: Error, Context: Scheduler> {
   private func deliver() {
     let earliest = scheduler.now.advanced(by: interval)
     let delivered = state.withLock { state in
-      if let value = state.value { outlet.offer(value, unasked: .forget) }
-      if let ending = state.ending { outlet.offer(ending) }
+      if let value = state.value { downstream.enqueue(value, withoutDemand: .discard) }
+      if let ending = state.ending { downstream.enqueue(ending) }
       state.earliest = earliest
       defer { state.value = nil }
       return state.value
     }
-    withExtendedLifetime(delivered) {}  // its end may call out, and must not do that under the lock
-    outlet.drain()
+    withExtendedLifetime(delivered) {}  // Released outside the lock, because deinitializers may call other code.
+    downstream.drain()
   }
 }
 
 extension Publisher {
-  /// Delivers a value when no other has followed it for this time: what somebody types, once they pause.
+  /// Delivers a value if no other one follows within this time, for example text when the user stops typing.
   ///
-  /// Everything is asked for upstream. A value that another one follows in time is dropped, and so is one that nobody has
-  /// asked for when it is due, and one that still waits when the upstream completes: the completion does not wait for it.
+  /// Unlimited values are requested upstream. A value is dropped if another one follows within the time, if none is
+  /// requested when it is due, or if the upstream publisher completes before: the completion is not delayed.
   ///
   /// - Parameters:
-  ///   - dueTime: how long no other value may come.
-  ///   - scheduler: what measures the time, and where values and completion are delivered.
-  ///   - options: how the scheduler is to run what it runs.
+  ///   - dueTime: The time that must pass without another value.
+  ///   - scheduler: The scheduler that measures the time and delivers values and completion.
+  ///   - options: The options of the scheduled work.
   public func debounce<S: Scheduler>(
     for dueTime: S.SchedulerTimeType.Stride, scheduler: S, options: S.SchedulerOptions? = nil
   ) -> Publishers.Debounce<Self, S> {
     Publishers.Debounce(upstream: self, dueTime: dueTime, scheduler: scheduler, options: options)
   }
 
-  /// Delivers at most one value in this time: the first at once, and then, when the time is over, the latest or the first of
-  /// those that came meanwhile.
+  /// Delivers at most one value in each interval: the first one immediately, and then, at the end of an interval, the
+  /// latest or the first of those that arrived in it.
   ///
-  /// Everything is asked for upstream. The other values are dropped, and so are those that come while nobody has asked for
-  /// one. The completion comes with the value that waits, when that is due; at once where none waits.
+  /// Unlimited values are requested upstream. Other values are dropped, and so are those that arrive while none is
+  /// requested. The completion is delivered together with the pending value, or immediately if there is none.
   ///
   /// - Parameters:
-  ///   - interval: the time from one delivery to the next, at least.
-  ///   - scheduler: what measures the time, and where values and completion are delivered.
-  ///   - latest: whether the last value of the time is delivered, or the first.
+  ///   - interval: The minimum time between deliveries.
+  ///   - scheduler: The scheduler that measures the time and delivers values and completion.
+  ///   - latest: Whether the last value of an interval is delivered, or the first.
   public func throttle<S: Scheduler>(
     for interval: S.SchedulerTimeType.Stride, scheduler: S, latest: Bool
   ) -> Publishers.Throttle<Self, S> {

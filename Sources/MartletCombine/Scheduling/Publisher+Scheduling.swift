@@ -1,19 +1,19 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// What ``Publisher/receive(on:options:)`` returns.
+  /// The publisher that ``Publisher/receive(on:options:)`` returns.
   public struct ReceiveOn<Upstream: Publisher, Context: Scheduler>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Where they are delivered.
+    /// The scheduler that delivers values.
     public let scheduler: Context
-    /// How the scheduler is to run what it runs.
+    /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, scheduler: Context, options: Context.SchedulerOptions?) {
       self.upstream = upstream
       self.scheduler = scheduler
@@ -21,29 +21,29 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber) { [scheduler, options] in
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber) { [scheduler, options] in
         scheduler.schedule(options: options, $0)
       }
-      let inlet = outlet.makeInlet()
-      subscriber.receive(subscription: outlet)
-      upstream.receive(subscriber: inlet)
+      let receiver = downstream.makeUpstreamSubscriber()
+      subscriber.receive(subscription: downstream)
+      upstream.receive(subscriber: receiver)
     }
   }
 
-  /// What ``Publisher/subscribe(on:options:)`` returns.
+  /// The publisher that ``Publisher/subscribe(on:options:)`` returns.
   public struct SubscribeOn<Upstream: Publisher, Context: Scheduler>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// Where it is subscribed to.
+    /// The scheduler on which it subscribes.
     public let scheduler: Context
-    /// How the scheduler is to run what it runs.
+    /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(upstream: Upstream, scheduler: Context, options: Context.SchedulerOptions?) {
       self.upstream = upstream
       self.scheduler = scheduler
@@ -51,31 +51,31 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let inlet = outlet.makeInlet()
-      subscriber.receive(subscription: outlet)
-      scheduler.schedule(options: options) { [upstream] in upstream.receive(subscriber: inlet) }
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+      let receiver = downstream.makeUpstreamSubscriber()
+      subscriber.receive(subscription: downstream)
+      scheduler.schedule(options: options) { [upstream] in upstream.receive(subscriber: receiver) }
     }
   }
 
-  /// What ``Publisher/delay(for:tolerance:scheduler:options:)`` returns.
+  /// The publisher that ``Publisher/delay(for:tolerance:scheduler:options:)`` returns.
   public struct Delay<Upstream: Publisher, Context: Scheduler>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// How much later each of them is delivered.
+    /// The delay of each value.
     public let interval: Context.SchedulerTimeType.Stride
-    /// How much later still it may be.
+    /// The tolerance of the delay.
     public let tolerance: Context.SchedulerTimeType.Stride
-    /// Where they are delivered.
+    /// The scheduler that delivers values.
     public let scheduler: Context
-    /// How the scheduler is to run what it runs.
+    /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, interval: Context.SchedulerTimeType.Stride, tolerance: Context.SchedulerTimeType.Stride,
       scheduler: Context, options: Context.SchedulerOptions? = nil
@@ -88,50 +88,51 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber)
-      let line = Guarded<[(Outlet<Output, Failure>) -> Void]>([])
-      // Whichever of the scheduled actions comes first takes the first of the line: equal times change no order.
-      let later: (@escaping (Outlet<Output, Failure>) -> Void) -> Void = { [scheduler, interval, tolerance, options] in
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+      let line = Locked<[(DownstreamSubscription<Output, Failure>) -> Void]>([])
+      // Each scheduled action takes the first element of the queue, so that equal times do not change the order.
+      let later: (@escaping (DownstreamSubscription<Output, Failure>) -> Void) -> Void = {
+        [scheduler, interval, tolerance, options] in
         let event = $0
         line.withLock { $0.append(event) }
         scheduler.schedule(after: scheduler.now.advanced(by: interval), tolerance: tolerance, options: options) {
           line.withLock { line in
             let next = line.isEmpty ? nil : line.removeFirst()
-            next?(outlet)
+            next?(downstream)
           }
-          outlet.drain()
+          downstream.drain()
         }
       }
-      let inlet = Inlet<Output, Failure> { value in
-        later { $0.offer(value, unasked: .keep) }
+      let receiver = UpstreamSubscriber<Output, Failure> { value in
+        later { $0.enqueue(value, withoutDemand: .keep) }
         return .none
       } onCompletion: { completion in
-        later { $0.offer(completion) }
+        later { $0.enqueue(completion) }
       }
-      outlet.connect(
-        onDemand: { inlet.request($0) },
+      downstream.connect(
+        onDemand: { receiver.request($0) },
         onCancel: {
           line.withLock { $0 = [] }
-          inlet.cancel()
+          receiver.cancel()
         })
-      subscriber.receive(subscription: outlet)
-      upstream.receive(subscriber: inlet)
+      subscriber.receive(subscription: downstream)
+      upstream.receive(subscriber: receiver)
     }
   }
 }
 
 extension Publisher {
-  /// Delivers values and completion on the scheduler, in their order: `receive(on: DispatchQueue.main)`, `RunLoop.main`.
+  /// Delivers values and completion on the scheduler, in order: `receive(on: DispatchQueue.main)`, `RunLoop.main`.
   public func receive<S: Scheduler>(on scheduler: S, options: S.SchedulerOptions? = nil)
     -> Publishers.ReceiveOn<Self, S>
   { Publishers.ReceiveOn(upstream: self, scheduler: scheduler, options: options) }
 
-  /// Subscribes on the scheduler, for a publisher whose start is work.
+  /// Subscribes on the scheduler, for a publisher that does work when it starts.
   public func subscribe<S: Scheduler>(on scheduler: S, options: S.SchedulerOptions? = nil)
     -> Publishers.SubscribeOn<Self, S>
   { Publishers.SubscribeOn(upstream: self, scheduler: scheduler, options: options) }
 
-  /// Delivers each value and the completion later by this time, on the scheduler.
+  /// Delivers each value and the completion after a delay, on the scheduler.
   public func delay<S: Scheduler>(
     for interval: S.SchedulerTimeType.Stride, tolerance: S.SchedulerTimeType.Stride? = nil, scheduler: S,
     options: S.SchedulerOptions? = nil

@@ -2,15 +2,16 @@
 import Dispatch
 public import Foundation
 
-/// The work of the main run loop goes through `DispatchQueue.main`, which that loop serves too: so it is also done in a program
-/// whose main thread runs no loop, as one with an `async` entry point. Other loops perform it in their default mode.
+/// The work of the main run loop is run through `DispatchQueue.main`, which that run loop also serves: so it is run in
+/// programs without a main run loop too, such as those with an `async` entry point. Other run loops perform it in their
+/// default mode.
 extension RunLoop: Scheduler {
-  /// A point of the run loop's time.
+  /// A point in the time of run loop's.
   public struct SchedulerTimeType: Strideable, Hashable, Sendable {
-    /// The same as a date.
+    /// The time as a date.
     public var date: Date
 
-    /// Makes one of a date.
+    /// Creates a time from a date.
     public init(_ date: Date) { self.date = date }
 
     public func distance(to other: SchedulerTimeType) -> Stride {
@@ -22,21 +23,21 @@ extension RunLoop: Scheduler {
     }
   }
 
-  /// There is nothing to say about how work is run.
+  /// No options are supported.
   public struct SchedulerOptions {}
 
-  /// The time it is.
+  /// The current time.
   public var now: SchedulerTimeType { SchedulerTimeType(Date()) }
 
-  /// None.
+  /// Zero.
   public var minimumTolerance: SchedulerTimeType.Stride { 0 }
 
   /// Performs the work in the run loop.
   public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
-    let action = Guarded(action)
+    let action = Locked(action)
     guard self !== RunLoop.main else { return DispatchQueue.main.async { action.withLock { $0 }() } }
     perform { action.withLock { $0 }() }
-    // `perform` does not wake a loop that sleeps; a timer that is due does.
+    // `perform` does not wake a sleeping run loop, but a timer that is due does.
     add(Timer(fire: Date(), interval: 0, repeats: false) { _ in }, forMode: .default)
   }
 
@@ -45,7 +46,7 @@ extension RunLoop: Scheduler {
     after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
     _ action: @escaping () -> Void
   ) {
-    let action = Guarded(action)
+    let action = Locked(action)
     guard self !== RunLoop.main else {
       let deadline = DispatchTime.now() + max(0, date.date.timeIntervalSinceNow)
       return DispatchQueue.main.asyncAfter(deadline: deadline) { action.withLock { $0 }() }
@@ -55,7 +56,7 @@ extension RunLoop: Scheduler {
     add(timer, forMode: .default)
   }
 
-  /// Performs the work in the run loop again and again.
+  /// Performs the work in the run loop repeatedly.
   public func schedule(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: SchedulerOptions?, _ action: @escaping () -> Void
@@ -65,21 +66,21 @@ extension RunLoop: Scheduler {
 }
 
 extension RunLoop.SchedulerTimeType {
-  /// A length of time in seconds. A literal is a number of seconds.
+  /// A duration in seconds. A literal is a number of seconds.
   public struct Stride: SchedulerTimeIntervalConvertible, SignedNumeric, Comparable, Hashable, Sendable {
     /// The number of seconds, with its sign.
     public var magnitude: TimeInterval
 
-    /// Makes one of seconds.
+    /// Creates a duration in seconds.
     public init(_ timeInterval: TimeInterval) { magnitude = timeInterval }
 
-    /// So many seconds.
+    /// Creates a duration in seconds.
     public init(floatLiteral value: TimeInterval) { magnitude = value }
 
-    /// So many seconds.
+    /// Creates a duration in seconds.
     public init(integerLiteral value: Int) { magnitude = TimeInterval(value) }
 
-    /// So many seconds.
+    /// Creates a duration in seconds.
     public init?<T: BinaryInteger>(exactly source: T) {
       guard let seconds = TimeInterval(exactly: source) else { return nil }
       magnitude = seconds
@@ -110,7 +111,7 @@ extension RunLoop.SchedulerTimeType {
     /// Multiplies the numbers of seconds.
     public static func *= (left: inout Self, right: Self) { left = left * right }
 
-    /// Less is shorter.
+    /// Compares lengths.
     public static func < (left: Self, right: Self) -> Bool { left.magnitude < right.magnitude }
   }
 }

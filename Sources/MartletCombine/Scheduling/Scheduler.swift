@@ -1,39 +1,39 @@
 #if !canImport(Combine)
-/// A length of time that can be written in seconds and their parts: `.seconds(1)`, `.milliseconds(300)`.
+/// A duration that can be written in seconds and fractions of them: `.seconds(1)`, `.milliseconds(300)`.
 public protocol SchedulerTimeIntervalConvertible {
-  /// So many seconds.
+  /// Returns this number of seconds.
   static func seconds(_ s: Int) -> Self
-  /// So many seconds.
+  /// Returns this number of seconds.
   static func seconds(_ s: Double) -> Self
-  /// So many thousandths of a second.
+  /// Returns this number of milliseconds.
   static func milliseconds(_ ms: Int) -> Self
-  /// So many millionths of a second.
+  /// Returns this number of microseconds.
   static func microseconds(_ us: Int) -> Self
-  /// So many billionths of a second.
+  /// Returns this number of nanoseconds.
   static func nanoseconds(_ ns: Int) -> Self
 }
 
-/// Runs work now or later, somewhere: a `DispatchQueue`, a `RunLoop`, or at once in the caller's thread.
+/// Runs work now or later: a `DispatchQueue`, a `RunLoop`, or immediately on the caller's thread.
 ///
-/// The protocol is Combine's. A scheduler for tests implements the three methods and a clock of its own.
+/// The protocol is that of Combine. A scheduler for tests implements the three methods and its own clock.
 public protocol Scheduler<SchedulerTimeType> {
-  /// A point of the scheduler's time.
+  /// A point in the time of the scheduler.
   associatedtype SchedulerTimeType: Strideable where SchedulerTimeType.Stride: SchedulerTimeIntervalConvertible
-  /// What can be said about how work is run.
+  /// The options of the work.
   associatedtype SchedulerOptions
 
-  /// The time it is.
+  /// The current time.
   var now: SchedulerTimeType { get }
-  /// The least tolerance that makes a difference.
+  /// The minimum tolerance that has an effect.
   var minimumTolerance: SchedulerTimeType.Stride { get }
 
-  /// Runs the work as soon as it can.
+  /// Runs the work as soon as possible.
   func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void)
-  /// Runs the work at a time, or somewhat later.
+  /// Runs the work at a time, within the tolerance.
   func schedule(
     after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: SchedulerOptions?,
     _ action: @escaping () -> Void)
-  /// Runs the work at a time and then again and again, until what is returned is cancelled.
+  /// Runs the work at a time, and then repeatedly, until the returned object is cancelled.
   func schedule(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: SchedulerOptions?, _ action: @escaping () -> Void
@@ -41,10 +41,10 @@ public protocol Scheduler<SchedulerTimeType> {
 }
 
 extension Scheduler {
-  /// Runs the work as soon as it can.
+  /// Runs the work as soon as possible.
   public func schedule(_ action: @escaping () -> Void) { schedule(options: nil, action) }
 
-  /// Runs the work at a time, or somewhat later.
+  /// Runs the work at a time, within the tolerance.
   public func schedule(
     after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, _ action: @escaping () -> Void
   ) { schedule(after: date, tolerance: tolerance, options: nil, action) }
@@ -54,19 +54,19 @@ extension Scheduler {
     schedule(after: date, tolerance: minimumTolerance, action)
   }
 
-  /// Runs the work at a time and then again and again, until what is returned is cancelled.
+  /// Runs the work at a time, and then repeatedly, until the returned object is cancelled.
   public func schedule(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     _ action: @escaping () -> Void
   ) -> any Cancellable { schedule(after: date, interval: interval, tolerance: tolerance, options: nil, action) }
 
-  /// Runs the work at a time and then again and again, until what is returned is cancelled.
+  /// Runs the work at a time, and then repeatedly, until the returned object is cancelled.
   public func schedule(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, _ action: @escaping () -> Void
   ) -> any Cancellable { schedule(after: date, interval: interval, tolerance: minimumTolerance, action) }
 
-  /// Runs the work again and again by what runs it once. Where one run takes longer than the interval, the next one follows at
-  /// once, and those that were missed are left out.
+  /// Runs the work repeatedly by scheduling it again after each run. If a run takes longer than the interval, the next
+  /// one follows immediately, and missed runs are skipped.
   func repeating(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: SchedulerOptions?, _ action: @escaping () -> Void
@@ -82,7 +82,7 @@ private final class Repetition<Context: Scheduler> {
   private let interval: Context.SchedulerTimeType.Stride
   private let tolerance: Context.SchedulerTimeType.Stride
   private let options: Context.SchedulerOptions?
-  private let action: Guarded<(() -> Void)?>
+  private let action: Locked<(() -> Void)?>
 
   init(
     scheduler: Context, interval: Context.SchedulerTimeType.Stride, tolerance: Context.SchedulerTimeType.Stride,
@@ -92,7 +92,7 @@ private final class Repetition<Context: Scheduler> {
     self.interval = interval
     self.tolerance = tolerance
     self.options = options
-    self.action = Guarded(action)
+    self.action = Locked(action)
   }
 
   func run(at date: Context.SchedulerTimeType) {
@@ -106,14 +106,14 @@ private final class Repetition<Context: Scheduler> {
   func cancel() { _ = action.take() }
 }
 
-/// Runs work at once, in the caller's thread; it waits for nothing.
+/// Runs work immediately, on the caller's thread.
 public struct ImmediateScheduler: Scheduler, Sendable {
   /// There are no options.
   public typealias SchedulerOptions = Never
 
-  /// A point of a time that does not pass.
+  /// A point in a time that does not pass.
   public struct SchedulerTimeType: Strideable, Sendable {
-    /// A length of time, which is counted and not waited for.
+    /// A duration, which is computed but not waited for.
     public typealias Stride = NanosecondStride
 
     private let offset: Stride
@@ -125,24 +125,24 @@ public struct ImmediateScheduler: Scheduler, Sendable {
     public func advanced(by n: Stride) -> SchedulerTimeType { SchedulerTimeType(offset + n) }
   }
 
-  /// The only one there needs to be.
+  /// The shared instance.
   public static let shared = ImmediateScheduler()
 
-  /// Always the same.
+  /// Always the same time.
   public var now: SchedulerTimeType { SchedulerTimeType(0) }
 
-  /// None.
+  /// Zero.
   public var minimumTolerance: SchedulerTimeType.Stride { 0 }
 
-  /// Runs the work at once.
+  /// Runs the work immediately.
   public func schedule(options: Never?, _ action: @escaping () -> Void) { action() }
 
-  /// Runs the work at once.
+  /// Runs the work immediately.
   public func schedule(
     after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: Never?, _ action: @escaping () -> Void
   ) { action() }
 
-  /// Runs the work at once, and only once.
+  /// Runs the work immediately, and only once.
   public func schedule(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: Never?, _ action: @escaping () -> Void

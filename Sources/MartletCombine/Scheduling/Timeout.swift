@@ -2,24 +2,24 @@
 import Synchronization
 
 extension Publishers {
-  /// What ``Publisher/timeout(_:scheduler:options:customError:)`` returns.
+  /// The publisher that ``Publisher/timeout(_:scheduler:options:customError:)`` returns.
   public struct Timeout<Upstream: Publisher, Context: Scheduler>: Publisher {
-    /// What the upstream delivers.
+    /// The output type.
     public typealias Output = Upstream.Output
-    /// How the upstream fails.
+    /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// Where the values come from.
+    /// The upstream publisher.
     public let upstream: Upstream
-    /// How long nothing may come.
+    /// The maximum time between values.
     public let interval: Context.SchedulerTimeType.Stride
-    /// What measures the time, and where values are delivered.
+    /// The scheduler that measures the time and delivers values.
     public let scheduler: Context
-    /// How the scheduler is to run what it runs.
+    /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
-    /// Makes the error; where nil, it completes.
+    /// Creates the error; nil to complete instead.
     public let customError: (() -> Failure)?
 
-    /// Makes one of its parts; an operator is the usual way.
+    /// Creates the publisher, like the operator.
     public init(
       upstream: Upstream, interval: Context.SchedulerTimeType.Stride, scheduler: Context,
       options: Context.SchedulerOptions?, customError: (() -> Failure)?
@@ -32,81 +32,81 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = Outlet<Output, Failure>(to: subscriber) { [scheduler, options] in
+      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber) { [scheduler, options] in
         scheduler.schedule(options: options, $0)
       }
-      let watch = Watch(
-        outlet: outlet, interval: interval, scheduler: scheduler, options: options, customError: customError)
-      let inlet = Inlet<Output, Failure> { value in
-        watch.restart()
-        outlet.send(value)
+      let timer = TimeoutTimer(
+        downstream: downstream, interval: interval, scheduler: scheduler, options: options, customError: customError)
+      let receiver = UpstreamSubscriber<Output, Failure> { value in
+        timer.restart()
+        downstream.send(value)
         return .none
       } onCompletion: { completion in
-        watch.stop()
-        outlet.finish(completion)
+        timer.stop()
+        downstream.finish(completion)
       }
-      watch.connect(inlet)
-      outlet.connect(
-        onDemand: { inlet.request($0) },
+      timer.connect(receiver)
+      downstream.connect(
+        onDemand: { receiver.request($0) },
         onCancel: {
-          watch.stop()
-          inlet.cancel()
+          timer.stop()
+          receiver.cancel()
         })
-      subscriber.receive(subscription: outlet)
-      watch.restart()
-      upstream.receive(subscriber: inlet)
+      subscriber.receive(subscription: downstream)
+      timer.restart()
+      upstream.receive(subscriber: receiver)
     }
   }
 }
 
-/// Counts the silence of a publisher.
-private final class Watch<Output, Failure: Error, Context: Scheduler> {
-  private let outlet: Outlet<Output, Failure>
+/// Measures the time since the last value.
+private final class TimeoutTimer<Output, Failure: Error, Context: Scheduler> {
+  private let downstream: DownstreamSubscription<Output, Failure>
   private let interval: Context.SchedulerTimeType.Stride
   private let scheduler: Context
   private let options: Context.SchedulerOptions?
   private let customError: (() -> Failure)?
-  private let round = Mutex(0)
-  private let upstream = Guarded<Inlet<Output, Failure>?>(nil)
+  private let generation = Mutex(0)
+  private let upstream = Locked<UpstreamSubscriber<Output, Failure>?>(nil)
 
   init(
-    outlet: Outlet<Output, Failure>, interval: Context.SchedulerTimeType.Stride, scheduler: Context,
+    downstream: DownstreamSubscription<Output, Failure>, interval: Context.SchedulerTimeType.Stride, scheduler: Context,
     options: Context.SchedulerOptions?, customError: (() -> Failure)?
   ) {
-    self.outlet = outlet
+    self.downstream = downstream
     self.interval = interval
     self.scheduler = scheduler
     self.options = options
     self.customError = customError
   }
 
-  func connect(_ inlet: Inlet<Output, Failure>) { upstream.withLock { $0 = inlet } }
+  func connect(_ receiver: UpstreamSubscriber<Output, Failure>) { upstream.withLock { $0 = receiver } }
 
   func restart() {
-    let mine = next()
+    let current = next()
     scheduler.schedule(
       after: scheduler.now.advanced(by: interval), tolerance: scheduler.minimumTolerance, options: options
-    ) { [weak self] in self?.fire(mine) }
+    ) { [weak self] in self?.fire(current) }
   }
 
   func stop() { _ = next() }
 
   private func next() -> Int {
-    round.withLock { round in
-      round += 1
-      return round
+    generation.withLock { generation in
+      generation += 1
+      return generation
     }
   }
 
-  private func fire(_ mine: Int) {
-    guard round.withLock({ $0 == mine }) else { return }
+  private func fire(_ current: Int) {
+    guard generation.withLock({ $0 == current }) else { return }
     upstream.withLock { $0 }?.cancel()
-    outlet.finish(customError.map { .failure($0()) } ?? .finished)
+    downstream.finish(customError.map { .failure($0()) } ?? .finished)
   }
 }
 
 extension Publisher {
-  /// Fails with the error, or completes where none is given, when nothing came for this time.
+  /// Fails with the error, or completes if there is none, when no value has arrived for this time.
   public func timeout<S: Scheduler>(
     _ interval: S.SchedulerTimeType.Stride, scheduler: S, options: S.SchedulerOptions? = nil,
     customError: (() -> Failure)? = nil

@@ -1,10 +1,10 @@
 #if !canImport(Combine)
-/// An object that says when it is about to change.
+/// An object with a publisher that delivers before the object changes.
 ///
-/// A class that names no publisher of its own gets one that delivers before any of its ``Published`` properties changes,
-/// those of its superclasses too. Where there are none, it delivers what is sent by hand: `objectWillChange.send()`.
+/// By default, the publisher delivers before any of the ``Published`` properties changes, including those of
+/// superclasses. Without such properties, it delivers when `objectWillChange.send()` is called.
 public protocol ObservableObject<ObjectWillChangePublisher>: AnyObject {
-  /// What says that the object is about to change.
+  /// The type of the publisher.
   associatedtype ObjectWillChangePublisher: Publisher = ObservableObjectPublisher
   where ObjectWillChangePublisher.Failure == Never
 
@@ -13,38 +13,38 @@ public protocol ObservableObject<ObjectWillChangePublisher>: AnyObject {
 }
 
 extension ObservableObject where ObjectWillChangePublisher == ObservableObjectPublisher {
-  /// Delivers before a ``Published`` property of the object changes. It is the same for all who ask.
+  /// Delivers before a ``Published`` property of the object changes. All callers get the same publisher.
   public var objectWillChange: ObservableObjectPublisher { ObservableObjectPublisher.find(for: self) }
 }
 
-/// Says that something is about to change.
+/// A publisher that delivers before an object changes.
 public final class ObservableObjectPublisher: Publisher, Sendable {
-  /// There is no value but the fact.
+  /// The values contain no information.
   public typealias Output = Void
-  /// It never fails.
+  /// The publisher never fails.
   public typealias Failure = Never
 
   private let subject = PassthroughSubject<Void, Never>()
 
-  /// Makes a publisher without subscribers.
+  /// Creates a publisher without subscribers.
   public init() {}
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Void, S.Failure == Never {
     subject.receive(subscriber: subscriber)
   }
 
-  /// Says it to all subscribers.
+  /// Delivers to all subscribers.
   public func send() { subject.send() }
 }
 
-/// A property that tells a publisher before it changes.
-protocol AnnouncedProperty {
+/// A property that notifies a publisher before it changes.
+protocol ObservedProperty {
   var willChange: ObservableObjectPublisher? { get }
-  func announce(to publisher: ObservableObjectPublisher)
+  func setPublisher(to publisher: ObservableObjectPublisher)
 }
 
 extension ObservableObjectPublisher {
-  /// The publishers of objects without published properties, which have no other place for them.
+  /// The publishers of objects without published properties, in which they could be stored.
   private struct Unattached {
     private struct Entry {
       weak var object: AnyObject?
@@ -52,14 +52,14 @@ extension ObservableObjectPublisher {
     }
 
     private var entries: [ObjectIdentifier: Entry] = [:]
-    private var nextSweep = 64
+    private var nextCleanUp = 64
 
     mutating func publisher(of object: AnyObject) -> ObservableObjectPublisher {
       let id = ObjectIdentifier(object)
       if let entry = entries[id], entry.object === object { return entry.publisher }
-      if entries.count >= nextSweep {
+      if entries.count >= nextCleanUp {
         entries = entries.filter { $0.value.object != nil }
-        nextSweep = Swift.max(64, entries.count * 2)
+        nextCleanUp = Swift.max(64, entries.count * 2)
       }
       let publisher = ObservableObjectPublisher()
       entries[id] = Entry(object: object, publisher: publisher)
@@ -67,22 +67,154 @@ extension ObservableObjectPublisher {
     }
   }
 
-  private static let unattached = Guarded(Unattached())
+  private static let unattached = Locked(Unattached())
 
-  /// The publisher of an object, which its published properties keep.
+  /// Returns the publisher of an object, which is stored in its published properties.
   fileprivate static func find(for object: AnyObject) -> ObservableObjectPublisher {
-    let properties = announcedProperties(of: object)
+    let properties = observedProperties(of: object)
     return unattached.withLock { unattached in
       guard !properties.isEmpty else { return unattached.publisher(of: object) }
       let publisher = properties.lazy.compactMap(\.willChange).first ?? ObservableObjectPublisher()
-      for property in properties where property.willChange == nil { property.announce(to: publisher) }
+      for property in properties where property.willChange == nil { property.setPublisher(to: publisher) }
       return publisher
     }
   }
 
-  private static func announcedProperties(of object: AnyObject) -> [any AnnouncedProperty] {
+  private static func observedProperties(of object: AnyObject) -> [any ObservedProperty] {
     sequence(first: Mirror(reflecting: object)) { $0.superclassMirror }
-      .flatMap { $0.children.compactMap { $0.value as? any AnnouncedProperty } }
+      .flatMap { $0.children.compactMap { $0.value as? any ObservedProperty } }
   }
+}
+
+/// A property of a class with a publisher, `$name`, which delivers the current value and every later one.
+///
+/// The new value is delivered before the property is changed, as in Combine: a subscriber that reads the property gets
+/// the old value. In an ``ObservableObject``, `objectWillChange` delivers before both. The publisher never completes.
+/// The property may be set and observed on any thread; the order of concurrent changes is undefined.
+///
+/// ```swift
+/// final class Search: ObservableObject {
+///   @Published var text = ""
+///   @Published private(set) var isLong = false
+///
+///   init() {
+///     $text.map { $0.count > 20 }.removeDuplicates().assign(to: &$isLong)
+///   }
+/// }
+/// ```
+@propertyWrapper
+public struct Published<Value> {
+  fileprivate var storage: PublishedStorage<Value>
+
+  /// Creates a property with an initial value.
+  public init(wrappedValue: Value) { storage = PublishedStorage(wrappedValue) }
+
+  /// Creates a property with an initial value.
+  public init(initialValue: Value) { self.init(wrappedValue: initialValue) }
+
+  /// Not available in structures: a copy would share the publisher of its original.
+  @available(*, unavailable, message: "@Published is only available on properties of classes")
+  public var wrappedValue: Value {
+    get { storage.value }
+    set { storage.set(newValue) }
+  }
+
+  /// The value of the property of an object. Setting it delivers the new value, and then stores it.
+  public static subscript<Object: AnyObject>(
+    _enclosingInstance object: Object, wrapped wrapped: ReferenceWritableKeyPath<Object, Value>,
+    storage storage: ReferenceWritableKeyPath<Object, Published<Value>>
+  ) -> Value {
+    get { object[keyPath: storage].storage.value }
+    set { object[keyPath: storage].storage.set(newValue) }
+  }
+
+  /// The publisher of the values. It can be set to allow `assign(to: &$name)`.
+  public var projectedValue: Publisher {
+    get { Publisher(subject: storage.subject, storage: storage) }
+    set { if let other = newValue.storage { storage = other } }
+  }
+
+  /// Delivers the current value, and then every new one.
+  public struct Publisher: MartletCombine.Publisher {
+    /// A value of the property.
+    public typealias Output = Value
+    /// The publisher never fails.
+    public typealias Failure = Never
+
+    fileprivate let subject: CurrentValueSubject<Value, Never>
+    /// Weak, because a publisher that sets the property may retain its publisher.
+    fileprivate weak var storage: PublishedStorage<Value>?
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Value, S.Failure == Never {
+      subject.receive(subscriber: subscriber)
+    }
+  }
+}
+
+extension Publisher where Failure == Never {
+  /// Sets a published property to every value: `assign(to: &$name)`.
+  ///
+  /// The subscription is stored in the property, and cancelled with it. It does not retain the object of the property.
+  public func assign(to published: inout Published<Output>.Publisher) { published.storage?.feed(from: self) }
+}
+
+/// The storage of a published property, shared by all copies of its wrapper.
+private final class PublishedStorage<Value>: Sendable {
+  private struct State {
+    var value: Value
+    var willChange: ObservableObjectPublisher?
+    var feeds: [ObjectIdentifier: AnyCancellable] = [:]
+  }
+
+  /// Has the new value already while it is delivered.
+  let subject: CurrentValueSubject<Value, Never>
+  private let state: Locked<State>
+
+  init(_ value: Value) {
+    subject = CurrentValueSubject(value)
+    state = Locked(State(value: value))
+  }
+
+  var value: Value { state.withLock { $0.value } }
+
+  func set(_ value: Value) {
+    state.withLock { $0.willChange }?.send()
+    subject.send(value)
+    let old = state.withLock { state in
+      defer { state.value = value }
+      return state.value
+    }
+    withExtendedLifetime(old) {}  // Released outside the lock, because deinitializers may call other code.
+  }
+
+  func feed<P: Publisher>(from publisher: P) where P.Output == Value, P.Failure == Never {
+    let reference = WeakReference<UpstreamSubscriber<Value, Never>>()
+    let receiver = UpstreamSubscriber<Value, Never> { [weak self] value in
+      self?.set(value)
+      return .none
+    } onCompletion: { [weak self] _ in
+      if let receiver = reference.object {
+        _ = self?.state.withLock { $0.feeds.removeValue(forKey: ObjectIdentifier(receiver)) }
+      }
+    }
+    reference.object = receiver
+    state.withLock { $0.feeds[ObjectIdentifier(receiver)] = AnyCancellable { receiver.cancel() } }
+    receiver.request(.unlimited)
+    publisher.receive(subscriber: receiver)
+  }
+}
+
+extension PublishedStorage {
+  /// The publisher to notify before the value changes.
+  var willChange: ObservableObjectPublisher? {
+    get { state.withLock { $0.willChange } }
+    set { state.withLock { $0.willChange = newValue } }
+  }
+}
+
+extension Published: ObservedProperty {
+  var willChange: ObservableObjectPublisher? { storage.willChange }
+
+  func setPublisher(to publisher: ObservableObjectPublisher) { storage.willChange = publisher }
 }
 #endif

@@ -1,61 +1,65 @@
 #if !canImport(Combine)
-/// A publisher whose values are sent by hand.
+/// A publisher whose values are sent by method calls.
 public protocol Subject<Output, Failure>: AnyObject, Publisher {
   /// Delivers a value to all subscribers.
   func send(_ value: Output)
-  /// Ends for all subscribers; later calls do nothing.
+  /// Completes for all subscribers; later calls have no effect.
   func send(completion: Subscribers.Completion<Failure>)
-  /// Gives the subject a subscription to ask for values.
+  /// Passes a subscription to the subject, to request values.
   func send(subscription: any Subscription)
 }
 
 extension Subject where Output == Void {
-  /// Delivers that something happened.
+  /// Delivers an empty value to all subscribers.
   public func send() { send(()) }
 }
 
 extension Subject {
-  /// Asks for all there is.
+  /// Requests all values.
   public func send(subscription: any Subscription) { subscription.request(.unlimited) }
 }
 
-/// The subscribers of a subject, and how it ended.
-private struct Audience<Output, Failure: Error> {
-  private(set) var outlets: [Outlet<Output, Failure>] = []
+/// The subscribers of a subject, and its completion.
+private struct SubscriberList<Output, Failure: Error> {
+  private(set) var downstreams: [DownstreamSubscription<Output, Failure>] = []
   private var ending: Subscribers.Completion<Failure>?
 
-  /// Adds a subscriber, who first gets the value that is current, if there is one.
-  mutating func add(_ outlet: Outlet<Output, Failure>, current: Output? = nil) {
-    if let ending { return outlet.offer(ending) }
-    guard !outlet.isClosed else { return }
-    outlets.append(outlet)
-    if let current { outlet.offer(current, unasked: .keepLatest) }
+  /// Adds a subscriber, which first receives the current value, if there is one.
+  mutating func add(_ downstream: DownstreamSubscription<Output, Failure>, current: Output? = nil) {
+    if let ending { return downstream.enqueue(ending) }
+    guard !downstream.isClosed else { return }
+    downstreams.append(downstream)
+    if let current { downstream.enqueue(current, withoutDemand: .keepLatest) }
   }
 
-  mutating func remove(_ outlet: Outlet<Output, Failure>?) { outlets.removeAll { $0 === outlet } }
-
-  /// Returns those who are to be told.
-  func offer(_ value: Output, unasked: Outlet<Output, Failure>.Unasked) -> [Outlet<Output, Failure>] {
-    for outlet in outlets { outlet.offer(value, unasked: unasked) }
-    return outlets
+  mutating func remove(_ downstream: DownstreamSubscription<Output, Failure>?) {
+    downstreams.removeAll { $0 === downstream }
   }
 
-  /// Returns those who are to be told.
-  mutating func end(_ completion: Subscribers.Completion<Failure>) -> [Outlet<Output, Failure>] {
+  /// Returns the subscribers to which the value is to be delivered.
+  func enqueue(_ value: Output, withoutDemand: DownstreamSubscription<Output, Failure>.WithoutDemand)
+    -> [DownstreamSubscription<Output, Failure>]
+  {
+    for downstream in downstreams { downstream.enqueue(value, withoutDemand: withoutDemand) }
+    return downstreams
+  }
+
+  /// Returns the subscribers to which the completion is to be delivered.
+  mutating func end(_ completion: Subscribers.Completion<Failure>) -> [DownstreamSubscription<Output, Failure>] {
     guard ending == nil else { return [] }
     ending = completion
-    for outlet in outlets { outlet.offer(completion) }
-    defer { outlets = [] }
-    return outlets
+    for downstream in downstreams { downstream.enqueue(completion) }
+    defer { downstreams = [] }
+    return downstreams
   }
 }
 
-/// Delivers what is sent to whoever listens and asked for it at that moment; remembers nothing.
+/// Delivers values to the subscribers that have requested them at that time, and does not store them.
 ///
-/// A publisher that feeds it is asked for values when the first subscriber asks for one.
+/// Values of an attached publisher are requested when the first subscriber requests one.
 public final class PassthroughSubject<Output, Failure: Error>: Subject, Sendable {
   private struct State {
-    var audience = Audience<Output, Failure>()
+    var subscribers = SubscriberList<Output, Failure>()
     var isWanted = false
     var upstreams: [any Subscription] = []
 
@@ -66,31 +70,31 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject, Sendable
     }
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
-  /// Makes a subject without subscribers.
+  /// Creates a subject without subscribers.
   public init() {}
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let outlet = Outlet<Output, Failure>(to: subscriber)
-    outlet.connect(
+    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+    downstream.connect(
       onDemand: { [weak self] _ in
         for upstream in self?.state.withLock({ $0.takeUpstreams() }) ?? [] { upstream.request(.unlimited) }
       },
-      onCancel: { [weak self, weak outlet] in self?.state.withLock { $0.audience.remove(outlet) } })
-    subscriber.receive(subscription: outlet)
-    state.withLock { $0.audience.add(outlet) }
-    outlet.drain()
+      onCancel: { [weak self, weak downstream] in self?.state.withLock { $0.subscribers.remove(downstream) } })
+    subscriber.receive(subscription: downstream)
+    state.withLock { $0.subscribers.add(downstream) }
+    downstream.drain()
   }
 
   public func send(_ value: Output) {
-    let told = state.withLock { $0.audience.offer(value, unasked: .forget) }
-    for outlet in told { outlet.drain() }
+    let receivers = state.withLock { $0.subscribers.enqueue(value, withoutDemand: .discard) }
+    for downstream in receivers { downstream.drain() }
   }
 
   public func send(completion: Subscribers.Completion<Failure>) {
-    let told = state.withLock { $0.audience.end(completion) }
-    for outlet in told { outlet.drain() }
+    let receivers = state.withLock { $0.subscribers.end(completion) }
+    for downstream in receivers { downstream.drain() }
   }
 
   public func send(subscription: any Subscription) {
@@ -102,45 +106,47 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject, Sendable
   }
 }
 
-/// Keeps a current value, which every new subscriber gets first.
+/// Stores a current value, which every new subscriber receives first.
 public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendable {
   private struct State {
     var current: Output
-    var audience = Audience<Output, Failure>()
+    var subscribers = SubscriberList<Output, Failure>()
   }
 
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
-  /// Makes a subject with a first value.
-  public init(_ value: Output) { state = Guarded(State(current: value)) }
+  /// Creates a subject with an initial value.
+  public init(_ value: Output) { state = Locked(State(current: value)) }
 
-  /// The current value; setting it delivers it.
+  /// The current value. Setting it delivers it.
   public var value: Output {
     get { state.withLock { $0.current } }
     set { send(newValue) }
   }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let outlet = Outlet<Output, Failure>(to: subscriber)
-    outlet.connect(onCancel: { [weak self, weak outlet] in self?.state.withLock { $0.audience.remove(outlet) } })
-    subscriber.receive(subscription: outlet)
-    state.withLock { $0.audience.add(outlet, current: $0.current) }
-    outlet.drain()
+    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
+    downstream.connect(onCancel: { [weak self, weak downstream] in
+      self?.state.withLock { $0.subscribers.remove(downstream) }
+    })
+    subscriber.receive(subscription: downstream)
+    state.withLock { $0.subscribers.add(downstream, current: $0.current) }
+    downstream.drain()
   }
 
   public func send(_ value: Output) {
-    let (told, old) = state.withLock { state in
+    let (receivers, old) = state.withLock { state in
       let old = state.current
       state.current = value
-      return (state.audience.offer(value, unasked: .keepLatest), old)
+      return (state.subscribers.enqueue(value, withoutDemand: .keepLatest), old)
     }
-    withExtendedLifetime(old) {}  // its end may call out, and must not do that under the lock
-    for outlet in told { outlet.drain() }
+    withExtendedLifetime(old) {}  // Released outside the lock, because deinitializers may call other code.
+    for downstream in receivers { downstream.drain() }
   }
 
   public func send(completion: Subscribers.Completion<Failure>) {
-    let told = state.withLock { $0.audience.end(completion) }
-    for outlet in told { outlet.drain() }
+    let receivers = state.withLock { $0.subscribers.end(completion) }
+    for downstream in receivers { downstream.drain() }
   }
 }
 #endif

@@ -1,68 +1,68 @@
 #if !canImport(Combine)
 import Synchronization
 
-/// The values of a publisher, for `for try await`. One value is asked for at a time.
+/// The values of a publisher, for `for try await`. One value is requested at a time.
 public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence where P.Output: Sendable {
   /// A value.
   public typealias Element = P.Output
 
   fileprivate let publisher: P
 
-  /// Subscribes.
+  /// Creates an iterator, which subscribes to the publisher.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(publisher) }
 
-  /// Asks for one value after another.
+  /// Requests one value after another.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private let mailbox: ValueMailbox<P.Output>
+    private let buffer: ValueBuffer<P.Output>
     private let lifetime: AnyCancellable
 
     fileprivate init(_ publisher: P) {
-      let source = Guarded<Inlet<P.Output, P.Failure>?>(nil)
-      let mailbox = ValueMailbox<P.Output> { wish in
-        let inlet = source.withLock { $0 }
-        switch wish {
-        case .more: inlet?.request(.max(1))
-        case .stop: inlet?.cancel()
+      let source = Locked<UpstreamSubscriber<P.Output, P.Failure>?>(nil)
+      let buffer = ValueBuffer<P.Output> { request in
+        let receiver = source.withLock { $0 }
+        switch request {
+        case .more: receiver?.request(.max(1))
+        case .stop: receiver?.cancel()
         }
       }
-      let inlet = Inlet<P.Output, P.Failure> { value in
-        mailbox.put(value)
+      let receiver = UpstreamSubscriber<P.Output, P.Failure> { value in
+        buffer.put(value)
         return .none
       } onCompletion: { completion in
-        if case .failure(let error) = completion { mailbox.end(.failure(error)) } else { mailbox.end(.success(nil)) }
+        if case .failure(let error) = completion { buffer.end(.failure(error)) } else { buffer.end(.success(nil)) }
       }
-      source.withLock { $0 = inlet }
-      publisher.receive(subscriber: inlet)
-      self.mailbox = mailbox
+      source.withLock { $0 = receiver }
+      publisher.receive(subscriber: receiver)
+      self.buffer = buffer
       lifetime = AnyCancellable {
-        inlet.cancel()
+        receiver.cancel()
         source.withLock { $0 = nil }
       }
     }
 
     public mutating func next() async throws -> P.Output? {
       defer { withExtendedLifetime(lifetime) {} }
-      return try await mailbox.take()
+      return try await buffer.take()
     }
   }
 }
 
 extension Publisher where Output: Sendable {
-  /// The values, one after another: `for try await value in publisher.values`.
+  /// The values as an asynchronous sequence: `for try await value in publisher.values`.
   public var values: AsyncThrowingPublisher<Self> { AsyncThrowingPublisher(publisher: self) }
 }
 
-/// The values of a publisher that cannot fail, for `for await`. One value is asked for at a time.
+/// The values of a publisher that cannot fail, for `for await`. One value is requested at a time.
 public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Output: Sendable, P.Failure == Never {
   /// A value.
   public typealias Element = P.Output
 
   fileprivate let values: AsyncThrowingPublisher<P>
 
-  /// Subscribes.
+  /// Creates an iterator, which subscribes to the publisher.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: values.makeAsyncIterator()) }
 
-  /// Asks for one value after another.
+  /// Requests one value after another.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var base: AsyncThrowingPublisher<P>.AsyncIterator
 
@@ -71,34 +71,34 @@ public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Output: Sendab
 }
 
 extension Publisher where Output: Sendable, Failure == Never {
-  /// The values, one after another: `for await value in publisher.values`.
+  /// The values as an asynchronous sequence: `for await value in publisher.values`.
   public var values: AsyncPublisher<Self> { AsyncPublisher(values: AsyncThrowingPublisher(publisher: self)) }
 }
 
-/// Holds values between a publisher and the task that waits for them.
-private final class ValueMailbox<Value: Sendable>: Sendable {
+/// Holds values between a publisher and the task that awaits them.
+private final class ValueBuffer<Value: Sendable>: Sendable {
   private struct State {
     var values: [Value] = []
     var ending: Result<Value?, any Error>?
     var waiter: CheckedContinuation<Value?, any Error>?
 
-    /// What the waiter, if there is one, can be told.
+    /// Returns the next value or the ending; nil if there is none yet.
     mutating func takeReady() -> Result<Value?, any Error>? {
       if !values.isEmpty { return .success(values.removeFirst()) }
-      defer { if ending != nil { ending = .success(nil) } }  // a failure is told once
+      defer { if ending != nil { ending = .success(nil) } }  // A failure is thrown once.
       return ending
     }
   }
 
   private let state = Mutex(State())
-  private let upstream: @Sendable (Wish) -> Void
+  private let upstream: @Sendable (UpstreamRequest) -> Void
 
-  enum Wish {
+  enum UpstreamRequest {
     case more
     case stop
   }
 
-  init(upstream: @escaping @Sendable (Wish) -> Void) { self.upstream = upstream }
+  init(upstream: @escaping @Sendable (UpstreamRequest) -> Void) { self.upstream = upstream }
 
   func put(_ value: Value) { change { if $0.ending == nil { $0.values.append(value) } } }
 

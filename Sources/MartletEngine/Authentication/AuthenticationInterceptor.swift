@@ -1,110 +1,148 @@
 import MartletSemantics
 
-/// Lets credential sources speak, each for its own origins.
+/// Runs credential sources: adds credentials before each attempt, and decides after a 401 whether to send the request
+/// again.
 ///
-/// A session makes one of ``SessionConfiguration/credentials``, which stands between the caller's interceptors, who may
-/// set `Authorization` themselves, and retries and redirects, which decide first what comes next: where a redirect leads,
-/// the sources are asked again for that origin. Make another one only where credentials have to come at a certain place
-/// among ``SessionConfiguration/interceptors``.
+/// A session makes one from ``SessionConfiguration/credentials``. It comes after the caller's interceptors, which may
+/// set `Authorization` themselves. Retries and redirects are reviewed before it, so that the sources are called for the
+/// origin to which a redirect leads.
 ///
-/// Who computes which scheme: for origins the engine computes Basic, Bearer and Digest, on every transport alike, because
-/// only it knows what was asked, what was answered before, and when to stop. Negotiate (GSS-API) for origins, and
-/// everything for proxies, is the transport's: those belong to a connection, which only the transport knows.
+/// Basic, Bearer and Digest for origins are computed here, for every transport alike: only the engine has the history
+/// of a call. Negotiate (GSS-API) for origins, and all schemes for proxies, belong to a connection, and thus to the
+/// transport.
 ///
-/// User information in a request's URL is a source too, and the first: `http://user:password@host/` answers a challenge of
-/// that origin, is never sent unasked, and never as part of the URL.
-public struct AuthenticationInterceptor: Interceptor {
+/// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
+/// of that origin; it is never sent without a challenge, and never as part of the URL.
+package struct AuthenticationInterceptor: Interceptor {
   private let sources: [any CredentialSource]
-  private let urls: URLCredentials
-  private let round = ExchangeLocal(Round())
+  private let urlCredentials: URLCredentials
+  private let progress = CallLocal(Progress())
 
-  /// How far an exchange is with its sources, each of them a place in the list.
-  private struct Round: Sendable {
-    /// Those that answer for the attempt's origin; none where the request is left alone.
+  /// The state of one call. Sources are identified by their indices.
+  private struct Progress: Sendable {
+    /// The sources for the origin of the attempt; empty if the request is left alone.
     var candidates: [Int] = []
-    /// The one that authorized the attempt.
+    /// The source that authorized the attempt.
     var authorizer: Int?
-    /// The one that has an answer to the last 401.
+    /// The source that has new credentials after the last 401.
     var answering: Int?
-    /// Why there is no answer to the last 401: nobody could be reached who has one.
+    /// The error because of which there are no new credentials after the last 401: a server could not be reached.
     var obstacle: HTTPError?
   }
 
-  /// Makes an interceptor of sources, which are asked in this order.
-  public init(_ sources: [any CredentialSource]) {
-    urls = URLCredentials()
-    self.sources = [urls.source] + sources
+  /// Makes an interceptor that calls the sources in this order.
+  package init(_ sources: [any CredentialSource]) {
+    urlCredentials = URLCredentials()
+    self.sources = [urlCredentials.source] + sources
   }
 
-  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    var request = urls.take(from: request, in: exchange)
-    guard sources.count > 1 || !urls.isEmpty(in: exchange) else { return request }
-    var round = exchange[round]
-    round.candidates = candidates(for: request, in: exchange)
-    round.authorizer = nil
-    if let obstacle = round.obstacle.take() { request.options.obstacle = obstacle }
-    for index in Self.order(round.candidates, first: round.answering) where request.options.obstacle == nil {
-      do { request = try await sources[index].authorize(request, in: exchange) } catch {
-        request.options.obstacle = try Self.obstacle(in: error, to: request)
+  package func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    var request = urlCredentials.extract(from: request, in: call)
+    guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return .send(request) }
+    var progress = call[progress]
+    progress.candidates = candidates(for: request, in: call)
+    progress.authorizer = nil
+    if let obstacle = progress.obstacle.take() { request.options.obstacle = obstacle }
+    for index in Self.ordered(progress.candidates, first: progress.answering) where request.options.obstacle == nil {
+      do { request = try await sources[index].authorize(request, in: call) } catch {
+        request.options.obstacle = try Self.obstacle(from: error, for: request)
       }
       guard request.fields.contains(.authorization) else { continue }
-      round.authorizer = index
+      progress.authorizer = index
       break
     }
-    exchange[self.round] = round
-    return request
+    call[self.progress] = progress
+    return .send(request)
   }
 
-  public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
-    let round = exchange[round]
-    guard case .success(let response) = outcome, !round.candidates.isEmpty else { return .accept }
+  package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    let progress = call[progress]
+    guard case .success(let response) = outcome, !progress.candidates.isEmpty else { return .accept }
     guard response.status == .unauthorized else {
-      if let index = round.authorizer, let head = response.wire {
-        try sources[index].accepted(head, to: attempt.sent, in: exchange)
+      if let index = progress.authorizer, let head = response.networkHead {
+        try sources[index].didReceive(head, to: attempt.sent, in: call)
       }
       return .accept
     }
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
-    for index in Self.order(round.candidates, first: round.authorizer) {
+    for index in Self.ordered(progress.candidates, first: progress.authorizer) {
+      var obstacle: HTTPError?
       do {
-        guard try await sources[index].authenticate(after: rejection, in: exchange) else { continue }
+        guard try await sources[index].authenticate(after: rejection, in: call) else { continue }
       } catch {
-        exchange[self.round].obstacle = try Self.obstacle(in: error, to: attempt.request)
+        obstacle = try Self.obstacle(from: error, for: attempt.request)
       }
+      call[self.progress].obstacle = obstacle
       guard attempt.request.body.canBeSent else {
-        if let obstacle = exchange[self.round].obstacle { throw obstacle }
+        if let obstacle { throw obstacle }
         return .accept
       }
-      exchange[self.round].answering = index
-      let reason =
-        exchange[self.round].obstacle == nil
-        ? "wants other credentials (401)"
-        : "wants other credentials (401), which could not be had: a stored answer may do"
-      return .resend(attempt.request, reason: "\(rejection.origin) \(reason)")
+      call[self.progress].answering = index
+      let credentials =
+        obstacle == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
+      return .resend(attempt.request, reason: "\(rejection.origin) answered 401: trying \(credentials)")
     }
     return .accept
   }
 
-  /// What keeps a request from the network, where its credentials could not be had because nobody could be reached, or where
-  /// it is not to be sent anyway: a stored answer may do, and a retry may help. Any other error ends the exchange.
-  private static func obstacle(in error: any Error, to request: HTTPRequest) throws -> HTTPError {
+  /// Returns the error that keeps a request off the network because its credentials are unavailable: a server could not
+  /// be reached, or the request may only be answered from the cache anyway. Then a stored response may do, and a retry
+  /// may help.
+  ///
+  /// - Throws: any other error, which ends the call.
+  private static func obstacle(from error: any Error, for request: HTTPRequest) throws -> HTTPError {
     var obstacle = HTTPError(wrapping: error)
-    let staysHere = request.options.cachePolicy == .returnCacheDataDontLoad && !obstacle.isCancelled
-    guard obstacle.meansUnreachable || staysHere else { throw error }
+    let isForCacheOnly = request.options.cachePolicy == .returnCacheDataDontLoad && !obstacle.isCancelled
+    guard obstacle.meansUnreachable || isForCacheOnly else { throw error }
     obstacle.delivery = .unknown
     obstacle.phase = .preparing
     return obstacle
   }
 
-  private func candidates(for request: HTTPRequest, in exchange: Exchange) -> [Int] {
+  private func candidates(for request: HTTPRequest, in call: Call) -> [Int] {
     guard !request.fields.contains(.authorization), let origin = Origin(request.url) else { return [] }
     return sources.indices.filter { index in
-      index == 0 ? urls.knows(origin, in: exchange) : sources[index].scope.covers(origin)
+      index == 0 ? urlCredentials.contains(origin, in: call) : sources[index].scope.covers(origin)
     }
   }
 
-  private static func order(_ candidates: [Int], first: Int?) -> [Int] {
+  private static func ordered(_ candidates: [Int], first: Int?) -> [Int] {
     guard let first, candidates.contains(first) else { return candidates }
     return [first] + candidates.filter { $0 != first }
   }
+}
+
+/// The user information of URLs, `http://user:password@host/`: credentials for the URL's origin, for the duration of a
+/// call. They answer challenges, and are not sent as part of the URL (RFC 9110 §4.2.4).
+private struct URLCredentials: Sendable {
+  let source: PasswordSource
+  private let credentials: CallLocal<[Origin: Credential]>
+
+  init() {
+    let credentials = CallLocal<[Origin: Credential]>([:])
+    self.credentials = credentials
+    source = PasswordSource(ofCalls: credentials)
+  }
+
+  /// Removes the user information from the request's URL, and stores it for the call: it is also used after a redirect
+  /// to the same origin.
+  func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
+    guard let user = request.url.user(percentEncoded: false),
+      var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
+    else { return request }
+    let password = request.url.password(percentEncoded: false) ?? ""
+    parts.percentEncodedUser = nil
+    parts.percentEncodedPassword = nil
+    guard let url = parts.url, let origin = Origin(url) else { return request }
+    if !user.isEmpty || !password.isEmpty {
+      call[credentials][origin] = Credential(user: user, password: password)
+    }
+    var request = request
+    request.url = url
+    return request
+  }
+
+  func isEmpty(in call: Call) -> Bool { call[credentials].isEmpty }
+
+  func contains(_ origin: Origin, in call: Call) -> Bool { call[credentials][origin] != nil }
 }

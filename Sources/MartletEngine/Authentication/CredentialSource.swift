@@ -1,17 +1,17 @@
 public import MartletSemantics
 
-/// Where the credentials for some origins come from, and how requests carry them.
+/// A source of credentials for requests to certain origins.
 ///
-/// Ready-made are ``PasswordSource`` (Basic and Digest: a fixed password, one that is asked for, `.netrc`) and
-/// ``TokenSource`` (Bearer, with refresh). One of your own adds what it knows before an attempt, and says whether another
-/// attempt is worth while after a 401:
+/// Two sources are ready-made: ``PasswordSource`` for Basic and Digest (a fixed password, a closure that asks the user,
+/// a `.netrc` file), and ``TokenSource`` for Bearer tokens that are renewed. Implement the protocol for any other
+/// scheme:
 ///
 /// ```swift
 /// struct APIKey: CredentialSource {
 ///   let scope = CredentialScope.matching { $0.isSecure && $0.host == "api.example.com" }
 ///   let key: String
 ///
-///   func authorize(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+///   func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
 ///     var request = request
 ///     request.fields[.authorization] = "ApiKey " + key
 ///     return request
@@ -20,55 +20,82 @@ public import MartletSemantics
 /// configuration.credentials = [APIKey(key: key)]
 /// ```
 ///
-/// Sources are asked in the order of ``SessionConfiguration/credentials``. The first whose ``authorize(_:in:)`` sets
-/// `Authorization` has the attempt, and is asked first when a 401 comes; if it has no other answer, the rest are asked. A
-/// request that comes with an `Authorization` of its own is left alone, and so is its 401.
+/// **Order.** Sources are called in the order of ``SessionConfiguration/credentials``. The first one whose
+/// ``authorize(_:in:)`` sets `Authorization` authorizes the attempt. After a 401, that source's
+/// ``authenticate(after:in:)`` is called first, then those of the others, until one of them returns true; then the
+/// request is sent again. If none does, the caller gets the 401.
 ///
-/// A request whose body is there only once cannot be sent again: its 401 is the caller's. The sources have heard of it
-/// nevertheless, so that the next request may go through at once.
+/// **What is left alone.** A request that has an `Authorization` field already is sent as it is, and its 401 is the
+/// caller's.
+///
+/// **Bodies.** A request whose body can be read only once (``RequestBody/singleUse(length:_:)``) is not sent again if
+/// the transport has begun to read the body: its caller gets the 401. The sources are called nevertheless, so that the
+/// next request has credentials from the start.
+///
+/// **Redirects and retries.** Sources are called for every attempt, with the URL of that attempt, so that a redirect to
+/// another origin never carries the credentials of the first.
 public protocol CredentialSource: Sendable {
-  /// The origins that the source answers for: nothing here is called for another one.
+  /// The origins for which the source has credentials. No method of the source is called for any other origin.
   var scope: CredentialScope { get }
 
-  /// Puts on the request what is known before it is sent; returns it unchanged where nothing is.
+  /// Adds credentials to a request, if they are known before the server asks for them.
   ///
-  /// Called before every attempt. Throwing ends the exchange; but where an ``HTTPError`` says that nobody could be reached,
-  /// the request stays off the network, a cache may answer it, and its ``RetryPolicy`` counts as for a request that was sent.
-  func authorize(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest
+  /// Called before every attempt within the ``scope``, unless the request has `Authorization` already.
+  ///
+  /// - Parameters:
+  ///   - request: the request of this attempt.
+  ///   - call: the call that the attempt belongs to. Keep what belongs to one call in a ``CallLocal``.
+  /// - Returns: the request with credentials, or the request unchanged.
+  /// - Throws: any error ends the call, with one exception: if an ``HTTPError`` means that a server could not be
+  ///   reached, the request is not sent, but a stored response may answer it, and otherwise its ``RetryPolicy`` applies
+  ///   as if its own server could not be reached.
+  func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest
 
-  /// Reacts to a 401: gets another credential, renews a token, takes note of a nonce.
+  /// Handles a 401: asks for another password, renews a token, stores a nonce.
   ///
-  /// Whoever returns true every time sends until ``SessionConfiguration/attemptLimit``: remember in an ``ExchangeLocal``
-  /// what was tried. By default there is no other answer.
+  /// The request is sent again if the result is true. Return true only as often as there are new credentials to try,
+  /// and keep the number of tries in a ``CallLocal``: otherwise the request is repeated until
+  /// ``SessionConfiguration/attemptLimit``. The default implementation returns false.
   ///
-  /// - Returns: whether ``authorize(_:in:)`` now has a better answer, and the request is to go again.
-  func authenticate(after rejection: Rejection, in exchange: Exchange) async throws -> Bool
+  /// - Parameters:
+  ///   - rejection: the 401 and its challenges.
+  ///   - call: the call that the attempt belongs to.
+  /// - Returns: whether ``authorize(_:in:)`` now returns other credentials than those that were rejected.
+  /// - Throws: as ``authorize(_:in:)``.
+  func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool
 
-  /// Takes note of a response that is no 401 to a request that this source authorized. Throwing ends the exchange.
-  /// Does nothing by default.
-  func accepted(_ response: ResponseHead, to request: HTTPRequest, in exchange: Exchange) throws
+  /// Receives every response, except a 401, that came over the network to a request which this source authorized.
+  ///
+  /// The default implementation does nothing.
+  ///
+  /// - Parameters:
+  ///   - response: the head of the response.
+  ///   - request: the request as it was sent.
+  ///   - call: the call that the attempt belongs to.
+  /// - Throws: any error ends the call, for example if the server could not prove its identity.
+  func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
 extension CredentialSource {
-  /// There is no other answer.
-  public func authenticate(after rejection: Rejection, in exchange: Exchange) async throws -> Bool { false }
+  /// Returns false: there are no other credentials.
+  public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool { false }
 
-  /// Nothing is to be noted.
-  public func accepted(_ response: ResponseHead, to request: HTTPRequest, in exchange: Exchange) throws {}
+  /// Does nothing.
+  public func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws {}
 }
 
-/// A 401 (RFC 9110 §15.5.2), as a ``CredentialSource`` sees it.
+/// A 401 response (RFC 9110 §15.5.2), as a ``CredentialSource`` receives it.
 public struct Rejection: Sendable {
-  /// What the server would accept, in its order.
+  /// The challenges of the response, in the server's order.
   public let challenges: [AuthenticationChallenge]
   /// The request as it was sent.
   public let request: HTTPRequest
   /// The head of the response.
   public let response: ResponseHead
-  /// The origin that refused.
+  /// The origin of the request's URL.
   public let origin: Origin
 
-  /// Makes one, for tests of a source; nil if the request's URL has no origin.
+  /// Makes a rejection from a request and its response, for tests of a source; nil if the request's URL has no origin.
   public init?(of request: HTTPRequest, by response: ResponseHead) {
     guard let origin = Origin(request.url) else { return nil }
     challenges = AuthenticationChallenge.challenges(in: response.fields)
@@ -76,4 +103,33 @@ public struct Rejection: Sendable {
     self.response = response
     self.origin = origin
   }
+}
+
+/// The origins to which the credentials of a ``CredentialSource`` may be sent.
+///
+/// The scope holds for every attempt of a call: a redirect to an origin outside carries no credentials.
+public struct CredentialScope: Sendable {
+  private let predicate: @Sendable (Origin) -> Bool
+
+  private init(_ predicate: @escaping @Sendable (Origin) -> Bool) { self.predicate = predicate }
+
+  /// All origins. Use it only for sources that decide themselves which origins they trust, such as one that asks the
+  /// user.
+  public static let any = CredentialScope { _ in true }
+
+  /// The origin of a URL: its scheme, host and port. If the URL has no origin, the scope is empty.
+  public static func origin(of url: URL) -> CredentialScope { origins(Set([Origin(url)].compactMap { $0 })) }
+
+  /// The given origins.
+  public static func origins(_ origins: Set<Origin>) -> CredentialScope { CredentialScope { origins.contains($0) } }
+
+  /// The origins for which the closure returns true: `.matching { $0.isSecure && $0.host.hasSuffix(".example.com") }`.
+  ///
+  /// The closure is called for every attempt of every request, on any thread; it should be fast.
+  public static func matching(_ predicate: @escaping @Sendable (Origin) -> Bool) -> CredentialScope {
+    CredentialScope(predicate)
+  }
+
+  /// Returns whether the scope contains an origin.
+  public func covers(_ origin: Origin) -> Bool { predicate(origin) }
 }

@@ -9,12 +9,12 @@ import Darwin
 #endif
 
 extension Netrc {
-  /// Reads a file, once.
+  /// Reads a file. Later changes of the file have no effect.
   ///
-  /// - Parameter url: the file. nil, the default, means the one that `$NETRC` names, or `.netrc` in the user's home; if
-  ///   the latter does not exist, the result is empty.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` where it cannot be read, makes no sense, or can be read by
-  ///   others than its owner.
+  /// - Parameter url: the file. nil, the default, means the file at the path in `$NETRC`, or `.netrc` in the user's
+  ///   home directory; if the latter does not exist, the result is empty.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the file cannot be read, is not valid, or is accessible
+  ///   to others than its owner.
   public static func file(_ url: URL? = nil) throws(HTTPError) -> Netrc {
     let named = url?.path ?? getenv("NETRC").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     let path = named ?? URL.homeDirectory.appending(component: ".netrc").path
@@ -24,12 +24,12 @@ extension Netrc {
       throw HTTPError(.file, "'\(path)' cannot be read: \(String(cString: strerror(errno)))", phase: .preparing)
     }
     guard status.st_mode & 0o077 == 0 else {
-      throw HTTPError(.file, "'\(path)' is open to others than its owner: chmod 600 '\(path)'", phase: .preparing)
+      throw HTTPError(.file, "'\(path)' is accessible to others than its owner: chmod 600 '\(path)'", phase: .preparing)
     }
     do {
       return try Netrc(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self))
     } catch {
-      let reason = (error as? NetrcError).map { "is no netrc file: \($0)" } ?? "cannot be read"
+      let reason = (error as? NetrcError).map { "is not a valid netrc file: \($0)" } ?? "cannot be read"
       throw HTTPError(.file, "'\(path)' \(reason)", phase: .preparing, underlying: error)
     }
   }

@@ -1,69 +1,108 @@
-import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
-/// Where a ``PasswordSource`` finds the credential for a protection space.
-enum PasswordLookup: Sendable {
-  case fixed(Credential)
-  case netrc(Netrc)
-  case asking(AskedPasswords)
-  /// Asked by every exchange for itself; nothing is kept.
-  case askingEach(PasswordSource.Asking)
-  /// In the exchange: what stood in its URL.
-  case exchange(ExchangeLocal<[Origin: Credential]>)
+/// A request for a user name and a password, for the closure of a ``PasswordSource``.
+public struct PasswordQuestion: Sendable, Hashable {
+  /// The protection space that requires the password. Show its origin to the user: the realm is the server's own text.
+  public let space: ProtectionSpace
+  /// The number of passwords that the server has refused in this call. 0 for the first one.
+  public let failureCount: Int
+  /// Whether the password itself is sent to the server (Basic), rather than a hash of it (Digest).
+  public let sendsPassword: Bool
+  /// The credential that was refused last in this call; nil if there is none.
+  package let refused: Credential?
+}
 
-  /// The credential for a question; nil, or the refused one again, where there is no other.
-  func credential(
-    for question: PasswordQuestion, refused: Credential?, in exchange: Exchange
-  ) async throws -> Credential? {
-    switch self {
-    case .fixed(let credential): credential
-    case .netrc(let netrc): netrc.credential(for: question.space.origin.host)
-    case .exchange(let credentials): exchange[credentials][question.space.origin]
-    case .askingEach(let ask): try await ask(question)
-    case .asking(let passwords): try await passwords.credential(for: question, refused: refused)
-    }
-  }
+/// The answer to a ``PasswordQuestion`` of one call.
+package struct PasswordAnswer: Sendable {
+  let credential: Credential
+  let isShared: Bool
 
-  /// The credential that is known before anybody asks.
-  func known(for origin: Origin) -> Credential? {
-    switch self {
-    case .fixed(let credential): credential
-    case .netrc(let netrc): netrc.credential(for: origin.host)
-    case .asking, .askingEach, .exchange: nil
-    }
-  }
-
-  /// The only credential that the exchange may carry; nil where it may carry any of the source's.
-  func only(for origin: Origin, in exchange: Exchange) -> Credential? {
-    if case .exchange(let credentials) = self { exchange[credentials][origin] } else { nil }
+  /// Makes an answer.
+  ///
+  /// - Parameters:
+  ///   - credential: the user name and the password.
+  ///   - isShared: whether other requests may send it without a challenge once the server has accepted it.
+  package init(_ credential: Credential, isShared: Bool) {
+    self.credential = credential
+    self.isShared = isShared
   }
 }
 
-/// Passwords that somebody is asked for, one question at a time for each protection space.
-final class AskedPasswords: Sendable {
-  private let ask: PasswordSource.Asking
-  private let stepAside: StepAside
-  private let spaces = Mutex<[ProtectionSpace: Renewal<Credential>]>([:])
+/// The passwords that servers have accepted. Several sources can share one object.
+package final class AcceptedPasswords: Sendable {
+  let memory = Mutex(PasswordMemory())
 
-  init(_ ask: @escaping PasswordSource.Asking, _ stepAside: StepAside) {
-    self.ask = ask
-    self.stepAside = stepAside
+  package init() {}
+
+  /// Removes all passwords. The answer to a question from before the removal is not used.
+  package func removeAll() { memory.withLock { $0.removeAll() } }
+}
+
+/// The way in which a ``PasswordSource`` finds the credential for a protection space.
+enum PasswordLookup: Sendable {
+  case fixed(Credential)
+  case netrc(Netrc)
+  /// Calls the closure once for all calls.
+  case asking(AskedPasswords)
+  /// Calls the closure for each call.
+  case askingPerCall(PasswordSource.AskingOnce)
+  /// Reads the credentials of the call, from the user information of its URLs.
+  case call(CallLocal<[Origin: Credential]>)
+
+  /// Returns the credential for a question; nil, or the refused one again, if there is no other.
+  func credential(
+    for question: PasswordQuestion, refused: Credential?, in call: Call
+  ) async throws -> PasswordAnswer? {
+    let credential: Credential?
+    switch self {
+    case .fixed(let fixed): credential = fixed
+    case .netrc(let netrc): credential = netrc.credential(for: question.space.origin.host)
+    case .call(let credentials): credential = call[credentials][question.space.origin]
+    case .askingPerCall(let ask): return try await ask(question)
+    case .asking(let passwords):
+      credential = try await passwords.credential(for: question, refused: refused, by: call)
+    }
+    return credential.map { PasswordAnswer($0, isShared: true) }
   }
 
-  func credential(for question: PasswordQuestion, refused: Credential?) async throws -> Credential? {
+  /// Returns the credential that is available without a question; nil if there is none.
+  func storedCredential(for origin: Origin) -> Credential? {
+    switch self {
+    case .fixed(let credential): credential
+    case .netrc(let netrc): netrc.credential(for: origin.host)
+    case .asking, .askingPerCall, .call: nil
+    }
+  }
+
+  /// Returns the only credential that the call may send; nil if it may send any of the source's.
+  func requiredCredential(for origin: Origin, in call: Call) -> Credential? {
+    if case .call(let credentials) = self { call[credentials][origin] } else { nil }
+  }
+}
+
+/// The passwords that a closure has returned. The closure is called by one task at a time for each protection space.
+final class AskedPasswords: Sendable {
+  private let ask: PasswordSource.Asking
+  private let spaces = Mutex<[ProtectionSpace: Renewal<Credential>]>([:])
+
+  init(_ ask: @escaping PasswordSource.Asking) { self.ask = ask }
+
+  func credential(
+    for question: PasswordQuestion, refused: Credential?, by call: Call
+  ) async throws -> Credential? {
     let renewal = spaces.withLock { spaces in
-      let renewal = spaces[question.space] ?? Renewal(nil, stepAside)
-      if spaces.count >= 100 { spaces.removeAll() }  // a server can invent realms
+      let renewal = spaces[question.space] ?? Renewal(nil)
+      if spaces.count >= 100 { spaces.removeAll() }  // A server can invent realms.
       spaces[question.space] = renewal
       return renewal
     }
-    let answer = try await renewal.value(insteadOf: { $0.value == refused }) { [ask] _ in
+    let answer = try await renewal.value(insteadOf: { $0.value == refused }, by: call) { [ask] _ in
       do { return try await ask(question) } catch {
         throw HTTPError(
-          .authenticationFailed, "the password for \(question.space) could not be had, see the error beneath",
-          underlying: error)
+          .authenticationFailed, "no password for \(question.space): see the underlying error", underlying: error)
       }
     }
-    return answer?.value
+    return answer.version?.value
   }
 }

@@ -1,7 +1,8 @@
 public import MartletSemantics
 import Synchronization
 
-/// A user name and a password: answers Basic (RFC 7617) and Digest (RFC 7616), the strongest of what is offered.
+/// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616), whichever the server offers and is
+/// stronger.
 ///
 /// ```swift
 /// configuration.credentials = [
@@ -9,156 +10,198 @@ import Synchronization
 /// ]
 /// ```
 ///
-/// A password is sent when the server asks for it, and from then on unasked within the same protection space, with Digest's
-/// nonces counted and renewed as the server wishes. A password that was refused is not sent again: the 401 is the caller's.
-/// Basic is as secret as the connection is.
+/// The password is sent after the server has asked for it with a 401. Once the server has accepted it, it is sent with
+/// further requests of the same protection space without a challenge: for Basic below the path of the first request,
+/// for Digest where the server's `domain` says so, with the server's nonces counted and renewed.
+///
+/// A password that was refused is not sent again in the same call: the caller gets the 401. If the server proves its
+/// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with
+/// ``HTTPError/Kind/authenticationFailed``.
+///
+/// Basic sends the password itself, as secret as the connection: use a scope of https origins.
 public final class PasswordSource: CredentialSource {
-  /// When the password is sent.
+  /// When the password is sent for the first time.
   public enum Offer: Sendable, Hashable {
-    /// When a server has asked for it: a request that is answered with 401 is sent again.
-    case whenAsked
-    /// With the first request to an origin already, by Basic: for servers that do not ask, and for bodies that can be sent
-    /// only once. A server that prefers Digest has seen the password then.
-    case fromTheStart
+    /// After the server has asked for it: the first request is answered with 401 and sent again.
+    case onChallenge
+    /// With the first request to an origin, by Basic. For servers that do not send challenges, and for bodies that can
+    /// be read only once. A server that prefers Digest receives the password itself too.
+    case preemptive
   }
 
-  /// Gets a credential from whoever knows it, or nil to give up.
+  /// Returns a credential, or nil if there is none.
   public typealias Asking = @Sendable (PasswordQuestion) async throws -> Credential?
 
   public let scope: CredentialScope
   private let realm: String?
   private let offer: Offer
   private let lookup: PasswordLookup
-  private let stepAside: StepAside
-  private let memory = Mutex(PasswordMemory())
-  private let progress = ExchangeLocal(PasswordProgress())
+  private let accepted: AcceptedPasswords
+  private let progress = CallLocal(PasswordProgress())
 
-  private init(_ scope: CredentialScope, realm: String?, offer: Offer, lookup: PasswordLookup, _ stepAside: StepAside) {
+  private init(
+    _ scope: CredentialScope, realm: String? = nil, offer: Offer = .onChallenge, lookup: PasswordLookup,
+    accepted: AcceptedPasswords = AcceptedPasswords()
+  ) {
     self.scope = scope
     self.realm = realm
     self.offer = offer
     self.lookup = lookup
-    self.stepAside = stepAside
+    self.accepted = accepted
   }
 
-  /// Makes a source of one credential.
+  /// Makes a source with a fixed credential.
   ///
   /// - Parameters:
-  ///   - credential: the user's name and the password.
-  ///   - scope: the origins that may get them.
-  ///   - realm: the only realm that may get them; nil, the default, means any of those origins.
-  ///   - offer: when they are sent; when the server asks, by default.
+  ///   - credential: the user name and the password.
+  ///   - scope: the origins to which they may be sent.
+  ///   - realm: the only realm to which they may be sent; nil, the default, means every realm of these origins.
+  ///   - offer: when they are sent for the first time; after a challenge by default.
   public convenience init(
-    _ credential: Credential, for scope: CredentialScope, realm: String? = nil, offer: Offer = .whenAsked
+    _ credential: Credential, for scope: CredentialScope, realm: String? = nil, offer: Offer = .onChallenge
   ) {
-    self.init(scope, realm: realm, offer: offer, lookup: .fixed(credential), StepAside())
+    self.init(scope, realm: realm, offer: offer, lookup: .fixed(credential))
   }
 
-  /// Makes a source that asks somebody: the user, a keychain.
+  /// Makes a source that gets credentials from a closure, which may ask the user or a keychain.
   ///
-  /// The question is asked once, however many requests wait for the answer, which is kept until a server refuses it; then
-  /// it is asked again, with the number of failures so far. Requests that the closure makes pass by this source. What it
-  /// throws becomes an error of kind ``HTTPError/Kind/authenticationFailed`` for everybody who waits; nil leaves them the
-  /// 401. Cancelling a request does not take the question back.
+  /// ```swift
+  /// PasswordSource(for: .origin(of: url)) { question in
+  ///   question.failureCount < 3 ? await showPasswordDialog(question) : nil
+  /// }
+  /// ```
+  ///
+  /// - The closure is called once for each protection space, however many requests wait for its result. The result is
+  ///   used until a server refuses it; then the closure is called again, with the number of failures in
+  ///   ``PasswordQuestion/failureCount``.
+  /// - If it returns nil, the requests that wait get the 401 as their response.
+  /// - If it throws, the requests that wait fail with ``HTTPError/Kind/authenticationFailed`` and the error as
+  ///   ``HTTPError/underlying``.
+  /// - It may use the same session: its own requests are sent without a password of this source.
+  /// - Cancelling a request does not cancel the closure; its result is kept for the next request.
   ///
   /// - Parameters:
-  ///   - scope: the origins for which it is asked.
-  ///   - realm: the only realm for which it is asked; nil, the default, means any.
-  ///   - ask: gets the credential.
+  ///   - scope: the origins for which the closure is called.
+  ///   - realm: the only realm for which it is called; nil, the default, means every realm.
+  ///   - ask: returns the credential.
   public convenience init(for scope: CredentialScope, realm: String? = nil, asking ask: @escaping Asking) {
-    let stepAside = StepAside()
-    self.init(scope, realm: realm, offer: .whenAsked, lookup: .asking(AskedPasswords(ask, stepAside)), stepAside)
+    self.init(scope, realm: realm, lookup: .asking(AskedPasswords(ask)))
   }
 
-  /// Makes a source of the credentials in a ``Netrc``.
+  /// Makes a source with the credentials of a ``Netrc``.
   ///
   /// - Parameters:
-  ///   - netrc: `try .file()` reads the user's own.
-  ///   - scope: the origins that may get them; those whose host is in the file, by default. An entry `default` is for any.
-  ///   - offer: when they are sent; when the server asks, by default.
-  public convenience init(_ netrc: Netrc, for scope: CredentialScope = .any, offer: Offer = .whenAsked) {
-    self.init(scope, realm: nil, offer: offer, lookup: .netrc(netrc), StepAside())
+  ///   - netrc: the credentials; `try .file()` reads the user's own file.
+  ///   - scope: the origins to which they may be sent; by default all origins whose host has an entry. An entry
+  ///     `default` is for every host, so limit the scope if there is one.
+  ///   - offer: when they are sent for the first time; after a challenge by default.
+  public convenience init(_ netrc: Netrc, for scope: CredentialScope = .any, offer: Offer = .onChallenge) {
+    self.init(scope, offer: offer, lookup: .netrc(netrc))
   }
 
-  /// Makes a source for one exchange, that asks in the exchange's own task: its cancellation ends the question, and what the
-  /// closure throws ends the exchange.
-  package convenience init(forOneExchange ask: @escaping Asking) {
-    self.init(.any, realm: nil, offer: .whenAsked, lookup: .askingEach(ask), StepAside())
+  /// Returns a credential for one call, or nil if there is none.
+  package typealias AskingOnce = @Sendable (PasswordQuestion) async throws -> PasswordAnswer?
+
+  /// Makes a source for one call. The closure runs in the task of the call: cancelling the call cancels it, and an
+  /// error that it throws ends the call.
+  ///
+  /// - Parameters:
+  ///   - accepted: the passwords that were accepted in other calls; those of this call are added.
+  ///   - ask: returns the credential.
+  package convenience init(forOneCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
+    self.init(.any, lookup: .askingPerCall(ask), accepted: accepted)
   }
 
-  /// Makes the source of what stands in URLs.
-  convenience init(ofExchanges credentials: ExchangeLocal<[Origin: Credential]>) {
-    self.init(.any, realm: nil, offer: .whenAsked, lookup: .exchange(credentials), StepAside())
+  /// Makes a source with the user information of URLs, which is stored in the calls.
+  convenience init(ofCalls credentials: CallLocal<[Origin: Credential]>) {
+    self.init(.any, lookup: .call(credentials))
   }
 
-  public func authorize(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    var progress = exchange[progress]
+  public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    var progress = call[progress]
     progress.used = nil
-    defer { exchange[self.progress] = progress }
-    guard !stepAside.isActive, let origin = Origin(request.url) else { return request }
-    let space = progress.answering.flatMap { $0.origin == origin ? $0 : nil }
+    defer { call[self.progress] = progress }
+    guard let origin = Origin(request.url) else { return request }
+    let answering = progress.answering.flatMap { $0.space.origin == origin ? $0 : nil }
     progress.answering = nil
-    let only = lookup.only(for: origin, in: exchange)
-    let known = memory.withLock { $0.answer(to: (request.method, request.url), in: space, only: only) }
-    guard let answer = known ?? (space == nil ? unasked(origin, progress) : nil), let value = try Self.value(of: answer)
+    let only = answering?.credential ?? lookup.requiredCredential(for: origin, in: call)
+    let known = accepted.memory.withLock {
+      $0.answer(to: (request.method, request.url), in: answering?.space, only: only)
+    }
+    guard let answer = known ?? (answering == nil ? preemptiveAnswer(for: origin, progress) : nil),
+      let value = try Self.value(of: answer)
     else {
       return request
     }
     var request = request
     request.fields[.authorization] = value
     progress.used = PasswordProgress.Used(
-      answer: answer, authorization: value, origin: origin, isFresh: space != nil)
+      answer: answer, authorization: value, origin: origin, isFresh: answering != nil,
+      isShared: answering?.isShared ?? true)
     return request
   }
 
-  public func authenticate(after rejection: Rejection, in exchange: Exchange) async throws -> Bool {
-    var progress = exchange[progress]
-    defer { exchange[self.progress] = progress }
+  public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
+    var progress = call[progress]
+    defer { call[self.progress] = progress }
     let challenge = PasswordChallenge.strongest(of: rejection.challenges, realm: realm) { algorithm in
       MessageDigest.hash(algorithm, Data()) != nil
     }
-    guard !stepAside.isActive, let challenge else { return false }
+    guard let challenge else { return false }
     let space = ProtectionSpace(origin: rejection.origin, realm: challenge.realm)
     let refused = progress.refusal(by: challenge, in: rejection)
-    if case .renew(let credential) = refused {
-      return adopt(challenge, credential, rejection, &progress)
+    let generation = accepted.memory.withLock { memory in
+      if case .refused(let credential) = refused { memory.remove(credential, at: rejection.origin) }
+      return memory.generation
     }
-    if case .refused(let credential) = refused {
-      memory.withLock { $0.forget(credential, at: rejection.origin) }
+    if case .renew(let credential) = refused {
+      let answer = PasswordAnswer(credential, isShared: progress.used?.isShared ?? true)
+      return adopt(challenge, answer, rejection, &progress, generation)
     }
     let question = PasswordQuestion(
-      space: space, failureCount: progress.failures, sendsPassword: challenge == .basic(realm: challenge.realm))
-    let credential = try await lookup.credential(for: question, refused: refused.credential, in: exchange)
-    guard let credential, credential != refused.credential else { return false }
-    return adopt(challenge, credential, rejection, &progress)
+      space: space, failureCount: progress.failures, sendsPassword: challenge == .basic(realm: challenge.realm),
+      refused: refused.credential)
+    let answer = try await lookup.credential(for: question, refused: refused.credential, in: call)
+    guard let answer, answer.credential != refused.credential else { return false }
+    return adopt(challenge, answer, rejection, &progress, generation)
   }
 
-  public func accepted(_ response: ResponseHead, to request: HTTPRequest, in exchange: Exchange) throws {
-    guard let used = exchange[progress].used else { return }
+  public func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws {
+    guard let used = call[progress].used else { return }
     var nextNonce: String?
     if case .digest(let answer) = used.answer, let info = AuthenticationInfo(response.fields) {
       guard answer.isProven(by: info, hash: MessageDigest.hash) != false else {
         throw HTTPError(
-          .authenticationFailed, "\(used.origin) accepted the password without knowing it: its rspauth is wrong")
+          .authenticationFailed, "the 'rspauth' of \(used.origin) is wrong: the server does not have the password")
       }
       nextNonce = info.nextNonce
     }
-    memory.withLock { $0.accepted(used.answer, by: request.url, nextNonce: nextNonce) }
+    guard used.isShared else { return }
+    accepted.memory.withLock { $0.markAccepted(used.answer, by: request.url, nextNonce: nextNonce) }
   }
 
-  /// Takes note of what answers the challenge; the next attempt will carry it.
+  /// Stores the answer to a challenge, which the next attempt will send. Returns false if all passwords were removed
+  /// since the challenge was received.
   private func adopt(
-    _ challenge: PasswordChallenge, _ credential: Credential, _ rejection: Rejection, _ progress: inout PasswordProgress
+    _ challenge: PasswordChallenge, _ answer: PasswordAnswer, _ rejection: Rejection,
+    _ progress: inout PasswordProgress, _ generation: Int
   ) -> Bool {
     let nonce = Self.clientNonce()
-    memory.withLock { $0.adopt(challenge, with: credential, for: rejection.request.url, clientNonce: nonce) }
-    progress.answering = ProtectionSpace(origin: rejection.origin, realm: challenge.realm)
+    let isCurrent = accepted.memory.withLock { memory in
+      guard memory.generation == generation else { return false }
+      memory.adopt(challenge, with: answer.credential, for: rejection.request.url, clientNonce: nonce)
+      return true
+    }
+    guard isCurrent else { return false }
+    progress.answering = PasswordProgress.Answering(
+      space: ProtectionSpace(origin: rejection.origin, realm: challenge.realm), credential: answer.credential,
+      isShared: answer.isShared)
     return true
   }
 
-  private func unasked(_ origin: Origin, _ progress: PasswordProgress) -> PasswordMemory.Answer? {
-    guard offer == .fromTheStart, progress.failures == 0 else { return nil }
-    return lookup.known(for: origin).map { .basic($0) }
+  private func preemptiveAnswer(for origin: Origin, _ progress: PasswordProgress) -> PasswordMemory.Answer? {
+    guard offer == .preemptive, progress.failures == 0 else { return nil }
+    return lookup.storedCredential(for: origin).map { .basic($0) }
   }
 
   private static func value(of answer: PasswordMemory.Answer) throws(HTTPError) -> String? {
@@ -172,8 +215,78 @@ public final class PasswordSource: CredentialSource {
     }
   }
 
-  /// 128 bits that nobody can guess.
+  /// Returns 128 random bits.
   private static func clientNonce() -> String {
     (0..<16).map { _ in DigestAnswer.hexadecimal(UInt8.random(in: 0...255)) }.joined()
+  }
+}
+
+/// The state of one call with a ``PasswordSource``.
+private struct PasswordProgress: Sendable {
+  /// The answer that the last attempt sent; nil if it sent none of this source.
+  var used: Used?
+  /// The answer for the next attempt. It is sent only to the same origin: a redirect may lead to another protection
+  /// space.
+  var answering: Answering?
+  /// The number of credentials that were refused.
+  var failures = 0
+  private var renewals = 0
+
+  struct Answering: Sendable {
+    let space: ProtectionSpace
+    let credential: Credential
+    /// Whether other requests may send the credential once it is accepted.
+    let isShared: Bool
+  }
+
+  struct Used: Sendable {
+    let answer: PasswordMemory.Answer
+    /// The value of `Authorization`.
+    let authorization: String
+    let origin: Origin
+    /// Whether it answered a challenge of this call, rather than an earlier one.
+    let isFresh: Bool
+    /// Whether other requests may send the credential once it is accepted.
+    let isShared: Bool
+  }
+
+  /// The meaning of a 401 for the credential that was sent.
+  enum Refusal: Sendable {
+    /// No credential was sent.
+    case none
+    /// The credential may be correct, and is sent again with the new challenge.
+    case renew(Credential)
+    /// The credential is wrong.
+    case refused(Credential)
+
+    var credential: Credential? {
+      switch self {
+      case .none: nil
+      case .renew(let credential), .refused(let credential): credential
+      }
+    }
+  }
+
+  /// Returns the meaning of a 401, and counts refusals and renewals.
+  ///
+  /// A stale nonce does not mean that the password is wrong (RFC 7616 §3.3). Neither does another nonce or scheme if
+  /// the answer was to an earlier challenge, because not every server sends `stale`. A call renews three times at most.
+  mutating func refusal(by challenge: PasswordChallenge, in rejection: Rejection) -> Refusal {
+    guard let used, used.authorization == rejection.request.fields[.authorization] else { return .none }
+    if renewals < 3, Self.isRenewal(used, challenge) {
+      renewals += 1
+      return .renew(used.answer.credential)
+    }
+    failures += 1
+    return .refused(used.answer.credential)
+  }
+
+  private static func isRenewal(_ used: Used, _ challenge: PasswordChallenge) -> Bool {
+    switch (challenge, used.answer) {
+    case (.basic, .basic): false
+    case (.digest(let challenge), .digest(let answer)):
+      challenge.isStale || (!used.isFresh && challenge.nonce != answer.nonce)
+    case (.basic, .digest), (.digest, .basic): !used.isFresh
+    }
   }
 }

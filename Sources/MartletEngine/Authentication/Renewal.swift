@@ -1,63 +1,182 @@
 import MartletSemantics
 import Synchronization
 
-/// The shell around ``RenewalState``: one renewal at a time, in a task of its own.
+/// A value that many calls use and one task at a time renews, such as an access token.
 ///
-/// Nobody's cancellation ends a renewal, not even that of everybody who waits: a server that gave out a new token has taken
-/// the old one back, and to drop the answer would be to lose both. What it brings is there for the next who comes.
+/// A renewal runs in a task of its own. No cancellation ends it, not even that of all waiters: a server that has issued
+/// a new token has invalidated the old one, so that the result must not be lost. It is kept for the next caller.
 package final class Renewal<Value: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
-  typealias State = RenewalState<Value, AnswerGate<Version?>>
   package typealias Work = @Sendable (Value?) async throws -> Value?
+  private typealias State = RenewalState<Value, RunningWork<Version?>>
 
+  /// The result of a request for the value.
+  package enum Outcome: Sendable {
+    case version(Version)
+    /// There is no value.
+    case none
+    /// The caller did not wait, or no longer, because the running renewal waits for the caller, or may do so. The
+    /// caller continues without the value.
+    case skipped
+
+    package var isSkipped: Bool { if case .skipped = self { true } else { false } }
+
+    package var version: Version? { if case .version(let version) = self { version } else { nil } }
+  }
+
+  private let id = UniqueID()
   private let state: Mutex<State>
-  private let stepAside: StepAside
 
-  /// - Parameter stepAside: set while the value is renewed.
-  package init(_ value: Value?, _ stepAside: StepAside) {
-    state = Mutex(State(value))
-    self.stepAside = stepAside
+  package init(_ value: Value?) { state = Mutex(State(value)) }
+
+  /// The number of the current value, nil if there is none; and the running renewal, nil if there is none.
+  package var now: (number: Int?, running: RunningWork<Version?>?) { state.withLock { ($0.number, $0.runningWork) } }
+
+  /// Returns the value if it meets the condition, a new one otherwise.
+  package func value(
+    where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Work
+  ) async throws -> Outcome {
+    let decision = state.withLock { $0.value(where: isUsable, RunningWork(owner: id)) }
+    return try await result(of: decision, call, factor: 1, renew)
   }
 
-  /// The number of the value that is there; nil while there is none.
-  package var number: Int? { state.withLock { $0.number } }
-
-  /// The value if it fulfils the condition, else a new one; nil where there is none to be had.
-  package func value(where isUsable: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version? {
-    let gate = AnswerGate<Version?>()
-    return try await obey(state.withLock { $0.need(where: isUsable, gate) }, gate, renew)
+  /// Returns another value than one that was refused.
+  ///
+  /// The wait can be five times as long as that of ``value(where:by:renew:)`` where it is limited: the request cannot
+  /// succeed without the value, and a user may be signing in.
+  package func value(
+    insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Work
+  ) async throws -> Outcome {
+    let decision = state.withLock { $0.replacement(where: wasRefused, RunningWork(owner: id)) }
+    return try await result(of: decision, call, factor: 5, renew)
   }
 
-  /// Another value than one that was refused; nil where there is none to be had.
-  package func value(insteadOf wasRefused: @Sendable (Version) -> Bool, renew: @escaping Work) async throws -> Version?
-  {
-    let gate = AnswerGate<Version?>()
-    return try await obey(state.withLock { $0.replace(where: wasRefused, gate) }, gate, renew)
-  }
-
-  /// Takes a value from outside.
+  /// Replaces the value. The result of a running renewal is discarded, and its waiters get this value.
   package func use(_ value: Value?) {
-    let (waiters, version) = state.withLock { $0.use(value) }
-    for waiter in waiters { waiter.answer(.success(version)) }
+    let (ended, version) = state.withLock { $0.use(value) }
+    ended?.finish(.success(version))
   }
 
-  private func obey(
-    _ decision: State.Decision, _ gate: AnswerGate<Version?>, _ renew: @escaping Work
-  ) async throws -> Version? {
+  /// Removes the value because the user signs out. The result of a running renewal is discarded, and its waiters get
+  /// ``HTTPError/signedOut``.
+  package func forget() {
+    let (ended, _) = state.withLock { $0.use(nil) }
+    ended?.finish(.failure(HTTPError.signedOut))
+  }
+
+  /// - Parameter factor: the limit of the wait in multiples of the response timeout, where the renewal may wait for the
+  ///   call.
+  private func result(
+    of decision: State.Decision, _ call: Call, factor: Int, _ renew: @escaping Work
+  ) async throws -> Outcome {
+    let running: RunningWork<Version?>
     switch decision {
-    case .use(let version): return version
-    case .wait: return try await gate.wait()
-    case .start(let renewal, let old):
-      Task { await stepAside.perform { await run(renewal, from: old, renew) } }
-      return try await gate.wait()
+    case .use(let version): return .version(version)
+    case .wait(let work): running = work
+    case .start(let work, let renewal, let old):
+      running = work
+      work.context.perform { _ = Task { await run(renewal, work, from: old, renew) } }
     }
+    let limit = running.limit(for: call, factor: factor)
+    guard let result = try await running.result(in: call.context, within: limit) else { return .skipped }
+    return result.map(Outcome.version) ?? .none
   }
 
-  private func run(_ renewal: Int, from old: Value?, _ renew: Work) async {
+  private func run(_ renewal: Int, _ work: RunningWork<Version?>, from old: Value?, _ renew: Work) async {
     let result: Result<Value?, any Error>
     do { result = .success(try await renew(old)) } catch { result = .failure(error) }
-    let (waiters, version) = state.withLock { $0.ended(renewal: renewal, with: (try? result.get()) ?? nil) }
-    let answer = result.map { _ in version }
-    for waiter in waiters { waiter.answer(answer) }
+    let version = state.withLock { $0.finish(renewal: renewal, with: (try? result.get()) ?? nil) }
+    work.finish(result.map { _ in version })
+  }
+}
+
+/// A value of a ``Renewal`` and its number. Newer values have higher numbers.
+package struct RenewedValue<Value: Sendable>: Sendable {
+  package let value: Value
+  package let number: Int
+}
+
+/// The state machine of a ``Renewal``, without locks and tasks: callers use the value, wait for the running renewal, or
+/// start one.
+///
+/// A refusal of an old value while a newer one is available does not cause a renewal.
+package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
+  package typealias Version = RenewedValue<Value>
+
+  package enum Decision: Sendable {
+    case use(Version)
+    /// Wait for the running renewal.
+    case wait(Work)
+    /// Start a renewal and wait for it. `from` is the last value; nil if there was none.
+    case start(Work, renewal: Int, from: Value?)
+  }
+
+  private var latest: Version?
+  private var isRefused = false
+  private var running: (renewal: Int, work: Work)?
+  private var lastNumber = 0
+
+  /// The work of the running renewal; nil if none runs.
+  package var runningWork: Work? { running?.work }
+
+  /// The number of the current value; nil if there is none.
+  package var number: Int? { latest?.number }
+
+  package init(_ value: Value?) { latest = value.map { Version(value: $0, number: 0) } }
+
+  /// Decides how a caller gets a value that meets the condition.
+  ///
+  /// - Parameter work: the work of the renewal if one has to be started.
+  package mutating func value(where isUsable: (Version) -> Bool, _ work: @autoclosure () -> Work) -> Decision {
+    if running == nil, !isRefused, let latest, isUsable(latest) { return .use(latest) }
+    return waitOrStart(work)
+  }
+
+  /// Decides how a caller gets another value than the refused one, which meets the condition.
+  ///
+  /// - Parameter work: the work of the renewal if one has to be started.
+  package mutating func replacement(where wasRefused: (Version) -> Bool, _ work: @autoclosure () -> Work) -> Decision {
+    if running == nil, let latest {
+      if wasRefused(latest) { isRefused = true }
+      if !isRefused { return .use(latest) }
+    }
+    return waitOrStart(work)
+  }
+
+  /// Ends a renewal.
+  ///
+  /// - Parameter value: its result; nil if there is none.
+  /// - Returns: the new version; nil if there is none, or if the result is discarded because ``use(_:)`` has replaced
+  ///   it.
+  package mutating func finish(renewal: Int, with value: Value?) -> Version? {
+    guard running?.renewal == renewal else { return nil }
+    running = nil
+    return value.map { set($0) }
+  }
+
+  /// Replaces the value, and discards the result of the running renewal.
+  ///
+  /// - Returns: the work of that renewal, and the version for its waiters.
+  package mutating func use(_ value: Value?) -> (ended: Work?, version: Version?) {
+    let ended = running?.work
+    running = nil
+    if value == nil { latest = nil }
+    return (ended, value.map { set($0) })
+  }
+
+  private mutating func set(_ value: Value) -> Version {
+    lastNumber += 1
+    let version = Version(value: value, number: lastNumber)
+    latest = version
+    isRefused = false
+    return version
+  }
+
+  private mutating func waitOrStart(_ work: () -> Work) -> Decision {
+    if let running { return .wait(running.work) }
+    lastNumber += 1
+    let new = (renewal: lastNumber, work: work())
+    running = new
+    return .start(new.work, renewal: new.renewal, from: latest?.value)
   }
 }

@@ -1,7 +1,6 @@
 public import MartletSemantics
 
-/// Access tokens: the current one goes with every request to its origins, and one that has expired is renewed once,
-/// however many requests meet it.
+/// Sends an access token with every request to its origins (Bearer, RFC 6750), and renews it when it expires.
 ///
 /// ```swift
 /// let tokens = TokenSource(stored, for: .origin(of: api)) { old in
@@ -10,32 +9,39 @@ public import MartletSemantics
 /// configuration.credentials = [tokens]
 /// ```
 ///
-/// A token is renewed shortly before it expires, where that is known, and when a request is answered with 401. The renewal
-/// runs in a task of its own, and every request that needs it waits for it: a thousand that meet an expired token cause one
-/// renewal. A request that failed with the old token while a newer one was already there goes again with that. Requests that
-/// the closure makes pass by this source, so that it may use the session that it serves.
+/// The token is renewed shortly before it expires (see ``AccessToken/expires``), and after a 401. The closure runs once
+/// at a time, in a task of its own, and all requests that need the new token wait for it: a thousand requests with an
+/// expired token cause one renewal. If a request gets a 401 for an old token while a newer one is available, it is sent
+/// again with that one.
 ///
-/// - A token that is refused although it has just been renewed is not renewed again for the same request: the 401 is the
-///   caller's. So is a 401 with `insufficient_scope` or `invalid_request` (RFC 6750 §3.1), which no renewal cures.
-/// - If the closure throws, everybody who waits gets an error of kind ``HTTPError/Kind/authenticationFailed`` with that
-///   error beneath; the next request tries again. An ``HTTPError`` that tells of a missing network (no connection, a time
-///   limit) keeps its kind: it is no logout, the request's ``RetryPolicy`` may try again, and what the cache has for the
-///   request is given where its policy and ``RequestOptions/cachePartition`` allow.
-/// - If it returns nil, there is no token: requests go without, and a 401 is the caller's.
-/// - Cancelling a request ends its wait, never the renewal: the refresh token may be spent already, so the new token is
-///   kept for the next.
+/// - **Second refusal.** A request renews the token once at most. If the new token is refused too, the caller gets the
+///   401. So it does after `insufficient_scope` and `invalid_request` (RFC 6750 §3.1), where a new token would not
+///   help.
+/// - **The closure throws.** All requests that wait fail with ``HTTPError/Kind/authenticationFailed`` and the error as
+///   ``HTTPError/underlying``; the next request tries again. An ``HTTPError`` that means that a server could not be
+///   reached keeps its kind, so that it is not mistaken for a logout: a stored response may answer the request if its
+///   cache policy and ``RequestOptions/cachePartition`` allow that, and otherwise its ``RetryPolicy`` applies.
+/// - **The closure returns nil.** There is no token: requests are sent without one, and a 401 is the caller's.
+/// - **Cancellation.** Cancelling a request ends its wait, but never the renewal: the server may have invalidated the
+///   old refresh token already. The new token is kept for the next request.
+/// - **Requests of the closure.** They may use the same session. They are sent without a token, and their 401 is the
+///   closure's. The engine recognizes them by their ``CallContext``, and requests that obtain an OAuth 2 token (RFC
+///   6749 §3) by their form. It cannot recognize a request that the closure starts in a detached task or on a dispatch
+///   queue: like any request that begins during a renewal, it waits for the token for its
+///   ``RequestOptions/responseTimeout`` (after a 401 five times as long) and is then sent without one. Give such a task
+///   the context, or such a request an `Authorization` of its own.
 ///
-/// The tokens are as secret as the connection: cover https origins only, the loopback interface excepted.
+/// Tokens are as secret as the connection: use a scope of https origins, and http only for the loopback interface.
 public final class TokenSource: CredentialSource {
-  /// Gets the next token, from the last one if there was one. Called by one task at a time.
+  /// Returns the next token, or nil if there is none. The argument is the last token; nil if there was none. Called by
+  /// one task at a time.
   public typealias Refresh = @Sendable (_ old: AccessToken?) async throws -> AccessToken?
 
   public let scope: CredentialScope
   private let now: @Sendable () -> Date
   private let refresh: Refresh?
-  private let stepAside = StepAside()
   private let renewal: Renewal<Received>
-  private let progress = ExchangeLocal(Progress())
+  private let progress = CallLocal(Progress())
 
   private struct Received: Sendable {
     let token: AccessToken
@@ -43,9 +49,9 @@ public final class TokenSource: CredentialSource {
   }
 
   private struct Progress: Sendable {
-    /// What the last attempt carried, and the number of its token.
+    /// The `Authorization` of the last attempt, and the number of its token.
     var used: (authorization: String, number: Int)?
-    /// Whether a renewal was waited for already, before the request was sent or after a 401.
+    /// Whether the call has waited for a renewal, before its request was sent or after a 401.
     var hasRenewed = false
   }
 
@@ -55,19 +61,25 @@ public final class TokenSource: CredentialSource {
     self.scope = scope
     self.now = now
     self.refresh = refresh
-    renewal = Renewal(token.map { Received(token: $0, date: now()) }, stepAside)
+    renewal = Renewal(token.map { Received(token: $0, date: now()) })
   }
 
-  /// Makes a source of one token, which stays what it is until ``use(_:)`` brings another.
-  public convenience init(_ token: AccessToken?, for scope: CredentialScope) { self.init(token, scope, { .now }, nil) }
+  /// Makes a source with a token that is not renewed. ``use(_:)`` replaces it.
+  ///
+  /// - Parameters:
+  ///   - token: the token; nil for none.
+  ///   - scope: the origins to which it may be sent.
+  public convenience init(_ token: AccessToken?, for scope: CredentialScope) {
+    self.init(token, scope, { .now }, nil)
+  }
 
   /// Makes a source that renews its token.
   ///
   /// - Parameters:
-  ///   - token: the token to begin with; without one, the first request waits for the closure.
-  ///   - scope: the origins that get the token.
-  ///   - now: tells the time; a test may move it.
-  ///   - refresh: gets the next token.
+  ///   - token: the first token; nil by default, and then the first request waits for the closure.
+  ///   - scope: the origins to which the tokens may be sent.
+  ///   - now: the current time, for tests; the system's clock by default.
+  ///   - refresh: returns the next token.
   public convenience init(
     _ token: AccessToken? = nil, for scope: CredentialScope, now: @escaping @Sendable () -> Date = { .now },
     refresh: @escaping Refresh
@@ -75,46 +87,104 @@ public final class TokenSource: CredentialSource {
     self.init(token, scope, now, refresh)
   }
 
-  /// Takes a token that was had elsewhere, after a login, say; nil after a logout. What a renewal under way brings does not
-  /// count any more, and who waits for it goes on with this.
+  /// Replaces the token: with the one of a login, or with nil after a logout.
+  ///
+  /// The result of a renewal that is running is discarded, and the requests that wait for it continue with this token.
   public func use(_ token: AccessToken?) { renewal.use(token.map { Received(token: $0, date: now()) }) }
 
-  public func authorize(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard !stepAside.isActive else { return request }
+  /// Removes the token because the user signs out. Like ``use(_:)`` with nil, but requests that wait for a renewal
+  /// fail.
+  package func forget() { renewal.forget() }
+
+  public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    let (number, running) = renewal.now
+    if let running, Self.obtainsToken(request, for: running, in: call) { return request }
     let date = now()
     let isRenewable = refresh != nil
-    let number = renewal.number
-    let version = try await renewal.value(
-      where: { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }, renew: work)
-    exchange[progress].used = version.map { ($0.value.token.authorization, $0.number) }
-    if version?.number != number { exchange[progress].hasRenewed = true }
+    let outcome = try await renewal.value(
+      where: { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }, by: call, renew: renew)
+    let version = outcome.version
+    call[progress].used = version.map { ($0.value.token.authorization, $0.number) }
+    if !outcome.isSkipped, version == nil || version?.number != number { call[progress].hasRenewed = true }
     guard let authorization = version?.value.token.authorization else { return request }
     var request = request
     request.fields[.authorization] = authorization
     return request
   }
 
-  public func authenticate(after rejection: Rejection, in exchange: Exchange) async throws -> Bool {
-    let progress = exchange[progress]
-    guard !stepAside.isActive, refresh != nil, !progress.hasRenewed, Self.isCurable(rejection.challenges) else {
+  public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
+    let progress = call[progress]
+    guard refresh != nil, !progress.hasRenewed, Self.newTokenMayHelp(after: rejection.challenges) else { return false }
+    if let running = renewal.now.running, Self.obtainsToken(rejection.request, for: running, in: call) {
       return false
     }
-    exchange[self.progress].hasRenewed = true
+    call[self.progress].hasRenewed = true
     let isOurs = progress.used?.authorization == rejection.request.fields[.authorization]
     let used = isOurs ? progress.used?.number : nil
-    let version = try await renewal.value(insteadOf: { $0.number == used }, renew: work)
-    return version != nil
+    return try await renewal.value(insteadOf: { $0.number == used }, by: call, renew: renew).version != nil
   }
 
-  private static func isCurable(_ challenges: [AuthenticationChallenge]) -> Bool {
-    challenges.compactMap(BearerError.init).allSatisfy(\.mayBeCuredByAnotherToken)
+  /// Whether the request looks like the one with which the running renewal obtains its token.
+  private static func obtainsToken(
+    _ request: HTTPRequest, for running: RunningWork<RenewedValue<Received>?>, in call: Call
+  ) -> Bool {
+    running.mayHaveBegun(call) && TokenRequestRule.obtainsToken(request.head, form: request.body.bytes)
   }
 
-  private func work(_ old: Received?) async throws -> Received? {
+  private static func newTokenMayHelp(after challenges: [AuthenticationChallenge]) -> Bool {
+    challenges.compactMap(BearerError.init).allSatisfy(\.mayBeSolvedByNewToken)
+  }
+
+  private func renew(_ old: Received?) async throws -> Received? {
     do {
       return try await refresh?(old?.token).map { Received(token: $0, date: now()) }
     } catch {
       throw HTTPError(credentialsFailed: "the access token could not be renewed", with: error)
     }
   }
+}
+
+/// An access token of an authorization server (RFC 6749 §1.4, §5.1).
+///
+/// Descriptions and mirrors do not show the token.
+public struct AccessToken: Sendable, Hashable {
+  /// The token itself (`access_token`).
+  public var value: String
+  /// The scheme with which requests send the token (`token_type`); `Bearer` by default (RFC 6750).
+  public var type: String
+  /// The date at which the token expires; nil, the default, if it is not known. A ``TokenSource`` renews the token 30
+  /// seconds earlier, or after three quarters of its lifetime if that is later.
+  public var expires: Date?
+  /// The token for the next renewal (`refresh_token`); nil, the default, if there is none. The engine never sends it:
+  /// it is for the closure of a ``TokenSource``.
+  public var refreshToken: String?
+
+  /// Makes a token.
+  public init(_ value: String, type: String = "Bearer", expires: Date? = nil, refreshToken: String? = nil) {
+    self.value = value
+    self.type = type
+    self.expires = expires
+    self.refreshToken = refreshToken
+  }
+
+  /// The value of `Authorization`. Authorization servers write `bearer` in any case, but some resource servers accept
+  /// only `Bearer`.
+  package var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
+
+  /// Returns whether the token can be sent without expiring on the way: there are more than 30 seconds left, or more
+  /// than a quarter of its lifetime.
+  ///
+  /// - Parameter received: when the token was received.
+  package func isFresh(at now: Date, received: Date) -> Bool {
+    guard let expires else { return true }
+    return expires.timeIntervalSince(now) > min(30, expires.timeIntervalSince(received) / 4)
+  }
+}
+
+extension AccessToken: CustomStringConvertible, CustomReflectable {
+  /// "an access token", and when it expires.
+  public var description: String { "an access token" + (expires.map { " until \($0)" } ?? "") }
+
+  /// Has no children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,30 +1,31 @@
 public import MartletSemantics
+import Synchronization
 
-/// A form with files, as browsers send it: `multipart/form-data` (RFC 7578).
+/// A form with files: `multipart/form-data` (RFC 7578), as browsers send it.
 ///
 /// ```swift
 /// var form = MultipartForm()
 /// form.append("Sunset", for: "title")
-/// form.append(.file(photo), for: "photo")                     // name and type come from the file's name
+/// form.append(.file(photo), for: "photo")                     // with name and type from the file's name
 /// form.append(try .json(place), for: "place")
 /// let request = HTTPRequest(.post, url, body: .multipart(form))
 /// ```
 ///
-/// Names and file names go out as UTF-8; `"`, CR and LF in them become `%22`, `%0D` and `%0A`, as the HTML standard says
-/// (§4.10.21.8). There is no `filename*` (RFC 7578 §4.2). Texts are sent as they are, line ends included.
+/// Names and file names are sent in UTF-8; `"`, CR and LF in them become `%22`, `%0D` and `%0A` (HTML standard,
+/// §4.10.21.8). `filename*` is not used (RFC 7578 §4.2). Texts are sent unchanged, with their line ends.
 public struct MultipartForm: Sendable {
   /// One field of the form.
   public struct Part: Sendable {
-    /// The field's name; several parts may have the same (RFC 7578 §4.3).
+    /// The field's name; several parts may have the same name (RFC 7578 §4.3).
     public var name: String
-    /// The name of the file, nil for what is no file. It is sent as it is: no folders are taken off.
+    /// The name of the file; nil if the part is not a file. It is sent unchanged, folders included.
     public var fileName: String?
     /// The part's `Content-Type`; nil sends none, which means plain text (RFC 7578 §4.4).
     public var contentType: MediaType?
-    /// The content. Of the fields that describe it, only the type is sent, and only where it is ``contentType``.
+    /// The content. Its ``RequestBody/fields`` are not sent; ``contentType`` is.
     public var body: RequestBody
 
-    /// Makes a part as it is, without deriving anything from the body.
+    /// Makes a part. Nothing is derived from the body.
     public init(name: String, fileName: String? = nil, contentType: MediaType? = nil, body: RequestBody) {
       self.name = name
       self.fileName = fileName
@@ -36,22 +37,22 @@ public struct MultipartForm: Sendable {
   /// The parts, in the order in which they are sent.
   public var parts: [Part]
 
-  /// Makes a form of these parts; of none by default.
+  /// Makes a form; an empty one by default.
   public init(_ parts: [Part] = []) { self.parts = parts }
 
-  /// Adds a field of text.
+  /// Appends a field of text.
   public mutating func append(_ text: String, for name: String) {
     parts.append(Part(name: name, body: .data(Data(text.utf8))))
   }
 
-  /// Adds content of any kind: bytes, a file, a stream, JSON.
+  /// Appends a field of any content: bytes, a file, a stream, JSON.
   ///
   /// - Parameters:
   ///   - body: the content. It cannot be ``RequestBody/compressed(_:)``: a part has no `Content-Encoding`.
   ///   - name: the field's name.
-  ///   - fileName: what the server sees as the file's name; by default that of the file, and none for anything else.
-  ///   - contentType: the type; by default the body's own, for a file the one that its name's extension stands for,
-  ///     `application/octet-stream` for anything else that has a file name, and none for the rest.
+  ///   - fileName: the file's name for the server; by default the name of a file, and none for other bodies.
+  ///   - contentType: the type; by default the body's own, that of the file name's extension,
+  ///     `application/octet-stream` for an unknown extension, and none without a file name.
   public mutating func append(
     _ body: RequestBody, for name: String, fileName: String? = nil, contentType: MediaType? = nil
   ) {
@@ -61,12 +62,136 @@ public struct MultipartForm: Sendable {
     parts.append(Part(name: name, fileName: fileName, contentType: type, body: body))
   }
 
-  /// A boundary at random that none of the parts in memory contains. Nobody can look into files and streams beforehand; for
-  /// them 178 random bits have to do.
+  /// Returns a random boundary that no part in memory contains. Files and streams are not searched: for them, the 178
+  /// random bits make a collision improbable.
   func makeBoundary() -> String {
     while true {
       let boundary = MultipartSyntax.boundary { UInt64.random(in: .min ... .max) }
       if parts.allSatisfy({ MultipartSyntax.isFree(boundary, in: $0.body.bytes ?? Data()) }) { return boundary }
     }
   }
+}
+
+/// The layout of a multipart body: the bytes between the parts, and the parts that are read while they are sent.
+struct MultipartPlan: Sendable {
+  enum Segment: Sendable {
+    case bytes(Data)
+    case body(RequestBody, name: String)
+  }
+
+  private(set) var segments: [Segment] = []
+  /// Why the form cannot be sent.
+  private var refusal: HTTPError?
+  /// The largest content in memory that is joined with the bytes around it.
+  private static let joinLimit = 64 << 10
+
+  init(_ form: MultipartForm, boundary: String) {
+    for (index, part) in form.parts.enumerated() {
+      refusal = refusal ?? Self.refusal(of: part)
+      join(
+        MultipartSyntax.head(
+          name: part.name, fileName: part.fileName, contentType: part.contentType, boundary: boundary,
+          isFirst: index == 0))
+      if let bytes = part.body.bytes, bytes.count <= Self.joinLimit {
+        join(bytes)
+      } else {
+        segments.append(.body(part.body, name: part.name))
+      }
+    }
+    join(MultipartSyntax.end(boundary: boundary, isEmpty: form.parts.isEmpty))
+  }
+
+  /// The whole body, if it is small and in memory.
+  var bytes: Data? {
+    guard refusal == nil, segments.count == 1, case .bytes(let data) = segments[0] else { return nil }
+    return data
+  }
+
+  /// The length, if it is known without opening files.
+  var length: Int64? { sum(of: segments.map(\.length)) }
+
+  /// Opens the body. Every file is checked, so that a missing one is an error before anything is sent.
+  func open() async throws -> OpenBody {
+    if let refusal { throw refusal }
+    var lengths: [Int64?] = []
+    for segment in segments {
+      // opened and closed again: a form of a thousand files must not take a thousand descriptors
+      if case .body(let body, _) = segment, case .file = body.storage {
+        lengths.append(try await body.open().length)
+      } else {
+        lengths.append(segment.length)
+      }
+    }
+    return OpenBody(source: MultipartSource(Array(zip(segments, lengths))), length: sum(of: lengths))
+  }
+
+  private mutating func join(_ data: Data) {
+    guard case .bytes(var joined)? = segments.last else { return segments.append(.bytes(data)) }
+    segments.removeLast()
+    joined.append(data)
+    segments.append(.bytes(joined))
+  }
+
+  private func sum(of lengths: [Int64?]) -> Int64? {
+    lengths.reduce(0) { sum, length in sum.flatMap { sum in length.map { sum + $0 } } }
+  }
+
+  /// Returns why a part cannot be sent: a type with a control character, or a content coding (RFC 7578 §4.8).
+  private static func refusal(of part: MultipartForm.Part) -> HTTPError? {
+    var fields = HTTPFields()
+    fields[.contentType] = part.contentType?.description
+    if let refusal = fields.refusal { return HTTPError(wrapping: refusal) }
+    guard part.body.fields.contains(.contentEncoding) else { return nil }
+    return HTTPError(
+      .invalidRequest,
+      "the part '\(part.name)' of a multipart form is compressed: a part has no Content-Encoding; compress the whole body, or none",
+      phase: .preparing)
+  }
+}
+
+extension MultipartPlan.Segment {
+  fileprivate var length: Int64? {
+    switch self {
+    case .bytes(let data): Int64(data.count)
+    case .body(let body, _): body.length
+    }
+  }
+}
+
+/// A source that reads the parts of a multipart body.
+final class MultipartSource: BodySource {
+  typealias Piece = (segment: MultipartPlan.Segment, length: Int64?)
+
+  private struct State: Sendable {
+    var rest: ArraySlice<Piece>
+    var current: (any BodySource)?
+  }
+
+  private let state: Mutex<State>
+
+  init(_ pieces: [Piece]) { state = Mutex(State(rest: pieces[...])) }
+
+  func next() async throws -> Data? {
+    while true {
+      if let current = state.withLock({ $0.current }) {
+        if let chunk = try await current.next() { return chunk }
+        state.withLock { $0.current = nil }
+      }
+      switch state.withLock({ $0.rest.popFirst() }) {
+      case nil: return nil
+      case (.bytes(let data), _)?: return data
+      case (.body(let body, let name), let length)?:
+        let open = try await body.open()
+        // without a known length, as for a form within the form, any is right
+        guard length == nil || open.length == length else {
+          throw HTTPError(
+            .file, "the content of the part '\(name)' changed its length while the form was being sent", phase: .sending
+          )
+        }
+        state.withLock { $0.current = open.source }
+      }
+    }
+  }
+
+  func cancel() { state.withLock { $0.current }?.cancel() }
 }

@@ -9,18 +9,18 @@ import Musl
 import Darwin
 #endif
 
-/// A file that takes its name only when it is complete, and is removed unless it is completed or kept.
+/// A file that is renamed to its destination when it is complete, and removed unless it is completed or kept.
 ///
-/// Until then it is a hidden file beside its destination: `.<label>.<random>.partial`.
+/// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`.
 package final class PartialFile: Sendable {
   private let destination: String
   private let path: String
   private let descriptor: Int32
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
-  /// Who may read and write a file.
+  /// The permissions of a file.
   package enum Access: Sendable {
-    /// Everybody whom the process's `umask` does not exclude.
+    /// Read and write for everybody, without the bits of the process's `umask`.
     case standard
     case ownerOnly
 
@@ -32,7 +32,7 @@ package final class PartialFile: Sendable {
   ///   - label: what the name of the partial file begins with; by default the beginning of the destination's name.
   package init(for url: URL, label: String? = nil, access: Access = .standard) throws(HTTPError) {
     guard url.isFileURL else {
-      throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
+      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
     destination = url.path
     let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
@@ -43,9 +43,9 @@ package final class PartialFile: Sendable {
     state = Mutex((0, false))
   }
 
-  /// Goes on with what an earlier download to this destination kept. nil unless the destination's folder holds exactly that
-  /// file: of a name as ``init(for:label:access:)`` gives, the recorded device, inode and size, without another link, and
-  /// not in use. Whatever else the resumption names is not touched.
+  /// Opens the file that an earlier download to this destination kept. Returns nil unless the destination's folder has
+  /// exactly that file: with a name as of ``init(for:label:access:)``, the recorded device, inode and size, one link,
+  /// and not in use. No other file is touched.
   init?(resuming resumption: DownloadResumption, for url: URL, label: String?) {
     guard url.isFileURL, resumption.byteCount > 0, let name = PartialFileName(resumption.file.lastPathComponent),
       name.label == label ?? PartialFileName.label(for: url)
@@ -53,7 +53,7 @@ package final class PartialFile: Sendable {
     let path = url.deletingLastPathComponent().appending(component: name.text).path
     let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
-    // looked at again under the lock: the download that held it may have changed, renamed or removed the file
+    // checked again under the lock: the download that held it may have changed, renamed or removed the file
     guard resumption.describes(.of(descriptor)), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
       resumption.describes(.of(descriptor)), resumption.describes(.named(path)),
       lseek(descriptor, 0, SEEK_END) == off_t(resumption.byteCount)
@@ -67,16 +67,16 @@ package final class PartialFile: Sendable {
     state = Mutex((resumption.byteCount, true))
   }
 
-  /// Where the bytes are until the file is complete.
+  /// The partial file.
   package var url: URL { URL(filePath: path) }
 
-  /// Which file that is, by device and inode; nil if the system does not say.
+  /// The device and inode of the file; nil if it cannot be read.
   var identity: FileStatus.Identity? { FileStatus.of(descriptor)?.identity }
 
-  /// The bytes so far.
+  /// The number of bytes so far.
   var count: Int64 { state.withLock { $0.count } }
 
-  /// Writes bytes at the end.
+  /// Appends bytes.
   package func append(_ chunk: Data) throws(HTTPError) {
     var rest = chunk
     while !rest.isEmpty {
@@ -96,10 +96,10 @@ package final class PartialFile: Sendable {
     state.withLock { $0.count = 0 }
   }
 
-  /// Whether the file stays where it is although it is not complete.
+  /// Sets whether the file is kept although it is not complete.
   func keep(_ isKept: Bool) { state.withLock { $0.isKept = isKept } }
 
-  /// Gives the file its name, in place of what was there.
+  /// Renames the file to its destination, replacing a file there.
   package func complete() throws(HTTPError) {
     // a full disk may show only now
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
@@ -108,7 +108,8 @@ package final class PartialFile: Sendable {
   }
 
   deinit {
-    // before the lock goes with the descriptor: another download must not take over what is about to be removed
+    // before the descriptor is closed, which ends the lock: another download must not open a file that is about to be
+    // removed
     if !state.withLock({ $0.isKept }) { unlink(path) }
     close(descriptor)
   }
@@ -123,7 +124,7 @@ struct PartialFileName {
     (self.label, self.id) = (label, String(id, radix: 36))
   }
 
-  /// Reads a name; nil if it is not of that form, or could lead out of the folder.
+  /// Parses a name; nil if it is not of that form, or contains a slash.
   init?(_ name: String) {
     let ending = ".partial"
     guard name.hasPrefix("."), name.hasSuffix(ending), !name.contains("/"), !name.utf8.contains(0) else { return nil }
@@ -142,9 +143,9 @@ struct PartialFileName {
   }
 }
 
-/// What the system says of a file.
+/// The status of a file.
 struct FileStatus {
-  /// Which file something is, whatever its name.
+  /// Identifies a file independently of its name.
   struct Identity: Sendable, Hashable, Codable {
     let device: UInt64
     let inode: UInt64
@@ -152,7 +153,7 @@ struct FileStatus {
 
   let identity: Identity
   let size: Int64
-  /// Whether it is a regular file of this process's user, and has one name.
+  /// Whether it is a regular file of this process's user with one link.
   let isOwnAndSingle: Bool
 
   private init(_ status: stat) {
@@ -166,7 +167,7 @@ struct FileStatus {
     return fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
   }
 
-  /// Of what the name itself stands for: a symbolic link is one.
+  /// The status of a path; a symbolic link is not followed.
   static func named(_ path: String) -> FileStatus? {
     var status = stat()
     return lstat(path, &status) == 0 ? FileStatus(status) : nil
@@ -174,7 +175,7 @@ struct FileStatus {
 }
 
 extension DownloadResumption {
-  /// Whether a file is still the one that was kept, as it was.
+  /// Whether a file is the one that was kept, with the same size.
   func describes(_ status: FileStatus?) -> Bool {
     guard let status, let identity else { return false }
     return status.isOwnAndSingle && status.identity == identity && status.size == byteCount

@@ -6,13 +6,13 @@ public import MartletSemantics
 /// |---|---|---|
 /// | ``empty``, ``data(_:)``, ``json(_:encoder:)``, ``form(_:)`` | known | yes |
 /// | ``file(_:)`` | the file's, read when it is sent | yes |
-/// | ``stream(length:_:)`` | as given | yes: the closure is asked for a fresh stream |
+/// | ``stream(length:_:)`` | as given | yes: the closure is called again |
 /// | ``singleUse(length:_:)`` | as given | no |
 /// | ``multipart(_:)`` | known if that of every part is | if every part can |
 /// | ``compressed(_:)`` | known if the body is small | if the body can |
 ///
-/// A body that can be sent again survives redirects that keep the method, retries and challenges. What describes a body
-/// travels with it: a request that does not say otherwise is sent with the body's ``fields``.
+/// A body that can be sent again is sent again in redirects that keep the method, retries, and after challenges. The
+/// request is sent with the body's ``fields``, except for those that it sets itself.
 public struct RequestBody: Sendable {
   package enum Storage: Sendable {
     case data(Data)
@@ -21,14 +21,14 @@ public struct RequestBody: Sendable {
   }
 
   package let storage: Storage
-  /// The number of bytes where it is known beforehand; a body without goes out chunked over HTTP/1.1.
+  /// The number of bytes; nil if it is not known before the body is sent, which is then chunked in HTTP/1.1.
   ///
-  /// A stream that yields more or fewer bytes than its length is an error of kind ``HTTPError/Kind/invalidRequest``.
+  /// A stream with more or fewer bytes than its length is an error of kind ``HTTPError/Kind/invalidRequest``.
   public let length: Int64?
-  /// The fields that describe the body: `Content-Type`, `Content-Encoding`. Each is sent unless the request has a field of
-  /// that name already. Empty for bytes, files and streams, of which nothing is known.
+  /// The fields that describe the body: `Content-Type`, `Content-Encoding`. Each is sent unless the request has a field
+  /// with that name. Empty for bytes, files and streams.
   public var fields: HTTPFields = [:]
-  /// The streams in it that are there only once.
+  /// The single-use streams that the body reads.
   let singleUses: [SingleUse]
 
   package init(_ storage: Storage, length: Int64?) { self.init(storage, length: length, singleUses: []) }
@@ -40,17 +40,17 @@ public struct RequestBody: Sendable {
     self.singleUses = singleUses
   }
 
-  /// No body.
+  /// An empty body.
   public static let empty = RequestBody(.data(Data()), length: 0)
 
-  /// A body of bytes.
+  /// Returns a body of bytes.
   public static func data(_ data: Data) -> RequestBody { RequestBody(.data(data), length: Int64(data.count)) }
 
-  /// A body read from a file while it is sent. A file that cannot be read is an error of kind
-  /// ``HTTPError/Kind/file`` when the request is executed.
+  /// Returns a body that is read from a file while it is sent. A file that cannot be read is an error of kind
+  /// ``HTTPError/Kind/file`` when the request is sent.
   public static func file(_ url: URL) -> RequestBody { RequestBody(.file(url), length: nil) }
 
-  /// A body from a stream that can be made anew: the closure is called once an attempt.
+  /// Returns a body that is read from a stream. The closure is called for each attempt.
   public static func stream<Chunks: AsyncSequence & Sendable>(
     length: Int64? = nil, _ make: @escaping @Sendable () async throws -> Chunks
   ) -> RequestBody where Chunks.Element == Data {
@@ -60,38 +60,39 @@ public struct RequestBody: Sendable {
     return RequestBody(.made(open), length: length)
   }
 
-  /// A body from a stream that is there only once. An exchange that would have to send it twice fails with
-  /// ``HTTPError/Kind/bodyNotReplayable``; an attempt that took nothing from it does not count.
+  /// Returns a body that is read from a stream which can be read only once. A request that would have to send it twice
+  /// fails with ``HTTPError/Kind/bodyNotReplayable``; an attempt that failed before it read the stream does not count.
   public static func singleUse<Chunks: AsyncSequence & Sendable>(
     length: Int64? = nil, _ chunks: Chunks
   ) -> RequestBody where Chunks.Element == Data {
     let once = SingleUse(SequenceSource(chunks))
     let open: @Sendable () async throws -> OpenBody = {
-      OpenBody(source: CountedSource(OnlyReading(of: once), promised: length), length: length)
+      OpenBody(source: CountedSource(SingleUseReader(of: once), promised: length), length: length)
     }
     return RequestBody(.made(open), length: length, singleUses: [once])
   }
 
-  /// Whether an exchange can send the body more than once, whatever happens.
+  /// Whether the body can always be sent again: it contains no single-use stream.
   public var isReplayable: Bool { singleUses.isEmpty }
 
-  /// Whether the body can be sent now: a stream that is there only once can, until the first byte was asked of it.
+  /// Whether the body can be sent now: a single-use stream can until it has been read.
   ///
-  /// What sends a request again asks this, and not ``isReplayable``: where the server could not be reached, or refused the
-  /// request before its body was sent, even such a stream is untouched.
+  /// Check this, and not ``isReplayable``, before a request is sent again: if the server could not be reached, or
+  /// refused the request before its body was sent, a single-use stream has not been read.
   public var canBeSent: Bool { singleUses.allSatisfy { !$0.isTaken } }
 
-  /// Whether there is nothing to send.
+  /// Whether the length is 0.
   public var isEmpty: Bool { length == 0 }
 
-  /// The bytes, where they are all in memory: a transport may hand them over without a stream.
+  /// The bytes, if all of them are in memory; a transport can send them without a stream.
   public var bytes: Data? {
     if case .data(let data) = storage { data } else { nil }
   }
 
-  /// Opens the body for one attempt.
+  /// Opens the body for an attempt.
   ///
-  /// - Throws: ``HTTPError`` of kind `.file` or `.bodyNotReplayable`, or what the stream's maker throws.
+  /// - Throws: ``HTTPError`` of kind `.file` or `.bodyNotReplayable`, or the error of the closure that makes the
+  ///   stream.
   public func open() async throws -> OpenBody {
     guard canBeSent else { throw HTTPError.bodyNotReplayable }
     switch storage {
@@ -105,7 +106,7 @@ public struct RequestBody: Sendable {
 }
 
 extension RequestBody: CustomStringConvertible, CustomReflectable {
-  /// What kind of body it is and how long, never what it says.
+  /// The kind and length of the body, never its content.
   public var description: String {
     switch storage {
     case .data(let data): data.isEmpty ? "no body" : "a body of \(data.count) bytes"
@@ -114,15 +115,76 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
     }
   }
 
-  /// The description, so that `dump` shows no more.
+  /// The description alone, so that `dump` shows no content.
   public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }
 
-/// A request's body opened for one attempt: its bytes, and how many there will be.
+extension RequestBody {
+  /// Returns a form as `application/x-www-form-urlencoded` (WHATWG URL §5.2), with its `Content-Type`.
+  ///
+  /// ```swift
+  /// let request = HTTPRequest(.post, url, body: .form([("tag", "a b"), ("tag", "ü")]))   // tag=a+b&tag=%C3%BC
+  /// ```
+  ///
+  /// - Parameter pairs: names and values, in the order in which they are sent; names may repeat.
+  public static func form(_ pairs: [(name: String, value: String)]) -> RequestBody {
+    var body = RequestBody.data(Data(PercentEncoding.form.encode(pairs).utf8))
+    body.fields[.contentType] = MediaType.form.description
+    return body
+  }
+
+  /// Returns a form with files (RFC 7578), with its `Content-Type` and boundary; see ``MultipartForm``.
+  ///
+  /// Files and streams are read while they are sent, and again for each attempt. The length is known if that of every
+  /// part is.
+  public static func multipart(_ form: MultipartForm) -> RequestBody {
+    let boundary = form.makeBoundary()
+    let plan = MultipartPlan(form, boundary: boundary)
+    var type = MediaType.multipartForm
+    type.parameters["boundary"] = boundary
+    let fields: HTTPFields = [.contentType: type.description]
+    if let data = plan.bytes {
+      return RequestBody(.data(data), length: Int64(data.count), fields: fields, singleUses: [])
+    }
+    return RequestBody(
+      .made { try await plan.open() }, length: plan.length, fields: fields,
+      singleUses: form.parts.flatMap(\.body.singleUses))
+  }
+}
+
+extension RequestBody {
+  /// Returns a value encoded as JSON (RFC 8259), with `Content-Type: application/json`.
+  ///
+  /// ```swift
+  /// let request = HTTPRequest(.post, url, body: try .json(order))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - value: the value; it is encoded at once.
+  ///   - encoder: encodes it; with Foundation's defaults by default.
+  /// - Throws: ``HTTPError`` of kind `.invalidRequest` with the place in the value, and the encoder's error in
+  ///   ``HTTPError/underlying``.
+  public static func json(
+    _ value: some Encodable, encoder: JSONEncoder = JSONEncoder()
+  ) throws(HTTPError) -> RequestBody {
+    do {
+      var body = RequestBody.data(try encoder.encode(value))
+      body.fields[.contentType] = MediaType.json.description
+      return body
+    } catch {
+      throw HTTPError(
+        .invalidRequest, "the \(type(of: value)) cannot be encoded as JSON\(CodingFailure(error: error).place)",
+        phase: .preparing,
+        underlying: error)
+    }
+  }
+}
+
+/// The body of a request, opened for an attempt.
 public struct OpenBody: Sendable {
-  /// Where the bytes come from.
+  /// The source of the bytes.
   public let source: any BodySource
-  /// How many there are, nil where that is not known.
+  /// The number of bytes; nil if it is not known.
   public let length: Int64?
 
   package init(source: any BodySource, length: Int64?) {
@@ -132,18 +194,18 @@ public struct OpenBody: Sendable {
 }
 
 extension HTTPRequest {
-  /// The request with the fields that describe its body, as far as it does not describe it itself.
-  func describingBody() -> HTTPRequest { DescribedRequest(self).request }
+  /// Returns the request with the fields of its body that it does not set itself.
+  package func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
 }
 
-/// A request with the fields that describe the body that it has at the moment.
+/// A request with the fields of its current body.
 ///
-/// Fields that the caller or an interceptor has set are theirs, and stay. Those that came from a body go when the request gets
-/// another one, whose fields come in their place. One of the body's that is merely removed from the request comes again: to send
-/// a body without it, take it out of ``RequestBody/fields``.
+/// Fields that the caller or an interceptor has set stay. Those of a body are replaced when the request gets another
+/// body. A field of the body that is only removed from the request is added again: to send a body without it, remove it
+/// from ``RequestBody/fields``.
 struct DescribedRequest {
   private(set) var request: HTTPRequest
-  /// The fields that came from the body.
+  /// The fields that were added from the body.
   private var added: HTTPFields = [:]
 
   init(_ request: HTTPRequest) {
@@ -151,14 +213,14 @@ struct DescribedRequest {
     describe()
   }
 
-  /// Takes the request as an interceptor has made it.
+  /// Updates the request after an interceptor has changed it.
   mutating func update(to prepared: HTTPRequest) {
     request = prepared
     guard !added.isEmpty || !prepared.body.fields.isEmpty else { return }
     for name in Set(added.map(\.name)) {
       let isUntouched = request.fields[values: name] == added[values: name]
       if isUntouched, request.body.fields[values: name] == added[values: name] { continue }
-      // any other value is the interceptor's own
+      // another value was set by the interceptor
       if isUntouched { request.fields.remove(name) }
       added.remove(name)
     }

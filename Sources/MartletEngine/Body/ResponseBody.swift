@@ -1,42 +1,51 @@
 public import MartletSemantics
 import Synchronization
 
-/// The body of a response: chunks that are pulled, by one reader, once.
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The body of a response: a sequence of chunks that one reader pulls, once.
 ///
 /// ```swift
 /// for try await chunk in response.body { print(chunk.count) }   // as it arrives
-/// let data = try await response.body.collect(upTo: 1 << 20)   // at once, with a limit
+/// let data = try await response.body.collect(upTo: 1 << 20)   // in memory, with a limit
 /// ```
 ///
-/// Nothing is read ahead beyond a small buffer, so a slow reader slows the sender down. A body that is read a second
-/// time is an error of kind ``HTTPError/Kind/bodyAlreadyRead``. A body that nobody keeps gives its connection up.
+/// Only a small buffer is read ahead, so that a slow reader slows the sender down (back-pressure). Reading a body twice
+/// is an error of kind ``HTTPError/Kind/bodyAlreadyRead``. When a body is released before its end, its connection is
+/// closed.
 public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = HTTPError
 
-  /// The number of bytes, where it is known before they have come.
+  /// The number of bytes; nil if it is not known before the end.
   public let length: Int64?
   package let source: any BodySource
   private let claim = Claim()
 
-  /// Makes a body that is pulled from a source.
+  /// Makes a body of a source.
   public init(length: Int64? = nil, from source: any BodySource) {
     self.length = length
     self.source = source
   }
 
-  /// Makes a body of bytes that are there.
+  /// Makes a body of bytes in memory.
   public init(_ data: Data) {
     self.init(length: Int64(data.count), from: DataSource(data))
   }
 
-  /// A body of no bytes.
+  /// An empty body.
   public static var empty: ResponseBody { ResponseBody(Data()) }
 
-  /// The trailer fields, complete once the body has been read to its end.
+  /// The trailer fields; complete after the body has been read to its end.
   public var trailers: HTTPFields { source.trailers }
 
-  /// Gives the body up: the transfer is stopped.
+  /// Discards the body and stops the transfer.
   public func cancel() { source.cancel() }
 
   public func makeAsyncIterator() -> Iterator {
@@ -53,7 +62,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> Data? {
       if isAtEnd { return nil }
       guard let source else {
-        throw HTTPError(.bodyAlreadyRead, "the body was already read; keep the bytes of the first reading")
+        throw HTTPError(.bodyAlreadyRead, "the body has already been read: keep the bytes of the first time")
       }
       do {
         let chunk = try await source.next()
@@ -68,23 +77,101 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public mutating func next() async throws(HTTPError) -> Data? { try await next(isolation: nil) }
   }
 
-  /// Whether somebody reads already.
+  /// Whether the body is being read.
   private final class Claim: Sendable {
     private let isTaken = Atomic(false)
     func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
   }
 }
 
-/// A body whose bytes are all there.
-package final class DataSource: BodySource {
-  private let rest: Mutex<Data?>
-
-  package init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
-
-  package func next() async throws -> Data? {
-    rest.withLock { rest in
-      defer { rest = nil }
-      return rest
+extension ResponseBody {
+  /// Reads the whole body into memory.
+  ///
+  /// - Parameter limit: the largest number of bytes. A larger body is discarded as soon as that is known.
+  /// - Throws: ``HTTPError`` of kind `.bodyTooLarge` or `.bodyAlreadyRead`, or the transport's error.
+  public func collect(upTo limit: Int) async throws(HTTPError) -> Data {
+    if let length, length > limit {
+      cancel()
+      throw .bodyTooLarge(limit: limit)
     }
+    var iterator = makeAsyncIterator()
+    guard let first = try await iterator.next() else { return Data() }
+    guard first.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
+    if Int64(first.count) == length {
+      // The usual case of a small body: one chunk, then the end and the trailers.
+      guard let surplus = try await iterator.next() else { return first }
+      return try await collect(first, surplus, &iterator, upTo: limit)
+    }
+    return try await collect(first, Data(), &iterator, upTo: limit)
   }
+
+  private func collect(
+    _ first: Data, _ second: Data, _ iterator: inout Iterator, upTo limit: Int
+  ) async throws(HTTPError) -> Data {
+    var buffer = CollectBuffer(capacity: length.map(Int.init) ?? 0)
+    try buffer.append(first)
+    try buffer.append(second)
+    while buffer.count <= limit, let chunk = try await iterator.next() { try buffer.append(chunk) }
+    guard buffer.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
+    return buffer.take()
+  }
+}
+
+extension HTTPError {
+  package static func bodyTooLarge(limit: some BinaryInteger, giving body: ResponseBody? = nil) -> HTTPError {
+    body?.cancel()
+    return HTTPError(
+      .bodyTooLarge,
+      "the response's body is larger than the limit of \(limit) bytes: raise the limit, or stream the body",
+      phase: .receiving)
+  }
+}
+
+/// A growing buffer that becomes a `Data` without a copy.
+///
+/// `Data.append` copies everything when it grows, which for a moment takes twice the memory; `realloc` moves large
+/// blocks by remapping their pages.
+struct CollectBuffer: ~Copyable {
+  private var start: UnsafeMutableRawPointer?
+  private var capacity: Int
+  private(set) var count = 0
+
+  /// - Parameter capacity: the announced length. At most 64 MiB are allocated for it in advance.
+  init(capacity: Int) {
+    self.capacity = max(0, min(capacity, 64 << 20))
+    start = self.capacity > 0 ? malloc(self.capacity) : nil
+    if start == nil { self.capacity = 0 }
+    announced = capacity
+  }
+
+  private let announced: Int
+
+  mutating func append(_ chunk: Data) throws(HTTPError) {
+    guard !chunk.isEmpty else { return }
+    try reserve(count + chunk.count)
+    guard let start else { return }
+    chunk.copyBytes(to: UnsafeMutableRawBufferPointer(start: start + count, count: chunk.count))
+    count += chunk.count
+  }
+
+  private mutating func reserve(_ needed: Int) throws(HTTPError) {
+    guard needed > capacity else { return }
+    let doubled = max(needed, capacity * 2, 64 << 10)
+    let target = needed <= announced ? min(doubled, announced) : doubled
+    guard let grown = realloc(start, target) else {
+      throw HTTPError(.other, "no memory for \(target) bytes of the response's body", phase: .receiving)
+    }
+    start = grown
+    capacity = target
+  }
+
+  /// Returns the bytes; the buffer is empty afterwards.
+  mutating func take() -> Data {
+    guard let start, count > 0 else { return Data() }
+    self.start = nil
+    let fitted = count < capacity ? realloc(start, count) ?? start : start
+    return Data(bytesNoCopy: fitted, count: count, deallocator: .free)
+  }
+
+  deinit { free(start) }
 }

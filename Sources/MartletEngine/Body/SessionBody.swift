@@ -1,35 +1,38 @@
 import MartletSemantics
 import Synchronization
 
-/// The body that a session hands out: counted against the limit, watched, held to the deadline, its errors placed in
-/// their exchange, and its end told exactly once.
+/// The response's body of a session's call: limited in size and time, reported to the listeners, with the call's
+/// context in its errors. Its end is the end of the call, which is reported once.
 final class SessionBody: BodySource {
   private let base: any BodySource
   private let length: Int64?
   private let limit: Int64?
-  private let attempt: Int
-  private let deadline: Deadline?
-  private let exchange: Exchange
-  private let place: @Sendable (HTTPError) -> HTTPError
+  private let call: Call
+  private let request: RequestHead
+  private let response: ResponseHead
+  private let history: [AttemptRecord]
   private let state = Mutex((count: Int64(0), isFinished: false))
 
-  init(
-    of response: HTTPResponse, limit: Int64?, deadline: Deadline?, in exchange: Exchange,
-    place: @escaping @Sendable (HTTPError) -> HTTPError
-  ) {
-    base = response.body.source
+  /// - Parameters:
+  ///   - response: the response that the loop returned.
+  ///   - request: the head of the caller's request.
+  ///   - limit: the largest number of bytes; nil for no limit.
+  ///   - deadline: the deadline of the call; nil for none.
+  init(of response: HTTPResponse, to request: RequestHead, limit: Int64?, until deadline: Deadline?, in call: Call) {
+    let source = response.body.source
+    base = deadline.map { DeadlineBody(source, until: $0, in: call.context) } ?? source
     length = response.body.length
-    attempt = response.history.count + 1
     self.limit = limit
-    self.deadline = deadline
-    self.exchange = exchange
-    self.place = place
+    self.call = call
+    self.request = RequestHead(method: request.method, url: response.url)
+    self.response = response.head
+    history = response.history
   }
 
   func next() async throws -> Data? {
     do {
       if let limit, let length, length > limit { throw HTTPError.bodyTooLarge(limit: limit) }
-      guard let chunk = try await pull() else {
+      guard let chunk = try await base.next() else {
         finish(nil)
         return nil
       }
@@ -38,36 +41,90 @@ final class SessionBody: BodySource {
         return state.count
       }
       if let limit, count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
-      if exchange.wantsBodies { exchange.emit(.bytes(chunk, .received, attempt: attempt)) }
-      exchange.emit(.progress(TransferProgress(.received, completed: count, total: length)))
+      if call.wantsBodies { call.emit(.bytes(chunk, .received, attempt: history.count + 1)) }
+      call.emit(.progress(TransferProgress(.received, completed: count, total: length)))
       return chunk
     } catch {
-      let error = place(HTTPError(wrapping: error))
+      let error = addingContext(HTTPError(wrapping: error))
       base.cancel()
       finish(error)
       throw error
     }
   }
 
-  private func pull() async throws -> Data? {
-    guard let deadline else { return try await base.next() }
-    return try await deadline.holding { [base] in try await base.next() }
-  }
-
   func cancel() {
     base.cancel()
-    finish(place(HTTPError(.cancelled, "the response's body was given up before its end")))
+    finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
   }
 
   var trailers: HTTPFields { base.trailers }
+
+  deinit { if !state.withLock({ $0.isFinished }) { cancel() } }
+
+  private func addingContext(_ error: HTTPError) -> HTTPError {
+    error.addingContext(request: request, response: response, attempts: history)
+  }
 
   private func finish(_ error: HTTPError?) {
     let isFirst = state.withLock { state in
       defer { state.isFinished = true }
       return !state.isFinished
     }
-    if isFirst { exchange.emit(.finished(error)) }
+    if isFirst { call.end(error) }
+  }
+}
+
+/// A body whose chunks do not arrive later than a deadline, even if its source ignores cancellation. One task reads all
+/// of them, one at a time and only on demand.
+final class DeadlineBody: BodySource {
+  private let base: any BodySource
+  private let deadline: Deadline
+  private let reader: Task<Void, Never>
+  private let demand: AsyncStream<OneShot<Data?>>.Continuation
+  private let isAtEnd = Atomic(false)
+
+  init(_ base: any BodySource, until deadline: Deadline, in context: CallContext) {
+    self.base = base
+    self.deadline = deadline
+    let (requests, demand) = AsyncStream.makeStream(of: OneShot<Data?>.self)
+    self.demand = demand
+    reader = context.perform {
+      Task {
+        for await result in requests {
+          do { result.answer(.success(try await base.next())) } catch { result.answer(.failure(error)) }
+        }
+      }
+    }
   }
 
-  deinit { if !state.withLock({ $0.isFinished }) { cancel() } }
+  func next() async throws -> Data? {
+    guard !isAtEnd.load(ordering: .relaxed) else { return nil }
+    let result = OneShot<Data?>()
+    guard case .enqueued = demand.yield(result) else { throw CancellationError() }
+    do {
+      let chunk = try await deadline.wait(for: result)
+      if chunk == nil {
+        isAtEnd.store(true, ordering: .relaxed)
+        stop()  // the response may be kept for long; its reader is not needed any more
+      }
+      return chunk
+    } catch {
+      stop()
+      throw error
+    }
+  }
+
+  func cancel() {
+    base.cancel()
+    stop()
+  }
+
+  var trailers: HTTPFields { base.trailers }
+
+  deinit { stop() }
+
+  private func stop() {
+    demand.finish()
+    reader.cancel()
+  }
 }

@@ -1,7 +1,8 @@
 public import MartletSemantics
+import Synchronization
 
-/// Puts a CSRF token on every request that could change something, fetches it where there is none, and renews it where the
-/// server no longer takes it: the protocol of SAP Gateway, SAP Mobile Services and Tomcat.
+/// Adds a CSRF token to every request that may change data, fetches the token first if there is none, and renews it
+/// when the server refuses it: the protocol of SAP Gateway, SAP Mobile Services and Tomcat.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -9,47 +10,51 @@ public import MartletSemantics
 /// let session = HTTPSession(transport: transport, configuration: configuration)
 /// ```
 ///
-/// A token is fetched through the same session, with `HEAD` or, where that brings none, `GET` and the field
-/// `X-CSRF-Token: Fetch`, first at the URL as it was written, then with the slash at its end added or taken away. It is valid
-/// together with the session cookie of the same response only, so the session has to keep cookies. A response of
-/// another session, which a server opened for a parallel request, does not part them: the cookies that were in the jar with the
-/// token are replaced only by responses to requests that carried them, and by successful responses to unsafe methods, such as a
-/// login; what replaced them belongs to no token until the next is fetched. One fetch at a time runs for a URL; requests that need the token
-/// wait for it, and one that is cancelled leaves the fetch to the others. A token is sent to the origin that it came from, and
-/// to no other.
+/// - **Fetching.** A token is fetched through the same session, with the field `X-CSRF-Token: Fetch`: by `HEAD` or, if
+///   that returns none, `GET`, first at the URL as it was given, then with the slash at its end added or removed. One
+///   fetch at a time runs for a URL, and all requests that need the token wait for it. Cancelling a request does not
+///   cancel the fetch. Requests that the fetch itself depends on are sent without a token (see ``CallContext``). If the
+///   server returns no token, requests are sent without one.
+/// - **Cookies.** A token is valid only together with the session cookie of the same response, so the session has to
+///   store cookies. Servers open a new session for every request without a cookie, and its response must not replace
+///   the cookies of the token. They are replaced only by responses to requests that sent them, and by successful
+///   responses to unsafe methods, such as a login; the new cookies belong to no token until the next fetch.
+/// - **Origins.** A token is sent only to the origin that issued it.
+/// - **Refusals.** After a response with status 403 and `X-CSRF-Token: Required` the token is renewed and the request
+///   sent again, once. If it is refused again, the caller gets the response. A refused token is not used again.
+/// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that has the field already is not
+///   changed.
 ///
-/// A response with status 403 and `X-CSRF-Token: Required` makes the interceptor renew the token and send the request again,
-/// once; a second refusal is the caller's response. A refused token is not used again. A server that gives no token is asked
-/// without one. `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token, and a request that has the field already keeps its own.
-///
-/// Put it into ``SessionConfiguration/interceptors``; several, for several services, go well together.
+/// Add it to ``SessionConfiguration/interceptors``. A session can have several, for several services.
 public final class CSRFInterceptor: Interceptor {
-  /// Where the token for a request is fetched; nil if the request needs none.
+  /// Returns the URL from which the token for a request is fetched; nil if the request needs none.
   public typealias TokenURL = @Sendable (HTTPRequest) async throws -> URL?
 
-  /// What was done for an exchange so far.
+  /// The state of one call.
   private struct Progress {
-    /// Where the token of the attempt came from; nil where it was none of ours to give.
+    /// The URL from which the token of the attempt was fetched; nil if this interceptor added none.
     var source: URL?
-    /// What the attempt carried; nil where there was no token to be had.
+    /// The token of the attempt; nil if none was available.
     var token: String?
-    /// How many fetches had ended when it went out.
+    /// The number of fetches that had ended when the attempt was sent.
     var generation = 0
     var hasResent: Bool
   }
 
   private let tokenURL: TokenURL
-  /// Where a token is fetched for a request that was thought to need none, and was refused for it.
+  /// The URL for the tokens of requests that are outside the root, but were refused for having no token.
   private let fallback: URL?
   private let options: CSRFOptions
-  private let stepAside = StepAside()
   private let tokens: CSRFTokens
-  private let demands = CSRFDemands()
-  private let progress = ExchangeLocal(Progress(hasResent: false))
+  private let protectedPaths = CSRFProtectedPaths()
+  private let progress = CallLocal(Progress(hasResent: false))
 
-  /// Makes an interceptor that asks a closure which requests are protected, and where their tokens are fetched.
+  /// Makes an interceptor with a closure that decides which requests need a token, and from which URL it is fetched.
   ///
-  /// The closure is called for every request, and a token URL on another origin than the request's is not used.
+  /// - Parameters:
+  ///   - options: the protocol's details.
+  ///   - tokenURL: called for every request that may change data, and for every other one whose response has a token. A
+  ///     URL of another origin than the request's is ignored.
   public convenience init(options: CSRFOptions = .init(), tokenURL: @escaping TokenURL) {
     self.init(options: options, fallback: nil, tokenURL: tokenURL)
   }
@@ -58,89 +63,97 @@ public final class CSRFInterceptor: Interceptor {
     self.tokenURL = tokenURL
     self.fallback = fallback
     self.options = options
-    tokens = CSRFTokens(options, stepAside: stepAside)
+    tokens = CSRFTokens(options)
   }
 
-  /// Makes an interceptor for all requests at and below a root URL, whose tokens are fetched from the root. Other requests to
-  /// its origin get one when the server requires it, and at once for the paths where it did before, and below them (100 paths at
-  /// most are remembered, until a renewed token is refused there).
+  /// Makes an interceptor for all requests at and below a root URL, from which their tokens are fetched.
+  ///
+  /// Other requests to its origin get a token when the server requires one. Their paths are remembered (the last 100,
+  /// and each until a renewed token is refused there), so that later requests at and below them get a token from the
+  /// start.
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
   }
 
-  /// Makes an interceptor for all requests to the origin of a URL, whose tokens are fetched from that URL.
+  /// Makes an interceptor for all requests to the origin of a URL, from which their tokens are fetched.
   public convenience init(tokenURL url: URL, options: CSRFOptions = .init()) {
     self.init(options: options) { Origin($0.url) == Origin(url) ? url : nil }
   }
 
-  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard !stepAside.isActive else { return request }
-    let earlier = exchange[progress]
+  /// Removes all tokens, except those in the store, because the user signs out. The result of a running fetch is
+  /// discarded, and the requests that wait for it fail.
+  package func forget() { tokens.forget() }
+
+  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard !tokens.isFetch(call) else { return .send(request) }
+    let earlier = call[progress]
     var state = Progress(hasResent: earlier.hasResent)
     var request = request
     if CSRFRule.protects(request.method), !request.fields.contains(options.field) {
-      state.source = try await source(of: request) ?? (demands.cover(request.url) ? fallback(for: request) : nil)
+      state.source =
+        try await source(of: request) ?? (protectedPaths.contains(request.url) ? fallback(for: request) : nil)
     }
     if let source = state.source {
-      state.token = try await tokens.token(for: source, mustHold: !request.body.isReplayable, in: exchange)
+      state.token = try await tokens.token(for: source, skipsUnprotected: request.body.isReplayable, in: call)
       request.fields[options.field] = state.token
     }
     state.generation = tokens.generation
-    exchange[progress] = state
-    return request
+    call[progress] = state
+    return .send(request)
   }
 
-  public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
-    guard !stepAside.isActive, case .success(let response) = outcome else { return .accept }
-    let state = exchange[progress]
-    if CSRFRule.refuses(response.head, options), let source = state.source ?? unexpected(attempt.sent) {
-      return try await renew(source, after: state, attempt, in: exchange)
+  public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    guard !tokens.isFetch(call), case .success(let response) = outcome else { return .accept }
+    let state = call[progress]
+    if CSRFRule.refuses(response.head, options), let source = state.source ?? fallbackSource(for: attempt.sent) {
+      return try await renew(source, after: state, attempt, in: call)
     }
-    // a token in a stored response is an old one
-    if let head = response.wire, let token = CSRFRule.token(in: head, field: options.field) {
-      try await learn(token, from: response, of: attempt, state, in: exchange)
-    } else if let source = state.source, state.token == nil, response.status.isSuccessful {
-      tokens.remember(unprotected: source)
+    // A token in a stored response is outdated.
+    if let head = response.networkHead, let token = CSRFRule.token(in: head, field: options.field) {
+      try await storeToken(token, from: response, of: attempt, state, in: call)
+    } else if let source = state.source, state.token == nil, response.networkHead != nil, response.status.isSuccessful {
+      tokens.markUnprotected(source)
     }
     return .accept
   }
 
-  /// The server wants a token, or a newer one.
+  /// Handles a refusal: gets a new token and sends the request again.
   private func renew(
-    _ source: URL, after state: Progress, _ attempt: Attempt, in exchange: Exchange
+    _ source: URL, after state: Progress, _ attempt: Attempt, in call: Call
   ) async throws -> Verdict {
     guard !state.hasResent else {
-      demands.forget(attempt.sent.url)
-      if let token = state.token { await tokens.discard(token, of: source, in: exchange) }
-      exchange.emit(.note("not sent again: the server refused the renewed CSRF token too"))
+      protectedPaths.remove(attempt.sent.url)
+      if let token = state.token { await tokens.discard(token, of: source, in: call) }
+      call.emit(.note("not sent again: the server refused the renewed CSRF token too"))
       return .accept
     }
-    exchange[progress].hasResent = true
+    call[progress].hasResent = true
     let token = try await tokens.replacement(
-      for: state.token, of: source, since: state.generation, in: exchange)
+      for: state.token, of: source, since: state.generation, in: call)
     guard token != nil else { return .accept }
-    if state.source == nil { demands.learn(attempt.sent.url) }
+    if state.source == nil { protectedPaths.insert(attempt.sent.url) }
     guard attempt.request.body.canBeSent else {
-      exchange.emit(
+      call.emit(
         .note("not sent again with a new CSRF token: the body cannot be sent twice; use RequestBody.stream"))
       return .accept
     }
     return .resend(attempt.request, reason: "the server required a CSRF token")
   }
 
-  private func learn(
-    _ token: String, from response: HTTPResponse, of attempt: Attempt, _ state: Progress, in exchange: Exchange
+  /// Stores the token of a response, if it is newer than the one in use and belongs to the stored cookies.
+  private func storeToken(
+    _ token: String, from response: HTTPResponse, of attempt: Attempt, _ state: Progress, in call: Call
   ) async throws {
     var source = state.source
     if source == nil { source = try await self.source(of: attempt.sent) }
     guard let source, Origin(response.url) == Origin(source) else { return }
     guard !tokens.isKnown(token, for: source) else { return }
-    if let session = exchange.session, await !session.holdsSession(of: response, to: attempt.sent) { return }
-    await tokens.learn(token, for: source, since: state.generation, in: exchange)
+    if let session = call.session, await !session.holdsSession(of: response, to: attempt.sent) { return }
+    await tokens.update(token, for: source, since: state.generation, in: call)
   }
 
-  /// Where the token comes from for a request that was thought to need none.
-  private func unexpected(_ request: HTTPRequest) -> URL? {
+  /// Returns the token URL for a request that was refused although this interceptor expected no token to be needed.
+  private func fallbackSource(for request: HTTPRequest) -> URL? {
     guard CSRFRule.protects(request.method), !request.fields.contains(options.field) else { return nil }
     return fallback(for: request)
   }
@@ -149,11 +162,58 @@ public final class CSRFInterceptor: Interceptor {
     fallback.flatMap { Origin($0) == Origin(request.url) ? $0 : nil }
   }
 
-  /// Where the request's token comes from, if that is its own origin.
+  /// Returns the token URL of a request; nil if it needs no token, or the URL is of another origin.
   private func source(of request: HTTPRequest) async throws -> URL? {
     guard let url = try await tokenURL(request), let origin = Origin(url), origin == Origin(request.url) else {
       return nil
     }
     return url
+  }
+}
+
+/// The paths outside the root at which a server has required a token.
+private final class CSRFProtectedPaths: Sendable {
+  /// A path with a slash at its end, and everything below it.
+  private struct Folder {
+    let origin: Origin
+    let path: String
+
+    init?(_ url: URL) {
+      guard let origin = Origin(url) else { return nil }
+      self.origin = origin
+      path = CSRFRule.path(of: url.standardized, endsInSlash: true)
+    }
+
+    func contains(_ other: Folder) -> Bool { origin == other.origin && other.path.hasPrefix(path) }
+  }
+
+  /// The newest last. When there are too many, the oldest is removed.
+  private let folders = Mutex<[Folder]>([])
+  private static let limit = 100
+
+  /// Adds the path of a URL for which the server required a token. The query does not count.
+  func insert(_ url: URL) {
+    guard let folder = Folder(url) else { return }
+    folders.withLock { folders in
+      folders.removeAll { folder.contains($0) }
+      if folders.count >= Self.limit { folders.removeFirst() }
+      folders.append(folder)
+    }
+  }
+
+  /// Returns whether a URL is at or below one of the paths.
+  func contains(_ url: URL) -> Bool {
+    folders.withLock { folders in
+      guard !folders.isEmpty, let folder = Folder(url) else { return false }
+      return folders.contains { $0.contains(folder) }
+    }
+  }
+
+  /// Removes the path of a URL and those above it: the server refused a new token there.
+  func remove(_ url: URL) {
+    folders.withLock { folders in
+      guard !folders.isEmpty, let folder = Folder(url) else { return }
+      folders.removeAll { $0.contains(folder) }
+    }
   }
 }

@@ -1,168 +1,264 @@
 import MartletSemantics
 import Synchronization
 
-/// The tokens of one interceptor: looked up, fetched once for all who need them, learnt from responses, and never handed out
-/// again once they were refused.
+/// The tokens of one interceptor. It reads them from the store, fetches them once for all requests that need them,
+/// takes newer ones from responses, and does not return a token that was refused.
 final class CSRFTokens: Sendable {
   private struct Memory {
-    /// For a store that fails.
+    /// The tokens by URL, for a store that fails.
     var mirror: [URL: String] = [:]
-    /// URLs behind which requests without a token were accepted.
+    /// The token URLs whose requests were accepted without a token.
     var unprotected: Set<URL> = []
-    /// The token of each URL that was refused last.
+    /// The last token of each URL that was refused.
     var refused: [URL: String] = [:]
-    /// How many fetches have ended.
+    /// The number of fetches that have ended.
     var fetches = 0
-    /// The number of the fetch that ended last for a URL.
+    /// The number of the last fetch of each URL.
     var lastFetch: [URL: Int] = [:]
   }
 
+  /// The result of reading the store or of a fetch.
   private struct Found {
     var token: String?
-    /// Whether it was asked for, and not found in the store.
+    /// Whether the result is that of a fetch.
     var isFetched = false
   }
 
-  /// What is shared: the work for a URL, by those who work for the same owners.
+  /// The key of shared work: the URL, and what separates requests that must not share a result.
   private struct Key: Hashable {
     let url: URL
-    let owners: Set<ObjectIdentifier>
+    /// The last sign-out: requests from before and after it share nothing.
+    let signOut: UInt64
+    /// The shared work that the request runs for, such as the renewal of a credential. Its fetch is sent without that
+    /// credential, so that the result is not valid for requests that have one.
+    let outer: ObjectIdentifier?
   }
 
   private typealias Work = @Sendable () async throws -> Found
 
   private let options: CSRFOptions
-  private let stepAside: StepAside
-  private let flight = SingleFlight<Key, Found>()
+  private let works = SharedWork<Key, Found>()
   private let memory = Mutex(Memory())
+  private let signOut = SignOutMark()
 
-  init(_ options: CSRFOptions, stepAside: StepAside) {
-    self.options = options
-    self.stepAside = stepAside
-  }
+  init(_ options: CSRFOptions) { self.options = options }
 
-  /// Rises with every fetch: what a response says of a token is old if there was a fetch since its request was sent.
+  /// Whether a call is part of a fetch. It needs no token, and the fetch itself stores the token of its response.
+  func isFetch(_ call: Call) -> Bool { works.isDoing(call.origin) }
+
+  /// The number of fetches that have ended. The token of a response is outdated if there was a fetch since its request
+  /// was sent.
   var generation: Int { memory.withLock { $0.fetches } }
 
-  /// The token of a URL, from the store or fetched.
-  ///
-  /// - Parameter mustHold: Whether it is worth asking a server that seems to need no token.
-  func token(for url: URL, mustHold: Bool, in exchange: Exchange) async throws -> String? {
-    try await shared(url) { [self] in
-      if let token = await stored(url, in: exchange) { return Found(token: token) }
-      if !mustHold, memory.withLock({ $0.unprotected.contains(url) }) { return Found() }
-      return try await fetch(url, in: exchange)
-    }.token
+  /// Removes all tokens except those in the store, which the caller removes afterwards. The result of a running fetch
+  /// is discarded, and its waiters get ``HTTPError/signedOut``.
+  func forget() {
+    signOut.set()
+    memory.withLock { ($0.mirror, $0.unprotected, $0.refused) = ([:], [], [:]) }
   }
 
-  /// A token in place of one that was refused: what others have got meanwhile, or a new one.
+  /// Returns the token of a URL, from the store or by a fetch; nil if there is none.
+  ///
+  /// - Parameter skipsUnprotected: whether there is no fetch if requests were accepted without a token before.
+  func token(for url: URL, skipsUnprotected: Bool, in call: Call) async throws -> String? {
+    try await shared(url, by: call) { [self] in
+      if let token = await stored(url, in: call) { return Found(token: token) }
+      if skipsUnprotected, memory.withLock({ $0.unprotected.contains(url) }) { return Found() }
+      return try await fetch(url, in: call)
+    }?.token
+  }
+
+  /// Returns a token in place of one that was refused: a newer one if there is one already, otherwise by a fetch.
   ///
   /// - Parameters:
-  ///   - refused: what the request carried. Where it carried none, the stored token is used only if it was fetched since the
-  ///     request was prepared: an older one may have expired, and the request is sent again once only.
-  ///   - generation: that of the time when the request was prepared.
+  ///   - refused: the token of the request. If it had none, the stored token is used only if it was fetched since the
+  ///     request was prepared: an older one may have expired, and the request is sent again only once.
+  ///   - generation: the ``generation`` when the request was prepared.
   func replacement(
-    for refused: String?, of url: URL, since generation: Int, in exchange: Exchange
+    for refused: String?, of url: URL, since generation: Int, in call: Call
   ) async throws -> String? {
     memory.withLock { memory in
       memory.unprotected.remove(url)
       if let refused { memory.refused[url] = refused }
     }
     while true {
-      let found = try await shared(url) { [self] in
-        if let token = await stored(url, in: exchange), refused != nil || wasFetched(url, since: generation) {
+      let found = try await shared(url, by: call) { [self] in
+        if let token = await stored(url, in: call), refused != nil || wasFetched(url, since: generation) {
           return Found(token: token)
         }
-        if refused != nil { await store(nil, url, in: exchange) }
-        return try await fetch(url, in: exchange)
+        if refused != nil { try await store(nil, url, in: call) }
+        return try await fetch(url, in: call)
       }
-      // a search of the store that was under way may have found the refused one, or an old one
+      guard let found else { return nil }
+      // Reading the store may have begun earlier, and returned the refused token or an old one.
       let isNew = refused == nil ? wasFetched(url, since: generation) : found.token != refused
       if found.isFetched || isNew { return found.token }
     }
   }
 
-  /// Takes a token out of use that was refused, and which no other was wanted for.
-  func discard(_ token: String, of url: URL, in exchange: Exchange) async {
+  /// Removes a token that was refused, without getting another one.
+  func discard(_ token: String, of url: URL, in call: Call) async {
     memory.withLock { $0.refused[url] = token }
-    if (try? await options.store.token(for: url)) == token { await store(nil, url, in: exchange) }
+    if (try? await options.store.token(for: url)) == token { try? await store(nil, url, in: call) }
   }
 
-  /// Whether the token is the one in use, or one that was refused: whether there is nothing to learn from it.
+  /// Whether a token is the one in use, or the last one that was refused.
   func isKnown(_ token: String, for url: URL) -> Bool {
     memory.withLock { $0.mirror[url] == token || $0.refused[url] == token }
   }
 
-  /// Takes a newer token from a response, unless there was a fetch since its request went out.
-  func learn(_ token: String, for url: URL, since generation: Int, in exchange: Exchange) async {
+  /// Stores a newer token from a response, unless there was a fetch since its request was sent.
+  func update(_ token: String, for url: URL, since generation: Int, in call: Call) async {
     let work: Work = { [self] in
-      guard !wasFetched(url, since: generation), await stored(url, in: exchange) != token else {
+      guard !wasFetched(url, since: generation), await stored(url, in: call) != token else {
         return Found(token: token)
       }
-      await store(token, url, in: exchange)
+      try await store(token, url, in: call)
       return Found(token: token)
     }
-    // a look into the store may have been under way; a fetch leaves another generation
+    // The first result may be that of work which has begun earlier. If that was a fetch, the generation has changed.
     for _ in 0..<2 where !wasFetched(url, since: generation) {
-      guard let known = try? await shared(url, work), known.token != token else { return }
+      guard let known = try? await shared(url, by: call, work), known.token != token else { return }
     }
   }
 
-  /// A request without a token was accepted.
-  func remember(unprotected url: URL) { memory.withLock { _ = $0.unprotected.insert(url) } }
+  /// Records that a request without a token was accepted.
+  func markUnprotected(_ url: URL) { memory.withLock { _ = $0.unprotected.insert(url) } }
 
-  /// One at a time for a URL. Only who works for somebody else does not wait for what others began: the renewal of a
-  /// credential, say, may send a request that needs a CSRF token while the fetch of that waits for the credential.
-  private func shared(_ url: URL, _ work: @escaping Work) async throws -> Found {
-    try await flight.value(for: Key(url: url, owners: StepAside.owners), work)
+  /// Runs the work for a URL, or waits for that of another request; nil if that work waits for this call.
+  private func shared(_ url: URL, by call: Call, _ work: @escaping Work) async throws -> Found? {
+    let lastSignOut = signOut.last  // Read before the check, so that work from after a sign-out is not joined.
+    try signOut.check(call.id)
+    let outer = call.origin.works.first { $0.owner != nil }
+    let key = Key(url: url, signOut: lastSignOut, outer: outer.map { ObjectIdentifier($0) })
+    let found = try await works.value(for: key, by: call, work)
+    try signOut.check(call.id)
+    return found
   }
 
   private func wasFetched(_ url: URL, since generation: Int) -> Bool {
     memory.withLock { $0.lastFetch[url] ?? 0 } > generation
   }
 
-  /// Asks for a token. That there is none is nothing to remember: an unauthenticated fetch finds none either.
-  private func fetch(_ url: URL, in exchange: Exchange) async throws -> Found {
-    guard let session = exchange.session else { return Found(isFetched: true) }
-    let fetch = CSRFFetch(url: url, field: options.field, session: session, exchange: exchange)
-    let token = await stepAside.perform { await fetch.token() }
+  /// Fetches a token and stores it. A fetch without a token is not remembered: it may only have lacked a login.
+  private func fetch(_ url: URL, in call: Call) async throws -> Found {
+    guard let session = call.session else { return Found(isFetched: true) }
+    let fetch = CSRFFetch(url: url, field: options.field, session: session, call: call)
+    let token = await fetch.token()
     memory.withLock { memory in
       memory.fetches += 1
       memory.lastFetch[url] = memory.fetches
-      // the server gives it again, so that something else was wrong: its cookie, for example
+      // The server returned the refused token again: something else was wrong, its cookie for example.
       if memory.refused[url] == token { memory.refused[url] = nil }
     }
-    if let token { await store(token, url, in: exchange) }
+    if let token { try await store(token, url, in: call) }
     return Found(token: token, isFetched: true)
   }
 
   // MARK: The store
 
-  /// The stored token, if it was not refused.
-  private func stored(_ url: URL, in exchange: Exchange) async -> String? {
+  /// Returns the stored token; nil if there is none, or if it was refused.
+  private func stored(_ url: URL, in call: Call) async -> String? {
     var token: String?
     var hasFailed = false
     do {
       token = try await options.store.token(for: url)
     } catch {
-      exchange.emit(.note("the CSRF token store failed: \(error)"))
+      call.emit(.note("the CSRF token store failed: \(error)"))
       hasFailed = true
     }
     return memory.withLock { memory in
-      // a store that could not take a newer one still has the one that was refused
+      // A store that failed to store the newer token still has the refused one.
       let isRefused = token != nil && token == memory.refused[url]
       if hasFailed || isRefused { token = memory.mirror[url] }
       return token == memory.refused[url] ? nil : token
     }
   }
 
-  private func store(_ token: String?, _ url: URL, in exchange: Exchange) async {
-    memory.withLock { memory in
+  /// Stores a token; nil removes it.
+  ///
+  /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began. Nothing is stored then. The
+  ///   store has a lock of its own, so a sign-out is checked for after storing, too.
+  private func store(_ token: String?, _ url: URL, in call: Call) async throws {
+    try memory.withLock { memory in
+      try signOut.check(call.id)
       memory.mirror[url] = token
       if token != nil { memory.unprotected.remove(url) }
     }
     do {
       try await options.store.setToken(token, for: url)
-    } catch { exchange.emit(.note("the CSRF token store failed: \(error)")) }
+    } catch { call.emit(.note("the CSRF token store failed: \(error)")) }
+    guard token != nil, signOut.isAfter(call.id) else { return }
+    if (try? await options.store.token(for: url)) == token { try? await options.store.setToken(nil, for: url) }
+    throw HTTPError.signedOut
+  }
+}
+
+/// Fetches the token of a URL, until there is one that belongs to the cookies in the session's jar.
+private struct CSRFFetch {
+  let url: URL
+  let field: FieldName
+  let session: HTTPSession
+  /// The call that needs the token.
+  let call: Call
+
+  /// How often one request is sent while responses of other sessions replace the cookies. Two are nearly always enough:
+  /// from the first response on the cookies in the jar belong to a token (see ``CookieJar/holdsSession(of:in:)``), and
+  /// only their own session or a login replaces them.
+  private static let attemptLimit = 4
+
+  private enum Answer {
+    case token(String)
+    case none
+    /// The user has to sign in first.
+    case unauthorized
+  }
+
+  /// Returns the token; nil if the server returns none.
+  func token() async -> String? {
+    search: for request in CSRFRule.fetchRequests(for: url) {
+      do throws(HTTPError) {
+        switch try await answer(to: request.method, request.url) {
+        case .token(let token): return token
+        case .none: continue
+        case .unauthorized: break search
+        }
+      } catch {
+        call.emit(.note("the CSRF token could not be fetched: \(error.message)"))
+        return nil
+      }
+    }
+    call.emit(.note("\(url.redacted) returned no CSRF token"))
+    return nil
+  }
+
+  private func answer(to method: HTTPMethod, _ url: URL) async throws(HTTPError) -> Answer {
+    var request = HTTPRequest(method, url, fields: [field: "Fetch"])
+    request.options.cachePolicy = .reloadIgnoringCacheData
+    var answer = Answer.none
+    for _ in 0..<Self.attemptLimit {
+      let (body, response) = try await session.bytes(for: request)
+      body.cancel()
+      // After a redirect, to a login page for example, the token of another origin is not valid for this one.
+      guard Origin(response.url) == Origin(url) else { return .none }
+      guard let token = CSRFRule.token(in: response.head, field: field) else {
+        return response.status == .unauthorized ? .unauthorized : .none
+      }
+      answer = .token(token)
+      if await session.holdsSession(of: response, to: request) { break }
+    }
+    return answer
+  }
+}
+
+extension HTTPSession {
+  /// Whether a response with a CSRF token belongs to the same server session as the cookies in the jar; true if the
+  /// request does not use cookies.
+  func holdsSession(of response: HTTPResponse, to request: HTTPRequest) async -> Bool {
+    let options = options(of: request)
+    guard let jar = configuration.cookies, options.handlesCookies else { return true }
+    var context = options.cookieContext
+    context.method = request.method
+    return await jar.holdsSession(of: response, in: context)
   }
 }

@@ -1,58 +1,111 @@
 public import MartletSemantics
 
-/// Where a cache keeps answers: in memory, in a data base, on another machine.
+/// Where a cache stores responses: in memory, in a database, on a server.
 ///
-/// A store knows nothing of HTTP: what may be stored, for how long, and for whom is decided above it. It is asked by many
-/// tasks at once. It is bounded: it makes room by forgetting the entries that were used longest ago (``open(_:range:)``,
-/// ``update(_:)`` and ``CacheWriter/commit()`` are uses), and it may forget anything at any time. An error that it throws
-/// never fails a request: the cache goes on as if nothing were stored.
+/// A store does not apply the rules of HTTP: what is stored, how long and for whom is decided by ``HTTPCache``. Many
+/// tasks call it at the same time. Its capacity is limited: it removes the least recently used entries to make room
+/// (``open(_:range:)``, ``update(_:)`` and ``CacheWriter/commit()`` count as uses), and may remove any entry at any
+/// time. An error that it throws never fails a request: the cache continues as if nothing were stored.
 ///
-/// What a store owes the cache:
-/// - An entry is found once it is committed, and then whole; until then, and after an abort, it is as if it had never been.
-/// - Committing replaces, in one step, the entry of the same key with the same variant.
-/// - Bodies pass in chunks. Neither writing nor reading takes memory in proportion to a body, unless memory is the store.
-/// - A body that was opened can be read to its end, whatever becomes of its entry meanwhile. Where that cannot be, reading
+/// Requirements:
+/// - An entry can be found when it is committed, and is complete then. Before that, and after an abort, it does not
+///   exist.
+/// - Committing an entry replaces the one with the same key and variant in one step.
+/// - Bodies are written and read in chunks. Only a store in memory uses memory in proportion to the size of a body.
+/// - A body that was opened can be read completely, even if its entry is removed. If that is not possible, reading
 ///   throws; it never ends early without an error.
 public protocol CacheStore: Sendable {
-  /// All entries of a key, in any order: its variants. Their bodies are not touched.
+  /// Returns all entries of a key, which are its variants, in any order. Their bodies are not read.
   func entries(for key: CacheKey) async throws -> [CacheEntry]
 
   /// Opens the body of an entry.
   ///
   /// - Parameters:
-  ///   - id: the entry.
-  ///   - range: which of its bytes; within the body's length.
-  /// - Returns: nil if there is no such entry, or not any more.
+  ///   - id: The entry.
+  ///   - range: The bytes to read, within the length of the body.
+  /// - Returns: nil if there is no such entry.
   func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)?
 
   /// Begins to write an entry.
   ///
-  /// - Parameter entry: the entry; its length is what the sender announced, and may be wrong or nil.
-  /// - Returns: what takes the body; nil if the store does not want the entry: because it is too large, for one.
+  /// - Parameter entry: The entry; its length is what the origin announced, and may be wrong or nil.
+  /// - Returns: The writer of the body; nil if the store does not accept the entry, for example because it is too
+  ///   large.
   func begin(_ entry: CacheEntry) async throws -> (any CacheWriter)?
 
-  /// Replaces the response of the entry with this identifier: head, variant and times. Its key and body stay.
+  /// Replaces the response of the entry with this identifier: head, variant and times. Its key and body do not change.
   ///
-  /// Where the variant changes, the entry replaces the one that had it. An entry that is gone stays gone, without an error.
+  /// If the variant changes, the entry replaces the one with that variant. If there is no such entry, nothing happens.
   func update(_ entry: CacheEntry) async throws
 
-  /// Forgets entries. Those being written are not affected.
+  /// Removes entries. Those that are being written are not affected.
   func remove(_ selection: CacheSelection) async throws
 
-  /// How much is stored.
+  /// Returns the amount of what is stored.
   func usage() async throws -> CacheUsage
 }
 
-/// Takes the body of one entry, chunk by chunk, from one task at a time.
+/// Writes the body of one entry, chunk by chunk, from one task at a time.
 ///
-/// A writer that nobody keeps has been aborted.
+/// A writer that is deallocated before ``commit()`` is aborted.
 public protocol CacheWriter: Sendable {
-  /// Adds bytes. Throws where the entry cannot be stored after all; it is then aborted.
+  /// Adds bytes. Throws if the entry cannot be stored; it is aborted then.
   func append(_ chunk: Data) async throws
 
-  /// The body is whole: the entry can be found from now on, and replaces the one with the same key and variant.
+  /// Completes the entry: it can be found from now on, and replaces the one with the same key and variant.
   func commit() async throws
 
-  /// Forgets what was written. May be called more than once; after a commit it does nothing.
+  /// Removes what was written. May be called more than once; after ``commit()`` it does nothing.
   func abort() async
+}
+
+/// One stored response: its key and its head. The body stays in the store until it is opened.
+public struct CacheEntry: Sendable, Hashable, Identifiable {
+  /// The identifier, which the cache creates. It never changes, and is not used for another entry.
+  public let id: UUID
+  /// The key: URL and partition.
+  public let key: CacheKey
+  /// Head, variant and times.
+  public var response: StoredResponse
+  /// The number of bytes of the body. While the entry is written, this is the length that the origin announced, or nil;
+  /// afterwards it is the number of bytes that were written.
+  public var length: Int64?
+
+  /// Creates an entry.
+  public init(id: UUID = UUID(), key: CacheKey, response: StoredResponse, length: Int64? = nil) {
+    self.id = id
+    self.key = key
+    self.response = response
+    self.length = length
+  }
+}
+
+/// Selects entries of a cache.
+public enum CacheSelection: Sendable, Hashable {
+  /// One entry.
+  case entry(CacheEntry.ID)
+  /// All variants of one URL in one partition.
+  case key(CacheKey)
+  /// All variants of one URL in all partitions. The URL has the form of ``CacheKey/url``.
+  case url(String)
+  /// All entries of a partition.
+  case partition(String)
+  /// The entries that were received or last validated before this time: ``StoredResponse/responseTime``.
+  case olderThan(Date)
+  /// All entries.
+  case all
+}
+
+/// The amount of what is stored.
+public struct CacheUsage: Sendable, Hashable {
+  /// The number of entries that can be found.
+  public var entries: Int
+  /// The bytes of bodies and heads that the store counts against its capacity.
+  public var bytes: Int64
+
+  /// Creates a value.
+  public init(entries: Int, bytes: Int64) {
+    self.entries = entries
+    self.bytes = bytes
+  }
 }

@@ -1,135 +1,207 @@
 import MartletSemantics
-import Synchronization
 
-/// Answers from the cache what may be answered from it, and keeps what may be kept. It obeys the rules of MartletSemantics:
-/// `CachePlan` before the network is asked, `Reception` afterwards.
+/// Answers requests from the cache, and stores responses.
+///
+/// It follows the rules of MartletSemantics: `CachePlan` before a request is sent, `CacheUpdate` when there is a
+/// response. What concerns other requests that are under way is in ``CacheTransaction``.
 struct CachingTransport: Transport {
   let base: any Transport
   let cache: HTTPCache
   let clock: any Clock<Duration>
 
-  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-    let lookup = Lookup(request, in: exchange)
-    // A body is no part of the key, nor is a host that is not the URL's: what such a GET asks for, no other request asks for.
-    guard request.method == .get || request.method == .head, request.body.isEmpty, !lookup.hasForeignHost else {
-      return try await sendUncached(lookup)
-    }
-    return try await answer(lookup, mayWait: true)
-  }
-
-  /// One request on its way through the cache. An object, because a request is large and every step passes it on.
-  final class Lookup: Sendable {
-    let request: HTTPRequest
-    let key: CacheKey
-    let exchange: Exchange
-    /// Whether the store may be looked at once more, because something was stored meanwhile.
-    let looksAgain = Atomic(true)
-
-    init(_ request: HTTPRequest, in exchange: Exchange) {
-      self.request = request
-      self.exchange = exchange
-      key = CacheKey(request.url, partition: request.options.cachePartition)
-    }
-
-    var policy: CachePolicy { request.options.cachePolicy }
-
-    var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
-  }
-
-  private func answer(_ lookup: Lookup, mayWait: Bool) async throws -> HTTPResponse {
-    let landings = cache.flights.landings
-    var entries = await cache.attempt(in: lookup.exchange) { try await cache.store.entries(for: lookup.key) } ?? []
-    if lookup.lacksCredentials { entries.removeAll { !Self.isForEverybody($0.response) } }
-    let stored = entries.map { (response: $0.response, length: $0.length ?? 0) }
-    let request = lookup.request.head
-    let partition = lookup.key.partition
-    switch CachePlan.make(for: request, policy: lookup.policy, stored: stored, in: partition, at: cache.now()) {
-    case .serve(let place, let serving):
-      guard let response = await serve(entries[place], to: lookup, as: serving == .fresh ? .cache : .stale) else {
-        return try await ask(request, about: nil, for: lookup, flight: nil)
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    let transaction = CacheTransaction(request, in: call, of: cache)
+    guard transaction.isCacheable else { return try await sendUncached(transaction) }
+    var unreadable: Set<CacheEntry.ID> = []
+    while true {
+      let storedCount = cache.transactions.storedCount
+      var entries = await cache.entries(for: transaction)
+      if !unreadable.isEmpty { entries.removeAll { unreadable.contains($0.id) } }
+      switch transaction.plan(among: entries) {
+      case .serve(let index, let serving):
+        let source = serving == .fresh ? ResponseSource.cache : .stale
+        guard let response = await response(from: entries[index], as: source, to: transaction) else {
+          unreadable.insert(entries[index].id)
+          continue
+        }
+        if case .staleWhileRevalidating(let head) = serving { revalidate(entries[index], with: head, for: transaction) }
+        return response
+      case .validate(let index, let head):
+        guard try await transaction.start(since: storedCount, on: clock) else { continue }
+        return try await fetch(head, validating: entries[index], for: transaction)
+      case .forward(let head):
+        guard try await transaction.start(since: storedCount, on: clock) else { continue }
+        await cache.removeOldest(of: entries, for: transaction)
+        return try await fetch(head, for: transaction)
+      case .answerGatewayTimeout:
+        var response = HTTPResponse(status: .gatewayTimeout, url: request.url)
+        response.source = .cache
+        return response
+      case .failNotCached:
+        throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
       }
-      if case .staleWhileRevalidating(let head) = serving { revalidate(entries[place], with: head, for: lookup) }
-      return response
-    case .validate(let place, let head):
-      return try await collapse(lookup, mayWait: mayWait, since: landings) { flight in
-        try await ask(head, about: entries[place], for: lookup, flight: flight)
-      }
-    case .forward(let head):
-      await makeRoom(among: entries, for: lookup)
-      return try await collapse(lookup, mayWait: mayWait, since: landings) { flight in
-        try await ask(head, about: nil, for: lookup, flight: flight)
-      }
-    case .answerGatewayTimeout:
-      var response = HTTPResponse(status: .gatewayTimeout, url: lookup.request.url)
-      response.source = .cache
-      return response
-    case .failNotCached:
-      throw HTTPError(.notCached, "the request may only be answered from the cache, and nothing is stored for it")
     }
   }
 
-  /// Whether an answer is the same with and without credentials.
-  private static func isForEverybody(_ stored: StoredResponse) -> Bool {
-    let fields = stored.head.fields
-    return CacheControl(fields).contains("public")
-      && !fields.list(.vary).contains { ASCII.equalIgnoringCase($0, "Authorization") }
-  }
+  // MARK: From the store
 
-  /// Forgets the oldest variant where a key has many: what varies by a field that is never the same twice, a cookie say,
-  /// would make every look-up slower than the last.
-  private func makeRoom(among entries: [CacheEntry], for lookup: Lookup) async {
-    guard entries.count >= Self.variantLimit,
-      let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
-    else { return }
-    _ = await cache.attempt(in: lookup.exchange) { try await cache.store.remove(.entry(oldest.id)) }
-  }
-
-  private static let variantLimit = 32
-
-  /// Lets one of several identical requests go, and the others wait for what it brings.
+  /// Returns the stored response; nil if its body cannot be read.
   ///
-  /// - Parameter landings: how many answers had been stored before the request looked for one: whoever came back between that
-  ///   look and this call has brought what it looked for.
-  private func collapse(
-    _ lookup: Lookup, mayWait: Bool, since landings: Int, _ go: (CacheFlights.Flight?) async throws -> HTTPResponse
-  ) async throws -> HTTPResponse {
-    guard mayWait, lookup.isShareable else { return try await go(nil) }
-    switch cache.flights.join(RequestRoute(lookup.key, lookup.request.fields)) {
-    case .alone: return try await go(nil)
-    case .leader(let flight):
-      guard cache.flights.landings != landings, lookup.looksAgain.exchange(false, ordering: .relaxed) else {
-        return try await go(flight)
+  /// - Parameter received: The response that it replaces.
+  private func response(
+    from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
+    replacing received: HTTPResponse? = nil
+  ) async -> HTTPResponse? {
+    let request = transaction.request
+    let answer = StoredAnswer(
+      of: entry.response, length: entry.length ?? 0, to: request.head, at: cache.now(),
+      isConfirmed: source == .revalidated)
+    var response = HTTPResponse(status: answer.head.status, fields: answer.head.fields, url: request.url)
+    response.head = answer.head
+    response.networkHead = received?.networkHead
+    response.source = source
+    if !answer.range.isEmpty {
+      guard let body = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
+        return nil
       }
-      flight.end(.abandoned)
-      return try await answer(lookup, mayWait: mayWait)
-    case .follower(let gate):
-      cache.count { $0.collapsed += 1 }
-      lookup.exchange.emit(.note("an identical request is on its way: waiting for what it brings"))
-      let end = try await wait(for: gate, at: lookup)
-      return try await answer(lookup, mayWait: end == .abandoned)
+      response.body = ResponseBody(length: Int64(answer.range.count), from: body)
+    }
+    transaction.call.emit(.note("the response comes from the cache: \(source.rawValue)"))
+    cache.count { $0.add(source) }
+    await received?.discardBody()
+    return response
+  }
+
+  /// Validates a stale response in the background (RFC 5861 §3), once at a time for an entry.
+  private func revalidate(_ entry: CacheEntry, with head: RequestHead, for transaction: CacheTransaction) {
+    guard cache.beginRevalidation(of: entry.id) else { return }
+    var request = transaction.request
+    request.options.isCollected = false
+    // A call of its own: for listeners, the first one ends with its response.
+    let call = Call(session: transaction.call.session)
+    call.takeLocals(of: transaction.call)
+    let background = CacheTransaction(request, in: call, of: cache)
+    background.start()  // now, so that a removal that comes next includes its response
+    Task {
+      defer { cache.endRevalidation(of: entry.id) }
+      guard let response = try? await fetch(head, validating: entry, for: background) else { return }
+      var body = response.body.makeAsyncIterator()
+      while (try? await body.next()) != nil {}
     }
   }
 
-  /// Waits no longer than for a response of the request's own.
-  private func wait(for gate: AnswerGate<CacheFlights.End>, at lookup: Lookup) async throws -> CacheFlights.End {
-    guard let timeout = lookup.request.options.responseTimeout else { return try await gate.wait() }
-    do {
-      return try await Deadline(timeout, on: clock).holding { try await gate.wait() }
-    } catch let error as HTTPError where error.kind == .deadlineExceeded {
-      return .released
+  // MARK: From the origin
+
+  /// Sends the request to the origin, and does with the response what the rules say.
+  ///
+  /// - Parameters:
+  ///   - head: The request as it is sent.
+  ///   - entry: The stored response that it validates.
+  ///   - transaction: The request, which has started.
+  private func fetch(
+    _ head: RequestHead, validating entry: CacheEntry? = nil, for transaction: CacheTransaction
+  ) async throws -> HTTPResponse {
+    var request = transaction.request
+    request.head = head
+    let context = transaction.context(sending: head, validating: entry)
+    let response: HTTPResponse
+    do { response = try await base.send(request, in: transaction.call) } catch {
+      transaction.finish(after: HTTPError(wrapping: error))
+      guard let stale = await fallback(to: entry, for: transaction, after: HTTPError(wrapping: error)) else {
+        throw error
+      }
+      return stale
     }
+    let update = CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
+    switch (update, entry) {
+    case (.store(let stored), _):
+      return await store(response, as: stored, for: transaction)
+    case (.confirm(let merged), let entry?):
+      let updated = await cache.update(entry, to: merged, for: transaction)
+      guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
+      else { return try await fetch(transaction.request.head, for: transaction) }
+      transaction.finish(.stored)
+      return confirmed
+    case (.serveStale(let use), let entry?):
+      transaction.finish(.unshared)
+      let source = use == .offline ? ResponseSource.offline : .stale
+      if let stale = await self.response(from: entry, as: source, to: transaction, replacing: response) { return stale }
+    case (.update(let updated), let entry?):
+      _ = await cache.update(entry, to: updated, for: transaction)
+      transaction.finish(.unshared)
+    case (.remove, let entry?):
+      await cache.remove(.entry(entry.id), for: transaction)
+      transaction.finish(.unstorable)
+    default:
+      transaction.finish(.unstorable)
+    }
+    cache.count { $0.misses += 1 }
+    return response
   }
-}
 
-extension CachingTransport.Lookup {
-  /// Whether the request is without the credentials that it should have, and no name stands for its user: it looks like a
-  /// guest's, but a guest's answers are not for it.
-  var lacksCredentials: Bool { request.options.obstacle != nil && key.partition.isEmpty }
+  /// Returns the stored response, if it may be used instead of an error and the request is not sent again.
+  private func fallback(
+    to entry: CacheEntry?, for transaction: CacheTransaction, after error: HTTPError
+  ) async -> HTTPResponse? {
+    let request = transaction.request
+    let isSentAgain = error.delivery != .unknown && request.options.retryPolicy.replacesStaleConnections
+    guard let entry, error.meansUnreachable, !isSentAgain,
+      let use = StaleFallback.use(
+        of: entry.response, for: request.head, policy: transaction.policy, after: .unreachable, at: cache.now())
+    else { return nil }
+    return await response(from: entry, as: use == .offline ? .offline : .stale, to: transaction)
+  }
 
-  /// Whether the answer may well be one for others, too. What does not reach the network brings none, nor is it to get one that
-  /// was asked for without credentials.
-  var isShareable: Bool {
-    request.options.obstacle == nil && policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData
-      && RequestRoute.isShared(by: request)
+  /// Returns the response with a body that is stored while it is read.
+  private func store(
+    _ response: HTTPResponse, as stored: StoredResponse, for transaction: CacheTransaction
+  ) async -> HTTPResponse {
+    cache.count { $0.misses += 1 }
+    let entry = CacheEntry(key: transaction.key, response: stored, length: response.body.length)
+    let writer = await cache.attempt(in: transaction.call) { try await cache.store.begin(entry) }
+    guard let writer else {
+      transaction.finish(.unshared)
+      return response
+    }
+    cache.transactions.removeUnstorable(transaction.key)
+    // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
+    // temporary error may never be read, because the request is sent again.
+    if !transaction.request.options.isCollected || CacheUpdate.isRefusalOrTemporaryError(stored.head.status) {
+      transaction.releaseWaiters()
+    }
+    let body = StoringBody(response.body, of: entry, to: writer, for: transaction)
+    if response.body.length == 0 { _ = try? await body.next() }  // A reader may not ask for the end of an empty body.
+    var response = response
+    response.body = ResponseBody(length: response.body.length, from: body)
+    return response
+  }
+
+  /// Sends a request that no stored response can answer. If it changes something at the origin, the stored responses
+  /// that it makes invalid are removed.
+  private func sendUncached(_ transaction: CacheTransaction) async throws -> HTTPResponse {
+    guard transaction.policy != .returnCacheDataDontLoad else {
+      throw HTTPError(
+        .notCached,
+        "the cache policy forbids network access, and only a GET or HEAD request without a body, to the host of its "
+          + "URL, can be answered from the cache")
+    }
+    let request = transaction.request.head
+    var context = transaction.context(sending: request)
+    context.policy = .useProtocolCachePolicy
+    // Whether the cache was emptied meanwhile: what this request itself removes does not count.
+    let meanwhile =
+      request.method == .post ? CacheTransaction(transaction.request, in: transaction.call, of: cache) : nil
+    meanwhile?.start()
+    let response = try await base.send(transaction.request, in: transaction.call)
+    let canStore = meanwhile?.canStore ?? false
+    for key in InvalidationRule.keys(after: response.head, to: request, partition: transaction.key.partition) {
+      await cache.remove(.key(key), for: transaction)
+    }
+    guard canStore, !transaction.hasForeignHost,
+      case .store(let stored) = CacheUpdate.of(
+        response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
+    else { return response }
+    transaction.start()
+    return await store(response, as: stored, for: transaction)
   }
 }

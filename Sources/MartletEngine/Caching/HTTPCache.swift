@@ -1,7 +1,8 @@
 public import MartletSemantics
 import Synchronization
 
-/// A private HTTP cache (RFC 9111, RFC 5861, RFC 8246): keeps answers, and gives them again as long as their origin allows.
+/// A private HTTP cache (RFC 9111, RFC 5861, RFC 8246): stores responses, and answers later requests from them as long
+/// as their origin allows.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -12,77 +13,173 @@ import Synchronization
 /// try await cache.removeAll()    // when the user signs out
 /// ```
 ///
-/// One user's answers are not for another: give each a partition (``RequestOptions/cachePartition``). Without one, answers
-/// to requests with an `Authorization` are given only to requests with the same, unless the origin calls them `public`. A
-/// request whose `Host` field names another host than its URL passes the cache by.
+/// The responses to one user must not be used for another: set a partition for each user
+/// (``RequestOptions/cachePartition``). Without one, a response to a request with `Authorization` is used only for
+/// requests with the same value, unless the response is `public`. A request whose `Host` field has another host than
+/// its URL does not use the cache.
 ///
-/// Bodies are kept as the transport hands them over, that is unpacked. Validators still work, because a request that asks
-/// with them accepts the same encodings again; parts of such bodies (`Range`) are always fetched from the origin.
+/// Bodies are stored as the transport returns them, with their content codings removed. Validators still match, because
+/// the request that validates accepts the same codings. Parts of such bodies (`Range`) are always requested from the
+/// origin.
 ///
-/// A cache whose store fails is no cache for that moment; requests do not fail with it.
+/// Identical requests at the same time are sent once. A store that fails does not fail a request: it is treated as
+/// empty.
 public final class HTTPCache: Sendable {
-  /// Where the answers are.
+  /// Where the responses are stored.
   public let store: any CacheStore
   let now: @Sendable () -> Date
-  let flights = CacheFlights()
-  let writes = PendingWrites()
+  let transactions = CacheTransactions()
   private let counts = Mutex(CacheStatistics())
   private let revalidating = Mutex<Set<CacheEntry.ID>>([])
 
-  /// Makes a cache.
+  /// Creates a cache.
   ///
   /// - Parameters:
-  ///   - store: where the answers are kept; by default in memory, 32 MiB at most.
-  ///   - now: tells the time, for tests that move it.
+  ///   - store: Where the responses are stored; by default in memory, 32 MiB at most.
+  ///   - now: Returns the current time; for tests.
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
     self.now = now
   }
 
-  /// What came of the requests so far.
+  /// The counts of requests and responses since the cache was created.
   public var statistics: CacheStatistics { counts.withLock { $0 } }
 
-  /// How much is stored. Throws what the store throws.
+  /// Returns the amount of what is stored. Throws what the store throws.
   public func usage() async throws -> CacheUsage { try await store.usage() }
 
-  /// Forgets everything, and what is just being stored as well. Throws what the store throws.
+  /// Removes all responses; those that are being received are not stored either. Throws what the store throws.
   public func removeAll() async throws { try await remove(.all) }
 
-  /// Forgets the answers of a URL, in all partitions. Throws what the store throws.
+  /// Removes the responses of a URL, in all partitions. Throws what the store throws.
   public func remove(_ url: URL) async throws { try await remove(.url(CacheKey(url).url)) }
 
-  /// Forgets all answers of a partition: a user who signed out. Throws what the store throws.
+  /// Removes all responses of a partition, for example when its user signs out. Throws what the store throws.
   public func removePartition(_ partition: String) async throws { try await remove(.partition(partition)) }
 
-  /// Forgets the answers that arrived, or were confirmed last, longer ago than that. Throws what the store throws.
+  /// Removes the responses that were received or last validated longer ago than `age`. Throws what the store throws.
   public func remove(olderThan age: Duration) async throws {
     let seconds = Double(age.components.seconds) + Double(age.components.attoseconds) * 1e-18
     try await remove(.olderThan(now().addingTimeInterval(-seconds)))
   }
 
-  /// Forgets entries. Throws what the store throws.
+  /// Removes entries. Throws what the store throws.
   public func remove(_ selection: CacheSelection) async throws {
-    writes.invalidate(selection)
+    transactions.invalidate(selection)
     try await store.remove(selection)
   }
 }
 
 extension HTTPCache {
-  func count(_ change: (inout CacheStatistics) -> Void) { counts.withLock { change(&$0) } }
+  /// Not available: use ``removeAll()``.
+  @available(*, unavailable, renamed: "removeAll()")
+  public func removeAllCachedResponses() {}
+}
 
-  /// Asks the store; where it fails, the answer is nil, and the exchange's listeners are told.
-  func attempt<Value: Sendable>(in exchange: Exchange, _ work: () async throws -> Value?) async -> Value? {
+/// A store that can remove entries without suspending its caller.
+package protocol ImmediateCacheStore: CacheStore {
+  func removeNow(_ selection: CacheSelection) throws
+}
+
+extension HTTPCache {
+  /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws what the
+  /// store throws.
+  package func removeNow(_ selection: CacheSelection) throws -> Bool {
+    guard let store = store as? any ImmediateCacheStore else { return false }
+    transactions.invalidate(selection)
+    try store.removeNow(selection)
+    return true
+  }
+}
+
+// What a transaction does with the store. An error of the store becomes a note.
+extension HTTPCache {
+  private static let variantLimit = 32
+
+  /// Performs an operation of the store. If it throws, the result is nil, and the failure is counted and noted.
+  @discardableResult
+  func attempt<Value: Sendable>(in call: Call, _ work: () async throws -> Value?) async -> Value? {
     do { return try await work() } catch {
-      // A reader that is cancelled is no fault of the store.
-      guard !Task.isCancelled else { return nil }
+      guard !Task.isCancelled else { return nil }  // The store has not failed: its caller was cancelled.
       count { $0.storeFailures += 1 }
-      exchange.emit(.note("the cache's store failed, and the exchange goes on without it: \(error)"))
+      call.emit(.note("the store of the cache failed, and the call continues without it: \(error)"))
       return nil
     }
   }
 
-  /// Claims the revalidation of an entry in the background; false where it is under way.
+  /// Returns the entries of the request's key, without those that it may not use.
+  func entries(for transaction: CacheTransaction) async -> [CacheEntry] {
+    let entries = await attempt(in: transaction.call) { try await store.entries(for: transaction.key) } ?? []
+    return transaction.lacksCredentials ? entries.filter(\.response.isForAllUsers) : entries
+  }
+
+  /// Replaces the stored head of an entry, if there is a new one, and returns the entry.
+  func update(_ entry: CacheEntry, to response: StoredResponse?, for transaction: CacheTransaction) async -> CacheEntry
+  {
+    guard let response else { return entry }
+    var updated = entry
+    updated.response = response
+    await attempt(in: transaction.call) { [updated] in try await store.update(updated) }
+    return updated
+  }
+
+  func remove(_ selection: CacheSelection, for transaction: CacheTransaction) async {
+    await attempt(in: transaction.call) { try await remove(selection) }
+  }
+
+  /// Removes the oldest of 32 or more variants. If a response varies by a field whose values do not repeat, such as a
+  /// cookie, each lookup would otherwise take longer than the one before.
+  func removeOldest(of entries: [CacheEntry], for transaction: CacheTransaction) async {
+    guard entries.count >= Self.variantLimit,
+      let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
+    else { return }
+    await remove(.entry(oldest.id), for: transaction)
+  }
+
+  func count(_ change: (inout CacheStatistics) -> Void) { counts.withLock { change(&$0) } }
+
+  /// Returns whether the entry may be validated in the background: false while that is under way.
   func beginRevalidation(of id: CacheEntry.ID) -> Bool { revalidating.withLock { $0.insert(id).inserted } }
 
   func endRevalidation(of id: CacheEntry.ID) { _ = revalidating.withLock { $0.remove(id) } }
+}
+
+extension StoredResponse {
+  /// Whether the response is the same with and without credentials.
+  fileprivate var isForAllUsers: Bool {
+    CacheControl(head.fields).contains("public")
+      && !head.fields.list(.vary).contains { ASCII.equalIgnoringCase($0, "Authorization") }
+  }
+}
+
+/// The counts of a cache since it was created.
+public struct CacheStatistics: Sendable, Hashable {
+  /// Requests answered with a stored response that is fresh.
+  public var hits = 0
+  /// Requests answered with a stored response that is stale, which the origin or the caller allows, or without a
+  /// network.
+  public var staleHits = 0
+  /// Requests answered with a stored response after the origin had validated it.
+  public var revalidations = 0
+  /// Requests answered by the network.
+  public var misses = 0
+  /// Requests that waited for the response to an identical request before they were answered or sent.
+  public var collapsed = 0
+  /// Responses that were stored.
+  public var stored = 0
+  /// Operations of the store that failed. They do not fail a request.
+  public var storeFailures = 0
+
+  /// Creates statistics with all counts 0.
+  public init() {}
+
+  /// Counts a request that was answered with a stored response.
+  mutating func add(_ source: ResponseSource) {
+    switch source {
+    case .network: break
+    case .cache: hits += 1
+    case .revalidated: revalidations += 1
+    case .stale, .offline: staleHits += 1
+    }
+  }
 }

@@ -1,43 +1,46 @@
 public import MartletSemantics
 import Synchronization
 
-/// Keeps answers in memory, as long as the store lives.
+/// Stores responses in memory, as long as the store exists.
 ///
 /// A body is copied once, into one block of its size, when it is stored; reading it copies nothing.
-public final class MemoryCacheStore: CacheStore {
-  private let shelf: Mutex<MemoryShelf>
+public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
+  private let storage: Mutex<StoredResponses>
 
   /// Makes an empty store.
   ///
   /// - Parameters:
-  ///   - capacity: the most bytes of bodies and heads, 32 MiB by default. What was used longest ago makes room.
+  ///   - capacity: the most bytes of bodies and heads, 32 MiB by default. The least recently used are removed
+  ///     first.
   ///   - entryLimit: the most bytes of one body; a quarter of the capacity by default.
   public init(capacity: Int64 = 32 << 20, entryLimit: Int64? = nil) {
-    shelf = Mutex(MemoryShelf(capacity: max(0, capacity), entryLimit: entryLimit ?? capacity / 4))
+    storage = Mutex(StoredResponses(capacity: max(0, capacity), entryLimit: entryLimit ?? capacity / 4))
   }
 
-  public func entries(for key: CacheKey) async -> [CacheEntry] { shelf.withLock { $0.entries(for: key) } }
+  public func entries(for key: CacheKey) async -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async -> (any BodySource)? {
-    guard let body = shelf.withLock({ $0.use(id) }) else { return nil }
+    guard let body = storage.withLock({ $0.use(id) }) else { return nil }
     let range = Range(uncheckedBounds: (Int(range.lowerBound), Int(range.upperBound))).clamped(to: 0..<body.count)
     return DataSource(range.count == body.count ? body : body.dropFirst(range.lowerBound).prefix(range.count))
   }
 
   public func begin(_ entry: CacheEntry) async -> (any CacheWriter)? {
-    let limit = shelf.withLock { $0.entryLimit }
+    let limit = storage.withLock { $0.entryLimit }
     return entry.length ?? 0 <= limit ? Writer(entry, limit: limit, store: self) : nil
   }
 
-  public func update(_ entry: CacheEntry) async { shelf.withLock { $0.update(entry) } }
+  public func update(_ entry: CacheEntry) async { storage.withLock { $0.update(entry) } }
 
-  public func remove(_ selection: CacheSelection) async { shelf.withLock { $0.remove(selection) } }
+  public func remove(_ selection: CacheSelection) async { removeNow(selection) }
 
-  public func usage() async -> CacheUsage { shelf.withLock { $0.usage } }
+  package func removeNow(_ selection: CacheSelection) { storage.withLock { $0.remove(selection) } }
 
-  /// Collects the bytes; the store sees nothing of them before they are whole.
+  public func usage() async -> CacheUsage { storage.withLock { $0.usage } }
+
+  /// Collects the bytes of a body; the entry is stored when they are complete.
   ///
-  /// They are copied, because a chunk may be a small piece of a large buffer that its transport wants back.
+  /// They are copied, because a chunk may be a small part of a large buffer that its transport reuses.
   private final class Writer: CacheWriter {
     private let entry: CacheEntry
     private let limit: Int64
@@ -73,7 +76,7 @@ public final class MemoryCacheStore: CacheStore {
       guard let bytes = take() else { throw HTTPError.notStored(limit: limit) }
       var entry = entry
       entry.length = Int64(bytes.count)
-      store.shelf.withLock { [entry] in $0.insert(entry, body: bytes) }
+      store.storage.withLock { [entry] in $0.insert(entry, body: bytes) }
     }
 
     func abort() async { _ = take() }
@@ -90,6 +93,84 @@ public final class MemoryCacheStore: CacheStore {
 
 extension HTTPError {
   fileprivate static func notStored(limit: Int64) -> HTTPError {
-    HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store takes, or was given up")
+    HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store accepts, or was aborted")
+  }
+}
+
+/// The stored responses by identifier and by key, in the order of their use.
+private struct StoredResponses {
+  private struct Item {
+    var entry: CacheEntry
+    let body: Data
+  }
+
+  let entryLimit: Int64
+  private var items: LRUStorage<CacheEntry.ID, Item>
+  private var identifiers: [CacheKey: [CacheEntry.ID]] = [:]
+
+  init(capacity: Int64, entryLimit: Int64) {
+    self.entryLimit = min(entryLimit, capacity)
+    items = LRUStorage(costLimit: Int(clamping: capacity))
+  }
+
+  var usage: CacheUsage { CacheUsage(entries: items.count, bytes: Int64(items.cost)) }
+
+  func entries(for key: CacheKey) -> [CacheEntry] {
+    identifiers[key]?.compactMap { items.value(for: $0)?.entry } ?? []
+  }
+
+  /// Returns the body of an entry and marks it as the most recently used.
+  mutating func use(_ id: CacheEntry.ID) -> Data? { items.use(id)?.body }
+
+  mutating func insert(_ entry: CacheEntry, body: Data) {
+    removeVariant(of: entry)
+    identifiers[entry.key, default: []].append(entry.id)
+    unlist(items.set(Item(entry: entry, body: body), cost: Self.cost(of: entry), for: entry.id))
+  }
+
+  mutating func update(_ entry: CacheEntry) {
+    guard let old = items.value(for: entry.id) else { return }
+    removeVariant(of: entry)
+    var updated = entry
+    updated.length = old.entry.length
+    unlist(items.set(Item(entry: updated, body: old.body), cost: Self.cost(of: updated), for: entry.id))
+  }
+
+  mutating func remove(_ selection: CacheSelection) {
+    switch selection {
+    case .entry(let id): remove(id)
+    case .key(let key): for id in identifiers[key] ?? [] { remove(id) }
+    case .all: removeAll { _ in true }
+    case .url(let url): removeAll { $0.key.url == url }
+    case .partition(let partition): removeAll { $0.key.partition == partition }
+    case .olderThan(let date): removeAll { $0.response.responseTime < date }
+    }
+  }
+
+  private mutating func remove(_ id: CacheEntry.ID) { unlist(items.remove(id).map { [$0] } ?? []) }
+
+  private mutating func removeAll(where condition: (CacheEntry) -> Bool) {
+    unlist(items.removeAll { condition($0.value.entry) })
+  }
+
+  /// Removes another entry with the key and the variant of this one.
+  private mutating func removeVariant(of entry: CacheEntry) {
+    for id in identifiers[entry.key] ?? [] where id != entry.id {
+      if items.value(for: id)?.entry.response.variant == entry.response.variant { remove(id) }
+    }
+  }
+
+  /// Removes the identifiers of items that are no longer stored.
+  private mutating func unlist(_ removed: [Item]) {
+    for entry in removed.map(\.entry) {
+      let others = identifiers[entry.key]?.filter { $0 != entry.id } ?? []
+      identifiers[entry.key] = others.isEmpty ? nil : others
+    }
+  }
+
+  /// The bytes of body, key and fields, and an estimate of the overhead.
+  private static func cost(of entry: CacheEntry) -> Int {
+    let fields = entry.response.head.fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 96 }
+    return Int(clamping: entry.length ?? 0) + fields + entry.key.url.utf8.count + entry.key.partition.utf8.count + 512
   }
 }

@@ -12,46 +12,46 @@ import CBrotli
 import CZstd
 #endif
 
-/// Undoes one content coding (RFC 9110 §8.4.1) a bounded step at a time. It belongs to one reader.
+/// Decodes a content coding (RFC 9110 §8.4.1) in bounded steps, for one reader.
 protocol ContentDecoder: AnyObject {
-  /// Reads bytes of the input and fills the output, until the one is used up, the other full, or the coded data have ended.
+  /// Decodes until the input is consumed, the output is full, or the coded data end.
   ///
-  /// - Throws: ``DecodingFailure``, where the bytes are not of this coding, or a checksum is wrong.
+  /// - Throws: ``DecodingFailure`` if the bytes are not of this coding, or a checksum is wrong.
   func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep
 
-  /// Whether a byte that follows the end of the coded data begins more of them: another member of gzip (RFC 1952 §2.2), another
-  /// frame of zstd (RFC 8878 §3). If so, the decoder is ready to read it.
+  /// Returns whether a byte after the end of the coded data begins another gzip member (RFC 1952 §2.2) or zstd frame
+  /// (RFC 8878 §3). If so, the decoder is reset to decode it.
   func restarts(at byte: UInt8) -> Bool
 }
 
-/// What one step of a decoder did.
+/// The result of a step of a decoder.
 struct DecodingStep {
-  /// The bytes that it read.
+  /// The number of bytes that were read.
   var consumed: Int
-  /// The bytes that it wrote.
+  /// The number of bytes that were written.
   var produced: Int
-  /// Whether the coded data have ended, with all checksums right.
+  /// Whether the coded data have ended, with correct checksums.
   var isAtEnd: Bool
 }
 
-/// What is wrong with coded bytes, in the library's words.
+/// What is wrong with coded bytes, in the words of the decoding library.
 struct DecodingFailure: Error {
   let reason: String
 }
 
-/// The codings that can be undone here.
+/// The supported content codings.
 enum ContentDecoders {
-  /// The value of `Accept-Encoding` that asks for them.
+  /// The value of `Accept-Encoding` for all of them.
   #if canImport(CBrotli) && canImport(CZstd)
   static let acceptEncoding = "gzip, deflate, br, zstd"
   #else
   static let acceptEncoding = "gzip, deflate"
   #endif
 
-  /// Makes the decoder of a coding; nil for one that is not known. Names are compared without case, and `x-gzip` is `gzip`
+  /// Makes the decoder of a coding; returns nil for an unknown one. Names are case-insensitive, and `x-gzip` is `gzip`
   /// (RFC 9110 §8.4.1.3).
   ///
-  /// - Throws: ``DecodingFailure`` where there is no memory.
+  /// - Throws: ``DecodingFailure`` if there is no memory.
   static func make(for coding: String) throws -> (any ContentDecoder)? {
     switch ASCII.lowercased(coding) {
     case "gzip", "x-gzip": return try ZlibDecoder(.gzip)
@@ -65,7 +65,8 @@ enum ContentDecoders {
   }
 }
 
-/// gzip (RFC 1952), and deflate: the zlib format (RFC 1950), or the raw one (RFC 1951) that some servers send by that name.
+/// Decodes gzip (RFC 1952) and deflate: the zlib format (RFC 1950), or the raw one (RFC 1951) that some servers send
+/// under that name.
 private final class ZlibDecoder: ContentDecoder {
   enum Format {
     case gzip
@@ -74,18 +75,18 @@ private final class ZlibDecoder: ContentDecoder {
 
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let format: Format
-  /// The first two bytes of deflate, which tell the two formats apart; nil once they have.
+  /// The first bytes of deflate, until two of them tell the format; then nil.
   private var opening: [UInt8]?
 
   init(_ format: Format) throws {
     self.format = format
     opening = format == .deflate ? [] : nil
     stream.initialize(to: z_stream())
-    // 15 is the largest window; 16 more asks for gzip's header and trailer in place of zlib's
+    // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's
     let windowBits: Int32 = format == .gzip ? 15 + 16 : 15
     guard inflateInit2_(stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
       stream.deallocate()
-      throw DecodingFailure(reason: "there is no memory for zlib")
+      throw DecodingFailure(reason: "no memory for zlib")
     }
   }
 
@@ -136,13 +137,13 @@ private final class ZlibDecoder: ContentDecoder {
 }
 
 #if canImport(CBrotli)
-/// Brotli (RFC 7932), with windows of at most 16 MiB.
+/// Decodes Brotli (RFC 7932), with windows of at most 16 MiB.
 private final class BrotliDecoder: ContentDecoder {
   private let state: OpaquePointer
 
   init() throws {
     guard let state = BrotliDecoderCreateInstance(nil, nil, nil) else {
-      throw DecodingFailure(reason: "there is no memory for brotli")
+      throw DecodingFailure(reason: "no memory for brotli")
     }
     self.state = state
   }
@@ -169,13 +170,13 @@ private final class BrotliDecoder: ContentDecoder {
 #endif
 
 #if canImport(CZstd)
-/// Zstandard (RFC 8878), with windows of at most 8 MiB, as RFC 9659 §3 sets for this coding.
+/// Decodes Zstandard (RFC 8878), with windows of at most 8 MiB (RFC 9659 §3).
 private final class ZstdDecoder: ContentDecoder {
   private let context: OpaquePointer
   private static let windowLogLimit: Int32 = 23
 
   init() throws {
-    guard let context = ZSTD_createDCtx() else { throw DecodingFailure(reason: "there is no memory for zstd") }
+    guard let context = ZSTD_createDCtx() else { throw DecodingFailure(reason: "no memory for zstd") }
     self.context = context
     ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, Self.windowLogLimit)
   }
@@ -190,7 +191,7 @@ private final class ZstdDecoder: ContentDecoder {
     return DecodingStep(consumed: source.pos, produced: target.pos, isAtEnd: result == 0)
   }
 
-  /// The first byte of a frame, or of one that is skipped.
+  /// Whether the byte is the first of a frame or a skippable frame.
   func restarts(at byte: UInt8) -> Bool { byte == 0x28 || (0x50...0x5F).contains(byte) }
 
   deinit { ZSTD_freeDCtx(context) }

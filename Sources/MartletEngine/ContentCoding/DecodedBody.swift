@@ -1,10 +1,10 @@
 import MartletSemantics
 import Synchronization
 
-/// A body with one content coding undone while it is read.
+/// A source that decodes one content coding of another source.
 ///
-/// A chunk is at most 64 KiB, and the coded bytes are pulled only when more are needed for one, so that a slow reader
-/// slows the sender down whatever the ratio is. The end is the end of the coded data *and* of the body beneath, so that
+/// Chunks have at most 64 KiB, and coded bytes are pulled only when they are needed, so that a slow reader slows the
+/// sender down at any compression ratio. It ends when the coded data *and* the underlying source have ended, so that
 /// damage in either is an error.
 final class DecodedBody: BodySource {
   private let base: any BodySource
@@ -12,11 +12,11 @@ final class DecodedBody: BodySource {
   private let wording: Wording
   private let note: @Sendable (String) -> Void
 
-  /// What errors say.
+  /// The names in error messages.
   struct Wording: Sendable {
-    /// The name of the coding.
+    /// The coding.
     let coding: String
-    /// Host and port of the sender.
+    /// The sender's host and port.
     let peer: String
 
     func error(_ what: String) -> HTTPError {
@@ -25,8 +25,8 @@ final class DecodedBody: BodySource {
   }
 
   /// - Parameters:
-  ///   - allowsNothing: Whether a body of no bytes is an empty one, and not one that ends too early.
-  ///   - note: Takes what explains a decision, for listeners.
+  ///   - allowsNothing: whether a body of no bytes is an empty one, and not a truncated one.
+  ///   - note: takes notes for listeners.
   init(
     _ base: any BodySource, decoder: sending any ContentDecoder, wording: Wording, allowsNothing: Bool,
     note: @escaping @Sendable (String) -> Void
@@ -49,7 +49,7 @@ final class DecodedBody: BodySource {
       throw error
     }
     let surplus = try state.withLock { try $0.finish(wording) }
-    if surplus > 0 { note("\(surplus) bytes behind the end of the \(wording.coding) body were left out") }
+    if surplus > 0 { note("\(surplus) bytes after the end of the \(wording.coding) body were ignored") }
     return nil
   }
 
@@ -59,10 +59,10 @@ final class DecodedBody: BodySource {
 }
 
 extension DecodedBody {
-  /// What is known between two pulls.
+  /// The state between two calls of `next`.
   private struct State {
     enum Position {
-      /// Nothing came yet, and nothing need come.
+      /// Before the coded data, which may be missing.
       case before
       case within
       case behind
@@ -70,17 +70,18 @@ extension DecodedBody {
 
     let decoder: any ContentDecoder
     var position: Position
-    /// The coded bytes that are still to be read.
+    /// The coded bytes that are not decoded yet.
     var input = Data()
-    /// Whether the last step filled its output, so that there may be more without more input.
+    /// Whether the last step filled its output, so that there may be more output without more input.
     private var mayHoldMore = false
-    /// The bytes behind the coded data.
+    /// The number of bytes after the coded data.
     private var surplus = 0
-    /// The coded bytes since the last decoded one: empty members, blocks and frames count against no other limit.
-    private var barren = 0
+    /// The number of coded bytes since the last decoded one. Empty members, blocks and frames are not counted by
+    /// another limit.
+    private var unproductive = 0
     private var output: [UInt8] = []
 
-    private static let barrenLimit = 1 << 20
+    private static let unproductiveLimit = 1 << 20
     private static let chunkSize = 64 << 10
     private static let surplusLimit = 64 << 10
 
@@ -89,7 +90,7 @@ extension DecodedBody {
       self.position = position
     }
 
-    /// The next bytes of the decoded body; nil where more input is needed.
+    /// Returns the next decoded bytes; nil if more input is needed.
     mutating func decode(_ wording: Wording) throws -> Data? {
       while mayHoldMore || !input.isEmpty {
         if position == .behind, !entersNext() {
@@ -105,17 +106,19 @@ extension DecodedBody {
         mayHoldMore = step.produced == output.count && !step.isAtEnd
         if step.isAtEnd { position = .behind }
         if step.produced > 0 {
-          barren = 0
+          unproductive = 0
           return Data(output[..<step.produced])
         }
-        barren += step.consumed
-        guard barren <= Self.barrenLimit else { throw wording.error("goes on for too long without a byte of content") }
+        unproductive += step.consumed
+        guard unproductive <= Self.unproductiveLimit else {
+          throw wording.error("has too many coded bytes without content")
+        }
         guard step.consumed > 0 || step.isAtEnd || input.isEmpty else { throw wording.error("cannot be decoded") }
       }
       return nil
     }
 
-    /// Whether what comes behind the end of the coded data is more of them.
+    /// Whether the next byte after the end of the coded data begins more of them.
     private func entersNext() -> Bool {
       guard surplus == 0, let byte = input.first else { return false }
       return decoder.restarts(at: byte)
@@ -132,23 +135,23 @@ extension DecodedBody {
       }
     }
 
-    /// The body beneath has ended. Returns, once, how many bytes came behind the coded data.
+    /// Ends the decoding when the underlying source has ended. Returns, once, the number of bytes after the coded data.
     mutating func finish(_ wording: Wording) throws -> Int {
-      guard position != .within else { throw wording.error("ends before the coded data do") }
+      guard position != .within else { throw wording.error("is truncated") }
       defer { surplus = 0 }
       return surplus
     }
   }
 }
 
-/// Counts the bytes of a body.
+/// A source that counts its bytes.
 final class CountedBody: BodySource {
   private let base: any BodySource
   private let total = Atomic(0)
 
   init(_ base: any BodySource) { self.base = base }
 
-  /// How many bytes were read so far.
+  /// The number of bytes so far.
   var count: Int { total.load(ordering: .relaxed) }
 
   func next() async throws -> Data? {
@@ -162,17 +165,17 @@ final class CountedBody: BodySource {
   var trailers: HTTPFields { base.trailers }
 }
 
-/// A decoded body that may not be much longer than its coded bytes: ``RequestOptions/decompressionRatioLimit``.
+/// A source that limits the ratio of decoded to coded bytes: ``RequestOptions/decompressionRatioLimit``.
 final class RatioLimitedBody: BodySource {
   private let base: any BodySource
   private let coded: CountedBody
   private let limit: Int
   private let peer: String
   private let total = Atomic(0)
-  /// Below this many bytes no ratio is too large.
-  private static let harmless = 10 << 20
+  /// The ratio is not limited up to this number of decoded bytes.
+  private static let unlimitedSize = 10 << 20
 
-  /// - Parameter coded: the bytes that the body is made of.
+  /// - Parameter coded: the coded source.
   init(_ base: any BodySource, of coded: CountedBody, limit: Int, peer: String) {
     self.base = base
     self.coded = coded
@@ -183,12 +186,12 @@ final class RatioLimitedBody: BodySource {
   func next() async throws -> Data? {
     guard let chunk = try await base.next() else { return nil }
     let count = total.add(chunk.count, ordering: .relaxed).newValue
-    guard count <= Self.harmless || count / max(1, coded.count) <= limit else {
+    guard count <= Self.unlimitedSize || count / max(1, coded.count) <= limit else {
       base.cancel()
       throw HTTPError(
         .bodyTooLarge,
-        "\(peer): \(coded.count) coded bytes are \(count) and more when they are decoded, over \(limit) times as many: "
-          + "raise decompressionRatioLimit if that is right",
+        "\(peer): \(coded.count) coded bytes became more than \(count) decoded bytes, over \(limit) times as many: "
+          + "raise decompressionRatioLimit if that is expected",
         phase: .receiving)
     }
     return chunk

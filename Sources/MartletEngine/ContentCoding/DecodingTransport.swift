@@ -1,25 +1,24 @@
 import MartletSemantics
 
-/// Asks for compressed bodies and undoes their content codings (RFC 9110 §8.4), on top of a transport that hands bodies out as
-/// they were sent.
+/// A transport that requests compressed bodies and decodes their content codings (RFC 9110 §8.4), around a transport
+/// that returns bodies as they were sent.
 ///
-/// `CurlTransport` has it built in. Wrap it around a transport of your own that speaks to a network and leaves
-/// `Content-Encoding` to others:
+/// `CurlTransport` has it built in. Wrap it around a custom network transport that does not decode bodies itself:
 ///
 /// ```swift
 /// let session = HTTPSession(transport: DecodingTransport(transport))
 /// ```
 ///
-/// - A request gets an `Accept-Encoding` of gzip, deflate, br and zstd (on Apple's platforms gzip and deflate). One that has
-///   such a field already is sent as it is, and its response's body stays as it was sent. One with a `Range` asks for
+/// - A request gets an `Accept-Encoding` field with gzip, deflate, br and zstd (gzip and deflate on Apple's platforms).
+///   If it already has one, it is sent unchanged, and its response is not decoded. If it has a `Range`, the field is
 ///   `identity`, because a part of a coded body cannot be decoded.
-/// - The codings that were undone are gone from ``HTTPResponse/head``, and with them `Content-Length`;
-///   ``HTTPResponse/wire`` keeps both. A coding that is not known stays where it is, and so do those beneath it.
-/// - A body is decoded as it is pulled, in chunks of at most 64 KiB. Limits count decoded bytes; see
-///   ``RequestOptions/decompressionRatioLimit`` for another.
-/// - Damage, a wrong checksum and an end that comes too early are errors of kind ``HTTPError/Kind/undecodableBody``. gzip may
-///   have several members and zstd several frames. Up to 64 KiB of other bytes behind the end are left out, as browsers do,
-///   and an ``Event/note(_:)`` tells. `deflate` is the zlib format or raw deflate. A body of no bytes at all is empty where
+/// - Decoded codings are removed from ``HTTPResponse/head``, and so is `Content-Length`; ``HTTPResponse/networkHead``
+///   keeps both. An unknown coding, and all that were applied before it, are not decoded.
+/// - A body is decoded as it is read, in chunks of at most 64 KiB. Limits count decoded bytes; see also
+///   ``RequestOptions/decompressionRatioLimit``.
+/// - Damaged and truncated data and wrong checksums are errors of kind ``HTTPError/Kind/undecodableBody``. gzip may
+///   have several members and zstd several frames. Up to 64 KiB of other bytes after the end are ignored, as in
+///   browsers, with an ``Event/note(_:)``. `deflate` is the zlib format or raw deflate. A body of no bytes is empty if
 ///   the message's framing says so.
 public struct DecodingTransport: Transport {
   private let base: any Transport
@@ -27,30 +26,31 @@ public struct DecodingTransport: Transport {
   /// Wraps a transport.
   public init(_ base: any Transport) { self.base = base }
 
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-    guard !request.fields.contains(.acceptEncoding) else { return try await base.send(request, in: exchange) }
+  public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard !request.fields.contains(.acceptEncoding) else { return try await base.send(request, in: call) }
     var request = request
     guard !request.fields.contains(.range) else {
       request.fields[.acceptEncoding] = "identity"
-      return try await base.send(request, in: exchange)
+      return try await base.send(request, in: call)
     }
     request.fields[.acceptEncoding] = ContentDecoders.acceptEncoding
-    let response = try await base.send(request, in: exchange)
+    let response = try await base.send(request, in: call)
     guard response.fields.contains(.contentEncoding), response.hasWholeBody(for: request) else { return response }
-    do { return try decoded(response, to: request, in: exchange) } catch {
+    do { return try decoded(response, to: request, in: call) } catch {
       response.body.cancel()
       throw error
     }
   }
 
-  /// The response with the codings undone, the last one first (RFC 9110 §8.4), up to the first that is not known.
+  /// Returns the response with its codings decoded, the last one first (RFC 9110 §8.4), up to the first that is not
+  /// known.
   private func decoded(
-    _ response: HTTPResponse, to request: HTTPRequest, in exchange: Exchange
+    _ response: HTTPResponse, to request: HTTPRequest, in call: Call
   ) throws -> HTTPResponse {
     var codings = response.fields.list(.contentEncoding)
     guard codings.count <= Self.codingLimit else {
       throw HTTPError(
-        .undecodableBody, "the response's body has \(codings.count) content codings; \(Self.codingLimit) are the limit",
+        .undecodableBody, "the response's body has \(codings.count) content codings, the limit is \(Self.codingLimit)",
         phase: .receiving)
     }
     let coded = CountedBody(response.body.source)
@@ -62,7 +62,7 @@ public struct DecodingTransport: Transport {
         guard let decoder = try Self.decoder(for: coding, wording) else { break }
         source = DecodedBody(
           source, decoder: decoder, wording: wording, allowsNothing: response.isFramed,
-          note: { exchange.emit(.note($0)) })
+          note: { call.emit(.note($0)) })
       }
       codings.removeLast()
     }
@@ -84,18 +84,21 @@ public struct DecodingTransport: Transport {
 }
 
 extension HTTPResponse {
-  /// Whether there is a body, and all of it: a part of a coded one cannot be decoded by itself.
+  /// Whether there is a whole body: a part of a coded body cannot be decoded.
   fileprivate func hasWholeBody(for request: HTTPRequest) -> Bool {
     request.method != .head && ![.noContent, .notModified, .partialContent].contains(status)
   }
 
-  /// Whether the message itself says where its body ends, so that no bytes are as many as were meant (RFC 9112 §6.3).
+  /// Whether the message itself says where its body ends, so that an empty body is not a truncated one.
   fileprivate var isFramed: Bool {
-    fields.contains(.contentLength) || fields.contains(.transferEncoding)
-      || ![.http1_0, .http1_1].contains(head.version)
+    guard [.http1_0, .http1_1].contains(head.version) else { return true }
+    let framing = try? BodyFraming(
+      status: status.code, isAnswerToHead: false, lengths: fields[values: .contentLength],
+      codings: fields[values: .transferEncoding])
+    return framing != .untilClose
   }
 
-  /// The response whose body has been decoded, at least in part.
+  /// Returns the response with a decoded body and the remaining codings.
   fileprivate func replacingCodings(with codings: [String], body source: any BodySource) -> HTTPResponse {
     guard codings.count < fields.list(.contentEncoding).count else { return self }
     var response = self

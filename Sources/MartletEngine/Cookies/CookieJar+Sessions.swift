@@ -1,48 +1,56 @@
 import MartletSemantics
 import Synchronization
 
-// A CSRF token is valid with the session cookie of the same response only. Many servers open a session for every request that
-// comes without one, or with one that has expired, so that parallel requests bring several sessions, and the jar would keep the
-// cookie of whichever response came last. The value that a cookie has when a token is got therefore belongs to the token: while
-// the jar holds it, a response replaces it only if its request carried it. Which cookie is the session's need not be known. A
-// value that replaced it belongs to no token until the next one is got.
+// A CSRF token is valid only with the session cookie of the same response. Many servers create a session for every
+// request without one, or with an expired one. If parallel requests bring several sessions, the jar would keep the
+// cookie of the last response, and the token would be refused. Therefore the values that the cookies have when a token
+// is received are paired with the token. While the jar has such a value, a response replaces it only if its request
+// carried it. Which cookie is that of the session need not be known. A value that has replaced it is paired with no
+// token until the next token is received.
 extension CookieJar {
-  /// Takes the cookies of a response to a request that the jar gave this `Cookie` line; nil where it is not known to have given one.
+  /// Stores the cookies of a response.
   ///
-  /// RFC 6265bis §5.6 lets a client ignore `Set-Cookie`; a cookie whose value belongs to a CSRF token is not taken from a response
-  /// whose request carried another value of it, or none. A successful response to an unsafe method is excepted: it may be a login.
+  /// A client may ignore `Set-Cookie` (RFC 6265bis §5.6). A cookie whose value is paired with a CSRF token is not
+  /// replaced by a response whose request carried another value, or none. An exception is a successful response to an
+  /// unsafe method, which may be a login. No cookies are stored if all were removed since the call began.
+  ///
+  /// - Parameters:
+  ///   - head: The head as it came over the network.
+  ///   - url: The URL of the request.
+  ///   - context: What else is known of the request.
+  ///   - line: The `Cookie` line that the jar added to the request; nil if that is not known.
+  ///   - begun: The number of the call, which shows whether it began before a sign-out.
+  /// - Returns: The refused cookies.
   func store(
-    from head: ResponseHead, for url: URL, in context: CookieContext, sentWith line: HTTPFields?
+    from head: ResponseHead, for url: URL, in context: CookieContext, sentWith line: HTTPFields?,
+    begun: UInt64 = SignOutMark.now
   ) async throws -> [CookieRefusal] {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
-    guard !mayBeLogin, let line, let request = CookieRequest(url) else {
-      return try await store(from: head.fields, for: url, in: context)
-    }
     let moment = now()
-    return try await take(head.fields[values: .setCookie], for: url, in: context) { list in
+    return try await store(head.fields[values: .setCookie], for: url, in: context) { list in
+      if self.signOut.isAfter(begun) { return { _ in true } }
       let paired = self.paired.withLock { $0 }
-      guard !paired.isEmpty else { return [] }
+      guard !mayBeLogin, !paired.isEmpty, let line, let request = CookieRequest(url) else { return { _ in false } }
       let carried = Set(CookieList.pairs(in: line[.cookie] ?? ""))
       let foreign = list.cookies(for: request, in: context, now: moment)
         .filter { paired[$0.identity] == $0.value && !carried.contains($0.pair) }
-      return Set(foreign.map(\.identity))
+      let identities = Set(foreign.map(\.identity))
+      return { identities.contains($0.identity) }
     }
   }
 
-  /// Whether the session of a response that brought a CSRF token is the one whose cookies are in the jar. From now on, the values
-  /// of these cookies belong to the token.
+  /// Pairs the cookies for a request with the CSRF token of its response, and returns whether they are those of the
+  /// session of the token: whether every cookie in the jar has the value that the request carried or the response set.
   ///
-  /// That is so if every cookie in the jar is as the request carried it or the response set it. A store that fails holds nothing
-  /// against it.
+  /// The result is true if the store fails, because nothing is known then.
   func holdsSession(of response: HTTPResponse, in context: CookieContext) async -> Bool {
-    guard let wire = response.wire, let line = response.cookieLine, let request = CookieRequest(response.url) else {
-      return true
-    }
+    guard let head = response.networkHead, let line = response.cookieLine, let request = CookieRequest(response.url)
+    else { return true }
     let moment = now()
-    let set = read(wire.fields[values: .setCookie], for: request, in: context, now: moment)
+    let set = read(head.fields[values: .setCookie], for: request, in: context, now: moment)
       .compactMap { try? $0.get() }
     let identities = Set(set.map(\.identity))
-    // as a change, so that no other change is under way which knows nothing yet of the token
+    // This is a change, although nothing changes: no other change may read the pairs before they are complete.
     let reading = try? await change(site(of: request.host)) { list, _ in
       let cookies = list.cookies(for: request, in: context, now: moment)
       self.pair(cookies + list.cookies.filter { identities.contains($0.identity) })

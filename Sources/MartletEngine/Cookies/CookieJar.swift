@@ -1,10 +1,10 @@
 public import MartletSemantics
 import Synchronization
 
-/// Keeps cookies and sends them back, as RFC 6265bis says.
+/// Stores cookies and adds them to requests (RFC 6265bis).
 ///
-/// A session has one unless told otherwise (``SessionConfiguration/cookies``); sessions made from one configuration share
-/// it. It may also be used by hand:
+/// A session has a jar by default (``SessionConfiguration/cookies``); sessions with the same configuration share it. A
+/// jar can also be used without a session:
 ///
 /// ```swift
 /// let jar = CookieJar()
@@ -12,29 +12,31 @@ import Synchronization
 /// try await jar.cookieHeader(for: url)   // "id=1"
 /// ```
 ///
-/// The cookies themselves are in a ``CookieStore``, in memory by default. Whatever the store throws, these methods throw;
-/// a request, on the other hand, does not fail for it (an ``Event/note(_:)`` tells of it).
+/// The cookies are in a ``CookieStore``, in memory by default. An error of the store is thrown by these methods, but
+/// does not fail a request: an ``Event/note(_:)`` reports it.
 ///
-/// Where drafts differ, the newest holds: of RFC 6265bis (draft 22) and of *layered cookies*, which is to follow it. Only
-/// https counts as secure. A cookie that belongs to a CSRF token is not replaced by responses of other sessions: see
-/// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, as both may be.
+/// Where drafts differ, the newest applies: of RFC 6265bis (draft 22) and of *layered cookies*, its successor. Only
+/// https is secure. A cookie that is paired with a CSRF token is not replaced by responses of other sessions: see
+/// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, which the RFC allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   package let publicSuffixes: PublicSuffixes
   package let limits: CookieLimits
   let now: @Sendable () -> Date
   let accesses = Mutex(CookieAccesses())
-  /// The values that belong to CSRF tokens; see ``holdsSession(of:in:)``.
+  /// The values that are paired with CSRF tokens; see ``holdsSession(of:in:)``.
   let paired = Mutex<[Cookie.Identity: String]>([:])
+  /// Set by ``removeAll()``.
+  package let signOut = SignOutMark()
   private let sites = Mutex<[String: String]>([:])
 
-  /// Makes a jar.
+  /// Creates a jar.
   ///
   /// - Parameters:
-  ///   - store: where the cookies are; a store in memory of its own by default.
-  ///   - publicSuffixes: the domains that no cookie may be for; the system's list by default.
-  ///   - limits: how many cookies there may be: 180 a domain and 3000 altogether by default.
-  ///   - now: tells the time; the system's by default.
+  ///   - store: Where the cookies are stored; by default in memory, and not shared with other jars.
+  ///   - publicSuffixes: The domains for which cookies are refused; by default the list of the system.
+  ///   - limits: The maximum numbers of cookies; by default 180 of a domain and 3000 altogether.
+  ///   - now: Returns the current time; by default that of the system.
   public init(
     store: any CookieStore = MemoryCookieStore(), publicSuffixes: PublicSuffixes = .system,
     limits: CookieLimits = .init(), now: @escaping @Sendable () -> Date = { .now }
@@ -45,26 +47,27 @@ public final class CookieJar: Sendable {
     self.now = now
   }
 
-  // MARK: As a client does
+  // MARK: Responses
 
-  /// Takes the cookies of a response.
+  /// Stores the cookies of a response.
   ///
   /// - Parameters:
-  ///   - lines: the values of its `Set-Cookie` fields, one by one, in order.
-  ///   - url: the URL of the request that it answers.
-  ///   - context: what else is known of that request.
-  /// - Returns: What was refused, and why; empty in the usual case. That is a server's affair, and no error.
+  ///   - lines: The values of its `Set-Cookie` fields, in order.
+  ///   - url: The URL of the request.
+  ///   - context: What else is known of the request.
+  /// - Returns: The refused cookies, with the reasons; usually empty. A refusal is not an error.
+  /// - Throws: The error of the store.
   @discardableResult
   public func store(
     setCookie lines: [String], for url: URL, in context: CookieContext = .init()
   ) async throws -> [CookieRefusal] {
-    try await take(lines, for: url, in: context) { _ in [] }
+    try await store(lines, for: url, in: context) { _ in { _ in false } }
   }
 
-  /// Takes cookies, without those that are found to belong to another session than the list's.
-  func take(
+  /// Stores cookies, except those that belong to another session than the cookies of the list.
+  func store(
     _ lines: [String], for url: URL, in context: CookieContext,
-    without foreign: @escaping @Sendable (CookieList) -> Set<Cookie.Identity>
+    except foreign: @escaping @Sendable (CookieList) -> (Cookie) -> Bool
   ) async throws -> [CookieRefusal] {
     guard !lines.isEmpty else { return [] }
     guard let request = CookieRequest(url) else { return lines.map { _ in CookieRefusal(.noHost) } }
@@ -72,18 +75,17 @@ public final class CookieJar: Sendable {
     let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
     return try await change(site(of: request.host)) { list, limits in
-      let foreign = foreign(list)
+      let isForeign = foreign(list)
       let own = outcomes.map { outcome in
         outcome.flatMap { cookie in
-          foreign.contains(cookie.identity) ? .failure(CookieRefusal(.otherSession, name: cookie.name)) : outcome
+          isForeign(cookie) ? .failure(CookieRefusal(.otherSession, name: cookie.name)) : outcome
         }
       }
       return list.receive(own, isSecure: request.isSecure, in: context, limit: limits.perDomain, now: moment)
     }
   }
 
-  /// Takes the cookies of a response's fields: those of the head that came over the network, which is
-  /// ``HTTPResponse/wire``.
+  /// Stores the cookies of a response, from the fields of its ``HTTPResponse/networkHead``.
   @discardableResult
   public func store(
     from fields: HTTPFields, for url: URL, in context: CookieContext = .init()
@@ -91,7 +93,7 @@ public final class CookieJar: Sendable {
     try await store(setCookie: fields[values: .setCookie], for: url, in: context)
   }
 
-  /// The cookies that `Set-Cookie` lines make, without regard to those that are there.
+  /// Returns the cookies of `Set-Cookie` lines, without regard to those in the jar.
   func read(
     _ lines: [String], for request: CookieRequest, in context: CookieContext, now moment: Date
   ) -> [Result<Cookie, CookieRefusal>] {
@@ -103,7 +105,9 @@ public final class CookieJar: Sendable {
     }
   }
 
-  /// The cookies that go with a request to the URL, in the order in which they go.
+  // MARK: Requests
+
+  /// Returns the cookies for a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
     let site = site(of: request.host)
@@ -111,19 +115,47 @@ public final class CookieJar: Sendable {
     let chosen = CookieList(try await backing.cookies(in: site)).cookies(for: request, in: context, now: moment)
     guard !chosen.isEmpty else { return [] }
     let isDue = accesses.withLock { $0.note(chosen, in: site, at: moment) }
-    // What was read is good, even where the times of access cannot be written.
+    // The cookies are valid even if the times of access cannot be written.
     if isDue { try? await change(site) { _, _ in } }
     return chosen
   }
 
-  /// The value of the `Cookie` field of a request to the URL; nil if there is nothing to send.
+  /// Returns the value of the `Cookie` field for a request to the URL; nil if there are no cookies for it.
   public func cookieHeader(for url: URL, in context: CookieContext = .init()) async throws -> String? {
     CookieList.header(try await cookies(for: url, in: context))
   }
 
+  // MARK: Sites
+
+  /// Returns whether two URLs belong to the same site (RFC 6265bis §5.2): both or neither are secure, and their hosts
+  /// have the same registrable domain. A URL without a host belongs to no site.
+  ///
+  /// A program that loads resources of pages needs it:
+  ///
+  /// ```swift
+  /// request.options.cookieContext.isSameSite = jar.isSameSite(request.url, as: page)
+  /// ```
+  public func isSameSite(_ url: URL, as other: URL) -> Bool {
+    guard let one = CookieRequest(url), let two = CookieRequest(other), one.isSecure == two.isSecure else {
+      return false
+    }
+    return site(of: one.host) == site(of: two.host)
+  }
+
+  /// Returns the site of a host. Every request needs it, so results are cached.
+  package func site(of host: String) -> String {
+    if let known = sites.withLock({ $0[host] }) { return known }
+    let site = publicSuffixes.site(of: host)
+    sites.withLock { known in
+      if known.count >= 256 { known = [:] }
+      known[host] = site
+    }
+    return site
+  }
+
   // MARK: The store
 
-  /// Changes the cookies of one site, with the times of access up to date, and makes room where there are too many.
+  /// Changes the cookies of a site, after updating their times of access, and removes cookies if there are too many.
   @discardableResult
   func change<Value: Sendable>(
     _ site: String, _ body: @escaping @Sendable (inout CookieList, CookieLimits) -> Value
@@ -141,7 +173,7 @@ public final class CookieJar: Sendable {
     return value
   }
 
-  /// Removes what is too much altogether: what has expired, then what was not used for the longest time.
+  /// Removes cookies above the limit for all sites: expired ones first, then the least recently used.
   private func makeRoom() async throws {
     guard try await backing.count() > limits.total else { return }
     let moment = now()
@@ -153,17 +185,6 @@ public final class CookieJar: Sendable {
       try await backing.update(site) { cookies in cookies.removeAll { identities.contains($0.identity) } }
     }
   }
-
-  /// The site of a host. Asked for every request, so that the answers are kept.
-  package func site(of host: String) -> String {
-    if let known = sites.withLock({ $0[host] }) { return known }
-    let site = publicSuffixes.site(of: host)
-    sites.withLock { known in
-      if known.count >= 256 { known = [:] }
-      known[host] = site
-    }
-    return site
-  }
 }
 
 extension Result where Failure == CookieRefusal {
@@ -173,4 +194,42 @@ extension Result where Failure == CookieRefusal {
     guard case .failure(let refusal) = self else { return nil }
     return refusal
   }
+}
+
+/// The times at which cookies were sent, as far as they are not in the store. They only decide which cookies are
+/// removed when there are too many, so they are written with the next change, or once an hour.
+struct CookieAccesses {
+  private var sites: [String: [Cookie.Identity: Date]] = [:]
+  private static let interval: TimeInterval = 3600
+
+  /// Records that cookies were sent. Returns whether the times should be written now.
+  mutating func note(_ cookies: [Cookie], in site: String, at now: Date) -> Bool {
+    var isDue = false
+    for cookie in cookies {
+      sites[site, default: [:]][cookie.identity] = now
+      isDue = isDue || now.timeIntervalSince(cookie.lastAccessed) > Self.interval
+    }
+    return isDue
+  }
+
+  /// Removes the times of a site and returns them.
+  mutating func take(_ site: String) -> [Cookie.Identity: Date] { sites.removeValue(forKey: site) ?? [:] }
+
+  /// Removes the times of cookies that were removed, and of sites without cookies.
+  mutating func remove(_ identities: [String: Set<Cookie.Identity>], keeping all: [String: [Cookie]]) {
+    for (site, identities) in identities { sites[site] = sites[site]?.filter { !identities.contains($0.key) } }
+    sites = sites.filter { all[$0.key] != nil && !$0.value.isEmpty }
+  }
+
+  /// Sets the times of cookies.
+  func apply(to all: inout [String: [Cookie]]) {
+    for (site, accesses) in sites {
+      guard let cookies = all[site] else { continue }
+      var list = CookieList(cookies)
+      list.touch(accesses)
+      all[site] = list.cookies
+    }
+  }
+
+  mutating func removeAll() { sites = [:] }
 }

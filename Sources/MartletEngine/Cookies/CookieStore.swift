@@ -1,50 +1,87 @@
 public import MartletSemantics
+import Synchronization
 
-/// Where a ``CookieJar`` keeps its cookies: memory, a file, a server.
+/// Where a ``CookieJar`` stores its cookies: in memory, in a file, on a server.
 ///
-/// A store keeps values and knows no rule: what is accepted, sent or evicted is the jar's affair. Cookies are kept by
-/// *site*: the registrable domain (`example.co.uk`) to whose hosts alone they can be sent, or the host itself where it
-/// has none (an address, a name without dots). A domain holds 180 cookies at most, all sites together some 3,000.
+/// A store does not apply rules: ``CookieJar`` decides which cookies are accepted, sent and removed. Cookies are stored
+/// by *site*: the registrable domain (`example.co.uk`), to whose hosts they are sent, or the host itself if it has none
+/// (an address, a name without dots). There are at most 180 cookies of a domain and about 3,000 of all sites.
 ///
-/// A site's cookies are a set: their order means nothing (``Cookie/created`` gives it), and
-/// ``Cookie/identity-swift.property`` is unique within it.
+/// The cookies of a site are a set: their order has no meaning (see ``Cookie/created``), and
+/// ``Cookie/identity-swift.property`` is unique among them.
 ///
 /// ```swift
 /// let jar = CookieJar(store: try SQLiteCookieStore(at: url))
 /// ```
 ///
-/// Notes for whoever writes one:
-/// - Every method may be called from many tasks, and where the medium is shared, from many processes at the same time.
-/// - Whether session cookies (``Cookie/isSession``) outlive the process is the store's option; it should be off unless
-///   asked for. Within the process they are kept like all others.
-/// - A store may drop expired cookies whenever it likes; it need not.
-/// - A store keeps every property of a cookie exactly, fractions of seconds included.
-/// - What is thrown does not fail a request: the jar goes on without cookies, and tells.
-/// - The jar reads a site's cookies for every request, and writes only when a response set a cookie, or when the times of
-///   last access on record are more than an hour behind: a store need not save writes, but reading should be fast.
+/// Requirements:
+/// - Many tasks call every method at the same time, and many processes if they share the medium.
+/// - Whether session cookies (``Cookie/isSession``) are kept after the process ends is an option of the store, and off
+///   by default. Within the process they are stored like all others.
+/// - A store may remove expired cookies at any time.
+/// - A store returns every property of a cookie exactly as it was stored, including fractions of seconds.
+/// - An error does not fail a request: the jar continues without cookies, and an ``Event/note(_:)`` reports the error.
+/// - The jar reads the cookies of a site for every request. It writes only when a response sets a cookie, or when the
+///   stored times of last access are more than an hour old. So reading should be fast, and writes need not be avoided.
 public protocol CookieStore: Sendable {
-  /// The cookies of a site, expired ones included; none if the site is unknown.
+  /// Returns the cookies of a site, including expired ones; none if the site is unknown.
   func cookies(in site: String) async throws -> [Cookie]
 
-  /// Changes the cookies of a site atomically: no other change to that site, by another task or another process, comes
-  /// between reading them and writing what the closure made of them.
+  /// Changes the cookies of a site atomically: no other task or process changes them between the reading and the
+  /// writing.
   ///
-  /// The closure has no effect but its result, and may be called again where the medium detects conflicts only afterwards.
-  /// It neither waits nor calls the store. A site that is left without cookies is forgotten. Where the closure changes
+  /// The closure has no effect except its result, and may be called again if the medium detects conflicts only
+  /// afterwards. It neither suspends nor calls the store. A site without cookies is removed. If the closure changes
   /// nothing, nothing need be written.
   ///
-  /// - Returns: What the closure returned in the call whose change was kept.
+  /// - Returns: The result of the closure, from the call whose change was stored.
   func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result
 
-  /// How many cookies there are in all sites together. Asked before most requests and after every new cookie: it should
-  /// be cheap, and may be an estimate as long as it is 0 only when there is none.
+  /// Returns the number of cookies of all sites. It is called before most requests and after every new cookie, so it
+  /// should be fast. It may be an estimate, but 0 only if there are no cookies.
   func count() async throws -> Int
 
-  /// All cookies by site; asked by whoever wants to see them all, and when there are too many.
+  /// Returns all cookies by site. It is called to list all cookies, and when there are too many.
   func allCookies() async throws -> [String: [Cookie]]
 
-  /// Removes everything.
+  /// Removes all cookies.
   func removeAll() async throws
+}
+
+/// Stores cookies in memory, as long as the store exists. This is the default of ``CookieJar``.
+public final class MemoryCookieStore: CookieStore {
+  private struct State {
+    var sites: [String: [Cookie]] = [:]
+    var count = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Creates an empty store.
+  public init() {}
+
+  public func cookies(in site: String) async throws -> [Cookie] {
+    state.withLock { $0.sites[site] ?? [] }
+  }
+
+  public func update<Result: Sendable>(
+    _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
+  ) async throws -> Result {
+    state.withLock { state in
+      var cookies = state.sites[site] ?? []
+      state.count -= cookies.count
+      let result = change(&cookies)
+      state.count += cookies.count
+      state.sites[site] = cookies.isEmpty ? nil : cookies
+      return result
+    }
+  }
+
+  public func count() async throws -> Int { state.withLock { $0.count } }
+
+  public func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.sites } }
+
+  public func removeAll() async throws { state.withLock { $0 = State() } }
 }

@@ -1,10 +1,64 @@
-package import MartletSemantics
+public import MartletSemantics
 
-/// Where a download's file appears, and how it is made.
+extension HTTPSession {
+  /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
+  ///
+  /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
+  /// removed if the download fails. For a status other than 2xx the response is returned with its body unread, and the
+  /// destination is not changed: check ``HTTPResponse/status``. After a lost connection the download is resumed up to
+  /// ``RequestOptions/downloadResumptions`` times.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.file` if the destination cannot be written.
+  public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(request, of: self, to: .init(destination), resuming: nil, keeps: false)
+    return try await download.run()
+  }
+
+  /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled, to be resumed with the
+  /// error's ``HTTPError/resumption``.
+  ///
+  /// ```swift
+  /// do {
+  ///   _ = try await session.resumableDownload(for: request, to: file)
+  /// } catch {
+  ///   guard let resumption = error.resumption else { throw error }
+  ///   _ = try await session.resumableDownload(for: request, to: file, resuming: resumption)
+  /// }
+  /// ```
+  ///
+  /// The rest is requested with `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2). If the resource or the kept file has
+  /// changed, or the server does not support ranges, the download starts again, so that the file never has parts of two
+  /// versions. Resuming needs a strong validator: a strong `ETag`, or else a `Last-Modified` of at least a second
+  /// before the response's `Date`. Only a GET without a `Range` can be resumed; any other request is downloaded as by
+  /// ``download(for:to:)``. `Accept-Encoding: identity` is sent unless the request has the field.
+  ///
+  /// - Parameters:
+  ///   - request: the request; when resuming, the same request with valid credentials.
+  ///   - destination: the file; the kept bytes are in the same folder.
+  ///   - resumption: the resumption of an earlier download to the same destination. It is used if it is for the same
+  ///     URL and its file is in the destination's folder, has the name of a partial file of the destination, and is the
+  ///     same regular file with the same size. Otherwise the file is not touched, and the download starts again.
+  /// - Returns: the response with the file or its rest: 200 or 206. For other statuses see ``download(for:to:)``; kept
+  ///   bytes stay kept.
+  public func resumableDownload(
+    for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
+  ) async throws(HTTPError) -> HTTPResponse {
+    try await resumableDownload(for: request, to: DownloadDestination(destination), resuming: resumption)
+  }
+
+  package func resumableDownload(
+    for request: HTTPRequest, to destination: DownloadDestination, resuming resumption: DownloadResumption?
+  ) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(request, of: self, to: destination, resuming: resumption, keeps: true)
+    return try await download.run()
+  }
+}
+
+/// The destination of a download, and the properties of its file.
 package struct DownloadDestination: Sendable {
   package var url: URL
-  /// What the names of partial files begin with, and what a resumption's has to begin with; nil for the beginning of the
-  /// destination's own name.
+  /// The beginning of the names of partial files, also of a resumption's; nil for the beginning of the destination's
+  /// name.
   package var label: String?
   package var access = PartialFile.Access.standard
 
@@ -13,15 +67,15 @@ package struct DownloadDestination: Sendable {
   }
 }
 
-/// One call of a download verb: the file, and the exchanges that fill it. Each begins where the last one broke off, if the
-/// resource is still the same, and at the beginning if not; see `ResumeRule`.
+/// A call of `download`: the file, and the requests that fill it. Each continues where the last one failed if the
+/// resource is still the same, and starts again if not; see `ResumeRule`.
 struct Download {
   private let session: HTTPSession
   private let request: HTTPRequest
   private let file: PartialFile
   private let options: RequestOptions
   private let deadline: Deadline?
-  /// Whether a download that fails leaves what it has.
+  /// Whether a failed download keeps its bytes.
   private let keeps: Bool
   private var validator: String?
   private var size: Int64?
@@ -32,9 +86,9 @@ struct Download {
     _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination,
     resuming resumption: DownloadResumption?, keeps: Bool
   ) throws(HTTPError) {
-    options = request.options.inheriting(from: session.configuration.options)
-    deadline = options.deadline.map { Deadline($0, on: session.configuration.clock) }
-    // what the caller asks for is a whole only if it is a GET without a range
+    options = session.options(of: request)
+    deadline = session.deadline(options)
+    // only the response to a GET without a range is a whole resource
     let isWhole = request.method == .get && !request.fields.contains(.range)
     self.keeps = keeps && isWhole
     resumptionsLeft = isWhole ? options.downloadResumptions : 0
@@ -49,7 +103,7 @@ struct Download {
       do {
         file = try PartialFile(for: destination.url, label: destination.label, access: destination.access)
       } catch {
-        throw error.placed(request: request.head, response: nil, attempts: [])
+        throw error.addingContext(request: request.head, response: nil, attempts: [])
       }
     }
   }
@@ -59,7 +113,7 @@ struct Download {
     while true {
       let before = file.count
       do throws(HTTPError) {
-        if let response = try await exchange(after: loss) { return response }
+        if let response = try await call(after: loss) { return response }
       } catch {
         guard resumptionsLeft > 0, point != nil, error.isLoss else { throw resumable(error) }
         loss = error
@@ -70,23 +124,24 @@ struct Download {
     }
   }
 
-  /// Where the next exchange begins; nil at the beginning.
+  /// Where the next request continues; nil to start at the beginning.
   private var point: ResumePoint? {
     guard let validator, file.count > 0 else { return nil }
     return ResumePoint(count: file.count, validator: validator, size: size)
   }
 
-  /// Returns nil where the download has to begin anew.
-  private mutating func exchange(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
+  /// Returns nil if the download has to start again.
+  private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
     let point = point
-    var response = try await session.respond(to: part(from: point), limit: \.bodyLimit, until: deadline)
+    var response = try await session.respond(
+      to: part(from: point), with: options, limit: options.bodyLimit, until: deadline)
     switch decision(on: response, after: point) {
     case .append(let size): self.size = size
     case .whole: try begin(response)
     case .complete:
       response.body.cancel()
       try file.complete()
-      response.status = .ok  // the 416 was about the range, which is the engine's; for the caller all is well
+      response.status = .ok  // the 416 is about the range, which the caller did not ask for
       response.body = .empty
       return response
     case .restart:
@@ -101,7 +156,7 @@ struct Download {
       }
       response.body.cancel()
       throw loss
-        ?? HTTPError(.protocolViolation, "the server sent a part (206) that was not asked for", phase: .waiting)
+        ?? HTTPError(.protocolViolation, "the server sent a part (206) that was not requested", phase: .waiting)
     }
     try await receive(response)
     return response
@@ -110,7 +165,7 @@ struct Download {
   private func part(from point: ResumePoint?) -> HTTPRequest {
     var request = request
     guard keeps || resumptionsLeft > 0 || point != nil else { return request }
-    // a coding could not be gone on with: what was unpacked has no offset in what the server sends
+    // a coded body could not be resumed: an offset in decoded bytes is none in what the server sends
     if !request.fields.contains(.acceptEncoding) { request.fields[.acceptEncoding] = "identity" }
     for (name, value) in point?.fields ?? [:] { request.fields[name] = value }
     return request
@@ -119,16 +174,16 @@ struct Download {
   private func decision(on response: HTTPResponse, after point: ResumePoint?) -> ResumeRule.Decision {
     if request.fields.contains(.range), response.status == .partialContent { return .whole }
     var head = response.head
-    // a coding that was undone on the way is not in the head any more, and would be a reason to doubt
-    if let wire = response.wire, wire.status == head.status { head.fields = wire.fields }
+    // a coding that was decoded is missing in the head, but matters for the decision
+    if let received = response.networkHead, received.status == head.status { head.fields = received.fields }
     return ResumeRule.decide(head, after: point)
   }
 
   private mutating func begin(_ response: HTTPResponse) throws(HTTPError) {
     try file.empty()
     size = response.body.length
-    // a response that did not come over the wire is there whole
-    validator = response.wire.flatMap { ResumeRule.validator(of: $0, now: Date.now) }
+    // a response from the cache is complete
+    validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: Date.now) }
   }
 
   private func receive(_ response: HTTPResponse) async throws(HTTPError) {
@@ -144,7 +199,7 @@ struct Download {
       try file.complete()
     } catch {
       response.body.cancel()
-      throw error.placed(
+      throw error.addingContext(
         request: RequestHead(method: request.method, url: response.url, fields: request.fields),
         response: response.head, attempts: response.history)
     }
@@ -158,7 +213,7 @@ struct Download {
     if let deadline { try await deadline.holding(sleep) } else { try await sleep() }
   }
 
-  /// Where a later download can begin, if the caller wants that; the file is kept then.
+  /// Returns where a later download can continue, and keeps the file for it, if the caller wants that.
   private func keptPoint() -> ResumePoint? {
     let kept = keeps && size.map { file.count <= $0 } ?? true ? point : nil
     file.keep(kept != nil)

@@ -8,36 +8,36 @@ import Musl
 import Darwin
 #endif
 
-/// How a download that did not end goes on, in this run of the program or a later one.
+/// The state of an incomplete download, to resume it in this or a later run of the program.
 ///
 /// ```swift
 /// do {
 ///   _ = try await session.resumableDownload(for: request, to: file, resuming: saved)
 /// } catch {
-///   saved = error.resumption        // Codable: keep it where you like
+///   saved = error.resumption        // it is Codable
 /// }
 /// ```
 ///
-/// It names the file with the bytes that are there, which is the caller's from then on: resume it or ``discard()`` it. It
-/// holds no field of the request and no credentials, but the URL as it was asked for.
+/// It names the file with the bytes so far: resume the download or ``discard()`` the file. It contains the URL of the
+/// request, but no fields and no credentials.
 ///
-/// What it names is believed only as far as it can be checked, so that a stored value which somebody has changed moves no
-/// other file: see `HTTPSession.resumableDownload(for:to:resuming:)`.
+/// A stored value is checked before it is used, so that one which was tampered with cannot name another file: see
+/// `HTTPSession.resumableDownload(for:to:resuming:)`.
 public struct DownloadResumption: Sendable, Hashable, Codable {
-  /// What was asked for, before any redirect.
+  /// The URL of the request, before redirects.
   public let url: URL
-  /// The file with the first ``byteCount`` bytes, beside the destination.
+  /// The file with the first ``byteCount`` bytes, in the destination's folder.
   public let file: URL
-  /// How many bytes there are.
+  /// The number of bytes in the file.
   public let byteCount: Int64
-  /// How many there will be, nil where the server did not say.
+  /// The number of bytes of the whole; nil if the server did not send it.
   public let size: Int64?
-  /// The strong entity tag, or the date of the last change, that the rest must have.
+  /// The strong entity tag or `Last-Modified` date that the rest must have.
   public let validator: String
-  /// Which file that was; nil in values that an earlier version stored, which begin anew.
+  /// Identifies the file; nil in values of an earlier version, which start again.
   let identity: FileStatus.Identity?
 
-  /// Removes the file, if it is still the one that was kept, and as it was; anything else is left alone.
+  /// Removes the file if it is still the one that was kept; another file is not touched.
   public func discard() {
     let path = file.path
     guard file.isFileURL, let name = path.split(separator: "/").last, PartialFileName(String(name)) != nil,
@@ -48,6 +48,6 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
 }
 
 extension DownloadResumption: CustomStringConvertible {
-  /// How far it is, with the URL's secrets left out.
+  /// The numbers of bytes, and the URL without its secrets.
   public var description: String { "\(byteCount) of \(size.map(String.init) ?? "?") bytes of \(url.redacted)" }
 }

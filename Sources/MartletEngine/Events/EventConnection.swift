@@ -1,11 +1,11 @@
 import MartletSemantics
 
-/// One connection to a source of events after another.
+/// The connections of an event stream, one after another.
 struct EventConnection: Sendable {
   private let events: ServerSentEvents
   private var parser: ServerSentEventParser
   private var body: (any BodySource)?
-  /// How many connections in a row failed.
+  /// The number of consecutive failed connections.
   private var failures = 0
   private static let longestPause: Duration = .seconds(60)
 
@@ -14,7 +14,7 @@ struct EventConnection: Sendable {
     parser = ServerSentEventParser(after: events.lastEventID, limit: events.eventLimit)
   }
 
-  /// The events of the next chunk, perhaps none; nil where there will be no more.
+  /// Returns the events of the next chunk, which may be none; nil when the stream has ended.
   mutating func next() async throws(HTTPError) -> [ServerSentEvent]? {
     do throws(HTTPError) {
       guard let body else { return try await connect() ? [] : nil }
@@ -30,7 +30,7 @@ struct EventConnection: Sendable {
     return []
   }
 
-  /// Returns whether there is something to read; nothing more will come after a 204.
+  /// Connects. Returns false after a 204, which ends the stream.
   private mutating func connect() async throws(HTTPError) -> Bool {
     let request = request
     let (body, response) = try await events.session.bytes(for: request)
@@ -49,7 +49,7 @@ struct EventConnection: Sendable {
     var request = events.request
     var probe = HTTPFields()
     probe["Last-Event-ID"] = parser.lastEventID
-    // an ID that no field can carry is not sent: an error would end a stream that can go on without
+    // an ID that is not a valid field value is not sent: an error would end a stream that can continue without it
     if !parser.lastEventID.isEmpty, probe.refusal == nil { request.fields["Last-Event-ID"] = parser.lastEventID }
     return request
   }
@@ -63,14 +63,14 @@ struct EventConnection: Sendable {
       return try parser.parse(chunk)
     } catch {
       throw HTTPError(
-        .bodyTooLarge, "an event is larger than \(error.limit) bytes: raise ServerSentEvents.eventLimit",
+        .bodyTooLarge, "an event is larger than the limit of \(error.limit) bytes: raise ServerSentEvents.eventLimit",
         phase: .receiving)
     }
   }
 
-  /// WHATWG HTML §9.2.3: waits for the reconnection time, and longer the more often that was in vain.
+  /// Waits for the reconnection time (WHATWG HTML §9.2.3), doubled for every failed connection.
   private func pause() async throws(HTTPError) {
-    // whatever the server wants: who cannot reach it does not ask without a pause
+    // a server that asks for no pause gets one while it cannot be reached
     let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : .zero)
     let longest = max(time, Self.longestPause)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
@@ -83,9 +83,9 @@ struct EventConnection: Sendable {
 
   private static func refusal(_ response: HTTPResponse) -> String {
     guard response.status == .ok else {
-      return "the status is \(response.status.code), and events come with 200 only"
+      return "unexpected status \(response.status): an event stream has status 200"
     }
     let type = response.fields.mediaType.map { "'\($0.essence)'" } ?? "missing"
-    return "the Content-Type is \(type), and events come as 'text/event-stream' only"
+    return "unexpected Content-Type, \(type): an event stream has 'text/event-stream'"
   }
 }

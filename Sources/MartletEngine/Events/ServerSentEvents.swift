@@ -1,7 +1,7 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// The server-sent events (WHATWG HTML §9.2) of a resource, over as many connections as it takes.
+  /// Returns the server-sent events (WHATWG HTML §9.2) of a resource; lost connections are made again.
   ///
   /// ```swift
   /// for try await event in session.events(for: HTTPRequest(.get, url)) {
@@ -9,38 +9,38 @@ extension HTTPSession {
   /// }
   /// ```
   ///
-  /// Nothing is sent before somebody iterates. See ``ServerSentEvents`` for what happens when a connection ends.
+  /// Nothing is sent before the sequence is iterated. See ``ServerSentEvents`` for what happens when a connection ends.
   ///
   /// - Parameters:
-  ///   - request: what asks for the stream. `Accept` and `Last-Event-ID` are set by the sequence.
-  ///   - lastEventID: the ID of the last event that the caller has seen, in an earlier run of the program perhaps.
+  ///   - request: the request for the stream. `Accept` and `Last-Event-ID` are set by the sequence.
+  ///   - lastEventID: the ID of the last event that was received earlier; empty, the default, if there is none.
   public func events(for request: HTTPRequest, after lastEventID: String = "") -> ServerSentEvents {
     ServerSentEvents(self, request, after: lastEventID)
   }
 }
 
-/// The events that a server sends, one after another.
+/// The events of a server, as an asynchronous sequence.
 ///
-/// A connection that ends or breaks is made anew after the time that the server set with `retry`, 3 seconds by default, and
-/// goes on after the last event that came whole. While no connection comes about the time doubles, up to a minute. Every
-/// connection is an exchange of its own: listeners in the request's options see each begin, answer and end.
+/// When a connection ends or fails, a new one is made after the time that the server set with `retry`, 3 seconds by
+/// default, and continues after the last complete event. While connections fail the time doubles, up to a minute. Every
+/// connection is a call of its own: listeners in the request's options see the start, response and end of each.
 ///
-/// The sequence ends where the server says 204. It throws ``HTTPError`` where the task is cancelled, the answer is another
-/// status than 200 or another type than `text/event-stream` (kind `.unexpectedResponse`), or an event is too large
-/// (`.bodyTooLarge`). A request whose method is not safe, such as POST, is sent once: its sequence ends with its stream, and
-/// throws what breaks it.
+/// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, the status is
+/// not 200 or the type not `text/event-stream` (kind `.unexpectedResponse`), or an event is too large
+/// (`.bodyTooLarge`). A request whose method is not safe, such as POST, is sent once: its sequence ends or fails with
+/// its stream.
 ///
-/// The request's own options hold for each connection; those of the session do not where they would end a stream that is
-/// meant to last: idle timeout, deadline and body limit.
+/// The request's own options apply to each connection. The session's idle timeout, deadline and body limit do not,
+/// because a stream may last.
 public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvent
   public typealias Failure = HTTPError
 
-  /// After how many failed connections in a row the error of the last is thrown; nil, the default, goes on for ever.
+  /// The number of consecutive failed connections after which the last error is thrown; nil, the default, for no limit.
   public var failureLimit: Int?
-  /// The most bytes of one event, 16 MiB by default.
+  /// The largest number of bytes of an event; 16 MiB by default.
   public var eventLimit = 16 << 20
-  /// Whether a new connection follows one that ended. By default it does if the request's method is safe.
+  /// Whether lost connections are made again. By default they are if the request's method is safe.
   public var reconnects: Bool
   let session: HTTPSession
   let request: HTTPRequest
@@ -55,7 +55,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-  /// Reads the events. Letting go of it closes the connection.
+  /// Reads the events. Releasing it closes the connection.
   public struct Iterator: AsyncIteratorProtocol {
     private var connection: EventConnection
     private var ready: ArraySlice<ServerSentEvent> = []
@@ -85,13 +85,13 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 }
 
 extension HTTPRequest {
-  /// The request as it asks for a stream of events, apart from where it goes on.
+  /// Returns the request with the fields and options for an event stream, without `Last-Event-ID`.
   fileprivate func askingForEvents() -> HTTPRequest {
     var request = self
     if !request.fields.contains(.accept) { request.fields[.accept] = MediaType.eventStream.description }
     if !request.fields.contains(.cacheControl) { request.fields[.cacheControl] = "no-store" }
     request.options.cachePolicy = .reloadIgnoringCacheData
-    request.options.letLast()
+    request.options.disableSessionTimeouts()
     return request
   }
 }

@@ -1,50 +1,61 @@
-/// Changes what goes out, and decides whether the result is good enough or the request goes again.
+/// Changes requests before they are sent, and decides whether a response is accepted or the request is sent again.
 ///
 /// ```swift
 /// struct RequestTag: Interceptor {
-///   func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+///   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
 ///     var request = request
-///     request.fields["X-Request-Id"] = "\(exchange.id)"
-///     return request
+///     request.fields["X-Request-Id"] = "\(call.id)"
+///     return .send(request)
 ///   }
 /// }
 /// ```
 ///
-/// `prepare` runs before every attempt, in the order of registration, each seeing what those before it made. It sees the fields
-/// that describe the body (`Content-Type`); if it gives the request another body, the fields of the new one take the place of
-/// the old one's, unless the caller or an interceptor has set its own. `review` runs after every attempt, in reverse. Both start
-/// from the request as it was asked for: a redirect or a resend never carries what an interceptor put on an earlier attempt, so
-/// that a header meant for one origin cannot leak to the next.
+/// `prepare` runs before every attempt, in the order of the interceptors: each gets the request that the one before it
+/// returned. The request has the fields that describe its body (`Content-Type`); if an interceptor replaces the body,
+/// they are replaced by those of the new one, unless the caller or an interceptor has set them. `review` runs after
+/// every attempt, in reverse order. Each attempt starts from the caller's request: a redirect or a resend does not have
+/// what interceptors added to an earlier attempt, so that a field for one origin is not sent to another.
 public protocol Interceptor: Sendable {
-  /// Returns the request that is to go out. Throwing ends the exchange.
-  func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest
+  /// Returns the request to send, or a response instead of sending it. An error ends the call.
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation
 
-  /// Judges the outcome of an attempt. Throwing ends the exchange.
-  func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict
+  /// Reviews the outcome of an attempt. An error ends the call.
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict
 }
 
 extension Interceptor {
-  /// Lets the request pass as it is.
-  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest { request }
+  /// Returns the request unchanged.
+  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation { .send(request) }
 
   /// Accepts the outcome.
-  public func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
+  public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     .accept
   }
 }
 
-/// What came of an attempt: a response with its body unread, or the reason why there is none.
+/// The result of an interceptor's `prepare`.
+public enum Preparation: Sendable {
+  /// Passes this request to the next interceptor. After the last one it gets its cookies, and the cache or the network
+  /// answers it.
+  case send(HTTPRequest)
+  /// Uses this response for the attempt. Nothing is sent, and cookies and cache are not used. The following interceptors
+  /// neither prepare nor review the attempt; those of the engine are among them, so that a redirect or a 401 in the
+  /// response is not followed or answered.
+  case respond(HTTPResponse)
+}
+
+/// The outcome of an attempt: a response whose body has not been read, or an error.
 public typealias Outcome = Result<HTTPResponse, any Error>
 
-/// One attempt, as an interceptor reviews it.
+/// An attempt of a call: one request that was sent, or answered without being sent.
 public struct Attempt: Sendable {
-  /// 1 for the first.
+  /// The number of the attempt, from 1.
   public let number: Int
-  /// The request before any interceptor prepared it: what a resend starts from.
+  /// The request before the interceptors prepared it: change and return this one for a resend.
   public let request: HTTPRequest
-  /// The request as it went out, with all that the interceptors added.
+  /// The request that was sent, with all that the interceptors added.
   public let sent: HTTPRequest
-  /// The attempts of this exchange before this one.
+  /// The earlier attempts of the call.
   public let history: [AttemptRecord]
 
   package init(number: Int, request: HTTPRequest, sent: HTTPRequest, history: [AttemptRecord]) {
@@ -55,15 +66,15 @@ public struct Attempt: Sendable {
   }
 }
 
-/// What an interceptor says of an outcome.
+/// The result of an interceptor's `review`.
 public enum Verdict: Sendable {
-  /// Fine as it is; the next interceptor reviews it.
+  /// Accepts the outcome; the next interceptor reviews it.
   case accept
-  /// Goes on with this response; the next interceptor reviews it.
+  /// Replaces the outcome with this response; the next interceptor reviews it.
   case replace(HTTPResponse)
-  /// Ends the round: the response's body is dropped, and this request is sent after the delay.
+  /// Discards the outcome, and sends this request after the delay.
   ///
-  /// It passes through every interceptor's `prepare` again, and counts against the budget that redirects, retries and
-  /// all other resends of an exchange share. The reason is for people: it appears in events and errors.
+  /// All interceptors prepare the request again. The resend counts towards ``SessionConfiguration/attemptLimit``, like
+  /// redirects and retries. The reason is human-readable: it appears in events and errors.
   case resend(HTTPRequest, after: Duration = .zero, reason: String)
 }

@@ -1,27 +1,27 @@
 public import MartletSemantics
 
-/// Gives every exchange an identifier that the servers log too, so that what one call did can be found on all of them.
+/// Adds an identifier to every call that servers can log, so that its requests can be found in the logs of all of them.
 ///
-/// The identifier is the same on every attempt of an exchange: redirects, retries and challenges. A request that carries
-/// the field already keeps its value, and the exchange takes it over. Listeners and interceptors find it in
-/// ``Exchange/correlationID``.
+/// All attempts of a call have the same identifier: redirects, retries, and resends after challenges. If the request
+/// has the field already, its value is the identifier. Listeners and interceptors find it in
+/// ``Call/correlationID``.
 ///
 /// ```swift
 /// configuration.interceptors = [CorrelationInterceptor(trace: .sampled)]
-/// configuration.listeners = [EventHandler { event, exchange in print(exchange.correlationID ?? "-", event) }]
+/// configuration.listeners = [EventHandler { event, call in print(call.correlationID ?? "-", event) }]
 /// ```
 ///
-/// With a ``Trace``, the field `traceparent` of W3C Trace Context (level 1) goes beside it: its trace id stays the same, and
-/// is the identifier itself where that is a UUID; its parent id is new for every attempt, because each is a request of its
-/// own. A `traceparent` that the request carries already is passed on as it is.
+/// With a ``Trace``, the field `traceparent` of W3C Trace Context (level 1) is sent too. Its trace ID is the same for
+/// all attempts, and is the identifier itself if that is a UUID; its parent ID is new for every attempt. A
+/// `traceparent` of the request is sent unchanged.
 public struct CorrelationInterceptor: Interceptor {
-  /// Whether `traceparent` is sent, and what it says of sampling.
+  /// Whether `traceparent` is sent, with which sampling flag.
   public enum Trace: Sendable, Hashable {
     /// It is not sent.
     case none
-    /// It is sent, and asks the servers to record the trace.
+    /// It is sent, and requests that servers record the trace.
     case sampled
-    /// It is sent, and leaves it to the servers whether to record the trace.
+    /// It is sent, and does not request that servers record the trace.
     case unsampled
   }
 
@@ -30,14 +30,14 @@ public struct CorrelationInterceptor: Interceptor {
   private let field: FieldName
   private let trace: Trace
   private let makeID: @Sendable () -> String
-  private let traceParent = ExchangeLocal<TraceParent?>(nil)
+  private let traceParent = CallLocal<TraceParent?>(nil)
 
   /// Makes an interceptor.
   ///
   /// - Parameters:
-  ///   - field: the field that carries the identifier; `X-CorrelationID` by default.
+  ///   - field: the field with the identifier; `X-CorrelationID` by default.
   ///   - trace: whether `traceparent` is sent too; it is not by default.
-  ///   - makeID: makes the identifier of an exchange; a random UUID in lower case by default.
+  ///   - makeID: returns the identifier of a call; a random UUID in lower case by default.
   public init(
     field: FieldName = "X-CorrelationID", trace: Trace = .none,
     makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
@@ -47,17 +47,17 @@ public struct CorrelationInterceptor: Interceptor {
     self.makeID = makeID
   }
 
-  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request
-    let id = request.fields[field] ?? exchange.correlationID ?? makeID()
-    exchange.correlationID = id
+    let id = request.fields[field] ?? call.correlationID ?? makeID()
+    call.correlationID = id
     if !request.fields.contains(field) { request.fields[field] = id }
     if trace != .none, !request.fields.contains(Self.traceParent) {
-      let trace = exchange[traceParent] ?? makeTrace(id)
-      exchange[traceParent] = trace
+      let trace = call[traceParent] ?? makeTrace(id)
+      call[traceParent] = trace
       request.fields[Self.traceParent] = trace.value(span: .random(in: 1...UInt64.max))
     }
-    return request
+    return .send(request)
   }
 
   private func makeTrace(_ id: String) -> TraceParent {
@@ -67,10 +67,10 @@ public struct CorrelationInterceptor: Interceptor {
   }
 }
 
-extension Exchange {
-  private static let correlation = ExchangeLocal<String?>(nil)
+extension Call {
+  private static let correlation = CallLocal<String?>(nil)
 
-  /// What ``CorrelationInterceptor`` calls the exchange; nil without one, and before the first attempt was prepared.
+  /// The identifier of ``CorrelationInterceptor``; nil without one, and before the first attempt.
   public internal(set) var correlationID: String? {
     get { self[Self.correlation] }
     set { self[Self.correlation] = newValue }

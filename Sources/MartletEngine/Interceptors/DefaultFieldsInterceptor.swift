@@ -1,55 +1,55 @@
 public import MartletSemantics
 
-/// Adds fields to every request to certain origins, and to no other: an API key, an `Accept`, a tenant.
+/// Adds fields to every request to certain origins: an API key, an `Accept`, a tenant.
 ///
-/// A field that the request has already is left as it is. A redirect to another origin does not carry the fields along.
+/// Fields that the request has already are not changed. After a redirect to another origin the fields are not sent.
 ///
 /// ```swift
 /// DefaultFieldsInterceptor(["X-Api-Key": key], for: [serviceURL], subdomains: .included)
 /// ```
 ///
-/// Without URLs every origin gets them that a request is made for, and none that only a redirect leads to.
+/// Without URLs, the fields are added to requests to every origin, but not after a redirect to another one.
 public struct DefaultFieldsInterceptor: Interceptor {
-  /// Whether hosts below those named count too.
+  /// Whether subdomains get the fields too.
   public enum Subdomains: Sendable, Hashable {
     /// Only the hosts themselves.
     case excluded
-    /// `api.example.com` where `example.com` was named, with the same scheme and port. Addresses have no subdomains.
+    /// With `example.com` also `api.example.com`, with the same scheme and port. IP addresses have no subdomains.
     case included
   }
 
   private let fields: HTTPFields
-  /// nil for whatever origin is asked.
+  /// nil for all origins of calls.
   private let origins: Set<Origin>?
   private let subdomains: Subdomains
 
   /// Makes an interceptor.
   ///
   /// - Parameters:
-  ///   - fields: what is added; several lines of a name are added together or, where the request has one, not at all.
-  ///   - urls: URLs whose origins get the fields: scheme, host and port. What is no http or https URL counts for nothing.
-  ///   - subdomains: whether hosts below those get them too; they do not by default.
+  ///   - fields: the fields. Those with the same name are added together, or not at all if the request has one.
+  ///   - urls: URLs whose origins (scheme, host and port) get the fields. Only http and https URLs count.
+  ///   - subdomains: whether subdomains get them too; they do not by default.
   public init(_ fields: HTTPFields, for urls: [URL], subdomains: Subdomains = .excluded) {
     self.fields = fields
     self.subdomains = subdomains
     origins = Set(urls.compactMap { Origin($0) })
   }
 
-  /// Makes an interceptor for the origins that requests are made for, whichever they are.
+  /// Makes an interceptor for the origins of all calls.
   ///
-  /// - Parameter fields: what is added, as in the other initializer. Nothing secret: every server that is asked gets it.
+  /// - Parameter fields: the fields, as in the other initializer. They must not be secret: every server gets them.
   public init(_ fields: HTTPFields) {
     self.fields = fields
     subdomains = .excluded
     origins = nil
   }
 
-  public func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard let origin = Origin(request.url), covers(origin, asked: exchange.askedURL) else { return request }
+  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard let origin = Origin(request.url), covers(origin, asked: call.askedURL) else { return .send(request) }
     if let refusal = fields.refusal { throw refusal }
     var prepared = request
     for (name, value) in fields where !request.fields.contains(name) { prepared.fields.append(value, for: name) }
-    return prepared
+    return .send(prepared)
   }
 
   private func covers(_ origin: Origin, asked: URL?) -> Bool {
@@ -69,5 +69,17 @@ extension Origin {
     guard let last = host.split(separator: ".").last?.utf8, let first = last.first else { return true }
     return host.utf8.contains(UInt8(ascii: ":")) || last.allSatisfy(ASCII.isDigit)
       || ASCII.isDigit(first) && last.dropFirst().first == UInt8(ascii: "x")
+  }
+}
+
+/// Adds a `User-Agent` field (RFC 9110 §10.1.5) to requests without one.
+struct UserAgentInterceptor: Interceptor {
+  let value: String
+
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard !request.fields.contains(.userAgent) else { return .send(request) }
+    var request = request
+    request.fields[.userAgent] = value
+    return .send(request)
   }
 }

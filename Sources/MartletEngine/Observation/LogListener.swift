@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// Writes one line for each exchange, when it has ended.
+/// Writes one line for each call, when it has ended.
 ///
 /// ```swift
 /// configuration.listeners = [LogListener()]
@@ -9,25 +9,26 @@ public import MartletSemantics
 ///
 /// | line | level |
 /// |---|---|
-/// | an attempt begins; an informational response; why and when the request goes again, or why not; a refused cookie | debug |
-/// | a response below 500; an exchange that was cancelled, or whose body was given up | info |
+/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie | debug |
+/// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
 /// | a response of 500 and above | warning |
-/// | an exchange that failed | error |
+/// | a call that failed | error |
 ///
-/// The lines show no secrets: see `Redaction`. The number at their beginning is that of the exchange, unique in the process.
-/// Bytes are those of bodies on the wire, as far as the transport measures them; time lasts to the body's end.
+/// The lines show no secrets: see `Redaction`. Each begins with the number of the call, which is unique in the process.
+/// Bytes are those of bodies on the network, as far as the transport measures them; the time is that until the end of
+/// the body.
 public struct LogListener: EventListener {
   private let sink: any LogSink
   private let redaction: Redaction
   private let clock: any Clock<Duration>
-  private let summary = ExchangeLocal<ExchangeSummary?>(nil)
+  private let summary = CallLocal<CallSummary?>(nil)
 
   /// Makes a listener.
   ///
   /// - Parameters:
   ///   - sink: where the lines go; standard error by default.
-  ///   - redaction: what they leave out.
-  ///   - clock: measures how long exchanges take.
+  ///   - redaction: what the lines leave out.
+  ///   - clock: measures the time of calls.
   public init(
     to sink: any LogSink = StandardErrorLog(), redaction: Redaction = .standard,
     clock: any Clock<Duration> = ContinuousClock()
@@ -37,27 +38,107 @@ public struct LogListener: EventListener {
     self.clock = clock
   }
 
-  public func receive(_ event: Event, in exchange: Exchange) {
-    var summary = exchange[summary] ?? ExchangeSummary(Stopwatch(clock))
-    summary.take(event)
-    exchange[self.summary] = summary
+  public func receive(_ event: Event, in call: Call) {
+    var summary = call[summary] ?? CallSummary(Stopwatch(clock))
+    summary.update(event)
+    call[self.summary] = summary
     switch event {
     case .attempt(let number, let request):
-      log(.debug, exchange, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
-    case .informational(let head): log(.debug, exchange, "\(head.status)")
+      log(.debug, call, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
+    case .informational(let head): log(.debug, call, "\(head.status)")
     case .resend(_, let delay, let reason):
-      log(.debug, exchange, delay > .zero ? "again in \(ExchangeSummary.text(delay)): \(reason)" : "again: \(reason)")
-    case .cookieRefused(let refusal): log(.debug, exchange, "\(refusal)")
-    case .note(let text): log(.debug, exchange, text)
-    case .finished: log(summary.level, exchange, summary.line(redaction))
+      log(.debug, call, delay > .zero ? "again in \(CallSummary.text(delay)): \(reason)" : "again: \(reason)")
+    case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
+    case .note(let text): log(.debug, call, text)
+    case .finished: log(summary.level, call, summary.line(redaction))
     default: break
     }
   }
 
-  private func log(_ level: LogLevel, _ exchange: Exchange, _ text: @autoclosure () -> String) {
+  private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String) {
     guard sink.isEnabled(level) else { return }
-    // A message may quote what came from outside: it does not begin lines of its own.
+    // A message may contain text of a server, which must not start lines of its own.
     let line = text().unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
-    sink.write("#\(exchange.id) " + String(String.UnicodeScalarView(line)), at: level)
+    sink.write("#\(call.id) " + String(String.UnicodeScalarView(line)), at: level)
+  }
+}
+
+/// The line about a call, collected from its events.
+struct CallSummary: Sendable {
+  private let stopwatch: Stopwatch
+  private var request: RequestHead?
+  private var attempts = 0
+  private var status: HTTPStatus?
+  private var sent: Int64 = 0
+  private var received: Int64 = 0
+  private var metrics: TransferMetrics?
+  private var error: HTTPError?
+
+  init(_ stopwatch: Stopwatch) { self.stopwatch = stopwatch }
+
+  mutating func update(_ event: Event) {
+    switch event {
+    case .started(let request): self.request = request.head
+    case .attempt(let number, let request):
+      self.request = request.head
+      attempts = number
+      (status, metrics, sent, received) = (nil, nil, 0, 0)
+    case .progress(let progress):
+      switch progress.direction {
+      case .sent: sent = progress.completed
+      case .received: received = progress.completed
+      }
+    case .response(let head, _): status = head.status
+    case .metrics(let metrics): self.metrics = metrics
+    case .finished(let error): self.error = error
+    default: break
+    }
+  }
+
+  var level: LogLevel {
+    if let error { return error.isCancelled ? .info : .error }
+    return status.map { $0.isServerError ? .warning : .info } ?? .info
+  }
+
+  func line(_ redaction: Redaction) -> String {
+    var parts: [String] = []
+    if let status { parts.append("\(status)") }
+    if let error { parts.append(error.isCancelled ? "cancelled" : "failed with \(error.kind): \(error.message)") }
+    if attempts > 1 { parts.append("\(attempts) attempts") }
+    let out = metrics?.bytesSent ?? sent
+    let back = metrics?.bytesReceived ?? received
+    if out > 0 { parts.append("\(Self.text(out)) sent") }
+    if back > 0 || error == nil { parts.append("\(Self.text(back)) received") }
+    parts.append(Self.text(stopwatch.elapsed))
+    if let metrics {
+      let version = metrics.version?.description ?? "HTTP"
+      parts.append(version + (metrics.reusedConnection ? " on a reused connection" : ""))
+    }
+    let target = request.map { "\($0.method) \(redaction.redacted($0.url))" } ?? "a request"
+    return "\(target) → \(parts.joined(separator: ", "))"
+  }
+
+  /// `17 B`, `1.2 kB`, `34.5 MB`.
+  static func text(_ bytes: Int64) -> String {
+    guard bytes >= 1000 else { return "\(bytes) B" }
+    var value = Double(bytes) / 1000
+    for unit in ["kB", "MB", "GB"] {
+      if value < 999.5 { return "\(rounded(value)) \(unit)" }
+      value /= 1000
+    }
+    return "\(rounded(value)) TB"
+  }
+
+  /// `0.3 ms`, `34 ms`, `1.5 s`.
+  static func text(_ duration: Duration) -> String {
+    let milliseconds = duration.inMilliseconds
+    return milliseconds < 999.5 ? "\(rounded(milliseconds)) ms" : "\(rounded(milliseconds / 1000)) s"
+  }
+
+  /// With one decimal below ten, without any from there on.
+  private static func rounded(_ value: Double) -> String {
+    let tenths = (value * 10).rounded()
+    guard tenths < 100, tenths.truncatingRemainder(dividingBy: 10) != 0 else { return String(Int(value.rounded())) }
+    return "\(Int(tenths) / 10).\(Int(tenths) % 10)"
   }
 }

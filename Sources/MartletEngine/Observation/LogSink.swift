@@ -1,15 +1,27 @@
-/// How much a line of a log matters. The names are those of swift-log.
+public import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The level of a line in a log. The names are those of swift-log, except ``off``.
 public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
-  /// For whoever looks for a mistake.
+  /// Details for debugging.
   case debug
-  /// What is usual.
+  /// Normal operation.
   case info
-  /// Not yet a mistake.
+  /// Something unusual that is not an error.
   case warning
   /// Something failed.
   case error
+  /// No line has this level. As a minimum it disables a log.
+  case off
 
-  /// Orders levels by how much they matter.
+  /// Orders levels by severity.
   public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 
   private var rank: Int {
@@ -18,11 +30,12 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
     case .info: 1
     case .warning: 2
     case .error: 3
+    case .off: 4
     }
   }
 }
 
-/// Where lines go: a bridge to the logging of the program. Both methods are called on any thread.
+/// The destination of lines, for example the logging of the program. Both methods are called on any thread.
 ///
 /// To swift-log:
 /// ```swift
@@ -41,14 +54,50 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
 /// }
 /// ```
 public protocol LogSink: Sendable {
-  /// Takes one line, without its end.
+  /// Writes a line, which has no line break at its end.
   func write(_ line: String, at level: LogLevel)
 
-  /// Whether lines of this level are wanted: others are not even put together. All are by default.
+  /// Whether lines of this level are written; others are not even made. True by default.
   func isEnabled(_ level: LogLevel) -> Bool
 }
 
 extension LogSink {
-  /// All levels are wanted.
+  /// True: lines of all levels are written.
   public func isEnabled(_ level: LogLevel) -> Bool { true }
+}
+
+/// Writes lines to standard error, each with the time and the level: `2026-11-21T07:05:13.042Z info #1 GET …`.
+public struct StandardErrorLog: LogSink {
+  private let minimum: LogLevel
+  private let now: @Sendable () -> Date
+
+  /// Makes a sink.
+  ///
+  /// - Parameters:
+  ///   - minimum: the lowest level that is written; `info` by default.
+  ///   - now: returns the time of a line.
+  public init(from minimum: LogLevel = .info, now: @escaping @Sendable () -> Date = { .now }) {
+    self.minimum = minimum
+    self.now = now
+  }
+
+  public func isEnabled(_ level: LogLevel) -> Bool { level >= minimum }
+
+  public func write(_ line: String, at level: LogLevel) {
+    guard isEnabled(level) else { return }
+    // a line is written with one call, so that lines of several threads are not mixed
+    let bytes = Array("\(Timestamp.format(now())) \(level.rawValue) \(line)\n".utf8)
+    bytes.withUnsafeBytes(writeToStandardError)
+  }
+}
+
+private func writeToStandardError(_ bytes: UnsafeRawBufferPointer) {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let slice = UnsafeRawBufferPointer(rebasing: rest)
+    let count = write(STDERR_FILENO, slice.baseAddress, slice.count)
+    if count < 0, errno == EINTR { continue }
+    guard count > 0 else { return }  // a failure cannot be reported anywhere
+    rest = rest.dropFirst(count)
+  }
 }

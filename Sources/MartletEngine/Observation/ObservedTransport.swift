@@ -1,26 +1,25 @@
 package import MartletSemantics
 
-/// Stands directly around the wire and tells what really goes out: the head after everything above has added its part,
-/// and the bytes of the body where somebody wants them.
+/// Reports what is sent over the network: the final head, and the bytes of the body if a listener has `wantsBodies`.
 struct ObservedTransport: Transport {
   let base: any Transport
 
-  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-    exchange.emit(.sending(request.head))
-    guard exchange.wantsBodies, !request.body.isEmpty else { return try await base.send(request, in: exchange) }
-    let attempt = exchange.currentAttempt
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    call.emit(.sending(request.head))
+    guard call.wantsBodies, !request.body.isEmpty else { return try await base.send(request, in: call) }
+    let attempt = call.currentAttempt
     if let bytes = request.body.bytes {
-      exchange.emit(.bytes(bytes, .sent, attempt: attempt))
-      return try await base.send(request, in: exchange)
+      call.emit(.bytes(bytes, .sent, attempt: attempt))
+      return try await base.send(request, in: call)
     }
     var request = request
-    request.body = request.body.tapped { exchange.emit(.bytes($0, .sent, attempt: attempt)) }
-    return try await base.send(request, in: exchange)
+    request.body = request.body.tapped { call.emit(.bytes($0, .sent, attempt: attempt)) }
+    return try await base.send(request, in: call)
   }
 }
 
 extension RequestBody {
-  /// The body that shows every chunk to somebody before the transport gets it.
+  /// Returns the body, with a function that is called with every chunk before the transport reads it.
   package func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
     let open: @Sendable () async throws -> OpenBody = {
       let body = try await self.open()

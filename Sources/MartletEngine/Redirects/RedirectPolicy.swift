@@ -1,15 +1,15 @@
 public import MartletSemantics
 
-/// What happens when a response is a redirect.
+/// Which redirects are followed.
 ///
-/// `Authorization`, `Cookie`, `Proxy-Authorization` and `Host` never go to another origin, and neither do fields of the request that
-/// are named like secrets (`X-Api-Key`, `X-Auth-Token`), unless ``crossOriginFields`` names them.
+/// `Authorization`, `Cookie`, `Proxy-Authorization` and `Host` are never sent to another origin, and neither are fields
+/// of the request with names of secrets (`X-Api-Key`, `X-Auth-Token`), unless they are in ``crossOriginFields``.
 public struct RedirectPolicy: Sendable, Hashable {
   /// Which redirects are followed.
   public enum Scope: Sendable, Hashable {
-    /// None: the redirect itself is the response.
+    /// None: the 3xx is the response.
     case none
-    /// Those that stay on the origin; another one is the response.
+    /// Those to the same origin; for others the 3xx is the response.
     case sameOrigin
     /// All.
     case any
@@ -17,21 +17,20 @@ public struct RedirectPolicy: Sendable, Hashable {
 
   /// Which redirects are followed; all by default.
   public var scope: Scope = .any
-  /// How many redirects one exchange follows; 20 by default, as in the Fetch standard. One more is an error of kind
+  /// The largest number of redirects of a call; 20 by default, as in the Fetch standard. One more is an error of kind
   /// ``HTTPError/Kind/tooManyRedirects``.
   public var limit = 20
-  /// Whether a redirect may lead from https to http. Not by default: it is an error of kind
+  /// Whether redirects from https to http are followed; false by default, which makes them errors of kind
   /// ``HTTPError/Kind/redirectRefused``.
   public var allowsInsecure = false
-  /// Fields named like secrets that a redirect to another origin keeps: `["X-Api-Key"]`, where all servers that redirects lead
-  /// to may have it. None by default.
+  /// Fields with names of secrets that are nevertheless sent to another origin: `["X-Api-Key"]`. None by default.
   public var crossOriginFields: Set<FieldName> = []
 
-  /// Follows redirects, 20 at most, never from https to http.
+  /// Follows up to 20 redirects, never from https to http.
   public static let follow = RedirectPolicy()
-  /// Follows none: the caller gets the 3xx.
+  /// Follows no redirects: the 3xx is the response.
   public static let manual = RedirectPolicy(scope: .none)
-  /// Follows those that stay on the origin.
+  /// Follows redirects to the same origin.
   public static let sameOrigin = RedirectPolicy(scope: .sameOrigin)
 
   /// Makes a policy.
@@ -42,5 +41,46 @@ public struct RedirectPolicy: Sendable, Hashable {
     self.limit = limit
     self.allowsInsecure = allowsInsecure
     self.crossOriginFields = crossOriginFields
+  }
+}
+
+/// Follows redirects within the limits of the request's ``RedirectPolicy``. The redirected request is decided by
+/// `RedirectRule`.
+///
+/// The location is relative to the URL that the request was sent to. The next request is based on the original request:
+/// fields that interceptors added for one origin are not sent to the next.
+struct RedirectInterceptor: Interceptor {
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    let policy = attempt.request.options.redirectPolicy
+    guard case .success(let response) = outcome, response.status.isRedirection, policy.scope != .none else {
+      return .accept
+    }
+    let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
+    let redirect = RedirectRule.decide(
+      after: response.head, to: asked, allowsInsecure: policy.allowsInsecure, keeping: policy.crossOriginFields)
+    switch redirect {
+    case .none: return .accept
+    case .refuse(let reason): throw HTTPError(.redirectRefused, reason)
+    case .follow(let head, let keepsBody):
+      if policy.scope == .sameOrigin, Origin(head.url) != Origin(asked.url) { return .accept }
+      if let reason = RedirectRule.tooMany(visited: attempt.visited + [head.url], limit: policy.limit) {
+        throw HTTPError(.tooManyRedirects, reason)
+      }
+      var next = attempt.request
+      next.head = head
+      if !keepsBody { next.body = .empty }
+      if let decide = attempt.request.options.redirectDecision {
+        guard let decided = try await decide(next, response, call) else { return .accept }
+        next = decided
+      }
+      return .resend(next, after: .zero, reason: "\(response.status.code) redirect to \(next.url.redacted)")
+    }
+  }
+}
+
+extension Attempt {
+  /// The URLs of all redirects so far, with this attempt's.
+  fileprivate var visited: [URL] {
+    history.filter { $0.response?.status.isRedirection == true }.map(\.request.url) + [sent.url]
   }
 }

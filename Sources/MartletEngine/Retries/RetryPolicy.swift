@@ -1,11 +1,12 @@
 public import MartletSemantics
+import Synchronization
 
-/// Which failures are sent again without the caller's doing, how often, and after how long.
+/// Which failed requests are sent again, how often, and after which delay.
 ///
-/// Two things are kept apart:
-/// - A connection from the pool that turns out to be closed, and a request that an HTTP/2 server refused unread, are
-///   *replaced*: sent again at once, up to five times an exchange. That is on by default.
-/// - Everything else is *retried* after a wait, as often as ``limit`` says: not at all by default.
+/// There are two cases:
+/// - A request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is
+///   *replaced*: it is sent again at once, up to five times a call. This is on by default.
+/// - Any other failure is *retried* after a delay, up to ``limit`` times: not at all by default.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -14,18 +15,18 @@ public import MartletSemantics
 /// request.options.retryPolicy = .never            // but not this one
 /// ```
 ///
-/// Only a request that may be repeated is sent again (RFC 9110 §9.2.2): one whose method is idempotent, that carries an
-/// `Idempotency-Key`, that the caller marked with ``RequestOptions/isIdempotent``, or that certainly was not acted on
-/// (nobody answered at the address, or the server said so). Its body must be there to be sent again. Once a response has
-/// been delivered nothing is retried: a body that breaks off is the caller's to resume.
+/// Only requests that may be repeated are sent again (RFC 9110 §9.2.2): with an idempotent method, with an
+/// `Idempotency-Key` field, marked with ``RequestOptions/isIdempotent``, or certainly not processed (no connection, or
+/// the server said so). The body must be repeatable. Nothing is retried after a response has been delivered, so a body
+/// that is cut off is not.
 ///
-/// A wait that would not end before the deadline is not begun, and all retries of a session share its
-/// ``SessionConfiguration/retryBudget``. Resends show as ``Event/resend(_:after:reason:)``, the decision against one as
-/// ``Event/note(_:)``.
+/// There is no retry if its delay would exceed the deadline. All retries of a session share its
+/// ``SessionConfiguration/retryBudget``. Resends are reported as ``Event/resend(_:after:reason:)``, decisions against
+/// one as ``Event/note(_:)``.
 public struct RetryPolicy: Sendable {
-  /// How many retries one exchange may make; replacements do not count. 0 by default.
+  /// The largest number of retries of a call, without replacements; 0 by default.
   public var limit: Int
-  /// The wait before a retry. By default at most 250 milliseconds before the first, doubling up to 20 seconds.
+  /// The delay before a retry; by default at most 250 milliseconds before the first one, doubling up to 20 seconds.
   public var backoff = Backoff()
   /// The statuses that are retried: by default 408, 429, 502, 503 and 504.
   public var statuses: Set<HTTPStatus> = [
@@ -34,22 +35,22 @@ public struct RetryPolicy: Sendable {
   /// The failures that are retried: by default ``HTTPError/Kind/cannotConnect`` and ``HTTPError/Kind/connectionLost``.
   /// Timeouts and unknown hosts may be added; a cancellation or the end of the deadline is never retried.
   public var failures: Set<HTTPError.Kind> = [.cannotConnect, .connectionLost]
-  /// The longest wait that a server may ask for with `Retry-After`: if it asks for more, there is no retry. 60 seconds by
-  /// default. What it asks for within this limit is waited, and never less than the backoff.
+  /// The longest delay of a `Retry-After` field that is accepted; with a longer one there is no retry. 60 seconds by
+  /// default. The delay is never shorter than the backoff.
   public var retryAfterLimit = Duration.seconds(60)
-  /// Whether a request is sent again at once if its pooled connection was closed, or an HTTP/2 server refused it unread.
-  /// On by default.
+  /// Whether a request is sent again at once if its pooled connection was closed, or an HTTP/2 server refused it
+  /// without processing it. True by default.
   public var replacesStaleConnections = true
-  /// The random part of a wait, from 0 to 1; a test may take the chance out of it.
+  /// Returns the random factor of a delay, from 0 to 1; tests can replace it.
   public var random: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-  /// Makes a policy of so many retries; by default none, except that stale connections are replaced.
+  /// Makes a policy with a number of retries; by default none, but stale connections are replaced.
   public init(limit: Int = 0) { self.limit = limit }
 
   /// Three retries.
   public static let standard = RetryPolicy(limit: 3)
 
-  /// Nothing is sent again, stale connections included.
+  /// No retries, and stale connections are not replaced.
   public static let never: RetryPolicy = {
     var policy = RetryPolicy()
     policy.replacesStaleConnections = false
@@ -58,7 +59,7 @@ public struct RetryPolicy: Sendable {
 }
 
 extension HTTPRequest {
-  /// Whether a transport may send it again by itself, if its connection was stale.
+  /// Whether a transport may send the request again if its connection was stale.
   package var replacesStaleConnection: Bool {
     options.retryPolicy.replacesStaleConnections && RetryRule.mayRepeat(head, isIdempotent: options.isIdempotent)
   }
@@ -70,7 +71,7 @@ extension RetryPolicy {
       limit: limit, backoff: backoff, retryAfterLimit: retryAfterLimit, replaces: replacesStaleConnections)
   }
 
-  /// What there is to retry in an outcome; nil where there is nothing: an answer, or a failure that is final.
+  /// Returns why an outcome may be retried; nil for a response or a final failure.
   func cause(of outcome: Outcome) -> RetryRule.Cause? {
     switch outcome {
     case .success(let response):
@@ -83,9 +84,106 @@ extension RetryPolicy {
       case .staleConnection: return .staleConnection("the connection from the pool was closed")
       case .refused: return .refused("the server refused the request unread")
       case .unknown:
-        // One that failed while it was prepared was not sent at all.
+        // a request that failed while it was prepared was not sent
         return .failure(error.kind.name, isUnprocessed: error.isConnectionFailure || error.phase == .preparing)
       }
     }
+  }
+}
+
+/// Sends failed requests again within the limits of the request's ``RetryPolicy`` and the session's ``RetryBudget``, as
+/// decided by `RetryRule`.
+struct RetryInterceptor: Interceptor {
+  private struct Sent {
+    var retries = 0
+    var replacements = 0
+  }
+
+  private let budget: SharedBudget
+  private let attemptLimit: Int
+  private let now: @Sendable () -> Date
+  private let sent = CallLocal(Sent())
+
+  /// - Parameters:
+  ///   - attemptLimit: the largest number of attempts of a call.
+  ///   - clock: measures the time for the budget.
+  ///   - now: returns the date, for a `Retry-After` with a date.
+  init(
+    budget: RetryBudget, attemptLimit: Int, clock: any Clock<Duration>,
+    now: @escaping @Sendable () -> Date = { Date.now }
+  ) {
+    self.budget = SharedBudget(budget, clock)
+    self.attemptLimit = attemptLimit
+    self.now = now
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    if attempt.number == 1 { budget.deposit() }
+    let policy = attempt.request.options.retryPolicy
+    guard let cause = policy.cause(of: outcome) else { return .accept }
+    let decision = policy.rule.decide(
+      cause, for: facts(of: attempt, in: call), now: now(), fraction: policy.random())
+    switch decision {
+    case .decline(let reason):
+      // without a policy of retries, that nothing is retried is not worth a note
+      return policy.limit > 0 || cause.isReplaceable ? decline(reason, in: call) : .accept
+    case .retry, .replace:
+      guard attempt.number < attemptLimit else {
+        return decline("the limit of \(attemptLimit) attempts is reached", in: call)
+      }
+      return resend(attempt.request, decision, in: call)
+    }
+  }
+
+  private func facts(of attempt: Attempt, in call: Call) -> RetryRule.Request {
+    let request = attempt.request
+    let counts = call[sent]
+    return RetryRule.Request(
+      attempt.sent.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
+      sent: (counts.retries, counts.replacements), remaining: call.remainingTime)
+  }
+
+  private func resend(
+    _ request: HTTPRequest, _ decision: RetryDecision, in call: Call
+  ) -> Verdict {
+    switch decision {
+    case .replace(let reason):
+      call[sent].replacements += 1
+      return .resend(request, after: .zero, reason: reason)
+    case .retry(let delay, let reason):
+      guard budget.withdraw() else {
+        return decline("\(reason), but the session's retry budget is used up", in: call)
+      }
+      call[sent].retries += 1
+      return .resend(request, after: delay, reason: reason)
+    case .decline(let reason): return decline(reason, in: call)
+    }
+  }
+
+  /// Accepts the outcome, and tells listeners why.
+  private func decline(_ reason: String, in call: Call) -> Verdict {
+    call.emit(.note("not retried: \(reason)"))
+    return .accept
+  }
+}
+
+/// The session's budget with its clock.
+private final class SharedBudget: Sendable {
+  private let budget: Mutex<RetryBudget>
+  private let stopwatch: Stopwatch
+
+  init(_ budget: RetryBudget, _ clock: any Clock<Duration>) {
+    self.budget = Mutex(budget)
+    stopwatch = Stopwatch(clock)
+  }
+
+  func deposit() {
+    let now = stopwatch.elapsed
+    budget.withLock { $0.deposit(at: now) }
+  }
+
+  func withdraw() -> Bool {
+    let now = stopwatch.elapsed
+    return budget.withLock { $0.withdraw(at: now) }
   }
 }

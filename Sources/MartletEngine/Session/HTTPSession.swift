@@ -1,18 +1,18 @@
 public import MartletSemantics
 
-/// The front door: four verbs, one pipeline.
+/// Sends requests: with `data`, `bytes`, `upload` and `download`, or as JSON with `value`.
 ///
 /// ```swift
 /// let session = HTTPSession(transport: transport)
 /// let (data, response) = try await session.data(for: HTTPRequest(.get, url))
 /// ```
 ///
-/// A session is a value that is cheap to copy and safe to share; all copies use the same transport, and with it the same
-/// connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A status
-/// such as 404 is no error.
+/// A session is a value that is cheap to copy and can be used from any thread; all copies use the same transport and
+/// the same connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A
+/// status such as 404 is not an error.
 public struct HTTPSession: Sendable {
   private let pipeline: Pipeline
-  let configuration: SessionConfiguration
+  package let configuration: SessionConfiguration
 
   /// Makes a session on a transport.
   public init(transport: any Transport, configuration: SessionConfiguration = .init()) {
@@ -22,39 +22,40 @@ public struct HTTPSession: Sendable {
 
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
   public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
-    var request = request
-    request.options.isCollected = true
-    let response = try await respond(
-      to: request, limit: { min($0.bodyLimit ?? .max, Int64($0.collectLimit)) }, until: deadline(of: request))
+    var options = options(of: request)
+    options.isCollected = true
+    let limit = min(options.bodyLimit ?? .max, Int64(options.collectLimit))
+    let response = try await respond(to: request, with: options, limit: limit, until: deadline(options))
     return (try await response.body.collect(upTo: .max), response)
   }
 
-  /// Sends the request and returns as soon as the response's head is there; the body is pulled by the caller.
+  /// Sends the request and returns when the response's head is received. The caller reads the body.
   ///
   /// ```swift
   /// let (body, response) = try await session.bytes(for: request)
   /// for try await chunk in body { print(chunk.count) }
   /// ```
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    var request = request
-    request.options.isCollected = false
-    return try await open(request)
+    try await bytes(for: request, isCollected: false)
   }
 
-  /// As ``bytes(for:)``, for a caller who reads the whole body at once and keeps it: those who wait for an identical request
-  /// then wait for its body.
+  /// Like ``bytes(for:)``, for a caller that reads the whole body at once and keeps it. Identical requests then wait
+  /// for the body as well.
   package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    var request = request
-    request.options.isCollected = true
-    return try await open(request)
+    try await bytes(for: request, isCollected: true)
   }
 
-  private func open(_ request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    let response = try await respond(to: request, limit: \.bodyLimit, until: deadline(of: request))
+  private func bytes(
+    for request: HTTPRequest, isCollected: Bool
+  ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    var options = options(of: request)
+    options.isCollected = isCollected
+    let response = try await respond(
+      to: request, with: options, limit: options.bodyLimit, until: deadline(options))
     return (response.body, response)
   }
 
-  /// Sends the request with this body in place of its own, and collects the response's.
+  /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``.
   public func upload(
     for request: HTTPRequest, from body: RequestBody
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
@@ -62,42 +63,61 @@ public struct HTTPSession: Sendable {
     request.body = body
     return try await data(for: request)
   }
+}
 
-  /// One exchange up to the head of its response. Errors are wrapped here, and nowhere else.
+extension HTTPSession {
+  /// The options of a request in this session: its own, and the session's where it sets none.
+  package func options(of request: HTTPRequest) -> RequestOptions {
+    request.options.inheriting(from: configuration.options)
+  }
+
+  /// Identifies the requests of this session that are identical to the given one; nil if its response is not shared.
+  package func route(of request: HTTPRequest) -> RequestRoute? {
+    guard RequestRoute.isShared(by: request) else { return nil }
+    return RequestRoute(CacheKey(request.url, partition: options(of: request).cachePartition), all: request.fields)
+  }
+
+  /// The session's cache.
+  package var cache: HTTPCache? { configuration.cache }
+
+  /// Starts the deadline of a call; nil without one.
+  func deadline(_ options: RequestOptions) -> Deadline? {
+    options.deadline.map { Deadline($0, on: configuration.clock) }
+  }
+
+  /// Makes a call and runs it until the head of its response. Errors get the call's context here and in the body that
+  /// is returned.
+  ///
+  /// - Parameters:
+  ///   - options: the request's options, with those of the session.
+  ///   - limit: the largest number of bytes of the body; nil for no limit.
+  ///   - deadline: the deadline, which has started; nil for none.
   func respond(
-    to request: HTTPRequest, limit: (RequestOptions) -> Int64?, until deadline: Deadline?
+    to request: HTTPRequest, with options: RequestOptions, limit: Int64?, until deadline: Deadline?
   ) async throws(HTTPError) -> HTTPResponse {
     var request = request
-    request.options = request.options.inheriting(from: configuration.options)
-    let exchange = Exchange(
-      session: self, askedURL: request.url, listeners: configuration.listeners + request.options.listeners,
-      deadline: deadline)
-    exchange.emit(.started(request))
+    request.options = options
+    let call = Call(
+      session: self, asked: request, listeners: configuration.listeners + options.listeners, deadline: deadline)
+    call.emit(.started(request))
     do {
-      var response = try await run(request, in: exchange, until: deadline)
-      let body = SessionBody(
-        of: response, limit: limit(request.options), deadline: deadline, in: exchange,
-        place: { [head = response.head, history = response.history, asked = request.head, url = response.url] error in
-          error.placed(
-            request: RequestHead(method: asked.method, url: url), response: head, attempts: history)
-        })
+      var response = try await run(request, in: call, until: deadline)
+      let body = SessionBody(of: response, to: request.head, limit: limit, until: deadline, in: call)
       response.body = ResponseBody(length: response.body.length, from: body)
       return response
     } catch {
-      let error = HTTPError(wrapping: error).placed(request: request.head, response: nil, attempts: [])
-      exchange.emit(.finished(error))
+      let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: [])
+      call.end(error)
       throw error
     }
   }
 
-  private func deadline(of request: HTTPRequest) -> Deadline? {
-    request.options.inheriting(from: configuration.options).deadline.map { Deadline($0, on: configuration.clock) }
-  }
-
   private func run(
-    _ request: HTTPRequest, in exchange: Exchange, until deadline: Deadline?
+    _ request: HTTPRequest, in call: Call, until deadline: Deadline?
   ) async throws -> HTTPResponse {
-    guard let deadline else { return try await pipeline.loop.run(request, in: exchange) }
-    return try await deadline.holding { [pipeline] in try await pipeline.loop.run(request, in: exchange) }
+    try await call.context.perform {
+      guard let deadline else { return try await pipeline.loop.run(request, in: call) }
+      return try await deadline.holding { [pipeline] in try await pipeline.loop.run(request, in: call) }
+    }
   }
 }

@@ -1,30 +1,62 @@
 public import MartletSemantics
+import Synchronization
 
-/// Keeps values under keys: credentials, tokens, settings, what an application encodes.
+/// A store of values by key: credentials, tokens, settings, encoded values of an app.
 ///
 /// ```swift
 /// try await store.set(Data("blue".utf8), for: "colour")
 /// let colour = try await store.value(for: "colour")
 /// ```
 ///
-/// A key is any string, the empty one included; two keys are the same if their UTF-8 bytes are. A value is any number of
-/// bytes, none included: an empty value is not a missing one. Every call is atomic, and what it changed is seen by every
-/// call that begins after it has returned. All may be called from any number of tasks at once.
+/// A key is any string, also the empty one; keys are equal if their UTF-8 bytes are. A value is any number of bytes; an
+/// empty value is not a missing one. Every call is atomic, its changes are visible to all later calls, and calls may be
+/// concurrent.
 ///
-/// A store throws whatever it meets; a file, a network or a memory without an error simply never does.
+/// A store throws the errors of its storage.
 public protocol KeyValueStore: Sendable {
-  /// The value of a key, nil where there is none.
+  /// Returns the value of a key; nil if there is none.
   func value(for key: String) async throws -> Data?
 
-  /// Stores a value in place of what was there.
+  /// Stores a value, replacing the one before.
   func set(_ value: Data, for key: String) async throws
 
-  /// Forgets a key and its value. A key that is not there is no error.
+  /// Removes a key and its value; a missing key is not an error.
   func removeValue(for key: String) async throws
 
-  /// Forgets everything.
+  /// Removes all keys.
   func removeAll() async throws
 
-  /// All keys, ordered by their UTF-8 bytes.
+  /// Returns all keys, ordered by their UTF-8 bytes.
   func keys() async throws -> [String]
+}
+
+/// A ``KeyValueStore`` in memory, for tests and for values that must not be written to a disk.
+public final class MemoryKeyValueStore: KeyValueStore {
+  /// The keys are bytes, because strings with different bytes can be equal (canonical equivalence).
+  private let values = Mutex<[[UInt8]: Data]>([:])
+
+  /// Makes an empty store.
+  public init() {}
+
+  public func value(for key: String) -> Data? {
+    values.withLock { $0[Array(key.utf8)] }
+  }
+
+  public func set(_ value: Data, for key: String) {
+    values.withLock { $0[Array(key.utf8)] = value }
+  }
+
+  public func removeValue(for key: String) {
+    values.withLock { _ = $0.removeValue(forKey: Array(key.utf8)) }
+  }
+
+  public func removeAll() {
+    values.withLock { $0 = [:] }
+  }
+
+  public func keys() -> [String] {
+    values.withLock { Array($0.keys) }
+      .sorted { $0.lexicographicallyPrecedes($1) }
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
 }

@@ -1,7 +1,8 @@
+import MartletEngine
 public import MartletSemantics
 import Synchronization
 
-/// Keeps decoded pictures in memory, within bounds; what was used longest ago makes room. From any thread.
+/// Caches decoded images in memory, within limits; the least recently used are removed first. Safe to use from any thread.
 ///
 /// ```swift
 /// let cache = ImageCache.shared
@@ -9,54 +10,58 @@ import Synchronization
 /// cache[key]?.bitmap       // reading counts as use
 /// ```
 ///
-/// A picture costs the bytes of its pixels, width * height * 4, of an animation those of all frames. Files are not kept here: those are in the session's cache,
-/// which knows how long they may be used. What is here is used until it makes room or is removed.
+/// The cost of an image is the bytes of its pixels, width * height * 4; that of an animation, the bytes of all frames. Encoded
+/// files are not cached here but in the session's HTTP cache, which applies their freshness. An image in this cache has no
+/// expiry: it is used until it is removed.
 public final class ImageCache: Sendable {
-  /// The one of the application, which ``ImageLoader/shared`` uses.
+  /// The application's cache, which ``ImageLoader/shared`` uses.
   public static let shared = ImageCache()
 
-  private let pictures: Mutex<RecentlyUsed<ImageKey, LoadedImage>>
+  private let images: Mutex<LRUStorage<ImageKey, LoadedImage>>
 
   /// Makes an empty cache.
   ///
   /// - Parameters:
-  ///   - byteLimit: the most bytes of pixels, 128 MiB by default. A picture that is larger alone is not kept.
-  ///   - countLimit: the most pictures; any number by default.
-  public init(byteLimit: Int = 128 << 20, countLimit: Int = .max) {
-    pictures = Mutex(RecentlyUsed(costLimit: byteLimit, countLimit: countLimit))
+  ///   - byteLimit: the most bytes of pixels, 128 MiB by default. An image that is larger by itself is not stored.
+  ///   - countLimit: the most images; nil, the default, means no limit.
+  public init(byteLimit: Int = 128 << 20, countLimit: Int? = nil) {
+    images = Mutex(LRUStorage(costLimit: byteLimit, countLimit: countLimit ?? .max))
   }
 
-  /// The picture of a key. Setting nil removes it.
+  /// The image of a key. Setting nil removes it.
   public subscript(key: ImageKey) -> LoadedImage? {
-    get { pictures.withLock { $0.use(key) } }
+    get { images.withLock { $0.use(key) } }
     set {
-      pictures.withLock { pictures in
-        guard let newValue else { return pictures.remove(key) }
-        pictures.set(newValue, cost: newValue.pixelBytes, for: key)
+      images.withLock { images in
+        if let newValue {
+          images.set(newValue, cost: newValue.pixelBytes, for: key)
+        } else {
+          images.remove(key)
+        }
       }
     }
   }
 
-  /// The picture of a URL in full size: that of ``ImageKey/init(_:partition:)``.
+  /// The image of a URL in full size: that of ``ImageKey/init(_:partition:)``.
   public subscript(url: URL) -> LoadedImage? {
     get { self[ImageKey(url)] }
     set { self[ImageKey(url)] = newValue }
   }
 
-  /// How many pictures there are.
-  public var count: Int { pictures.withLock { $0.count } }
+  /// The number of images.
+  public var count: Int { images.withLock { $0.count } }
 
-  /// The bytes of their pixels.
-  public var byteCount: Int { pictures.withLock { $0.cost } }
+  /// The bytes of all images' pixels.
+  public var byteCount: Int { images.withLock { $0.cost } }
 
-  /// Removes what was used longest ago, until the rest has no more than so many bytes of pixels.
-  public func trim(to byteCount: Int) { pictures.withLock { $0.trim(toCost: byteCount) } }
+  /// Removes the least recently used images until the rest has at most `byteCount` bytes of pixels.
+  public func trim(to byteCount: Int) { images.withLock { _ = $0.trim(toCost: byteCount) } }
 
-  /// Removes everything.
+  /// Removes all images.
   public func removeAll() { trim(to: -1) }
 
-  /// Removes all pictures of a partition: of a user who signed out.
+  /// Removes all images of a partition, for example when its user signs out.
   public func removePartition(_ partition: String) {
-    pictures.withLock { $0.removeAll { $0.partition == partition } }
+    images.withLock { _ = $0.removeAll { $0.key.partition == partition } }
   }
 }

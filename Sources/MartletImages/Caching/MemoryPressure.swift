@@ -1,19 +1,19 @@
 public import MartletSemantics
 
-/// How short of memory the system is.
+/// The level of memory pressure that the system reports.
 public enum MemoryPressure: Sendable, Hashable {
-  /// Work waits for memory now and then: what can be had again should go.
+  /// Some tasks stall for memory: remove what can be loaded again.
   case warning
-  /// Everything waits for memory: only what is in use should stay.
+  /// All tasks stall for memory: keep only what is in use.
   case critical
 }
 
 extension MemoryPressure {
-  /// Reads the kernel's pressure stall information: at least 10 % of the last ten seconds in which something waited for memory
-  /// is a warning, in which everything did is critical. nil where it is less, or the text something else.
+  /// Parses the kernel's pressure stall information. If some tasks stalled for at least 10 % of the last ten seconds, it is a
+  /// warning; if all tasks did, it is critical. Nil below that, or if the text is not of this form.
   ///
   /// The text: `some avg10=1.53 avg60=0.87 avg300=0.25 total=962823844`, and a line `full …` of the same form.
-  public init?(stall text: String) {
+  package init?(stall text: String) {
     func average(_ kind: String) -> Double {
       let line = text.split(separator: "\n").first { $0.hasPrefix(kind + " ") }
       let field = line?.split(separator: " ").first { $0.hasPrefix("avg10=") }
@@ -28,14 +28,15 @@ extension MemoryPressure {
     }
   }
 
-  /// What the kernel says, asked every so often: of the process's container (cgroup 2), or else of the whole system.
+  /// Reads the memory pressure at an interval, and yields it whenever there is some: that of the process's container
+  /// (cgroup 2), or else of the whole system.
   ///
-  /// Linux tells nobody by itself: there is a file to be read (Documentation/accounting/psi.rst), and only where the kernel was
-  /// built with it. Where there is none the stream ends at once, and ``ImageCache/trim(to:)`` is there to be called by hand.
+  /// Linux reports it in a file (Documentation/accounting/psi.rst), if the kernel was built with that option. Where there is no
+  /// file, as on other platforms, the stream ends at once: call ``ImageCache/trim(to:)`` yourself.
   ///
   /// - Parameters:
-  ///   - interval: how often; every 5 seconds by default.
-  ///   - files: the first of these that can be read.
+  ///   - interval: the time between two reads; 5 seconds by default.
+  ///   - files: the files to read, of which the first readable one counts.
   ///   - clock: measures the interval.
   public static func signals(
     every interval: Duration = .seconds(5),
@@ -55,8 +56,8 @@ extension MemoryPressure {
 }
 
 extension ImageCache {
-  /// Makes room whenever memory is short, until the signals end or the task is cancelled: half of what is there goes at a
-  /// warning, all of it when it is critical.
+  /// Removes images at each signal, until the signals end or the task is cancelled: half of the bytes at a warning, all of them
+  /// when the pressure is critical.
   ///
   /// ```swift
   /// Task { await ImageCache.shared.trim(on: MemoryPressure.signals()) }

@@ -1,7 +1,7 @@
-/// A decoded picture: 8-bit red, green, blue and alpha, row after row from the top.
+/// A decoded image: 8-bit red, green, blue and alpha, row by row from the top.
 ///
-/// The alpha is *straight*: colours are not premultiplied with it. Colours are sRGB. There is no padding: a row is `width * 4` bytes, and pixel (x, y) begins at byte
-/// `y * bytesPerRow + x * 4`.
+/// Colours are sRGB. The alpha is *straight*: colours are not premultiplied with it. There is no padding: a row has
+/// `width * 4` bytes, and pixel (x, y) begins at byte `y * bytesPerRow + x * 4`.
 public struct Bitmap: Sendable, Hashable {
   /// The bytes of a pixel: 4.
   public static let bytesPerPixel = 4
@@ -14,7 +14,9 @@ public struct Bitmap: Sendable, Hashable {
   /// The bytes of a row: `size.width * 4`.
   public var bytesPerRow: Int { size.width * Bitmap.bytesPerPixel }
 
-  /// Makes a picture of pixels. Their number must be that of the size: anything else is a mistake in the program.
+  /// Makes a bitmap of RGBA pixels.
+  ///
+  /// - Precondition: `pixels` has `size.width * size.height * 4` bytes.
   public init(size: PixelSize, pixels: [UInt8]) {
     precondition(
       size.byteCount == pixels.count,
@@ -22,4 +24,109 @@ public struct Bitmap: Sendable, Hashable {
     self.size = size
     self.pixels = pixels
   }
+}
+
+extension Bitmap {
+  /// Whether the alpha of every pixel is 255.
+  var isOpaque: Bool {
+    // Combines all pixels of a row before it compares: fast, and it still ends early for a transparent image.
+    pixels.withUnsafeBytes { bytes in
+      stride(from: 0, to: bytes.count, by: bytesPerRow).allSatisfy { start in
+        var combined = UInt32.max
+        for x in 0..<size.width {
+          combined &= bytes.loadUnaligned(fromByteOffset: start &+ x &* Bitmap.bytesPerPixel, as: UInt32.self)
+        }
+        return UInt32(littleEndian: combined) >> 24 == 255
+      }
+    }
+  }
+
+  /// The colour of a pixel multiplied with its alpha, and the alpha, 0 to 255 each.
+  func premultiplied(_ x: Int, _ y: Int) -> SIMD4<Float> {
+    let at = y * bytesPerRow + x * Bitmap.bytesPerPixel
+    let alpha = Float(pixels[at + 3])
+    return SIMD4(
+      Float(pixels[at]) * alpha / 255, Float(pixels[at + 1]) * alpha / 255,
+      Float(pixels[at + 2]) * alpha / 255, alpha)
+  }
+
+  /// Sets a pixel from a premultiplied colour. A transparent one leaves the pixel as it is.
+  mutating func setPremultiplied(_ value: SIMD4<Float>, _ x: Int, _ y: Int) {
+    guard value.w > 0 else { return }
+    let at = y * bytesPerRow + x * Bitmap.bytesPerPixel
+    let color = value * (255 / value.w)
+    for channel in 0..<3 { pixels[at + channel] = UInt8(min(max(color[channel] + 0.5, 0), 255)) }
+    pixels[at + 3] = UInt8(min(max(value.w + 0.5, 0), 255))
+  }
+}
+
+/// A width and a height in pixels.
+public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
+  /// The width in pixels.
+  public var width: Int
+  /// The height in pixels.
+  public var height: Int
+
+  /// Makes a size.
+  public init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+  }
+
+  /// The size as text: `640×480`.
+  public var description: String { "\(width)×\(height)" }
+}
+
+extension PixelSize {
+  /// The size with width and height exchanged.
+  var transposed: PixelSize { PixelSize(width: height, height: width) }
+
+  /// The number of pixels; nil if it overflows an `Int`, or if a side is negative.
+  var area: Int? {
+    guard width >= 0, height >= 0 else { return nil }
+    let (area, overflow) = width.multipliedReportingOverflow(by: height)
+    return overflow ? nil : area
+  }
+
+  /// The bytes of an RGBA bitmap of this size; nil if they overflow an `Int`.
+  var byteCount: Int? {
+    guard let area else { return nil }
+    let (bytes, overflow) = area.multipliedReportingOverflow(by: Bitmap.bytesPerPixel)
+    return overflow ? nil : bytes
+  }
+
+  /// Returns the largest size of the same proportions inside `box`, never larger than this one, at least one pixel each way.
+  ///
+  /// The sides of both sizes have 31 bits at most (every format checks that), so the products cannot overflow.
+  func fitted(into box: PixelSize) -> PixelSize {
+    let bounds = PixelSize(width: min(max(box.width, 1), width), height: min(max(box.height, 1), height))
+    if bounds.width * height <= bounds.height * width {
+      return PixelSize(width: bounds.width, height: max(1, (height * bounds.width + width / 2) / width))
+    }
+    return PixelSize(width: max(1, (width * bounds.height + height / 2) / height), height: bounds.height)
+  }
+}
+
+/// A colour: sRGB with straight alpha, 8 bits each.
+public struct PixelColor: Sendable, Hashable {
+  /// The red component, 0 to 255.
+  public var red: UInt8
+  /// The green component, 0 to 255.
+  public var green: UInt8
+  /// The blue component, 0 to 255.
+  public var blue: UInt8
+  /// The opacity, 0 to 255; 255, opaque, by default.
+  public var alpha: UInt8
+
+  /// Makes a colour.
+  public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
+    (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
+  }
+
+  /// Opaque white.
+  public static let white = PixelColor(red: 255, green: 255, blue: 255)
+  /// Opaque black.
+  public static let black = PixelColor(red: 0, green: 0, blue: 0)
+  /// Transparent black.
+  public static let clear = PixelColor(red: 0, green: 0, blue: 0, alpha: 0)
 }

@@ -1,12 +1,11 @@
 import CLittleCMS
 
-/// The way from an embedded ICC profile's colours to sRGB, by Little CMS with the perceptual intent.
+/// Converts colours from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
 ///
-/// A profile whose colours are sRGB's within two steps of 255 is recognised by what it does, not by its name, and
-/// nothing is done. A profile that is broken, or that is not for such pixels, is ignored: a picture is not refused for
-/// its metadata.
+/// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile that is
+/// broken, or that is for other pixels, is ignored: an image is not refused for its metadata.
 enum ColorConversion {
-  /// What the four bytes of a pixel hold.
+  /// The channels in the four bytes of a pixel.
   enum Layout {
     /// Red, green, blue and alpha.
     case rgba
@@ -16,22 +15,22 @@ enum ColorConversion {
     case invertedCMYK
   }
 
-  /// The longest profile that is read, in bytes: printing presses have some of 3 MiB.
+  /// The longest profile that is applied, in bytes: profiles for printing presses have up to 3 MiB.
   static let profileLimit = 4 << 20
 
-  /// Converts pixels in place, all but the alpha; false if nothing was done.
+  /// Converts pixels in place, except the alpha; returns whether it did.
   @discardableResult
   static func convert(_ pixels: inout [UInt8], from profile: [UInt8], as layout: Layout) -> Bool {
     guard profile.count <= profileLimit, let source = cmsOpenProfileFromMem(profile, cmsUInt32Number(profile.count))
     else { return false }
     defer { cmsCloseProfile(source) }
-    // CMYK is never sRGB already. Most pictures say that they are sRGB: to find that out, no tables are made.
+    // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is cheap.
     if layout != .invertedCMYK {
-      guard let trial = makeTransform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)) else {
+      guard let probe = makeTransform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)) else {
         return false
       }
-      defer { cmsDeleteTransform(trial) }
-      if changesNothing(trial, layout) { return false }
+      defer { cmsDeleteTransform(probe) }
+      if isIdentity(probe, layout) { return false }
     }
     guard let transform = makeTransform(from: source, layout, flags: 0) else { return false }
     defer { cmsDeleteTransform(transform) }
@@ -54,8 +53,8 @@ enum ColorConversion {
     return cmsCreateTransform(source, format, target, martlet_cms_rgba, cmsUInt32Number(INTENT_PERCEPTUAL), flags)
   }
 
-  /// Whether colours all over the cube (of greys: along its diagonal) come out as they went in.
-  private static func changesNothing(_ transform: cmsHTRANSFORM, _ layout: Layout) -> Bool {
+  /// Whether the transform maps colours to themselves, within two steps: all greys, or samples of the whole RGB cube.
+  private static func isIdentity(_ transform: cmsHTRANSFORM, _ layout: Layout) -> Bool {
     let steps = stride(from: UInt8(0), through: 255, by: 51)
     let colors: [[UInt8]] =
       layout == .grey
@@ -67,7 +66,7 @@ enum ColorConversion {
     return zip(before, after).allSatisfy { abs(Int($0) - Int($1)) <= 2 }
   }
 
-  /// In portions, as Little CMS counts pixels in 32 bits.
+  /// Converts pixels in portions, because Little CMS counts them in 32 bits.
   private static func run(_ transform: cmsHTRANSFORM, on pixels: inout [UInt8]) {
     pixels.withUnsafeMutableBytes { bytes in
       for start in stride(from: 0, to: bytes.count, by: 1 << 20) {

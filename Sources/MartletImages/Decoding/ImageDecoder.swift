@@ -1,4 +1,4 @@
-/// Makes pictures of the bytes of JPEG, PNG, WebP and GIF files, and of other formats that you add.
+/// Decodes JPEG, PNG, WebP and GIF files, and other formats that you add, to bitmaps.
 ///
 /// ```swift
 /// let whole = try ImageDecoder.decode(data)
@@ -6,28 +6,28 @@
 /// let size = try ImageDecoder.info(data).size
 /// ```
 ///
-/// The format is recognised by content: names and `Content-Type` play no part. EXIF orientation is applied. Colours
-/// come out as sRGB: an embedded ICC profile (Adobe RGB, Display P3, CMYK, grey) is converted, unless it is sRGB's own
-/// within two steps of 255, longer than 4 MiB or broken; CMYK without a profile is converted as browsers do. PNG's
-/// `gAMA`, `cHRM` and `cICP` are not applied. Decoding is synchronous work for the processor (4 to 20 ms a megapixel):
-/// do not call it on the main actor.
+/// The format is recognised by content: file names and `Content-Type` are ignored. EXIF orientation is applied. Colours are
+/// sRGB: an embedded ICC profile (Adobe RGB, Display P3, CMYK, grey) is converted, unless it equals sRGB within two steps of
+/// 255, is longer than 4 MiB, or is broken; CMYK without a profile is converted as browsers do. PNG's `gAMA`, `cHRM` and
+/// `cICP` are not applied. Decoding is synchronous and takes 4 to 20 ms of CPU time a megapixel: do not call it on the main
+/// actor.
 ///
-/// Bytes may be hostile: sizes are checked before memory is taken, and a file that ends too early, or that contradicts
-/// its format, is an error; half a picture is never returned.
+/// Input may be hostile: sizes are checked before memory is allocated, and a file that is truncated, or that contradicts its
+/// format, is an error; a partial image is never returned.
 public enum ImageDecoder {
-  /// Decodes a picture; of an animation the first frame.
+  /// Decodes an image; of an animation the first frame.
   ///
   /// - Parameters:
   ///   - data: The whole file.
-  ///   - options: The size to fit the picture into, the limits, and formats of your own.
-  /// - Returns: The picture, upright, of ``ImageInfo/size`` or scaled down as the options say; never enlarged.
+  ///   - options: The size to fit the image into, the limits, and additional formats.
+  /// - Returns: The image, upright, of ``ImageInfo/size`` or scaled down as the options say; never enlarged.
   /// - Throws: ``ImageError``, of any kind.
   public static func decode(_ data: Data, options: Options = Options()) throws(ImageError) -> Bitmap {
     if let addition = options.additionalFormats.first(where: { $0.recognizes(data) }) {
       return options.fit(try addition.run { try addition.decode(data, options) })
     }
-    return try reading(data) { file throws(ImageError) in
-      try options.limits.admit(stored: file.size)
+    return try withFile(data) { file throws(ImageError) in
+      try options.limits.check(size: file.size)
       let target = options.target(for: file)
       return options.finish(try file.decode(noSmallerThan: target, limits: options.limits), of: file)
     }
@@ -35,8 +35,8 @@ public enum ImageDecoder {
 
   /// Reads format, size and orientation, without decoding.
   ///
-  /// The beginning of a file is enough, as long as the size is in it. The orientation may stand at the end of a PNG
-  /// or WebP: where that is missing it is taken for ``ImageOrientation/up``. No limit is applied.
+  /// The beginning of a file is enough, as long as it contains the size. The orientation may be at the end of a PNG or WebP:
+  /// if that is missing, it is reported as ``ImageOrientation/up``. No limit is applied.
   ///
   /// - Throws: ``ImageError``: `truncated` if the bytes end before the size, or any kind but `tooLarge`.
   public static func info(_ data: Data, options: Options = Options()) throws(ImageError) -> ImageInfo {
@@ -44,14 +44,14 @@ public enum ImageDecoder {
       let size = try addition.run { try addition.size(data) }
       return ImageInfo(format: addition.format, size: size, orientation: .up)
     }
-    return try reading(data) { file throws(ImageError) in
+    return try withFile(data) { file throws(ImageError) in
       let orientation = file.orientation
       return ImageInfo(format: file.format, size: orientation.upright(file.size), orientation: orientation)
     }
   }
 
-  /// Lends the file to `body`; the one place where the bytes are borrowed.
-  static func reading<Value>(
+  /// Reads the file's header and calls `body` with it. The file is a view of the data's bytes, valid only within `body`.
+  static func withFile<Value>(
     _ data: Data, _ body: (any ImageFile) throws(ImageError) -> Value
   ) throws(ImageError) -> Value {
     let result: Result<Value, ImageError> = data.withUnsafeBytes { buffer in
@@ -70,25 +70,141 @@ public enum ImageDecoder {
   }
 }
 
-extension ImageDecoder.Options {
-  /// The size, as stored, that the file's picture shall have in the end.
-  func target(for file: any ImageFile) -> PixelSize {
-    guard let fitting else { return file.size }
-    return file.size.fitted(into: file.orientation.exchangesSides ? fitting.transposed : fitting)
+/// What the header of an image file says, read without decoding the pixels.
+public struct ImageInfo: Sendable, Hashable {
+  /// The format, by content.
+  public var format: ImageFormat
+  /// The size of the decoded image without `fitting`: after ``orientation`` is applied.
+  public var size: PixelSize
+  /// The EXIF orientation of the stored pixels. ``ImageDecoder/decode(_:options:)`` applies it.
+  public var orientation: ImageOrientation
+}
+
+extension ImageDecoder {
+  /// How an image is decoded.
+  public struct Options: Sendable, Hashable {
+    /// The box that the upright image is scaled down to fit into, keeping its proportions; nil, the default, for full size.
+    ///
+    /// An image that fits already keeps its size: nothing is enlarged. Sides below 1 count as 1. JPEG and WebP are scaled
+    /// while they are decoded, which saves time and memory; PNG, GIF and frames of animations are decoded at full size and
+    /// then scaled down.
+    public var fitting: PixelSize?
+    /// Your own formats, tried in this order before the built-in ones; none by default.
+    public var additionalFormats: [AdditionalFormat]
+    /// The limits; ``Limits/init(pixels:bytes:animationPixels:)`` has the defaults.
+    public var limits: Limits
+
+    /// Makes options; by default full size, within the default limits.
+    public init(
+      fitting: PixelSize? = nil, limits: Limits = Limits(), additionalFormats: [AdditionalFormat] = []
+    ) {
+      self.fitting = fitting
+      self.limits = limits
+      self.additionalFormats = additionalFormats
+    }
   }
 
-  /// What is left to do after a codec: the size, the colours, the turn.
+  /// What is refused before memory is allocated for it: a file of a few bytes can declare an image of gigabytes.
+  public struct Limits: Sendable, Hashable {
+    /// The largest image, in pixels as the file declares them: bounds the time. 100 megapixels by default.
+    public var pixels: Int
+    /// The largest single bitmap, in bytes, 4 a pixel. 400 MB by default.
+    ///
+    /// With ``Options/fitting``, the bitmap of a JPEG or WebP is that of the reduced size. Two bitmaps can exist at a time
+    /// (before and after scaling or rotating), and the codec needs memory besides: up to 8 bytes per declared pixel for a
+    /// progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one, and so do an animated GIF's
+    /// canvas and the pixels saved to restore it.
+    public var bytes: Int
+    /// The most pixels of all frames of an animation together, each counted as the whole image: bounds the time.
+    /// 2 gigapixels by default, a minute of 1024×768 at 40 frames a second.
+    public var animationPixels: Int
+
+    /// Makes limits; the properties document the defaults.
+    public init(pixels: Int = 100_000_000, bytes: Int = 400_000_000, animationPixels: Int = 2_000_000_000) {
+      self.pixels = pixels
+      self.bytes = bytes
+      self.animationPixels = animationPixels
+    }
+  }
+}
+
+extension ImageDecoder.Limits {
+  /// Checks the declared size of an image; see ``pixels``.
+  func check(size: PixelSize) throws(ImageError) {
+    guard let area = size.area, area <= pixels else {
+      throw ImageError(
+        .tooLarge, "the image has \(size) pixels, the limit is \(pixels): raise ImageDecoder.Limits.pixels")
+    }
+  }
+
+  /// Checks the pixels of all frames so far; see ``animationPixels``.
+  func check(framePixels count: Int) throws(ImageError) {
+    guard count <= animationPixels else {
+      throw ImageError(
+        .tooLarge,
+        "the animation's frames have more than \(animationPixels) pixels together, which is the limit: "
+          + "raise ImageDecoder.Limits.animationPixels")
+    }
+  }
+
+  /// Checks the bytes of an animation's canvas and of the pixels saved to restore it; see ``bytes``.
+  func check(canvas: Int, saved: Int) throws(ImageError) {
+    guard canvas + saved <= bytes else {
+      throw ImageError(
+        .tooLarge,
+        "the animation's canvas has \(canvas) bytes and the pixels saved to restore it \(saved), more than the limit of "
+          + "\(bytes) bytes: raise ImageDecoder.Limits.bytes")
+    }
+  }
+
+  /// Checks a bitmap's size and returns its bytes; see ``bytes``.
+  func byteCount(_ size: PixelSize) throws(ImageError) -> Int {
+    guard let count = size.byteCount, count <= bytes else {
+      throw ImageError(
+        .tooLarge,
+        "a bitmap of \(size) pixels takes more than the limit of \(bytes) bytes: "
+          + "ask for a smaller image (fitting), or raise ImageDecoder.Limits.bytes")
+    }
+    return count
+  }
+
+  /// Allocates a bitmap's pixels, transparent black; checks ``bytes``.
+  func makePixels(_ size: PixelSize) throws(ImageError) -> [UInt8] {
+    [UInt8](repeating: 0, count: try byteCount(size))
+  }
+
+  /// Allocates a bitmap's pixels without clearing them, which would take noticeable time; checks ``bytes``.
+  ///
+  /// - Parameter fill: Writes every byte, or returns false; then the result is empty.
+  func makePixels(
+    _ size: PixelSize, fill: (UnsafeMutableBufferPointer<UInt8>) -> Bool
+  ) throws(ImageError) -> [UInt8] {
+    let count = try byteCount(size)
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      initialized = fill(UnsafeMutableBufferPointer(rebasing: buffer[..<count])) ? count : 0
+    }
+  }
+}
+
+extension ImageDecoder.Options {
+  /// Returns the size, as stored, that the file's image is scaled to.
+  func target(for file: any ImageFile) -> PixelSize {
+    guard let fitting else { return file.size }
+    return file.size.fitted(into: file.orientation.callsSides ? fitting.transposed : fitting)
+  }
+
+  /// Scales what the codec returned to the target size, converts its colours and applies the orientation.
   func finish(_ decoded: Bitmap, of file: any ImageFile) -> Bitmap {
-    var bitmap = AreaAverage.shrink(decoded, to: target(for: file))
+    var bitmap = decoded.shrunk(to: target(for: file))
     if let profile = file.colorProfile {
       ColorConversion.convert(&bitmap.pixels, from: profile, as: file.isGrey ? .grey : .rgba)
     }
     return file.orientation.upright(bitmap)
   }
 
-  /// An upright bitmap scaled down, if it is too large.
+  /// Scales an upright bitmap down, if it is larger than ``fitting``.
   func fit(_ bitmap: Bitmap) -> Bitmap {
     guard let fitting, !bitmap.pixels.isEmpty else { return bitmap }
-    return AreaAverage.shrink(bitmap, to: bitmap.size.fitted(into: fitting))
+    return bitmap.shrunk(to: bitmap.size.fitted(into: fitting))
   }
 }

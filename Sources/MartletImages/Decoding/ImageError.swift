@@ -1,4 +1,4 @@
-/// Why bytes did not become a picture, or a picture no bytes.
+/// Why bytes could not be decoded to an image, or an image could not be encoded.
 ///
 /// ```swift
 /// do {
@@ -8,11 +8,11 @@
 /// }
 /// ```
 ///
-/// Messages say what the bytes look like, never what they say: a login page or a token is not repeated.
+/// Messages name the type of the content and never quote it, so that a login page or a token does not appear in logs.
 public struct ImageError: Error, Sendable, Hashable {
-  /// What kind of failure this is: what a program decides by.
+  /// The kind of failure, for decisions in code.
   public var kind: Kind
-  /// What is wrong and what to do about it, in a sentence for people.
+  /// What is wrong and how to correct it, as a sentence.
   public var message: String
 
   /// Makes an error.
@@ -23,27 +23,27 @@ public struct ImageError: Error, Sendable, Hashable {
 }
 
 extension ImageError {
-  /// The kinds of failure. New ones may come: a `switch` over them needs a `default`.
+  /// The kinds of failure. More may be added: a `switch` over them needs a `default`.
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// The name, as it is written here.
+    /// The name of the kind: that of its constant.
     public let name: String
 
     /// The name.
     public var description: String { name }
 
-    /// There is not a single byte.
+    /// The data is empty.
     public static let empty = Kind(name: "empty")
-    /// The bytes are something else, and the message says what they look like: an HTML page, JSON, a PDF.
+    /// The data is not an image; the message says what it looks like: an HTML page, JSON, a PDF.
     public static let notAnImage = Kind(name: "notAnImage")
-    /// The bytes are a picture of a format, or of a rare variant, that is not decoded here.
+    /// The image has a format, or a rare variant of one, that is not supported.
     public static let unsupportedFormat = Kind(name: "unsupportedFormat")
-    /// The file ends too early: a download that broke off. No part of the picture is returned.
+    /// The file is incomplete, as after an interrupted download. No partial image is returned.
     public static let truncated = Kind(name: "truncated")
     /// The file contradicts its format.
     public static let damaged = Kind(name: "damaged")
-    /// The picture exceeds ``ImageDecoder/Limits``, or memory.
+    /// The image exceeds ``ImageDecoder/Limits``, or the available memory.
     public static let tooLarge = Kind(name: "tooLarge")
-    /// The picture cannot be written in the format: it has no pixels, or too many.
+    /// The image cannot be encoded in the format: it has no pixels, or too many.
     public static let notEncodable = Kind(name: "notEncodable")
   }
 }

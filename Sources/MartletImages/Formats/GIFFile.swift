@@ -1,7 +1,7 @@
-/// A GIF file: its canvas, and the frames that are drawn on it one after another (GIF89a).
+/// A GIF file: a canvas on which the frames are drawn one after another (GIF89a).
 ///
-/// As in browsers, the canvas is transparent where no frame has drawn: the background colour is ignored. A first frame
-/// that does not fit on the canvas enlarges it; later ones are cut off.
+/// As in browsers, the canvas is transparent where no frame has been drawn: the background colour is ignored. If the first
+/// frame is larger than the canvas, the canvas is enlarged; later frames are clipped.
 struct GIFFile: ImageFile {
   let format = ImageFormat.gif
   let size: PixelSize
@@ -17,7 +17,7 @@ struct GIFFile: ImageFile {
       height: max(reader.screen.height, frame.y + frame.size.height))
   }
 
-  /// The first frame. The rest of the file is passed over, so that one that broke off is found out.
+  /// Decodes the first frame. The rest of the file is skipped, which detects a truncated one.
   func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap {
     let reader = try GIFReader(bytes)
     var canvas = Canvas(size: size, pixels: try limits.makePixels(size))
@@ -33,35 +33,36 @@ struct GIFFile: ImageFile {
     var canvas = Canvas(size: size, pixels: try limits.makePixels(size))
     var pixels = 0
     while let frame = try reader.nextFrame() {
-      // A frame may be larger than the canvas. Both have sides of 16 bits, so that this cannot overflow.
+      // A frame may be larger than the canvas. Both have sides of 16 bits, so this cannot overflow.
       pixels += max(size.width * size.height, frame.size.width * frame.size.height)
-      try limits.admit(animated: pixels)
-      let covered = frame.disposal == Canvas.restorePrevious ? try canvas.copy(under: frame, limits) : nil
+      try limits.check(framePixels: pixels)
+      let saved = frame.disposal == Canvas.restorePrevious ? try canvas.pixels(under: frame, limits) : nil
       try canvas.draw(frame, from: reader)
-      guard try body(shown(canvas, frame)) else { break }
+      guard try body(composed(canvas, frame)) else { break }
       switch frame.disposal {
-      case Canvas.restoreBackground: canvas.replace(frame, with: nil)
-      case Canvas.restorePrevious: canvas.replace(frame, with: covered)
+      case Canvas.restoreBackground: canvas.restore(nil, under: frame)
+      case Canvas.restorePrevious: canvas.restore(saved, under: frame)
       default: break
       }
     }
     return reader.plays
   }
 
-  /// The bitmap shares the canvas' memory, until one of them is changed or gone: nothing keeps it while frames are restored.
-  private func shown(_ canvas: Canvas, _ frame: GIFReader.Frame) -> ImageAnimation.Frame {
+  /// Makes a frame of the canvas. Its bitmap shares the canvas' memory until either is changed or released.
+  private func composed(_ canvas: Canvas, _ frame: GIFReader.Frame) -> ImageAnimation.Frame {
     ImageAnimation.Frame(bitmap: Bitmap(size: size, pixels: canvas.pixels), milliseconds: frame.delay * 10)
   }
 }
 
-/// What frames are drawn on.
+/// The pixels that frames are drawn on.
 private struct Canvas {
+  // Disposal methods (GIF89a §23).
   static let restoreBackground = 2
   static let restorePrevious = 3
 
   let size: PixelSize
   private(set) var pixels: [UInt8]
-  /// Whether nothing was drawn yet.
+  /// Whether nothing has been drawn yet.
   private var isBlank = true
 
   init(size: PixelSize, pixels: [UInt8]) { (self.size, self.pixels) = (size, pixels) }
@@ -71,7 +72,7 @@ private struct Canvas {
     let columns = visibleColumns(of: frame)
     var result = pixels
     isBlank = false
-    pixels = []  // so that there is one owner, and nothing is copied
+    pixels = []  // `result` is then the only reference, and nothing is copied.
     defer { pixels = result }
     try reader.readRows(of: frame) { row, line in
       let y = frame.y + row
@@ -86,29 +87,30 @@ private struct Canvas {
     }
   }
 
-  /// The pixels that a frame is about to cover; nil while all are transparent. Refused where they and the canvas together take more
-  /// than the limit.
-  func copy(under frame: GIFReader.Frame, _ limits: ImageDecoder.Limits) throws(ImageError) -> [UInt8]? {
+  /// Returns a copy of the pixels that a frame is about to cover; nil while all are transparent.
+  ///
+  /// - Throws: ``ImageError`` of the kind `tooLarge` if the copy and the canvas together exceed the limit.
+  func pixels(under frame: GIFReader.Frame, _ limits: ImageDecoder.Limits) throws(ImageError) -> [UInt8]? {
     guard !isBlank else { return nil }
     let rows = visibleRows(of: frame)
-    try limits.admit(canvas: pixels.count, besides: rows.reduce(0) { $0 + $1.count })
-    var covered: [UInt8] = []
-    covered.reserveCapacity(rows.reduce(0) { $0 + $1.count })
-    for row in rows { covered += pixels[row] }
-    return covered
+    try limits.check(canvas: pixels.count, saved: rows.reduce(0) { $0 + $1.count })
+    var saved: [UInt8] = []
+    saved.reserveCapacity(rows.reduce(0) { $0 + $1.count })
+    for row in rows { saved += pixels[row] }
+    return saved
   }
 
-  /// Puts back what was under a frame, or makes its place transparent.
-  mutating func replace(_ frame: GIFReader.Frame, with covered: [UInt8]?) {
+  /// Restores the pixels that were under a frame; nil makes them transparent.
+  mutating func restore(_ saved: [UInt8]?, under frame: GIFReader.Frame) {
     let rows = visibleRows(of: frame)
     pixels.withUnsafeMutableBytes { pixels in
-      guard let covered else {
+      guard let saved else {
         for row in rows {
           UnsafeMutableRawBufferPointer(rebasing: pixels[row]).initializeMemory(as: UInt8.self, repeating: 0)
         }
         return
       }
-      var rest = covered[...]
+      var rest = saved[...]
       for row in rows {
         UnsafeMutableRawBufferPointer(rebasing: pixels[row]).copyBytes(from: rest.prefix(row.count))
         rest = rest.dropFirst(row.count)
@@ -116,7 +118,7 @@ private struct Canvas {
     }
   }
 
-  /// Where the rows of a frame lie in the canvas.
+  /// Returns the rows of a frame as ranges of the canvas' bytes.
   private func visibleRows(of frame: GIFReader.Frame) -> [Range<Int>] {
     let count = visibleColumns(of: frame).count * Bitmap.bytesPerPixel
     guard count > 0 else { return [] }
@@ -126,7 +128,7 @@ private struct Canvas {
     }
   }
 
-  /// The columns of a frame that lie on the canvas.
+  /// Returns the columns of a frame that are on the canvas.
   private func visibleColumns(of frame: GIFReader.Frame) -> Range<Int> {
     0..<max(0, min(frame.size.width, size.width - frame.x))
   }

@@ -1,32 +1,32 @@
 import CGIF
 
-/// giflib, reading from memory: one frame's head after another, whose rows are then read or skipped.
+/// Reads a GIF in memory by giflib: the header of a frame, then its rows, which are read or skipped.
 final class GIFReader {
-  /// What stands before a frame's pixels (GIF89a §20, §23).
+  /// The header of a frame (GIF89a §20, §23).
   struct Frame {
     var x: Int
     var y: Int
     var size: PixelSize
     var isInterlaced: Bool
-    /// The pixel that each of 256 indices means, as its bytes lie in a bitmap; nil for an invisible one. An index that
-    /// is not in the palette is invisible too.
+    /// The pixel for each of 256 indices, in a bitmap's byte order; nil for a transparent one. An index that is not in the
+    /// palette is transparent too.
     var colors: [UInt32?]
-    /// What is to become of the picture after this frame.
+    /// The disposal method: what happens to the canvas after this frame.
     var disposal: Int
-    /// Hundredths of a second.
+    /// How long the frame is shown, in hundredths of a second.
     var delay: Int
   }
 
-  /// The bytes, and how far giflib has read: it gets a pointer to this.
+  /// The bytes, and how many of them giflib has read. giflib gets a pointer to this object.
   private final class Source {
     let bytes: Bytes
     var position = 0
-    /// Whether more bytes were asked for than there are.
+    /// Whether giflib asked for more bytes than there are.
     var ranOut = false
 
     init(_ bytes: Bytes) { self.bytes = bytes }
 
-    /// Copies as many bytes as are there, and returns their number.
+    /// Copies up to `count` bytes, and returns their number.
     func read(into target: UnsafeMutablePointer<GifByteType>, count: Int) -> Int {
       let part = bytes.buffer[position...].prefix(max(count, 0))
       UnsafeMutableRawBufferPointer(start: target, count: part.count).copyBytes(from: part)
@@ -38,7 +38,7 @@ final class GIFReader {
     func error(_ code: Int32) -> ImageError {
       if ranOut {
         return ImageError(
-          .truncated, "the GIF ends too early, after \(bytes.count) bytes: the download broke off, load it again")
+          .truncated, "the GIF ends too early, after \(bytes.count) bytes: the file is incomplete, load it again")
       }
       if code == D_GIF_ERR_NOT_ENOUGH_MEM { return ImageError(.tooLarge, "there is no memory to decode the GIF") }
       let reason = GifErrorString(code).map { String(cString: $0) } ?? "error \(code)"
@@ -46,7 +46,7 @@ final class GIFReader {
     }
   }
 
-  /// How often the animation is played, nil for ever; known before the first frame.
+  /// How often to play the animation, nil for an endless loop; known before the first frame.
   private(set) var plays: Int? = 1
   private let source: Source
   private let file: UnsafeMutablePointer<GifFileType>
@@ -68,11 +68,11 @@ final class GIFReader {
 
   deinit { DGifCloseFile(file, nil) }
 
-  /// The size of the canvas, as the head of the file has it; frames may be larger.
+  /// The size of the canvas in the file's header; frames may be larger.
   var screen: PixelSize { PixelSize(width: Int(file.pointee.SWidth), height: Int(file.pointee.SHeight)) }
 
-  /// The head of the next frame; nil at the end. Many programs forget the end's mark, so the end of bytes will do, and
-  /// so does anything odd behind a frame.
+  /// Reads the header of the next frame; nil at the end. Many programs omit the trailer, so the end of the bytes, or invalid data
+  /// after a frame, counts as the end.
   func nextFrame() throws(ImageError) -> Frame? {
     var control = GraphicsControlBlock()
     control.TransparentColor = NO_TRANSPARENT_COLOR
@@ -102,7 +102,7 @@ final class GIFReader {
       disposal: Int(control.DisposalMode), delay: Int(control.DelayTime))
   }
 
-  /// The frame's own colours, or those of the file; a file that has none at all is taken for grey.
+  /// Returns the frame's own palette, or that of the file; greys if there is neither.
   private func colors(of image: GifImageDesc, transparent: Int) -> [UInt32?] {
     let map = (image.ColorMap ?? file.pointee.SColorMap)?.pointee
     let grey = (0...255).map { GifColorType(Red: $0, Green: $0, Blue: $0) }
@@ -115,7 +115,7 @@ final class GIFReader {
     return colors
   }
 
-  /// Takes what counts: the control of the next frame, and how often all are played (an extension of Netscape's).
+  /// Reads an extension: the graphic control of the next frame, or the loop count (Netscape's application extension).
   private func readExtension(_ control: inout GraphicsControlBlock) throws(ImageError) {
     var code: Int32 = 0
     var block: UnsafeMutablePointer<GifByteType>?
@@ -134,10 +134,10 @@ final class GIFReader {
     }
   }
 
-  /// Hands out the rows of the frame whose head was read, with their places, in the order of the file.
+  /// Calls `body` with each row of the current frame and its y, in the order of the file.
   func readRows(of frame: Frame, _ body: (Int, UnsafeBufferPointer<UInt8>) -> Void) throws(ImageError) {
     var line = [UInt8](repeating: 0, count: frame.size.width)
-    // GIF89a Appendix E: every eighth row, then those in between.
+    // GIF89a Appendix E: every eighth row first, then those in between.
     let passes = frame.isInterlaced ? [(0, 8), (4, 8), (2, 4), (1, 2)] : [(0, 1)]
     for (first, step) in passes {
       for y in stride(from: first, to: frame.size.height, by: step) {
@@ -147,7 +147,7 @@ final class GIFReader {
     }
   }
 
-  /// Passes over the pixels of the frame whose head was read.
+  /// Skips the pixels of the current frame.
   func skipRows() throws(ImageError) {
     var size: Int32 = 0
     var block: UnsafeMutablePointer<GifByteType>?

@@ -1,16 +1,16 @@
 import CPNG
 import CZlib
 
-/// A PNG file, walked from chunk to chunk (PNG 3rd edition §5).
+/// A PNG file, read chunk by chunk (PNG 3rd edition §5) and decoded by libpng.
 struct PNGFile: ImageFile {
   let format = ImageFormat.png
   let size: PixelSize
   let orientation: ImageOrientation
   let isGrey: Bool
   private let bytes: Bytes
-  /// The content of the chunk iCCP: a name, 0, the method 0, and the profile as zlib packed it (§11.3.2.3).
-  private let packedProfile: Bytes?
-  /// Whether the walk came to the end chunk.
+  /// The content of the chunk iCCP: a name, 0, the method 0, and the profile compressed by zlib (§11.3.2.3).
+  private let compressedProfile: Bytes?
+  /// Whether the file has an end chunk.
   private let isComplete: Bool
 
   /// The longest side that the format allows (§7.1).
@@ -19,7 +19,7 @@ struct PNGFile: ImageFile {
   init(_ bytes: Bytes) throws(ImageError) {
     let signatureLength = 8
     guard bytes.count >= signatureLength + 8 + 13 else {
-      throw ImageError(.truncated, "the PNG ends within its head, after \(bytes.count) bytes: the download broke off")
+      throw ImageError(.truncated, "the PNG ends within its header, after \(bytes.count) bytes: the file is incomplete")
     }
     guard bytes.has("IHDR", at: 12), let width = bytes.number(at: 16, bytes: 4, .big),
       let height = bytes.number(at: 20, bytes: 4, .big), (1...PNGFile.sideLimit).contains(width),
@@ -27,15 +27,15 @@ struct PNGFile: ImageFile {
     else { throw ImageError(.damaged, "the PNG does not begin with a header that declares a size") }
     var orientation = ImageOrientation.up
     var isComplete = false
-    var packedProfile: Bytes?
+    var compressedProfile: Bytes?
     var position = signatureLength
     while !isComplete, let length = bytes.number(at: position, bytes: 4, .big) {
-      // A chunk is its length, its name, its content and a checksum.
+      // A chunk is its length, its type, its content and a checksum.
       guard bytes.slice(from: position, count: length + 12) != nil else { break }
       if bytes.has("eXIf", at: position + 4), let block = bytes.slice(from: position + 8, count: length) {
         orientation = ImageOrientation(exif: block)
       }
-      if bytes.has("iCCP", at: position + 4) { packedProfile = bytes.slice(from: position + 8, count: length) }
+      if bytes.has("iCCP", at: position + 4) { compressedProfile = bytes.slice(from: position + 8, count: length) }
       isComplete = bytes.has("IEND", at: position + 4)
       position += length + 12
     }
@@ -43,29 +43,29 @@ struct PNGFile: ImageFile {
     self.size = PixelSize(width: width, height: height)
     self.orientation = orientation
     self.isComplete = isComplete
-    self.packedProfile = packedProfile
+    self.compressedProfile = compressedProfile
     // Colour types 0 and 4.
     isGrey = bytes.byte(at: 25).map { $0 & 3 == 0 } ?? false
   }
 
-  /// The profile, unpacked here: libpng is told to leave such chunks alone, as they can be bombs.
+  /// The profile, decompressed here with a limit: libpng is set to ignore the chunk, which can be a decompression bomb.
   var colorProfile: [UInt8]? {
-    guard let packedProfile, let name = packedProfile.firstIndex(of: 0, from: 0),
-      let packed = packedProfile.slice(from: name + 2, count: packedProfile.count - name - 2)
+    guard let compressedProfile, let name = compressedProfile.firstIndex(of: 0, from: 0),
+      let compressed = compressedProfile.slice(from: name + 2, count: compressedProfile.count - name - 2)
     else { return nil }
     let profile = [UInt8](unsafeUninitializedCapacity: ColorConversion.profileLimit) { buffer, count in
       var length = uLongf(buffer.count)
-      let source = packed.buffer.bindMemory(to: UInt8.self).baseAddress
-      count = uncompress(buffer.baseAddress, &length, source, uLong(packed.count)) == Z_OK ? Int(length) : 0
+      let source = compressed.buffer.bindMemory(to: UInt8.self).baseAddress
+      count = uncompress(buffer.baseAddress, &length, source, uLong(compressed.count)) == Z_OK ? Int(length) : 0
     }
     return profile.isEmpty ? nil : profile
   }
 
-  /// Always at full size: PNG cannot be scaled on the way.
+  /// Always at full size: PNG cannot be scaled while it is decoded.
   func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap {
     guard isComplete else {
       throw ImageError(
-        .truncated, "the PNG has no end chunk in its \(bytes.count) bytes: the download broke off, load it again")
+        .truncated, "the PNG has no end chunk in its \(bytes.count) bytes: the file is incomplete, load it again")
     }
     var message = [CChar](repeating: 0, count: 128)
     let pixels = try limits.makePixels(size) { output in

@@ -1,21 +1,22 @@
 import CWebP
+import CWebPDemux
 
-/// A WebP file, walked from chunk to chunk of its RIFF container (RFC 9649 §2).
+/// A WebP file, read chunk by chunk of its RIFF container (RFC 9649 §2) and decoded by libwebp.
 struct WebPFile: ImageFile {
   let format = ImageFormat.webp
   let size: PixelSize
   let orientation: ImageOrientation
-  let bytes: Bytes
-  /// The first frame of an animation; nil for a still picture, or while the frame has not arrived.
-  let firstFrame: Frame?
+  private let bytes: Bytes
+  /// The first frame of an animation; nil for a still image, or if the bytes end before it.
+  private let firstFrame: Frame?
   private let profile: Bytes?
   /// Whether this is an animation.
-  let isAnimated: Bool
-  /// Whether all of the container is there.
-  let isComplete: Bool
+  private let isAnimated: Bool
+  /// Whether the bytes contain the whole container.
+  private let isComplete: Bool
 
-  /// A frame of an animation: where it lies in the picture, and its bitstream (RFC 9649 §2.7.1.2).
-  struct Frame {
+  /// A frame of an animation: its place in the image, and its bitstream (RFC 9649 §2.7.1.2).
+  fileprivate struct Frame {
     var x: Int
     var y: Int
     var size: PixelSize
@@ -23,18 +24,18 @@ struct WebPFile: ImageFile {
   }
 
   init(_ bytes: Bytes) throws(ImageError) {
-    guard let length = bytes.number(at: 4, bytes: 4, .little) else { throw WebPFile.endsWithinHead(bytes) }
+    guard let length = bytes.number(at: 4, bytes: 4, .little) else { throw WebPFile.endsWithinHeader(bytes) }
     let container = bytes.slice(from: 0, count: min(bytes.count, length + 8)) ?? bytes
     self.bytes = container
     isComplete = length + 8 <= bytes.count
     guard container.has("VP8X", at: 12) else {
-      size = try WebPFile.features(of: container)
+      size = try WebPFile.size(of: container)
       (orientation, firstFrame, profile, isAnimated) = (.up, nil, nil, false)
       return
     }
     guard let flags = container.byte(at: 20), let width = container.number(at: 24, bytes: 3, .little),
       let height = container.number(at: 27, bytes: 3, .little)
-    else { throw WebPFile.endsWithinHead(bytes) }
+    else { throw WebPFile.endsWithinHeader(bytes) }
     size = PixelSize(width: width + 1, height: height + 1)
     isAnimated = flags & 0x02 != 0
     var orientation = ImageOrientation.up
@@ -56,20 +57,129 @@ struct WebPFile: ImageFile {
 
   var colorProfile: [UInt8]? { profile.map { Array($0.buffer.prefix(ColorConversion.profileLimit + 1)) } }
 
-  static func endsWithinHead(_ bytes: Bytes) -> ImageError {
-    ImageError(.truncated, "the WebP ends within its head, after \(bytes.count) bytes: the download broke off")
+  private static func endsWithinHeader(_ bytes: Bytes) -> ImageError {
+    ImageError(.truncated, "the WebP ends within its header, after \(bytes.count) bytes: the file is incomplete")
   }
 
-  /// The size of a bitstream, by its own head.
-  static func features(of bitstream: Bytes) throws(ImageError) -> PixelSize {
+  /// Reads the size from a bitstream's own header.
+  private static func size(of bitstream: Bytes) throws(ImageError) -> PixelSize {
     var features = WebPBitstreamFeatures()
     let status = WebPGetFeatures(
       bitstream.buffer.bindMemory(to: UInt8.self).baseAddress, bitstream.count, &features)
-    guard status != VP8_STATUS_NOT_ENOUGH_DATA else { throw endsWithinHead(bitstream) }
+    guard status != VP8_STATUS_NOT_ENOUGH_DATA else { throw endsWithinHeader(bitstream) }
     guard status == VP8_STATUS_OK, features.width > 0, features.height > 0 else {
-      throw ImageError(.damaged, "the WebP has no readable head")
+      throw ImageError(.damaged, "the WebP has no valid header")
     }
     return PixelSize(width: Int(features.width), height: Int(features.height))
+  }
+}
+
+extension WebPFile {
+  func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap {
+    guard isComplete else {
+      throw ImageError(
+        .truncated, "the WebP's container is longer than its \(bytes.count) bytes: the file is incomplete")
+    }
+    guard isAnimated else { return try decode(bytes, of: size, at: target, limits: limits) }
+    guard let frame = firstFrame else { throw ImageError(.damaged, "the animated WebP has no frame") }
+    guard frame.x + frame.size.width <= size.width, frame.y + frame.size.height <= size.height else {
+      throw ImageError(.damaged, "the first frame of the WebP is outside of the image")
+    }
+    guard frame.size != size else { return try decode(frame.bitstream, of: size, at: target, limits: limits) }
+    let part = try decode(frame.bitstream, of: frame.size, at: frame.size, limits: limits)
+    return try place(part, x: frame.x, y: frame.y, limits: limits)
+  }
+
+  /// Decodes a bitstream whose size must be `stored`, scaled down to exactly `target` by libwebp (area average).
+  private func decode(
+    _ bitstream: Bytes, of stored: PixelSize, at target: PixelSize, limits: ImageDecoder.Limits
+  ) throws(ImageError) -> Bitmap {
+    guard try WebPFile.size(of: bitstream) == stored else {
+      throw ImageError(.damaged, "the WebP's container and its bitstream declare different sizes")
+    }
+    var config = WebPDecoderConfig()
+    guard WebPInitDecoderConfig(&config) != 0 else {
+      throw ImageError(.unsupportedFormat, "the installed libwebp has another ABI version than the one at build time")
+    }
+    if target != stored {
+      config.options.use_scaling = 1
+      config.options.scaled_width = Int32(target.width)
+      config.options.scaled_height = Int32(target.height)
+    }
+    config.output.colorspace = MODE_RGBA
+    config.output.is_external_memory = 1
+    var status = VP8_STATUS_OK
+    let pixels = try limits.makePixels(target) { output in
+      config.output.u.RGBA = WebPRGBABuffer(
+        rgba: output.baseAddress, stride: Int32(target.width * Bitmap.bytesPerPixel), size: output.count)
+      defer { WebPFreeDecBuffer(&config.output) }
+      status = WebPDecode(bitstream.buffer.bindMemory(to: UInt8.self).baseAddress, bitstream.count, &config)
+      return status == VP8_STATUS_OK
+    }
+    guard status == VP8_STATUS_OK else { throw WebPFile.error(status) }
+    return Bitmap(size: target, pixels: pixels)
+  }
+
+  private static func error(_ status: VP8StatusCode) -> ImageError {
+    switch status {
+    case VP8_STATUS_OUT_OF_MEMORY: ImageError(.tooLarge, "there is no memory to decode the WebP")
+    case VP8_STATUS_UNSUPPORTED_FEATURE: ImageError(.unsupportedFormat, "the WebP uses a feature that is not supported")
+    case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED:
+      ImageError(.truncated, "the WebP's pixels end too early: the file is incomplete, load it again")
+    default: ImageError(.damaged, "the WebP is damaged (libwebp status \(status.rawValue))")
+    }
+  }
+
+  /// Returns the frame on a transparent canvas of the image's size.
+  private func place(_ part: Bitmap, x: Int, y: Int, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap {
+    var pixels = try limits.makePixels(size)
+    let bytesPerRow = size.width * Bitmap.bytesPerPixel
+    for row in 0..<part.size.height {
+      let source = row * part.bytesPerRow
+      let target = (y + row) * bytesPerRow + x * Bitmap.bytesPerPixel
+      pixels.replaceSubrange(target..<target + part.bytesPerRow, with: part.pixels[source..<source + part.bytesPerRow])
+    }
+    return Bitmap(size: size, pixels: pixels)
+  }
+
+  /// Composes the frames by libwebp's animation decoder, which has two bitmaps of the image's size besides ours.
+  func eachFrame(
+    limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+  ) throws(ImageError) -> Int? {
+    guard isAnimated else { return try stillFrame(limits: limits, body) }
+    // Checks that the file is complete, and its first frame, with errors that say more.
+    _ = try decode(noSmallerThan: size, limits: limits)
+    var data = WebPData(bytes: bytes.buffer.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
+    var options = WebPAnimDecoderOptions()
+    WebPAnimDecoderOptionsInit(&options)
+    options.color_mode = MODE_RGBA
+    guard let decoder = WebPAnimDecoderNew(&data, &options) else {
+      throw ImageError(.damaged, "the animated WebP is damaged: its frames cannot be read")
+    }
+    defer { WebPAnimDecoderDelete(decoder) }
+    var info = WebPAnimInfo()
+    WebPAnimDecoderGetInfo(decoder, &info)
+    guard info.canvas_width == size.width, info.canvas_height == size.height else {
+      throw ImageError(.damaged, "the animated WebP declares two different sizes")
+    }
+    var (end, pixels) = (0, 0)
+    while WebPAnimDecoderHasMoreFrames(decoder) != 0 {
+      pixels += size.width * size.height
+      try limits.check(framePixels: pixels)
+      var canvas: UnsafeMutablePointer<UInt8>?
+      var time: Int32 = 0
+      guard WebPAnimDecoderGetNext(decoder, &canvas, &time) != 0, let canvas else {
+        throw ImageError(.damaged, "a frame of the animated WebP is damaged")
+      }
+      let pixels = try limits.makePixels(size) { target in
+        target.baseAddress?.update(from: canvas, count: target.count)
+        return true
+      }
+      let frame = ImageAnimation.Frame(bitmap: Bitmap(size: size, pixels: pixels), milliseconds: Int(time) - end)
+      guard try body(frame) else { break }
+      end = Int(time)
+    }
+    return info.loop_count == 0 ? nil : Int(info.loop_count)
   }
 }
 

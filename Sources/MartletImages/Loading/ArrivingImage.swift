@@ -1,9 +1,11 @@
 import MartletSemantics
 import Synchronization
 
-/// A picture's file as it arrives: shows by its first bytes whether it is one, and makes previews where somebody watches.
+/// An image file while it is received: checks by its first bytes whether it is an image, and makes previews if a caller
+/// wants them.
 ///
-/// Previews are made for the one who watches when the head of the picture is there, and shown to all who want the same.
+/// Previews are made for the first caller that observes the load when the head of the image has come, and delivered to
+/// all callers that want the same rendition.
 struct ArrivingImage {
   struct Preview: Sendable {
     let bitmap: Bitmap
@@ -11,84 +13,86 @@ struct ArrivingImage {
   }
 
   private enum State {
-    /// What the file is does not show yet.
+    /// The format is not known yet.
     case unknown
-    case plain
-    case previewed(PreviewMaker)
+    case withoutPreviews
+    case withPreviews(PreviewMaker)
   }
 
   private let options: ImageDecoder.Options
   private let previewLimit: Int
-  private let threads: WorkThreads
+  private let executor: DecodingExecutor
   private var state = State.unknown
   private var bytes = Data()
-  /// How many bytes are there.
+  /// The number of bytes so far.
   private(set) var count = 0
 
-  init(_ configuration: ImageLoader.Configuration, _ threads: WorkThreads) {
+  init(_ configuration: ImageLoader.Configuration, _ executor: DecodingExecutor) {
     options = configuration.decoding
     previewLimit = configuration.previewLimit
-    self.threads = threads
+    self.executor = executor
   }
 
   /// All bytes so far.
   var data: Data {
-    if case .previewed(let maker) = state { maker.data } else { bytes }
+    if case .withPreviews(let maker) = state { maker.data } else { bytes }
   }
 
-  /// Takes the next bytes.
+  /// Appends bytes. Returns a preview if they make a new one possible.
   ///
-  /// - Throws: ``ImageLoadError`` where this is no picture: a page in the place of one need not come to its end.
+  /// - Throws: ``ImageLoadError`` if this is not an image, so that the rest of the response need not be received.
   mutating func append(
-    _ chunk: Data, watching seat: LoadTable.Seat?, _ urgency: Urgency
+    _ chunk: Data, observer waiter: LoadTable.Waiter?, _ priority: PriorityBox
   ) async throws -> Preview? {
     count += chunk.count
-    if case .previewed(let maker) = state { return try await maker.append(chunk, on: threads, urgency) }
+    if case .withPreviews(let maker) = state { return try await maker.append(chunk, on: executor, priority) }
     if bytes.isEmpty { bytes = chunk } else { bytes.append(chunk) }
     guard case .unknown = state, count >= 16 else { return nil }
-    // A format of somebody's own may have to decode a file to look at it.
-    let isOwn = options.additionalFormats.contains { $0.recognizes(bytes) }
-    let info = isOwn ? nil : try look()
-    if isOwn || info != nil { state = .plain }
-    guard let info, info.format == .jpeg, previewLimit > 0, let seat else { return nil }
-    let maker = PreviewMaker(seat, options.making(seat.rendition, of: info.size), limit: previewLimit)
-    state = .previewed(maker)
+    // an additional format may have to decode a file to find out its size
+    let isAdditional = options.additionalFormats.contains { $0.recognizes(bytes) }
+    let info = isAdditional ? nil : try readInfo()
+    if isAdditional || info != nil { state = .withoutPreviews }
+    guard let info, info.format == .jpeg, previewLimit > 0, let waiter else { return nil }
+    let maker = PreviewMaker(waiter, options.making(waiter.rendition, of: info.size), limit: previewLimit)
+    state = .withPreviews(maker)
     defer { bytes = Data() }
-    return try await maker.append(bytes, on: threads, urgency)
+    return try await maker.append(bytes, on: executor, priority)
   }
 
-  /// The head of the picture, if it is there.
-  private func look() throws -> ImageInfo? {
+  /// Returns format and size; nil if they are not known yet.
+  private func readInfo() throws -> ImageInfo? {
     do { return try ImageDecoder.info(bytes, options: options) } catch  where error.kind == .notAnImage {
       var failure = ImageLoadError(wrapping: error)
       failure.body = bytes.prefix(64 << 10)
       throw failure
-    } catch { return nil }  // It may be the beginning of one.
+    } catch { return nil }  // it may be the beginning of an image
   }
 }
 
-/// Makes previews of one file, on threads for such work.
+/// Makes previews of one file, on the executor's threads.
 private final class PreviewMaker: Sendable {
-  /// Only the one load that the file belongs to comes by, so that nobody waits for this lock while a preview is made.
+  /// Only one load uses it, so that no thread waits for the lock while a preview is made.
   private let decoder: Mutex<ProgressiveDecoder>
   private let rendition: Rendition
   private let processors: [any ImageProcessor]
 
-  init(_ seat: LoadTable.Seat, _ options: ImageDecoder.Options, limit: Int) {
+  init(_ waiter: LoadTable.Waiter, _ options: ImageDecoder.Options, limit: Int) {
     decoder = Mutex(ProgressiveDecoder(options: options, previewLimit: limit))
-    rendition = seat.rendition
-    processors = seat.processors
+    rendition = waiter.rendition
+    processors = waiter.processors
   }
 
   var data: Data { decoder.withLock { $0.data } }
 
-  func append(_ chunk: Data, on threads: WorkThreads, _ urgency: Urgency) async throws -> ArrivingImage.Preview? {
+  func append(
+    _ chunk: Data, on executor: DecodingExecutor, _ priority: PriorityBox
+  ) async throws -> ArrivingImage.Preview? {
     guard decoder.withLock({ $0.isProgressive != false }) else {
-      decoder.withLock { _ = $0.append(chunk) }  // It only keeps the bytes.
+      decoder.withLock { _ = $0.append(chunk) }  // this only keeps the bytes
       return nil
     }
-    let bitmap = try await threads.run(urgency) { [self] in
-      // A processor that fails says so when the picture is whole.
+    let bitmap = try await executor.run(priority) { [self] in
+      // the error of a processor is reported for the complete image
       decoder.withLock { $0.append(chunk) }.flatMap { try? processors.process($0) }
     }
     return bitmap.map { ArrivingImage.Preview(bitmap: $0, rendition: rendition) }

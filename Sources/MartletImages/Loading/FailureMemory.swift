@@ -1,8 +1,9 @@
 import MartletEngine
 
-/// The loads that failed lately, so that a list that is drawn again and again does not ask for them again and again.
+/// The loads that failed recently, so that a list that is drawn again and again does not send their requests again and
+/// again.
 struct FailureMemory: Sendable {
-  /// What failed: a rendition, or, without one, the file.
+  /// What failed: a rendition, or, if that is nil, the file.
   private struct Failed: Sendable, Hashable {
     let route: RequestRoute
     let rendition: Rendition?
@@ -15,14 +16,14 @@ struct FailureMemory: Sendable {
 
   let age: Duration
   let clock: any Clock<Duration>
-  private var failures = RecentlyUsed<Failed, Failure>(countLimit: 1000)
+  private var failures = LRUStorage<Failed, Failure>(countLimit: 1000)
 
   init(age: Duration, clock: any Clock<Duration>) {
     self.age = age
     self.clock = clock
   }
 
-  /// The error of that picture, if it failed not longer ago than ``age``.
+  /// Returns the error of an image that failed within the last ``age``.
   mutating func error(for key: ImageKey) -> ImageLoadError? {
     guard key.instance == 0 else { return nil }
     for rendition in [nil, key.rendition] {
@@ -39,8 +40,8 @@ struct FailureMemory: Sendable {
     return nil
   }
 
-  /// Remembers a failure: of one rendition, or of the file that all are made of. A cancelled load has not failed, and of one
-  /// that asked the origin alone it is not known whether the picture is stored.
+  /// Stores the failure of one rendition, or of the file. Cancelled loads are not stored, nor are those that failed
+  /// because the request may only be answered by the cache, because another request may succeed.
   mutating func note(_ error: ImageLoadError, of identity: LoadTable.Identity, _ rendition: Rendition? = nil) {
     guard error.kind != .cancelled, error.httpError?.kind != .notCached, identity.instance == 0, !identity.isReload
     else { return }
@@ -48,7 +49,7 @@ struct FailureMemory: Sendable {
     failures.set(Failure(error: error, since: Stopwatch(clock)), for: failed)
   }
 
-  /// Forgets what is known of a picture, and of its file.
+  /// Removes the failures of an image and of its file.
   mutating func forget(_ key: ImageKey) {
     for rendition in [nil, key.rendition] {
       failures.remove(Failed(route: key.route, rendition: rendition))

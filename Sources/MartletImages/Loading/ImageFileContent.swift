@@ -1,11 +1,11 @@
 import MartletEngine
 import MartletSemantics
 
-/// A picture's file, as a response brought it.
+/// A complete image file and the response that it came with.
 struct ImageFileContent: Sendable {
   let data: Data
   let head: ResponseHead
-  /// Where the answer came from: after a redirect, another place than was asked for.
+  /// The URL of the response: after a redirect, not that of the request.
   let url: URL
   let source: ResponseSource
 
@@ -16,10 +16,10 @@ struct ImageFileContent: Sendable {
     source = response.source
   }
 
-  /// Whether the origin lets anybody keep it (RFC 9111 §5.2.2.5).
-  var mayBeKept: Bool { !CacheControl(head.fields).contains("no-store") }
+  /// Whether the image may be cached: the response has no `no-store` (RFC 9111 §5.2.2.5).
+  var mayBeCached: Bool { !CacheControl(head.fields).contains("no-store") }
 
-  /// The picture in the size that is wanted, processed. Work for a processor.
+  /// Decodes the image for a rendition, and runs the processors. To be called on a thread for decoding.
   func image(
     as rendition: Rendition, _ processors: [any ImageProcessor], _ options: ImageDecoder.Options
   ) throws -> LoadedImage {
@@ -43,7 +43,7 @@ struct ImageFileContent: Sendable {
 }
 
 extension ImageDecoder.Options {
-  /// The options for what is wanted of a picture of that size.
+  /// Returns the options for a rendition of an image of that size.
   func making(_ rendition: Rendition, of size: PixelSize) -> ImageDecoder.Options {
     var options = self
     options.fitting = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : size.covering($0) }
@@ -52,7 +52,7 @@ extension ImageDecoder.Options {
 }
 
 extension [any ImageProcessor] {
-  /// The picture after all of them.
+  /// Returns the result of all processors.
   func process(_ bitmap: Bitmap) throws -> Bitmap {
     try reduce(bitmap) { bitmap, processor in
       do { return try processor.process(bitmap) } catch {
@@ -63,7 +63,7 @@ extension [any ImageProcessor] {
 }
 
 extension PixelSize {
-  /// The smallest size of the same proportions that covers the box. The sides of a picture have 31 bits at most.
+  /// Returns the smallest size of the same proportions that covers the box. The sides of an image have 31 bits at most.
   func covering(_ box: PixelSize) -> PixelSize {
     let width = min(max(box.width, 1), self.width), height = min(max(box.height, 1), self.height)
     if self.width * height >= self.height * width {

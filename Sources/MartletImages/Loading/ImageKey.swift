@@ -1,15 +1,15 @@
 import MartletEngine
 public import MartletSemantics
 
-/// What a picture is kept by: the request's URL, partition and all fields of its own, and the size and processors.
+/// The key of an image in an ``ImageCache``: the request's URL, partition and own fields, the size and the processors.
 ///
 /// ```swift
-/// ImageCache.shared[ImageKey(url)] = image            // the picture in full size
+/// ImageCache.shared[ImageKey(url)] = image            // the image in full size
 /// ImageCache.shared[loader.key(for: request)] = nil
 /// ```
 public struct ImageKey: Sendable, Hashable {
   let route: RequestRoute
-  /// Not 0 where the answer is for one request alone.
+  /// Different for each request whose response is for that request alone; 0 for all others.
   let instance: UInt64
   let rendition: Rendition
 
@@ -19,26 +19,26 @@ public struct ImageKey: Sendable, Hashable {
     self.rendition = rendition
   }
 
-  /// The key of a URL's picture in full size, as a request without fields of its own asks for it.
+  /// Makes the key of a URL's image in full size, for a request without fields of its own.
   ///
   /// - Parameters:
-  ///   - url: the URL; its fragment and user information do not matter.
-  ///   - partition: whose picture it is; see `RequestOptions.cachePartition`. The empty one by default.
+  ///   - url: the URL; its fragment and user information are ignored.
+  ///   - partition: the user whose image it is; see `RequestOptions.cachePartition`. Empty by default.
   public init(_ url: URL, partition: String = "") {
     self.init(RequestRoute(CacheKey(url, partition: partition), all: [:]), Rendition())
   }
 
-  /// Whose picture it is.
+  /// The user whose image it is; see `RequestOptions.cachePartition`.
   public var partition: String { route.key.partition }
 }
 
 extension ImageKey: CustomStringConvertible, CustomReflectable {
-  /// The URL without what may be secret in it, the size, the processors.
+  /// The URL without secrets, the size and the processors.
   public var description: String {
     let size = rendition.targetSize.map { " \(rendition.contentMode) \($0)" } ?? ""
     return (["\(route)\(size)"] + rendition.processors).joined(separator: ", ")
   }
 
-  /// The description, so that `dump` shows no more.
+  /// The description only, so that `dump` shows no secrets.
   public var customMirror: Mirror { Mirror(self, children: ["key": description]) }
 }

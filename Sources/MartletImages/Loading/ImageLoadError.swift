@@ -1,33 +1,33 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// Why there is no picture.
+/// Why an image could not be loaded.
 ///
 /// ```swift
 /// do { show(try await loader.image(for: url)) } catch {     // error is an ImageLoadError
 ///   switch error.kind {
-///   case .notAnImage: report("is somebody logged out? \(error.message)")
+///   case .notAnImage: report("is the user logged out? \(error.message)")
 ///   case .status: report(error.serverText ?? error.message)
 ///   default: report(error.message)
 ///   }
 /// }
 /// ```
 ///
-/// Messages and descriptions say what came, never what it says: that is in ``body``, ``serverText`` and ``excerpt``.
+/// Messages and descriptions never contain what the server sent: that is in ``body``, ``serverText`` and ``excerpt``.
 public struct ImageLoadError: Error, Sendable {
-  /// What kind of failure this is: what a program decides by.
+  /// The kind of failure, for decisions in code.
   public var kind: Kind
-  /// What happened, in a sentence for people.
+  /// What happened, in a sentence for users.
   public var message: String
-  /// The URL that was asked for.
+  /// The URL of the request.
   public var url: URL?
-  /// The response's head, where there was one.
+  /// The response's head; nil if there was no response.
   public var response: ResponseHead?
-  /// The beginning of the response's body, at most 64 KiB, where it was no picture.
+  /// The beginning of the response's body, at most 64 KiB, if it was not an image.
   public var body: Data?
-  /// What lay beneath: an `HTTPError`, an ``ImageError``, the error of a processor.
+  /// The underlying error: an `HTTPError`, an ``ImageError``, or the error of a processor.
   public var underlying: (any Error)?
-  /// Whether nothing was sent, because the same load had failed shortly before.
+  /// Whether this is the error of an earlier load: no request was sent, because that load had failed recently.
   public var isRemembered = false
 
   init(_ kind: Kind, _ message: String, underlying: (any Error)? = nil) {
@@ -36,16 +36,16 @@ public struct ImageLoadError: Error, Sendable {
     self.underlying = underlying
   }
 
-  /// The error of the network, where it was one.
+  /// The underlying error of the call; nil if it was another error.
   public var httpError: HTTPError? { underlying as? HTTPError }
 
-  /// What the server said, where that is text: for people who may see it, not for a log.
+  /// The beginning of the response's body as text; nil if it is not text. For users who may see it, not for logs.
   public var serverText: String? {
     guard let body, !body.isEmpty, !body.contains(0) else { return nil }
     return String(decoding: body, as: UTF8.self)
   }
 
-  /// The first 80 characters of what came in place of a picture, in one line without control characters.
+  /// The first 80 characters of ``serverText``, in one line without control characters.
   public var excerpt: String? {
     serverText.map { text in
       let visible = text.prefix(400).unicodeScalars.map {
@@ -57,46 +57,47 @@ public struct ImageLoadError: Error, Sendable {
 }
 
 extension ImageLoadError {
-  /// The kinds of failure. New ones may come: a `switch` over them needs a `default`.
+  /// The kinds of failure. More may be added: a `switch` over them needs a `default`.
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// The name, as it is written here.
+    /// The name of the constant.
     public let name: String
     /// The name.
     public var description: String { name }
 
-    /// The exchange failed: see ``ImageLoadError/httpError``.
+    /// The call failed; see ``ImageLoadError/httpError``.
     public static let network = Kind(name: "network")
-    /// The status is no 2xx; what the server says of it is in ``ImageLoadError/serverText``.
+    /// The status is not a 2xx; the server's text is in ``ImageLoadError/serverText``.
     public static let status = Kind(name: "status")
-    /// Something else came than a picture, most likely a login page.
+    /// The body is not an image; often it is a login page.
     public static let notAnImage = Kind(name: "notAnImage")
-    /// Not a byte came.
+    /// The body is empty.
     public static let empty = Kind(name: "empty")
-    /// The file has more bytes than ``ImageLoader/Configuration/maximumEncodedBytes``, or the picture more pixels than
-    /// ``ImageLoader/Configuration/decoding`` allows. It was not taken into memory.
+    /// The file has more bytes than ``ImageLoader/Configuration/maximumEncodedBytes``, or the image more pixels than
+    /// ``ImageLoader/Configuration/decoding`` allows. It was not read into memory.
     public static let tooLarge = Kind(name: "tooLarge")
-    /// The picture is damaged, cut off, or of a format that is not decoded here.
+    /// The image is damaged, incomplete, or of a format that is not supported.
     public static let undecodable = Kind(name: "undecodable")
-    /// A processor threw.
+    /// A processor threw an error.
     public static let processing = Kind(name: "processing")
-    /// The caller's task was cancelled, or all pictures of its partition were removed.
+    /// The caller's task was cancelled, or all images of its partition were removed.
     public static let cancelled = Kind(name: "cancelled")
   }
 }
 
 extension ImageLoadError: CustomStringConvertible, CustomReflectable, LocalizedError {
-  /// The kind, the message, and the URL without what may be secret in it.
+  /// The kind, the message, and the URL without secrets.
   public var description: String { "\(kind.name): \(message)" + (url.map { " (\($0.redacted))" } ?? "") }
   /// The message.
   public var errorDescription: String? { message }
-  /// The description and what lay beneath, so that `dump` shows neither the URL's secrets nor what the server said.
+  /// The description, the response's head and the underlying error, so that `dump` shows neither secrets of the URL nor
+  /// the body.
   public var customMirror: Mirror {
     Mirror(self, children: ["error": description, "response": response as Any, "underlying": underlying as Any])
   }
 }
 
 extension ImageLoadError {
-  /// Makes any error one of ours.
+  /// Makes a load error of any error.
   init(wrapping error: any Error) {
     switch error {
     case let error as ImageLoadError: self = error
@@ -110,8 +111,8 @@ extension ImageLoadError {
     }
   }
 
-  /// Adds where it happened, as far as that is not known already.
-  func placed(at url: URL, _ response: ResponseHead? = nil, _ body: Data? = nil) -> ImageLoadError {
+  /// Returns the error with URL, response and body, unless it has them already.
+  func addingContext(_ url: URL, _ response: ResponseHead? = nil, _ body: Data? = nil) -> ImageLoadError {
     var error = self
     error.url = error.url ?? url
     error.response = error.response ?? response
@@ -121,15 +122,15 @@ extension ImageLoadError {
 }
 
 extension ImageLoadError {
-  /// Whether the file is at fault, and not what was to be made of it.
-  var isFiles: Bool { [.notAnImage, .undecodable, .empty].contains(kind) }
+  /// Whether the file is the reason, and not the rendition.
+  var isCausedByFile: Bool { [.notAnImage, .undecodable, .empty].contains(kind) }
 
-  /// Adds what the server says that the file is, and from where it came, if not from where it was asked for.
-  func described(by head: ResponseHead, at url: URL, asked: URL) -> ImageLoadError {
-    guard isFiles else { return self }
+  /// Returns the error with the file's media type, and its URL if that is not the request's, in the message.
+  func addingFile(_ head: ResponseHead, at url: URL, requested: URL) -> ImageLoadError {
+    guard isCausedByFile else { return self }
     var error = self
     if let type = head.fields.mediaType { error.message += "; the server calls it \(type.essence)" }
-    if url != asked { error.message += "; it came from \(url.redacted)" }
+    if url != requested { error.message += "; it came from \(url.redacted)" }
     return error
   }
 }

@@ -2,24 +2,33 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
+// How callers find an image in memory, join a running load or begin one. `ImageLoader+Run.swift` has the load itself.
+
 extension ImageLoader {
-  /// What a request means to this loader.
+  /// The identities of a request in this loader.
   struct Plan {
-    let key: ImageKey
-    let identity: LoadTable.Identity
-    /// Whether the picture may come from memory, or its failure.
-    let mayRecall: Bool
+    private(set) var key: ImageKey
+    private(set) var identity: LoadTable.Identity
+    /// Whether the image or its failure may come from memory.
+    let mayUseMemory: Bool
 
     init(_ request: ImageRequest, in loader: ImageLoader) {
-      let asked = loader.session.options(of: request.http)
+      let options = loader.session.options(of: request.http)
       let policy =
-        asked.cachePolicy == .useProtocolCachePolicy ? loader.configuration.cachePolicy : asked.cachePolicy
+        options.cachePolicy == .useProtocolCachePolicy ? loader.configuration.cachePolicy : options.cachePolicy
       let shared = loader.session.route(of: request.http)
-      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: asked.cachePartition), all: [:])
+      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: options.cachePartition), all: [:])
       let instance = shared == nil ? loader.nextInstance() : 0
       key = ImageKey(route, instance: instance, request.rendition)
       identity = LoadTable.Identity(route: route, instance: instance, policy: policy)
-      mayRecall = shared != nil && !identity.isReload
+      mayUseMemory = shared != nil && !identity.isReload
+    }
+
+    /// Makes identities that no other caller has, so that the load is not shared.
+    mutating func makeUnshared(in loader: ImageLoader) {
+      let instance = loader.nextInstance()
+      key = ImageKey(identity.route, instance: instance, key.rendition)
+      identity = LoadTable.Identity(route: identity.route, instance: instance, policy: identity.policy)
     }
   }
 
@@ -30,38 +39,38 @@ extension ImageLoader {
     }
   }
 
-  /// Whether the picture is in memory and may come from there.
+  /// Whether the image is in memory and may come from there.
   func hasInMemory(_ request: ImageRequest) -> Bool {
     let plan = Plan(request, in: self)
-    return plan.mayRecall && configuration.cache?[plan.key] != nil
+    return plan.mayUseMemory && configuration.cache?[plan.key] != nil
   }
 
-  /// The picture, if it is in memory and may come from there.
+  /// Returns the image if it is in memory and may come from there.
   func inMemory(_ plan: Plan) -> LoadedImage? {
-    guard plan.mayRecall, var image = configuration.cache?[plan.key] else { return nil }
+    guard plan.mayUseMemory, var image = configuration.cache?[plan.key] else { return nil }
     image.source = .memory
     image.duration = .zero
     state.withLock { [image] in $0.statistics.add(image, from: .memory) }
     return image
   }
 
-  /// The picture, from memory or loaded; the observer is told how the load goes on.
-  func image(for request: ImageRequest, observe: LoadObserver?) async throws(ImageLoadError) -> LoadedImage {
+  /// Returns the image from memory, or loads it; the observer gets the progress of the load.
+  func image(for request: ImageRequest, observer: LoadObserver?) async throws(ImageLoadError) -> LoadedImage {
     let plan = Plan(request, in: self)
     if let image = inMemory(plan) { return image }
-    if plan.mayRecall, let error = recalledFailure(plan.key) { throw error }
+    if plan.mayUseMemory, let error = rememberedFailure(plan.key) { throw error }
     let stopwatch = Stopwatch(configuration.clock)
     do {
       try Task.checkCancellation()
-      var image = try await load(request, plan, observe)
+      var image = try await load(request, plan, observer)
       image.duration = stopwatch.elapsed
       return image
     } catch {
-      throw ImageLoadError(wrapping: error).placed(at: request.http.url)
+      throw ImageLoadError(wrapping: error).addingContext(request.http.url)
     }
   }
 
-  private func recalledFailure(_ key: ImageKey) -> ImageLoadError? {
+  private func rememberedFailure(_ key: ImageKey) -> ImageLoadError? {
     state.withLock { state in
       let error = state.failures.error(for: key)
       if error != nil { state.statistics.rememberedFailures += 1 }
@@ -69,24 +78,65 @@ extension ImageLoader {
     }
   }
 
-  /// Waits for the load of the picture, which is begun if it is not under way.
-  private func load(_ request: ImageRequest, _ plan: Plan, _ observe: LoadObserver?) async throws -> LoadedImage {
-    let seat = LoadTable.Seat(
-      rendition: plan.key.rendition, processors: request.processors, priority: request.priority, gate: AnswerGate(),
-      observe: observe)
-    let (ticket, urgency) = state.withLock { state in
-      let boarded = state.loads.board(seat, for: plan.identity)
-      if boarded.new == nil { state.statistics.shared += 1 }
-      return boarded
+  /// Waits for the load of the image, which is started if it is not running.
+  ///
+  /// If a running load waits for the caller, the caller does not wait for it, but starts a load that is not shared.
+  private func load(_ request: ImageRequest, _ plan: Plan, _ observer: LoadObserver?) async throws -> LoadedImage {
+    var plan = plan
+    while true {
+      if let image = try await join(plan, request, observer) { return image }
+      plan.makeUnshared(in: self)
     }
-    if let urgency {
+  }
+
+  /// Waits for a load. Returns nil if the load may wait for the caller.
+  private func join(_ plan: Plan, _ request: ImageRequest, _ observer: LoadObserver?) async throws -> LoadedImage? {
+    let waiter = LoadTable.Waiter(
+      rendition: plan.key.rendition, processors: request.processors, priority: request.priority, result: OneShot(),
+      observer: observer)
+    let context = CallContext.current
+    // a load for another load does not wait for a slot, because the other one keeps its own meanwhile
+    let isNested = context.contains(Self.workOwner)
+    let membership = state.withLock { state in
+      let membership = state.loads.join(
+        waiter, for: plan.identity, mayQueue: !isNested, RunningWork(owner: Self.workOwner, for: context))
+      if let membership, membership.new == nil { state.statistics.shared += 1 }
+      return membership
+    }
+    guard let membership else { return nil }
+    if let priority = membership.new {
       let load = Load(
-        number: ticket.load, identity: plan.identity, asked: request.http.url, mayRecall: plan.mayRecall,
-        urgency: urgency)
-      let task = Task { await run(load, request.http) }
-      if !state.withLock({ $0.loads.keep(task, for: load.number) }) { task.cancel() }
+        number: membership.load, identity: plan.identity, requestedURL: request.http.url,
+        mayUseMemory: plan.mayUseMemory, priority: priority, needsSlot: !isNested)
+      let task = membership.work.context.perform { Task { await run(load, request.http) } }
+      if !state.withLock({ $0.loads.setTask(task, of: load.number) }) { task.cancel() }
     }
-    defer { state.withLock { $0.loads.leave(ticket) }?.cancel() }
-    return try await seat.gate.wait()
+    let timeout = membership.new == nil ? timeout(of: waiter, in: membership, request.http) : nil
+    defer {
+      timeout?.cancel()
+      state.withLock { $0.loads.leave(membership) }?.cancel()
+    }
+    return try await membership.work.wait(in: context) { try await waiter.result.wait() } ?? nil
+  }
+
+  /// The owner of the work of loads, for all loaders.
+  static let workOwner = UniqueID()
+
+  /// Starts a task that ends the wait for a load that had no response for the duration of the response timeout. The
+  /// load may be waiting for this caller, in a task that does not have the call's context, so that the circle was not
+  /// noticed.
+  private func timeout(
+    of waiter: LoadTable.Waiter, in membership: LoadTable.Membership, _ request: HTTPRequest
+  ) -> Task<Void, any Error>? {
+    guard let timeout = session.options(of: request).responseTimeout else { return nil }
+    return Task { [configuration] in
+      var phase = state.withLock { $0.loads.phase(of: membership.load) }
+      while phase != nil, phase != .answered {
+        try await configuration.clock.sleep(for: timeout.bounded)
+        let last = phase
+        phase = state.withLock { $0.loads.phase(of: membership.load) }
+        if last == .requested, phase == .requested { waiter.result.answer(.success(nil)) }
+      }
+    }
   }
 }

@@ -2,65 +2,160 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
+// A load: waits for a slot, downloads the file, and makes the renditions that its waiters need.
+
 extension ImageLoader {
-  /// A load that is under way, as its task knows it.
+  /// A running load.
   struct Load: Sendable {
     let number: LoadTable.Number
     let identity: LoadTable.Identity
-    let asked: URL
-    let mayRecall: Bool
-    let urgency: Urgency
+    let requestedURL: URL
+    let mayUseMemory: Bool
+    let priority: PriorityBox
+    /// Whether the load counts against ``Configuration/concurrentLoads``.
+    let needsSlot: Bool
 
     func key(_ rendition: Rendition) -> ImageKey {
       ImageKey(identity.route, instance: identity.instance, rendition)
     }
   }
 
-  /// One download, and as many renditions as somebody waits for.
+  /// Runs a load to its end.
   func run(_ load: Load, _ request: HTTPRequest) async {
     do {
-      guard isWanted(load) else { return }
+      guard needsDownload(load) else { return }
       let stopwatch = Stopwatch(configuration.clock)
-      // The turn lasts until the file is decoded: otherwise files would pile up before the threads that decode.
-      try await turns.run(load.urgency) { _ in
-        let file = try await fetch(request, for: load)
-        while let seat = state.withLock({ $0.loads.next(load.number) }) {
-          await make(seat.rendition, seat.processors, of: file, for: load, stopwatch)
-        }
+      // the load keeps its slot until the image is decoded: otherwise files that wait for decoding would fill the
+      // memory
+      if load.needsSlot {
+        try await semaphore.run(load.priority) { _ in try await downloadAndDecode(load, request, stopwatch) }
+      } else {
+        try await downloadAndDecode(load, request, stopwatch)
       }
     } catch {
-      let failure = ImageLoadError(wrapping: error).placed(at: request.url)
-      let gates = state.withLock { state in
-        let gates = state.loads.close(load.number)
-        if !gates.isEmpty {
+      let failure = ImageLoadError(wrapping: error).addingContext(request.url)
+      let results = state.withLock { state in
+        let results = state.loads.end(load.number)
+        if !results.isEmpty {
           state.failures.note(failure, of: load.identity)
           state.statistics.failures += 1
         }
-        return gates
+        return results
       }
-      for gate in gates { gate.answer(.failure(failure)) }
+      for result in results { result.answer(.failure(failure)) }
     }
   }
 
-  /// Whether there is anything to be loaded: a load that ended just before this one began may have left its picture in memory.
-  private func isWanted(_ load: Load) -> Bool {
-    guard let seat = state.withLock({ $0.loads.next(load.number) }) else { return false }
-    guard load.mayRecall, var image = configuration.cache?[load.key(seat.rendition)] else { return true }
+  /// Whether the file has to be downloaded. A load that ended just before this one began may have left its image in
+  /// memory.
+  private func needsDownload(_ load: Load) -> Bool {
+    guard let waiter = state.withLock({ $0.loads.next(load.number) }) else { return false }
+    guard load.mayUseMemory, var image = configuration.cache?[load.key(waiter.rendition)] else { return true }
     image.source = .memory
-    serve(.success(image), as: seat.rendition, of: load)
+    deliver(.success(image), as: waiter.rendition, of: load)
     return state.withLock { $0.loads.next(load.number) } != nil
   }
 
-  private func make(
+  private func downloadAndDecode(_ load: Load, _ request: HTTPRequest, _ stopwatch: Stopwatch) async throws {
+    state.withLock { $0.loads.set(.requested, of: load.number) }
+    let file = try await download(request, for: load)
+    while let waiter = state.withLock({ $0.loads.next(load.number) }) {
+      await decode(waiter.rendition, waiter.processors, of: file, for: load, stopwatch)
+    }
+  }
+
+  private func deliver(_ result: Result<LoadedImage, any Error>, as rendition: Rendition, of load: Load) {
+    for waiter in state.withLock({ $0.loads.takeWaiters(for: rendition, of: load.number) }) {
+      waiter.answer(result.map(Optional.some))
+    }
+  }
+}
+
+// MARK: - Download
+
+extension ImageLoader {
+  /// Downloads a file, and reports the progress to the observers of the load.
+  private func download(_ original: HTTPRequest, for load: Load) async throws -> ImageFileContent {
+    var request = original
+    request.options.cachePolicy = load.identity.policy
+    let (body, response) = try await session.bytes(for: request)
+    state.withLock { $0.loads.set(.answered, of: load.number) }
+    guard response.status.isSuccessful else {
+      let text = await body.beginning()
+      throw ImageLoadError(.status, "the server answered \(response.status)")
+        .addingContext(original.url, response.head, text)
+    }
+    do {
+      return ImageFileContent(data: try await collect(body, for: load), response: response)
+    } catch let error as ImageLoadError {
+      if error.isCausedByFile { await removeStored(original.url, response.url, load) }
+      throw error.addingFile(response.head, at: response.url, requested: original.url)
+        .addingContext(original.url, response.head)
+    }
+  }
+
+  private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {
+    let limit = configuration.maximumEncodedBytes
+    var image = ArrivingImage(configuration, executor)
+    for try await chunk in body {
+      guard image.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
+        body.cancel()
+        throw ImageLoadError(
+          .tooLarge, "the file has more than \(limit) bytes: raise ImageLoader.Configuration.maximumEncodedBytes")
+      }
+      let waiters = state.withLock { $0.loads.observing(load.number) }
+      do {
+        let preview = try await image.append(chunk, observer: waiters.first, load.priority)
+        let progress = TransferProgress(.received, completed: Int64(image.count), total: body.length)
+        for waiter in waiters { waiter.observer?(.loading(progress)) }
+        guard let preview else { continue }
+        for waiter in waiters where waiter.rendition == preview.rendition {
+          waiter.observer?(.preview(preview.bitmap))
+        }
+      } catch {
+        body.cancel()
+        throw error
+      }
+    }
+    return image.data
+  }
+
+  /// Removes stored responses that are not images, so that the next load sends a request and does not get them again.
+  private func removeStored(_ requested: URL, _ answered: URL, _ load: Load) async {
+    for url in Set([requested, answered]) {
+      try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.route.key.partition)))
+    }
+  }
+}
+
+extension ResponseBody {
+  /// Returns at most 64 KiB; less if the body ends or fails before.
+  fileprivate func beginning() async -> Data {
+    var data = Data()
+    do {
+      for try await chunk in self {
+        data.append(chunk)
+        if data.count >= 64 << 10 { break }
+      }
+    } catch {}
+    cancel()
+    return data.prefix(64 << 10)
+  }
+}
+
+// MARK: - Decoding
+
+extension ImageLoader {
+  private func decode(
     _ rendition: Rendition, _ processors: [any ImageProcessor], of file: ImageFileContent, for load: Load,
     _ stopwatch: Stopwatch
   ) async {
     let result: Result<LoadedImage, any Error>
     do {
-      let image = try await threads.run(load.urgency) { [options = configuration.decoding] in
+      let image = try await executor.run(load.priority) { [options = configuration.decoding] in
         try file.image(as: rendition, processors, options)
       }
-      if file.mayBeKept, load.identity.instance == 0 { keep(image, as: load.key(rendition), for: load) }
+      if file.mayBeCached, load.identity.instance == 0 { cache(image, as: load.key(rendition), for: load) }
       state.withLock { state in
         state.failures.forget(load.key(rendition))
         state.statistics.add(image, from: image.source, in: stopwatch.elapsed)
@@ -69,40 +164,30 @@ extension ImageLoader {
     } catch {
       result = .failure(await failure(error, making: rendition, of: file, for: load))
     }
-    serve(result, as: rendition, of: load)
+    deliver(result, as: rendition, of: load)
   }
 
-  /// Keeps a picture, unless its partition was removed meanwhile.
-  private func keep(_ image: LoadedImage, as key: ImageKey, for load: Load) {
-    guard state.withLock({ $0.loads.isUnderWay(load.number) }) else { return }
+  /// Caches an image, unless its partition was removed meanwhile.
+  private func cache(_ image: LoadedImage, as key: ImageKey, for load: Load) {
+    guard state.withLock({ $0.loads.isRunning(load.number) }) else { return }
     configuration.cache?[key] = image
-    if !state.withLock({ $0.loads.isUnderWay(load.number) }) { configuration.cache?[key] = nil }
+    if !state.withLock({ $0.loads.isRunning(load.number) }) { configuration.cache?[key] = nil }
   }
 
+  /// Returns the error for the waiters of a rendition, after storing the failure.
   private func failure(
     _ error: any Error, making rendition: Rendition, of file: ImageFileContent, for load: Load
   ) async -> ImageLoadError {
     var failure = ImageLoadError(wrapping: error)
     if failure.kind == .cancelled { return failure }
-    let isFiles = failure.isFiles
-    failure = failure.described(by: file.head, at: file.url, asked: load.asked)
-      .placed(at: load.asked, file.head, isFiles ? file.data : nil)
+    let isCausedByFile = failure.isCausedByFile
+    failure = failure.addingFile(file.head, at: file.url, requested: load.requestedURL)
+      .addingContext(load.requestedURL, file.head, isCausedByFile ? file.data : nil)
     state.withLock { [failure] state in
-      state.failures.note(failure, of: load.identity, isFiles ? nil : rendition)
+      state.failures.note(failure, of: load.identity, isCausedByFile ? nil : rendition)
       state.statistics.failures += 1
     }
-    if isFiles { await forgetStored(load.asked, file.url, load) }
+    if isCausedByFile { await removeStored(load.requestedURL, file.url, load) }
     return failure
-  }
-
-  /// What is no picture is not worth keeping: the next time the origin shall be asked, and not serve its wrong answer again.
-  func forgetStored(_ asked: URL, _ answered: URL, _ load: Load) async {
-    for url in Set([asked, answered]) {
-      try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.route.key.partition)))
-    }
-  }
-
-  private func serve(_ result: Result<LoadedImage, any Error>, as rendition: Rendition, of load: Load) {
-    for gate in state.withLock({ $0.loads.take(rendition, of: load.number) }) { gate.answer(result) }
   }
 }

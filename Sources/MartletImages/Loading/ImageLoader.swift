@@ -1,23 +1,25 @@
+public import MartletCombine
 public import MartletEngine
 public import MartletSemantics
 import Martlet
 import Synchronization
 
-/// Loads pictures: each once, however many ask for it, in the size that is needed, and keeps them in memory.
+/// Loads images from a session in the size that is needed, shares loads between callers, and caches images in memory.
 ///
 /// ```swift
 /// let loader = ImageLoader(session: session)
 /// let image = try await loader.image(for: url)
 /// let small = try await loader.image(for: ImageRequest(url, targetSize: PixelSize(width: 96, height: 96)))
-/// for await phase in loader.phases(for: ImageRequest(url)) { print(phase) }   // placeholder, progress, picture or error
+/// for await phase in loader.phases(for: ImageRequest(url)) { print(phase) }   // placeholder, progress, image or error
 /// ```
 ///
-/// Callers of the same picture wait for one load, callers of other sizes of it for one download. A caller that is cancelled
-/// leaves alone; when the last one has left, the load is cancelled. Files come through the session, and are kept by its cache
-/// alone, as long and as the origin allows; decoded pictures are kept by ``Configuration/cache``, except those whose
-/// response says `no-store`. Decoding and processing happen on threads for that, most urgent first.
+/// Concurrent callers for the same image share one load; callers for other sizes of it share one download. When one of
+/// them is cancelled, the others are not affected; when all are, the load is cancelled. Files are loaded with the
+/// session and stored in its HTTP cache only, for as long as the server allows. Decoded images are stored in
+/// ``Configuration/cache``, except those whose response has `no-store`. Images are decoded and processed on threads of
+/// their own, those with the highest priority first.
 public final class ImageLoader: Sendable {
-  /// A loader over `HTTPSession.shared` and ``ImageCache/shared``, for whoever needs no settings.
+  /// A loader with `HTTPSession.shared`, ``ImageCache/shared`` and the default configuration.
   public static let shared = ImageLoader(
     session: .shared,
     configuration: {
@@ -26,12 +28,12 @@ public final class ImageLoader: Sendable {
       return configuration
     }())
 
-  /// Where files come from.
+  /// The session that files are loaded with.
   public let session: HTTPSession
-  /// What the loader was made of.
+  /// The configuration that the loader was made with.
   public let configuration: Configuration
-  let turns: TurnQueue
-  let threads: WorkThreads
+  let semaphore: PrioritySemaphore
+  let executor: DecodingExecutor
   let state: Mutex<State>
 
   struct State: Sendable {
@@ -45,83 +47,179 @@ public final class ImageLoader: Sendable {
   public init(session: HTTPSession, configuration: Configuration = .init()) {
     self.session = session
     self.configuration = configuration
-    turns = TurnQueue(limit: configuration.concurrentLoads)
-    threads = WorkThreads(limit: configuration.concurrentDecodes)
+    semaphore = PrioritySemaphore(limit: configuration.concurrentLoads)
+    executor = DecodingExecutor(limit: configuration.concurrentDecodes)
     state = Mutex(State(failures: FailureMemory(age: configuration.failureAge, clock: configuration.clock)))
   }
 
-  /// The picture of a URL, in full size.
+  /// Loads the image of a URL, in full size.
   public func image(for url: URL) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: ImageRequest(url))
   }
 
-  /// The picture that a request is answered with, in full size.
+  /// Loads the image in the response to an HTTP request, in full size.
   public func image(for request: HTTPRequest) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: ImageRequest(request))
   }
 
-  /// The picture, from memory or loaded.
+  /// Returns the image from memory, or loads it.
   public func image(for request: ImageRequest) async throws(ImageLoadError) -> LoadedImage {
-    try await image(for: request, observe: nil)
+    try await image(for: request, observer: nil)
   }
 
-  /// The picture, if it is in memory and may come from there.
+  /// Returns the image from memory; nil if it is not there, or if the request's cache policy does not allow it.
   public func cachedImage(for request: ImageRequest) -> LoadedImage? { inMemory(Plan(request, in: self)) }
 
-  /// What a picture is kept by.
+  /// Returns the key of an image in the cache.
   public func key(for request: ImageRequest) -> ImageKey { Plan(request, in: self).key }
 
-  /// How many pictures came from where so far.
+  /// The number of images so far, by source.
   public var statistics: ImageStatistics { state.withLock { $0.statistics } }
 
-  /// Makes a load that is under way more urgent, whoever waits for it.
-  public func raise(_ request: ImageRequest, to priority: ImagePriority) {
+  /// Sets the lowest priority of the load that a request would join. Callers with a higher priority still count. Does
+  /// nothing if no such load is running.
+  public func setPriority(_ priority: ImagePriority, for request: ImageRequest) {
     let plan = Plan(request, in: self)
-    state.withLock { $0.loads.raise(plan.identity, to: priority) }
+    state.withLock { $0.loads.setMinimumPriority(priority, of: plan.identity) }
   }
 
-  /// Forgets that a picture failed, or that any did, so that it is tried again at once.
+  /// Forgets that an image failed, so that its request is sent again at once.
   public func forgetFailure(of request: ImageRequest) {
     let plan = Plan(request, in: self)
     state.withLock { $0.failures.forget(plan.key) }
   }
 
-  /// Forgets all failures, so that what failed is tried again at once: when the network is back, or the user asks.
+  /// Forgets all failures, so that their requests are sent again at once: when the network is back, or when the user
+  /// reloads.
   public func forgetFailures() { state.withLock { $0.failures.forgetAll() } }
 
-  /// How many callers wait for the load that a request would join.
+  /// Returns the number of callers that wait for the load that a request would join.
   package func waiting(for request: ImageRequest) -> Int {
     let plan = Plan(request, in: self)
     return state.withLock { $0.loads.waiting(for: plan.identity) }
   }
 
-  /// How many loads, and how many decodings, wait for their turn.
-  package var queued: (loads: Int, decodes: Int) { (turns.waiting, threads.waiting) }
+  /// The numbers of loads and of images to decode that wait because of the limits.
+  package var queued: (loads: Int, decodes: Int) { (semaphore.waiting, executor.waiting) }
 }
 
+// MARK: - Configuration
+
 extension ImageLoader {
-  /// Removes what belongs to a partition, when its user signs out: pictures in memory, what the session's cache has stored,
-  /// what is known of failures. Loads of it that are under way fail as cancelled. Throws what the store of the cache throws.
+  /// The settings of a loader.
+  public struct Configuration: Sendable {
+    /// The cache for decoded images; nil for none. By default a cache that only loaders of this configuration use.
+    ///
+    /// Loaders may share a cache, such as ``ImageCache/shared``, if their sessions are for the same user or use
+    /// partitions: the fields that a session's interceptors add to requests are not part of an image's key.
+    public var cache: ImageCache? = ImageCache()
+    /// The most files that are loaded at a time, each from its request to its decoded image; 6 by default. This also
+    /// limits the files in memory, each of ``maximumEncodedBytes`` at most.
+    public var concurrentLoads = 6
+    /// The most images that are decoded and processed at a time, each on a thread of its own; by default the number of
+    /// processors.
+    public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
+    /// The most bytes of a file; a longer one is not read into memory. 32 MiB by default.
+    public var maximumEncodedBytes = 32 << 20
+    /// How images are decoded: the limits of pixels and bytes, and additional formats. Sizes are those of the requests.
+    public var decoding = ImageDecoder.Options()
+    /// The most previews of one image, which are made of a progressive JPEG if a caller observes its phases; 0 for
+    /// none. 5 by default.
+    public var previewLimit = 5
+    /// How long the error of a failed load is returned without a new request; zero sends a request each time. 10
+    /// seconds by default.
+    public var failureAge: Duration = .seconds(10)
+    /// The cache policy of requests for which neither the request nor the session sets one. By default a stored
+    /// response is used, even if it is stale, when the network cannot be reached.
+    public var cachePolicy: CachePolicy = .returnCacheDataIfOffline
+    /// The clock for the age of failures and the duration of loads; tests may set one of their own.
+    public var clock: any Clock<Duration> = ContinuousClock()
+
+    /// Makes the default configuration.
+    public init() {}
+  }
+}
+
+// MARK: - Phases
+
+extension ImageLoader {
+  /// Loads an image and returns its phases, from the placeholder to the image or the error.
+  ///
+  /// Loading begins at once, and is cancelled when the stream is released. A slow reader gets only the latest phase,
+  /// but always the last one. For a view that shows one image after another there is ``ImageSlot``.
+  public func phases(for request: ImageRequest) -> AsyncStream<ImagePhase> {
+    let (stream, continuation) = AsyncStream.makeStream(of: ImagePhase.self, bufferingPolicy: .bufferingNewest(1))
+    if let image = cachedImage(for: request) {
+      continuation.yield(.success(image))
+      continuation.finish()
+      return stream
+    }
+    continuation.yield(.loading(nil))
+    let task = Task {
+      do throws(ImageLoadError) {
+        continuation.yield(.success(try await image(for: request) { continuation.yield($0) }))
+      } catch {
+        continuation.yield(.failure(error))
+      }
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return stream
+  }
+
+  /// Loads the image of a URL, in full size, and returns its phases.
+  public func phases(for url: URL) -> AsyncStream<ImagePhase> { phases(for: ImageRequest(url)) }
+
+  /// Returns a publisher of the phases, which never fails. Each subscriber begins a load, or joins a running one, when
+  /// it first requests a value, and leaves the load when it cancels.
+  ///
+  /// ```swift
+  /// loader.phasePublisher(for: request).receive(on: DispatchQueue.main).sink { show($0) }
+  /// ```
+  public func phasePublisher(for request: ImageRequest) -> LatestPublisher<ImagePhase> {
+    LatestPublisher { self.phases(for: request) }
+  }
+
+  /// Returns a publisher of the image. Loading begins when a subscriber first requests a value.
+  public func imagePublisher(for request: ImageRequest) -> TaskPublisher<LoadedImage, ImageLoadError> {
+    TaskPublisher { () async throws(ImageLoadError) in try await self.image(for: request) }
+  }
+
+  /// Returns a publisher of a URL's image in full size.
+  public func imagePublisher(for url: URL) -> TaskPublisher<LoadedImage, ImageLoadError> {
+    imagePublisher(for: ImageRequest(url))
+  }
+}
+
+// MARK: - Removal
+
+extension ImageLoader {
+  /// Removes everything of a partition, when its user signs out: images in memory, responses in the session's cache,
+  /// remembered failures. Its running loads fail as cancelled.
+  ///
+  /// - Throws: errors of the store of the session's cache.
   public func removePartition(_ partition: String) async throws {
-    end { $0.route.key.partition == partition }
+    endLoads { $0.route.key.partition == partition }
     configuration.cache?.removePartition(partition)
     try await session.cache?.removePartition(partition)
   }
 
-  /// Removes everything: pictures in memory, what the session's cache has stored, what is known of failures. Loads that are
-  /// under way fail as cancelled. Throws what the store of the cache throws.
+  /// Removes everything: images in memory, responses in the session's cache, remembered failures. Running loads fail as
+  /// cancelled.
+  ///
+  /// - Throws: errors of the store of the session's cache.
   public func removeAll() async throws {
-    end { _ in true }
+    endLoads { _ in true }
     configuration.cache?.removeAll()
     try await session.cache?.removeAll()
   }
 
-  private func end(_ isMeant: (LoadTable.Identity) -> Bool) {
-    let (gates, tasks) = state.withLock { state in
+  private func endLoads(where matches: (LoadTable.Identity) -> Bool) {
+    let (results, tasks) = state.withLock { state in
       state.failures.forgetAll()
-      return state.loads.close(where: isMeant)
+      return state.loads.end(where: matches)
     }
     for task in tasks { task.cancel() }
-    for gate in gates { gate.answer(.failure(CancellationError())) }
+    for result in results { result.answer(.failure(CancellationError())) }
   }
 }

@@ -1,22 +1,22 @@
 public import MartletEngine
 
-/// What there is to be shown of a picture at a moment.
+/// The state of an image that is being loaded, for a view that shows it.
 ///
-/// In this order: loading, perhaps several times; previews, where the file and the loader make some; success or failure. A
-/// picture that is in memory is a success at once, without a placeholder flashing up.
+/// The order: loading, perhaps several times; previews, if the file and the configuration allow them; success or
+/// failure. An image in memory is a success at once, without a placeholder before it.
 public enum ImagePhase: Sendable {
-  /// No picture was asked for.
+  /// No image was requested.
   case empty
-  /// It is on its way: how far the file has come, once its first bytes have.
+  /// The image is being loaded; with the progress once its first bytes have come.
   case loading(TransferProgress?)
-  /// A rough picture of a file that is only partly there.
+  /// A rough image, made of the first part of the file.
   case preview(Bitmap)
-  /// The picture.
+  /// The image.
   case success(LoadedImage)
-  /// There is none.
+  /// The load failed.
   case failure(ImageLoadError)
 
-  /// The pixels, rough or final, if there are any.
+  /// The pixels of the preview or of the image; nil if there are none.
   public var bitmap: Bitmap? {
     switch self {
     case .preview(let bitmap): bitmap
@@ -25,17 +25,17 @@ public enum ImagePhase: Sendable {
     }
   }
 
-  /// The picture; nil while it is not whole.
+  /// The image; nil before it is complete.
   public var image: LoadedImage? {
     if case .success(let image) = self { image } else { nil }
   }
 
-  /// Why there is no picture.
+  /// Why the load failed; nil if it did not.
   public var error: ImageLoadError? {
     if case .failure(let error) = self { error } else { nil }
   }
 
-  /// Whether more is to come.
+  /// Whether more phases will follow.
   public var isLoading: Bool {
     switch self {
     case .loading, .preview: true
@@ -44,5 +44,5 @@ public enum ImagePhase: Sendable {
   }
 }
 
-/// Is told how a load goes on: ``ImagePhase/loading(_:)`` and ``ImagePhase/preview(_:)``.
+/// Receives the progress of a load: ``ImagePhase/loading(_:)`` and ``ImagePhase/preview(_:)``.
 typealias LoadObserver = @Sendable (ImagePhase) -> Void

@@ -1,39 +1,40 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// Which picture is wanted, in which size, and how urgently.
+/// A request for an image, in a size and with a priority.
 ///
 /// ```swift
 /// let request = ImageRequest(url, targetSize: PixelSize(width: 320, height: 240), contentMode: .fill)
 /// let image = try await loader.image(for: request)
 /// ```
 public struct ImageRequest: Sendable {
-  /// What is sent. Its URL, its partition and all of its own fields are part of the picture's key, so that a field that names a
-  /// tenant keeps pictures apart, and one that is different each time shares nothing.
+  /// The HTTP request. Its URL, its partition and all its own fields are part of the image's key: with a field that
+  /// names a tenant, each tenant has images of its own; with a field that differs each time, loads are not shared.
   ///
-  /// Its cache policy says where the picture may come from: with one that begins with `reload` neither the memory nor a
-  /// remembered failure is asked. Of callers who share a load, the first one's request is sent. What is no plain GET is sent each time, and its picture is neither shared nor kept.
+  /// Its cache policy says where the image may come from: with a `reload…` policy, neither images in memory nor
+  /// remembered failures are used. If several callers share a load, the request of the first one is sent. A request
+  /// other than a plain GET is sent each time, and its image is neither shared nor cached.
   public var http: HTTPRequest
-  /// The box that the picture is decoded for, in pixels; nil, the default, for full size. Nothing is enlarged.
+  /// The box that the image is scaled down to, in pixels; nil, the default, for full size. Images are never enlarged.
   public var targetSize: PixelSize?
-  /// How the picture lies in the box; ``ContentMode/fit`` by default.
+  /// How the image fills the box; ``ContentMode/fit`` by default.
   public var contentMode: ContentMode
-  /// What is done to the decoded picture, in this order; nothing by default.
+  /// The processors of the decoded image, in this order; none by default.
   public var processors: [any ImageProcessor]
-  /// Whether all frames of an animation are wanted, in ``LoadedImage/animation``; by default the first alone is decoded.
+  /// Whether all frames of an animation are decoded, to ``LoadedImage/animation``; by default only the first is.
   public var isAnimated = false
-  /// How urgent it is; ``ImagePriority/normal`` by default. Several callers of one picture have the highest of theirs.
+  /// The priority; ``ImagePriority/normal`` by default. A load has the highest priority of its callers.
   public var priority: ImagePriority = .normal
 
-  /// How a picture lies in a box.
+  /// How an image fills a box.
   public enum ContentMode: Sendable, Hashable {
-    /// All of the picture is in the box, which may have room to spare.
+    /// The whole image is inside the box, which may not be filled.
     case fit
-    /// All of the box is covered; what of the picture sticks out is there, and is to be cut off where it is shown.
+    /// The image covers the whole box. The parts outside the box are not cropped.
     case fill
   }
 
-  /// Makes the request for a picture.
+  /// Makes a request for the image in the response to an HTTP request.
   public init(
     _ request: HTTPRequest, targetSize: PixelSize? = nil, contentMode: ContentMode = .fit,
     processors: [any ImageProcessor] = []
@@ -44,7 +45,7 @@ public struct ImageRequest: Sendable {
     self.processors = processors
   }
 
-  /// Makes the request for the picture of a URL.
+  /// Makes a request for the image of a URL.
   public init(
     _ url: URL, targetSize: PixelSize? = nil, contentMode: ContentMode = .fit, processors: [any ImageProcessor] = []
   ) {
@@ -52,7 +53,7 @@ public struct ImageRequest: Sendable {
       HTTPRequest(.get, url), targetSize: targetSize, contentMode: contentMode, processors: processors)
   }
 
-  /// The same request in another degree of urgency.
+  /// Returns the same request with another priority.
   public func priority(_ priority: ImagePriority) -> ImageRequest {
     var copy = self
     copy.priority = priority
@@ -66,20 +67,20 @@ public struct ImageRequest: Sendable {
   }
 }
 
-/// How urgent a picture is: which of those that wait is loaded, and decoded, next. Of equal ones, the first that came.
+/// The order in which waiting images are loaded and decoded. Of equal priorities, the first request is next.
 public enum ImagePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
-  /// Perhaps needed later: what an ``ImagePrefetcher`` loads.
+  /// For images that may be needed later, such as those of an ``ImagePrefetcher``.
   case low
   /// The default.
   case normal
-  /// Somebody looks at its placeholder.
+  /// For images that are visible now.
   case high
 
-  /// Whether the left one is less urgent.
+  /// Whether the left priority is lower.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What becomes of a picture's file.
+/// The result that is made of an image file: its size, frames and processors.
 struct Rendition: Sendable, Hashable {
   var targetSize: PixelSize?
   var contentMode = ImageRequest.ContentMode.fit

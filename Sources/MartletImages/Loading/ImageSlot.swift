@@ -1,29 +1,30 @@
 public import MartletCombine
 import Synchronization
 
-/// A place that shows one picture after another: a cell of a list, the stage of a slideshow.
+/// The image of a view that shows one after another, such as a cell of a list.
 ///
 /// ```swift
 /// let slot = ImageSlot(loader: loader)
 /// Task { @MainActor in for await phase in slot.phases { draw(phase) } }
 /// slot.show(ImageRequest(first))
-/// slot.show(ImageRequest(second))     // gives the first up; nothing of it is ever shown again
+/// slot.show(ImageRequest(second))     // cancels the first; none of its phases are delivered any more
 /// ```
 ///
-/// Only phases of the request that was shown last appear, on ``phases``, ``publisher`` and ``phase``, and never an older one
-/// after a newer. A slot may be used from anywhere; who watches is told on whatever executor it watches from.
+/// ``phases``, ``publisher`` and ``phase`` have only phases of the latest request, and never an older one after a
+/// newer. A slot may be used from any thread.
 public final class ImageSlot: Sendable {
   private struct State: Sendable {
     var phase = ImagePhase.empty
     var key: ImageKey?
-    /// Counts the requests, so that what belongs to an older one is known.
+    /// The number of requests so far, to recognize phases of an earlier one.
     var generation: UInt64 = 0
     var task: Task<Void, Never>?
-    var watchers: [UInt64: AsyncStream<ImagePhase>.Continuation] = [:]
-    var lastWatcher: UInt64 = 0
-    /// Counts the changes, so that whoever tells of one sees whether another came meanwhile.
+    var observers: [UInt64: AsyncStream<ImagePhase>.Continuation] = [:]
+    var lastObserver: UInt64 = 0
+    /// The number of changes so far, to find out whether there was another one during a delivery.
     var version: UInt64 = 0
-    var isTelling = false
+    /// Whether a thread is delivering the phase to the observers.
+    var isDelivering = false
 
     mutating func set(_ phase: ImagePhase) {
       self.phase = phase
@@ -40,37 +41,37 @@ public final class ImageSlot: Sendable {
   deinit {
     let last = state.withLock { $0 }
     last.task?.cancel()
-    for watcher in last.watchers.values { watcher.finish() }
+    for observer in last.observers.values { observer.finish() }
   }
 
-  /// What is to be shown now.
+  /// The current phase.
   public var phase: ImagePhase { state.withLock { $0.phase } }
 
-  /// The phases, beginning with what is so now, until the slot goes. A reader that is busy meanwhile gets the latest one only.
+  /// The phases, beginning with the current one, until the slot is released. A slow reader gets only the latest one.
   public var phases: AsyncStream<ImagePhase> {
     let (stream, continuation) = AsyncStream.makeStream(of: ImagePhase.self, bufferingPolicy: .bufferingNewest(1))
     let id = state.withLock { state in
-      state.lastWatcher += 1
-      state.watchers[state.lastWatcher] = continuation
+      state.lastObserver += 1
+      state.observers[state.lastObserver] = continuation
       state.version += 1
-      return state.lastWatcher
+      return state.lastObserver
     }
     continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { _ = $0.watchers.removeValue(forKey: id) }
+      self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
     }
-    tell()
+    deliver()
     return stream
   }
 
-  /// The phases as a publisher: for `sink`, `assign`, `onReceive`. It does not keep the slot alive.
+  /// The phases as a publisher: for `sink`, `assign`, `onReceive`. It has no strong reference to the slot.
   public var publisher: LatestPublisher<ImagePhase> {
     LatestPublisher { [weak self] in self?.phases ?? AsyncStream { $0.finish() } }
   }
 
-  /// Shows the picture of a request in place of what was there; nil shows nothing.
+  /// Shows the image of a request in place of the previous one; nil shows nothing.
   ///
-  /// A picture that is in memory is there when this returns. The request that is shown already goes on undisturbed, unless it
-  /// failed: then it is tried again, as far as the loader tries again.
+  /// If the image is in memory, ``phase`` has it when this returns. If the request is the current one already, its load
+  /// continues; if that has failed, it is tried again, unless the loader remembers the failure.
   public func show(_ request: ImageRequest?) {
     let key = request.map(loader.key)
     let isNew = state.withLock { $0.key != key || $0.phase.error != nil }
@@ -84,7 +85,7 @@ public final class ImageSlot: Sendable {
       return (state.generation, state.task)
     }
     old?.cancel()
-    tell()
+    deliver()
     if image == nil, let request { load(request, generation) }
   }
 
@@ -101,29 +102,29 @@ public final class ImageSlot: Sendable {
     if !isCurrent { task.cancel() }
   }
 
-  /// Takes a phase, unless another request is shown by now.
+  /// Sets the phase, unless there is a newer request. Returns false if there is.
   private func set(_ phase: ImagePhase, _ generation: UInt64) -> Bool {
     let isCurrent = state.withLock { state in
       if state.generation == generation { state.set(phase) }
       return state.generation == generation
     }
-    if isCurrent { tell() }
+    if isCurrent { deliver() }
     return isCurrent
   }
 
-  /// Tells everybody what is so. One at a time does this, and does it again where something changed meanwhile: nobody is told
-  /// an older phase after a newer one.
-  private func tell() {
-    var told: UInt64?
+  /// Delivers the current phase to all observers. One thread at a time does this, and repeats it if the phase changed
+  /// meanwhile, so that no observer gets an older phase after a newer one.
+  private func deliver() {
+    var delivered: UInt64?
     while true {
       let next: State? = state.withLock { state in
-        if told == nil, state.isTelling { return nil }
-        state.isTelling = told != state.version
-        return state.isTelling ? state : nil
+        if delivered == nil, state.isDelivering { return nil }
+        state.isDelivering = delivered != state.version
+        return state.isDelivering ? state : nil
       }
       guard let next else { return }
-      for watcher in next.watchers.values { watcher.yield(next.phase) }
-      told = next.version
+      for observer in next.observers.values { observer.yield(next.phase) }
+      delivered = next.version
     }
   }
 }

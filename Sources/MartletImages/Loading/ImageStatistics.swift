@@ -1,29 +1,29 @@
-/// How many pictures came from where since the loader was made: for a status line.
+/// The number of images since the loader was made, by source: for a status line.
 public struct ImageStatistics: Sendable, Hashable {
-  /// The pictures of one source.
-  public struct Tally: Sendable, Hashable {
-    /// How many there were.
+  /// The sums for the images of one source.
+  public struct Totals: Sendable, Hashable {
+    /// The number of images.
     public var count = 0
-    /// The bytes of their files; for pictures from memory, those that did not have to be loaded.
+    /// The bytes of their files; for images from memory, the bytes that did not have to be loaded.
     public var bytes: Int64 = 0
-    /// How long loading them took, together; of those from memory no time is taken.
+    /// The sum of their loading times; zero for images from memory.
     public var time = Duration.zero
   }
 
-  private var tallies: [ImageSource: Tally] = [:]
-  /// Loads that failed.
+  private var totals: [ImageSource: Totals] = [:]
+  /// The number of failed loads.
   public internal(set) var failures = 0
-  /// Callers who were answered with a failure that was remembered.
+  /// The number of callers that got the error of an earlier load; see ``ImageLoadError/isRemembered``.
   public internal(set) var rememberedFailures = 0
-  /// Callers who joined a load that was under way.
+  /// The number of callers that joined the load of another caller.
   public internal(set) var shared = 0
 
-  /// The pictures of a source.
-  public subscript(source: ImageSource) -> Tally { tallies[source] ?? Tally() }
+  /// The sums for the images of a source.
+  public subscript(source: ImageSource) -> Totals { totals[source] ?? Totals() }
 
   mutating func add(_ image: LoadedImage, from source: ImageSource, in time: Duration = .zero) {
-    tallies[source, default: Tally()].count += 1
-    tallies[source, default: Tally()].bytes += Int64(image.encodedBytes)
-    tallies[source, default: Tally()].time += time
+    totals[source, default: Totals()].count += 1
+    totals[source, default: Totals()].bytes += Int64(image.encodedBytes)
+    totals[source, default: Totals()].time += time
   }
 }

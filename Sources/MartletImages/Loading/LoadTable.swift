@@ -1,130 +1,160 @@
 import MartletEngine
 import MartletSemantics
 
-/// The loads that are under way, and who waits for what of them: the machine inside the loader's lock.
+/// The running loads and their waiters. It is a value that the loader's lock protects.
 ///
-/// A load is one download, of which as many renditions are made as somebody waits for. It ends when nobody waits any more.
+/// A load is one download, of which as many renditions are made as there are waiters for. It ends when it has no more
+/// waiters.
 struct LoadTable: Sendable {
   typealias Number = UInt64
 
-  /// What one download serves.
+  /// What callers have to agree in to share a download.
   struct Identity: Sendable, Hashable {
     let route: RequestRoute
     let instance: UInt64
     let policy: CachePolicy
 
-    /// Whether the origin is asked whatever is stored.
+    /// Whether the request is sent to the server even if there is a stored response.
     var isReload: Bool { policy == .reloadIgnoringCacheData || policy == .reloadRevalidatingCacheData }
   }
 
-  /// One caller.
-  struct Seat: Sendable {
+  /// A caller that waits for a rendition.
+  struct Waiter: Sendable {
     let rendition: Rendition
     let processors: [any ImageProcessor]
     let priority: ImagePriority
-    let gate: AnswerGate<LoadedImage>
-    let observe: LoadObserver?
+    /// The image; nil if the caller has to stop waiting and to load by itself.
+    let result: OneShot<LoadedImage?>
+    let observer: LoadObserver?
   }
 
-  struct Ticket: Sendable {
+  /// The progress of a load.
+  enum Phase: Sendable {
+    /// The load waits for a slot.
+    case queued
+    /// The request was sent and has no response yet.
+    case requested
+    case answered
+  }
+
+  /// The membership of a waiter in a load.
+  struct Membership: Sendable {
     let load: Number
-    let seat: UInt64
+    let waiter: UInt64
+    let work: RunningWork<Void>
+    /// The priority of a new load, which the caller has to start; nil if the load was running already.
+    let new: PriorityBox?
   }
 
   private struct Load {
     let identity: Identity
-    let urgency: Urgency
-    var seats: [UInt64: Seat] = [:]
-    /// What the load was raised to, whoever waits.
-    var floor = ImagePriority.low
+    let priority: PriorityBox
+    let work: RunningWork<Void>
+    var waiters: [UInt64: Waiter] = [:]
+    var phase = Phase.queued
+    /// The lowest priority of the load, whatever its waiters have.
+    var minimumPriority = ImagePriority.low
     var task: Task<Void, Never>?
 
-    func update() { urgency.set(seats.values.reduce(floor) { max($0, $1.priority) }) }
+    func updatePriority() { priority.set(waiters.values.reduce(minimumPriority) { max($0, $1.priority) }) }
   }
 
   private var loads: [Number: Load] = [:]
   private var numbers: [Identity: Number] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// Takes a seat in the load of that identity.
+  /// Adds a waiter to the load of that identity; makes the load if none is running.
   ///
-  /// - Returns: the urgency of a new load, which is now to be started; nil where one is under way.
-  mutating func board(_ seat: Seat, for identity: Identity) -> (Ticket, new: Urgency?) {
+  /// - Parameter mayQueue: whether the waiter may join a load that is queued; if not, nil is returned for such a load.
+  mutating func join(
+    _ waiter: Waiter, for identity: Identity, mayQueue: Bool, _ work: @autoclosure () -> RunningWork<Void>
+  ) -> Membership? {
     lastNumber += 1
-    if let load = numbers[identity] {
-      loads[load]?.seats[lastNumber] = seat
-      loads[load]?.update()
-      return (Ticket(load: load, seat: lastNumber), nil)
+    if let number = numbers[identity], let load = loads[number] {
+      guard mayQueue || load.phase != .queued else { return nil }
+      loads[number]?.waiters[lastNumber] = waiter
+      loads[number]?.updatePriority()
+      return Membership(load: number, waiter: lastNumber, work: load.work, new: nil)
     }
-    let urgency = Urgency(seat.priority)
-    loads[lastNumber] = Load(identity: identity, urgency: urgency, seats: [lastNumber: seat])
+    let load = Load(
+      identity: identity, priority: PriorityBox(waiter.priority), work: work(), waiters: [lastNumber: waiter])
+    loads[lastNumber] = load
     numbers[identity] = lastNumber
-    return (Ticket(load: lastNumber, seat: lastNumber), urgency)
+    return Membership(load: lastNumber, waiter: lastNumber, work: load.work, new: load.priority)
   }
 
-  /// Notes the task of a load; false where the load is over already, and the task for nobody.
-  mutating func keep(_ task: Task<Void, Never>, for load: Number) -> Bool {
+  /// Stores the task of a load. Returns false if the load has ended already, so that the task is to be cancelled.
+  mutating func setTask(_ task: Task<Void, Never>, of load: Number) -> Bool {
     loads[load]?.task = task
     return loads[load] != nil
   }
 
-  /// Gives a seat up. Returns the load's task where it was the last one.
-  mutating func leave(_ ticket: Ticket) -> Task<Void, Never>? {
-    guard loads[ticket.load]?.seats.removeValue(forKey: ticket.seat) != nil else { return nil }
-    guard loads[ticket.load]?.seats.isEmpty == false else { return remove(ticket.load)?.task }
-    loads[ticket.load]?.update()
+  /// Removes a waiter. If it was the last one, the load ends, and its task is returned.
+  mutating func leave(_ membership: Membership) -> Task<Void, Never>? {
+    guard loads[membership.load]?.waiters.removeValue(forKey: membership.waiter) != nil else { return nil }
+    guard loads[membership.load]?.waiters.isEmpty == false else { return remove(membership.load)?.task }
+    loads[membership.load]?.updatePriority()
     return nil
   }
 
-  /// The most urgent of those who wait; nil where nobody does, which ends the load.
-  mutating func next(_ load: Number) -> Seat? {
-    let seat = loads[load]?.seats.max { ($0.value.priority, $1.key) < ($1.value.priority, $0.key) }?.value
-    if seat == nil { remove(load) }
-    return seat
+  /// Returns the waiter with the highest priority. If there is none, the load ends, and nil is returned.
+  mutating func next(_ load: Number) -> Waiter? {
+    let waiter = loads[load]?.waiters.max { ($0.value.priority, $1.key) < ($1.value.priority, $0.key) }?.value
+    if waiter == nil { remove(load) }
+    return waiter
   }
 
-  /// Those who wait for a rendition; they are served now. Where nobody else waits, the load ends in the same step: who asks
-  /// after the answer asks anew.
-  mutating func take(_ rendition: Rendition, of load: Number) -> [AnswerGate<LoadedImage>] {
-    let served = loads[load]?.seats.filter { $0.value.rendition == rendition } ?? [:]
-    for seat in served.keys { loads[load]?.seats[seat] = nil }
-    if loads[load]?.seats.isEmpty == true { remove(load) } else { loads[load]?.update() }
-    return served.values.map(\.gate)
+  /// Removes the waiters for a rendition, and returns their results, which the caller has to set. If no other waiter is
+  /// left, the load ends in the same step, so that a later caller begins a new one.
+  mutating func takeWaiters(for rendition: Rendition, of load: Number) -> [OneShot<LoadedImage?>] {
+    let taken = loads[load]?.waiters.filter { $0.value.rendition == rendition } ?? [:]
+    for waiter in taken.keys { loads[load]?.waiters[waiter] = nil }
+    if loads[load]?.waiters.isEmpty == true { remove(load) } else { loads[load]?.updatePriority() }
+    return taken.values.map(\.result)
   }
 
-  /// Ends a load. Returns all who wait for it.
-  mutating func close(_ load: Number) -> [AnswerGate<LoadedImage>] {
-    remove(load).map { $0.seats.values.map(\.gate) } ?? []
+  /// Ends a load. Returns the results of its waiters, which the caller has to set.
+  mutating func end(_ load: Number) -> [OneShot<LoadedImage?>] {
+    remove(load).map { $0.waiters.values.map(\.result) } ?? []
   }
 
-  /// Ends the loads that are meant. Returns who waits for them, and their tasks.
-  mutating func close(
-    where isMeant: (Identity) -> Bool
-  ) -> (gates: [AnswerGate<LoadedImage>], tasks: [Task<Void, Never>]) {
-    let closed = numbers.filter { isMeant($0.key) }.values.compactMap { remove($0) }
-    return (closed.flatMap { $0.seats.values.map(\.gate) }, closed.compactMap(\.task))
+  /// Ends loads. Returns the results of their waiters, which the caller has to set, and their tasks.
+  mutating func end(
+    where matches: (Identity) -> Bool
+  ) -> (results: [OneShot<LoadedImage?>], tasks: [Task<Void, Never>]) {
+    let ended = numbers.filter { matches($0.key) }.values.compactMap { remove($0) }
+    return (ended.flatMap { $0.waiters.values.map(\.result) }, ended.compactMap(\.task))
   }
 
-  func isUnderWay(_ load: Number) -> Bool { loads[load] != nil }
+  func isRunning(_ load: Number) -> Bool { loads[load] != nil }
 
-  /// Those who want to see how a load goes on, the first that came first.
-  func watching(_ load: Number) -> [Seat] {
-    loads[load]?.seats.filter { $0.value.observe != nil }.sorted { $0.key < $1.key }.map(\.value) ?? []
+  /// Returns the progress of a load; nil if it has ended.
+  func phase(of load: Number) -> Phase? { loads[load]?.phase }
+
+  mutating func set(_ phase: Phase, of load: Number) { loads[load]?.phase = phase }
+
+  /// Returns the waiters that observe a load, in the order in which they joined it.
+  func observing(_ load: Number) -> [Waiter] {
+    loads[load]?.waiters.filter { $0.value.observer != nil }.sorted { $0.key < $1.key }.map(\.value) ?? []
   }
 
-  /// How many wait for a load.
-  func waiting(for identity: Identity) -> Int { numbers[identity].flatMap { loads[$0]?.seats.count } ?? 0 }
+  /// Returns the number of waiters.
+  func waiting(for identity: Identity) -> Int { numbers[identity].flatMap { loads[$0]?.waiters.count } ?? 0 }
 
-  mutating func raise(_ identity: Identity, to priority: ImagePriority) {
-    guard let load = numbers[identity], let floor = loads[load]?.floor else { return }
-    loads[load]?.floor = max(floor, priority)
-    loads[load]?.update()
+  /// Sets the lowest priority of a load, whatever its waiters have.
+  mutating func setMinimumPriority(_ priority: ImagePriority, of identity: Identity) {
+    guard let load = numbers[identity] else { return }
+    loads[load]?.minimumPriority = priority
+    loads[load]?.updatePriority()
   }
 
   @discardableResult
   private mutating func remove(_ load: Number) -> Load? {
     let removed = loads.removeValue(forKey: load)
-    if let removed { numbers[removed.identity] = nil }
+    if let removed {
+      numbers[removed.identity] = nil
+      removed.work.finish(.success(()))  // only marks the work as finished: each waiter has a result of its own
+    }
     return removed
   }
 }

@@ -1,21 +1,21 @@
 public import MartletEngine
 
-/// A picture, and how it came.
+/// An image, its source, and how long loading it took.
 public struct LoadedImage: Sendable {
-  /// The pixels, in the size that was asked for.
+  /// The pixels, in the requested size.
   public var bitmap: Bitmap
-  /// All frames, where the request wanted them and there is more than one; ``bitmap`` is the first.
+  /// All frames, if the request is for an animation and there are several; ``bitmap`` is the first.
   public var animation: ImageAnimation?
-  /// The file's format and full size; nil for a picture that was made in the program.
+  /// The file's format and full size; nil for an image that was not decoded from a file.
   public var info: ImageInfo?
-  /// The bytes of the file; 0 for a picture that was made in the program.
+  /// The bytes of the file; 0 for an image that was not decoded from a file.
   public var encodedBytes: Int
-  /// Where it came from.
+  /// Where the image came from.
   public var source: ImageSource
-  /// How long its caller waited.
+  /// How long the caller waited.
   public var duration: Duration
 
-  /// A picture that was made in the program, for an ``ImageCache``.
+  /// Makes an image of a bitmap, for an ``ImageCache``.
   public init(_ bitmap: Bitmap) {
     self.init(bitmap: bitmap, info: nil, encodedBytes: 0, source: .memory)
   }
@@ -34,11 +34,11 @@ public struct LoadedImage: Sendable {
   }
 }
 
-/// Where a picture came from.
+/// Where an image came from.
 public enum ImageSource: Sendable, Hashable, CustomStringConvertible {
-  /// The memory: it was decoded before.
+  /// From memory: it was decoded before.
   case memory
-  /// The session: over the network, or from its cache.
+  /// From the session: over the network, or from its cache.
   case session(ResponseSource)
 
   /// `memory`, `network`, `cache`, …

@@ -1,4 +1,4 @@
-/// Changes a decoded picture: cuts it, rounds its corners, blurs it.
+/// Transforms a decoded image: crops it, rounds its corners, blurs it.
 ///
 /// ```swift
 /// struct Negative: ImageProcessor {
@@ -12,10 +12,41 @@
 /// }
 /// ```
 public protocol ImageProcessor: Sendable {
-  /// What the processor does, with all its settings: `blur(radius: 8)`. Part of the key under which a result is kept, so two
-  /// processors with the same identifier must do the same.
+  /// What the processor does, with all its settings: `blur(radius: 8)`. Part of the key under which a result is cached, so two
+  /// processors with the same identifier must return the same.
   var identifier: String { get }
 
-  /// The changed picture. Called on a thread for such work, never on one that runs Swift's tasks.
+  /// Returns the transformed image. Called on a decoding thread, never on one that runs Swift's tasks.
   func process(_ image: Bitmap) throws -> Bitmap
+}
+
+/// The built-in processors: ``Resize``, ``Crop``, ``Circle``, ``RoundedCorners``, ``Blur`` and ``Composition``.
+///
+/// ```swift
+/// let avatar = ImageProcessors.Composition([
+///   ImageProcessors.Resize(width: 96, height: 96, mode: .fill), ImageProcessors.Circle(),
+/// ])
+/// ```
+///
+/// All work on upright pixels, and the colour of transparent pixels has no effect on visible ones. They never fail, except
+/// for ``Resize`` to a size above the limit of memory.
+public enum ImageProcessors {
+  /// Applies several processors, one after another.
+  public struct Composition: ImageProcessor, CustomStringConvertible {
+    /// The processors in their order.
+    public let processors: [any ImageProcessor]
+
+    /// Makes a processor of several; without any, it returns the image unchanged.
+    public init(_ processors: [any ImageProcessor]) { self.processors = processors }
+
+    /// The identifiers of all processors in their order.
+    public var identifier: String { "[\(processors.map(\.identifier).joined(separator: ", "))]" }
+    /// The identifier.
+    public var description: String { identifier }
+
+    /// Returns the result of the last processor.
+    public func process(_ image: Bitmap) throws -> Bitmap {
+      try processors.reduce(image) { try $1.process($0) }
+    }
+  }
 }

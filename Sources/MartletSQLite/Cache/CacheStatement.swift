@@ -1,11 +1,11 @@
-/// The cache's file and every statement that is put to it, in one place: a test asks SQLite for each how it would be
-/// carried out, and none may look through all entries but the one that removes them.
+/// All statements of the cache file, and its schema. A test checks the query plan of each: none may scan all entries,
+/// except the one that removes them.
 ///
-/// An entry is one row. A body that fits into a chunk lies in that row; a longer one is cut into rows of `chunk`, whose
-/// places are its number and theirs within it: see ``place(_:_:)``. Chunks without an entry are *loose*: they are being
-/// written, or have lost their entry, and are deleted when they are due. So one statement makes an entry appear or
-/// disappear, and what a killed process leaves behind is found. The order of use is kept apart from the entries, so that
-/// a use writes a few bytes.
+/// An entry is one row. A body that fits into one chunk is stored in that row; a longer one is split into rows of
+/// `chunk`, whose key consists of the number of the body and the index of the chunk: see ``chunkKey(_:_:)``. Bodies
+/// without an entry, in the table `loose`, are orphaned: they are being written, or have lost their entry, and are
+/// deleted when they are due. So one statement adds or removes an entry, and what a killed process leaves is found. The
+/// order of use is stored separately, so that a use writes only a few bytes.
 enum CacheStatement: String, CaseIterable {
   case usage = "SELECT entries, bytes FROM state"
   case entries =
@@ -22,7 +22,7 @@ enum CacheStatement: String, CaseIterable {
   case addChunk = "INSERT INTO chunk (place, bytes, sum) VALUES (?, ?, ?)"
   case growBody = "UPDATE loose SET size = size + ?, due = ? WHERE body = ?"
   case endBody = "DELETE FROM loose WHERE body = ?"
-  case giveUpBody = "UPDATE loose SET due = 0 WHERE body = ?"
+  case abandonBody = "UPDATE loose SET due = 0 WHERE body = ?"
 
   case add =
     """
@@ -44,7 +44,7 @@ enum CacheStatement: String, CaseIterable {
   case endTurn = "UPDATE state SET turn = ?"
   case leastUsed =
     "SELECT use.entry, entry.size FROM use JOIN entry ON entry.number = use.entry ORDER BY use.turn LIMIT 32"
-  case looseBytes = "SELECT total(size) FROM loose WHERE due > ?"
+  case orphanedBytes = "SELECT total(size) FROM loose WHERE due > ?"
   case endGrace = "UPDATE loose SET due = 0 WHERE due > ? AND due <= ?"
   case due = "SELECT body, owner FROM loose WHERE due <= ? LIMIT ?"
   case deleteChunks =
@@ -60,14 +60,14 @@ enum CacheStatement: String, CaseIterable {
   case removeOlder = "DELETE FROM entry WHERE response_time < ?"
   case removeAll = "DELETE FROM entry"
 
-  /// How many bytes of a body lie in one row. Another number is another schema.
+  /// The maximum number of bytes of a chunk. Changing it requires a new schema.
   static let chunkSize = 128 << 10
 
-  /// The place of a body's chunk: bodies have 38 bits, the chunks of one body 24, which is two tebibytes.
-  static func place(_ body: Int64, _ index: Int64) -> Int64 { body &<< 24 | index }
+  /// Returns the key of a chunk: 38 bits for the body, 24 for the index, which allows two tebibytes.
+  static func chunkKey(_ body: Int64, _ index: Int64) -> Int64 { body &<< 24 | index }
 
-  /// A number for a new body. It is random, so that whoever still reads or writes a body of a file that was set aside
-  /// meanwhile does not meet one of the new file.
+  /// Returns a number for a new body. It is random, so that readers and writers of a file that was set aside do not
+  /// find bodies of the new file.
   static func makeBody() -> Int64 { Int64.random(in: 1..<1 << 38) }
 
   static let schema = Schema(
@@ -103,8 +103,8 @@ enum CacheStatement: String, CaseIterable {
           SELECT old.body, old.id, old.length, 0 WHERE old.body IS NOT NULL;
       END;
       """,
-      // Checksums of bodies; those of heads are in their text. The totals stand there twice, so that a damaged one shows.
-      // What is older has no checksums.
+      // Checksums of bodies; those of heads are stored with the heads. The totals are stored twice, to detect damage.
+      // Older rows have no checksums.
       """
       ALTER TABLE entry ADD COLUMN bytes_sum INTEGER;
       ALTER TABLE chunk ADD COLUMN sum INTEGER;
@@ -116,10 +116,10 @@ enum CacheStatement: String, CaseIterable {
       END;
       """,
     ],
-    // The library may be built to overwrite what is deleted, which would write every evicted body once more.
+    // The library may be built to overwrite deleted content, which would write every evicted body once more.
     settings: "PRAGMA secure_delete = OFF;",
     layout: "PRAGMA auto_vacuum = INCREMENTAL;",
-    // A clock that was wrong for a while must not keep loose chunks for ever, nor a damaged number all room.
+    // A wrong clock must not keep orphaned chunks forever, nor a damaged number use up the capacity.
     opening: """
       UPDATE loose SET due = 0 WHERE due > strftime('%s', 'now') - 978307200 + 86400;
       UPDATE loose SET size = (SELECT total(length(bytes)) FROM chunk WHERE place >= body << 24 AND place < (body + 1) << 24)

@@ -1,13 +1,13 @@
 import MartletEngine
 import MartletSemantics
 
-/// The cache's file behind one connection, within one transaction or one reading.
+/// The cache file, accessed through one connection, within one transaction or read.
 struct CacheTable {
   private let connection: Connection
 
   init(_ connection: Connection) { self.connection = connection }
 
-  /// The body of an entry: in a piece, or the number of its chunks.
+  /// The body of an entry: its bytes, or the number under which its chunks are stored.
   struct Body: Sendable {
     enum Bytes: Sendable {
       case whole(Data)
@@ -18,7 +18,7 @@ struct CacheTable {
     let bytes: Bytes
   }
 
-  /// - Throws: ``SQLiteFailure/inconsistent`` where the two copies of the totals differ, or cannot be true.
+  /// - Throws: ``SQLiteFailure/inconsistent`` if the two copies of the totals differ or are impossible.
   func usage() throws -> CacheUsage {
     let copies = try all(.usage) { CacheUsage(entries: Int($0.integer(0)), bytes: $0.integer(1)) }
     guard let usage = copies.first, copies == [usage, usage], usage.entries >= 0, 0..<1 << 60 ~= usage.bytes,
@@ -44,12 +44,12 @@ struct CacheTable {
     return body
   }
 
-  /// - Returns: nil where it is gone, or a byte of it has changed.
+  /// - Returns: nil if it was removed or is damaged.
   func chunk(_ index: Int64, of body: Int64) throws -> Data? {
-    let place = SQLiteValue.integer(CacheStatement.place(body, index))
-    let chunk = try first(.chunk, place) { row -> Data? in
+    let key = SQLiteValue.integer(CacheStatement.chunkKey(body, index))
+    let chunk = try first(.chunk, key) { row -> Data? in
       let bytes = row.blob(0)
-      return row.isNull(1) || row.integer(1) == Checksum.of(place, bytes) ? bytes : nil
+      return row.isNull(1) || row.integer(1) == Checksum.of(key, bytes) ? bytes : nil
     }
     return chunk ?? nil
   }
@@ -58,14 +58,15 @@ struct CacheTable {
 
   /// Begins a body.
   ///
-  /// - Parameter draw: gives a number for it, and another one while the number is that of a body in the file.
-  /// - Returns: Its number.
+  /// - Parameter draw: Returns a random number. Called again if a body with that number exists.
+  /// - Returns: The number of the body.
   func beginBody(
     of id: CacheEntry.ID, due: Date, draw: () -> Int64 = CacheStatement.makeBody
   ) throws -> Int64 {
     var body = draw()
     while try first(
-      .bodyParts, .integer(CacheStatement.place(body, 0)), .integer(CacheStatement.place(body + 1, 0)), .integer(body),
+      .bodyParts, .integer(CacheStatement.chunkKey(body, 0)), .integer(CacheStatement.chunkKey(body + 1, 0)),
+      .integer(body),
       read: { _ in true }) != nil
     {
       body = draw()
@@ -74,20 +75,20 @@ struct CacheTable {
     return body
   }
 
-  /// - Returns: false if the body is gone: its time was over, or the file is another.
+  /// - Returns: false if the body was removed because it was due, or the file was replaced.
   func addChunk(_ bytes: Data, _ index: Int64, to body: Int64, due: Date) throws -> Bool {
     try run(.growBody, .integer(Int64(bytes.count)), .date(due), .integer(body))
     guard connection.changes == 1 else { return false }
-    let place = SQLiteValue.integer(CacheStatement.place(body, index))
-    try run(.addChunk, place, .blob(bytes), .integer(Checksum.of(place, bytes)))
+    let key = SQLiteValue.integer(CacheStatement.chunkKey(body, index))
+    try run(.addChunk, key, .blob(bytes), .integer(Checksum.of(key, bytes)))
     return true
   }
 
-  func giveUpBody(_ body: Int64) throws { try run(.giveUpBody, .integer(body)) }
+  func abandonBody(_ body: Int64) throws { try run(.abandonBody, .integer(body)) }
 
-  /// Adds an entry, in place of the one with its key and variant.
+  /// Adds an entry, or replaces the one with its key and variant.
   ///
-  /// - Returns: false if the body is gone.
+  /// - Returns: false if the body was removed.
   func add(_ entry: CacheEntry, length: Int64, bytes: Body.Bytes, now: Date) throws -> Bool {
     let (body, whole, sum): (SQLiteValue, SQLiteValue, SQLiteValue)
     switch bytes {
@@ -121,7 +122,7 @@ struct CacheTable {
     try use([number])
   }
 
-  /// Makes these entries the last used, in this order. Those that are gone stay gone.
+  /// Makes these entries the most recently used, in this order. Removed entries are ignored.
   func use(_ entries: [Int64]) throws {
     guard !entries.isEmpty else { return }
     var turn = try first(.turn) { $0.integer(0) } ?? 0
@@ -143,8 +144,8 @@ struct CacheTable {
     }
   }
 
-  /// Removes another entry with the key and variant of this one. Somebody may be reading its body, in another process too:
-  /// it stays for a while.
+  /// Removes another entry with the same key and variant. Its body is kept for a while, because this or another process
+  /// may be reading it.
   private func removeVariant(of entry: CacheEntry, now: Date) throws {
     let others = try all(
       .sameVariant, .text(entry.key.url), .text(entry.key.partition), .text(entry.response.variant), .id(entry.id)
@@ -152,25 +153,25 @@ struct CacheTable {
     for (number, body) in others {
       try run(.removeNumber, .integer(number))
       guard let body else { continue }
-      try run(.postpone, .date(now.addingTimeInterval(CacheFile.readersTime)), .integer(body))
+      try run(.postpone, .date(now.addingTimeInterval(CacheFile.readerGracePeriod)), .integer(body))
     }
   }
 
-  // MARK: Room
+  // MARK: Eviction
 
-  /// Removes the entries that were used longest ago until all fits, and at last the bodies that were replaced a moment ago.
+  /// Evicts the least recently used entries until the capacity is sufficient, and then recently replaced bodies.
   ///
-  /// - Returns: Whether all fits; if not, it is too much that is being written.
+  /// - Returns: Whether it is sufficient; if not, too much is being written.
   @discardableResult
-  func makeRoom(_ capacity: Int64, now: Date) throws -> Bool {
-    var excess = try usage().bytes + looseBytes(now: now) - capacity
+  func evict(_ capacity: Int64, now: Date) throws -> Bool {
+    var excess = try usage().bytes + orphanedBytes(now: now) - capacity
     while excess > 0 {
       let oldest = try all(.leastUsed) { ($0.integer(0), $0.integer(1)) }
       guard !oldest.isEmpty else {
-        // Bytes of entries that are not there, or that have no place in the order of use.
+        // The total counts bytes of entries that do not exist, or are not in the order of use.
         guard try usage().bytes == 0 else { throw SQLiteFailure.inconsistent }
-        try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readersTime)))
-        return try looseBytes(now: now) <= capacity
+        try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readerGracePeriod)))
+        return try orphanedBytes(now: now) <= capacity
       }
       for (number, size) in oldest where excess > 0 {
         try run(.removeNumber, .integer(number))
@@ -180,16 +181,16 @@ struct CacheTable {
     return true
   }
 
-  /// How many bytes lie in bodies that have no entry and are not to be deleted yet.
-  private func looseBytes(now: Date) throws -> Int64 {
-    try first(.looseBytes, .date(now)) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
+  /// Returns the size of bodies without an entry that are not due to be deleted.
+  private func orphanedBytes(now: Date) throws -> Int64 {
+    try first(.orphanedBytes, .date(now)) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
   }
 
-  /// Deletes some of the chunks that are due, but for bodies that somebody here still reads.
+  /// Deletes a part of the due chunks, except those of pinned bodies.
   func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws {
     var rest = limit
     for body in try due(limit, now: now, pins: pins) where rest > 0 {
-      let (start, end) = (CacheStatement.place(body, 0), CacheStatement.place(body &+ 1, 0))
+      let (start, end) = (CacheStatement.chunkKey(body, 0), CacheStatement.chunkKey(body &+ 1, 0))
       try run(.deleteChunks, .integer(start), .integer(end), .integer(rest))
       let deleted = connection.changes
       if deleted < rest { try run(.endBody, .integer(body)) }
@@ -197,8 +198,8 @@ struct CacheTable {
     }
   }
 
-  /// Whether no chunk waits to be deleted.
-  func isTidy(now: Date, pins: BodyPins) throws -> Bool { try due(1, now: now, pins: pins).isEmpty }
+  /// Whether no chunks are due to be deleted.
+  func isClean(now: Date, pins: BodyPins) throws -> Bool { try due(1, now: now, pins: pins).isEmpty }
 
   private func due(_ limit: Int64, now: Date, pins: BodyPins) throws -> [Int64] {
     pins.free(
@@ -231,7 +232,7 @@ struct CacheTable {
     return entry
   }
 
-  /// What an entry counts for: its body, its head, its key in table and index, and what holds them together.
+  /// Returns the size that an entry counts for: body, head, its key in table and index, and overhead.
   private static func size(of entry: CacheEntry, head: String, length: Int64) -> Int64 {
     let key = entry.key.url.utf8.count + entry.key.partition.utf8.count + entry.response.variant.utf8.count
     return length + Int64(head.utf8.count + 2 * key + 256)

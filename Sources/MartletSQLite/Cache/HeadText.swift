@@ -1,8 +1,8 @@
 import MartletEngine
 import MartletSemantics
 
-/// An entry's head as it lies in the file: a checksum over all that the entry is but for its body, a blank, and the text of
-/// the head. Here and not in a column of its own, because columns can only be added behind the body.
+/// The stored head of an entry: a checksum of the whole entry without its body, a space, and the text of the head. The
+/// checksum is not a column, because new columns would be stored after the body.
 enum CheckedHead {
   private static let digits = 16
 
@@ -11,8 +11,12 @@ enum CheckedHead {
     return text.withUTF8 { sum(of: $0[...], of: entry, length: length) } + " " + text
   }
 
-  /// - Parameter entry: the rest of the row.
-  /// - Returns: nil where a byte of the row has changed. What was written before there were checksums begins with a version.
+  /// Parses and verifies a stored head.
+  ///
+  /// - Parameters:
+  ///   - text: The stored text. Text without a checksum, of the first version, begins with the version of HTTP.
+  ///   - entry: The rest of the row.
+  /// - Returns: nil if the row is damaged.
   static func read(_ text: UnsafeBufferPointer<UInt8>, of entry: CacheEntry) -> ResponseHead? {
     guard let length = entry.length, length >= 0, isDate(entry.response.requestTime),
       isDate(entry.response.responseTime)
@@ -35,13 +39,13 @@ enum CheckedHead {
     return sum.text
   }
 
-  /// Whether a date is one that can be reckoned with.
+  /// Whether a date is in the valid range.
   private static func isDate(_ date: Date) -> Bool { abs(date.timeIntervalSinceReferenceDate) < 1e12 }
 }
 
-/// A response's head as it lies in the file: version and status in a line, and a line for each field.
+/// The text of a response head: version and status in one line, followed by a line for each field.
 ///
-/// No name and no value holds a line feed, so nothing has to be escaped.
+/// Names and values contain no line feeds, so nothing needs to be escaped.
 enum HeadText {
   static func write(_ head: ResponseHead) -> String {
     var text = (head.version?.rawValue ?? "-") + " " + String(head.status.code)
@@ -49,7 +53,7 @@ enum HeadText {
     return text
   }
 
-  /// - Returns: nil for what was not written here.
+  /// - Returns: nil if the text is invalid.
   static func read(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
     var rest = text[...]
     let start = takeLine(&rest)

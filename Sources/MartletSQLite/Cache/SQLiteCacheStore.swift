@@ -1,32 +1,34 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A ``Martlet/CacheStore`` in a file.
+/// A ``Martlet/CacheStore`` in a SQLite file.
 ///
 /// ```swift
 /// let store = try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite"), capacity: 512 << 20)
 /// configuration.cache = HTTPCache(store: store)
 /// ```
 ///
-/// Any number of processes may use the file at once. Bodies pass in chunks of 128 KiB, so that a large one costs no memory.
-/// An entry is whole or not there, also after a process was killed in the middle of writing it; what such a one left behind
-/// is removed after ten minutes. Heads and bodies have checksums: where a byte changed on the disk, the entry is gone. Only the file's owner may read it. It must lie on a local disk: SQLite shares memory
-/// between the processes. A file that is damaged, foreign or of a later version is set aside: ``SetAsideFile``.
+/// Several processes can use the file at the same time. Bodies are read and written in chunks of 128 KiB, so that large
+/// ones need little memory. Writing an entry is atomic, even if the process is killed; incomplete bodies are removed
+/// after ten minutes. Heads and bodies have checksums, and damaged entries are treated as missing. Only the owner of
+/// the file can read it. It must be on a local disk, because SQLite shares memory between processes. A file that is
+/// damaged, foreign or of a later version is set aside: ``SetAsideFile``.
 ///
-/// What was used longest ago makes room. The file is as large as what it held at most; space that became free is used
-/// again, and given back to the disk where it is more than a quarter of the file. A body that another process reads can
-/// be removed under its hands a minute after it was replaced, or at once where room or a removal asks for it; the reading
-/// then throws. Errors are ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
-public struct SQLiteCacheStore: CacheStore {
+/// The least recently used entries are evicted. The file stays as large as its largest content; free space is reused,
+/// and returned to the file system if it is more than a quarter of the file. A body that another process is reading can
+/// be removed a minute after it was replaced, or at once if its entry was evicted or removed; reading then throws.
+/// Errors are ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy.
+public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   let file: CacheFile
 
-  /// Opens the store, and makes its file and folder where they are missing. This takes a few milliseconds, and blocks.
+  /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:
-  ///   - file: a file URL; SQLite keeps two more files beside it, with `-wal` and `-shm` added to its name.
-  ///   - capacity: the most bytes of bodies and heads, 256 MiB by default. Processes that share a file should agree.
-  ///   - entryLimit: the most bytes of one body; a quarter of the capacity by default.
-  ///   - onSetAside: told when a file could not be used and an empty one took its place; by default nobody is.
+  ///   - file: A file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
+  ///   - capacity: The maximum number of bytes of bodies and heads, 256 MiB by default. It should be the same in all
+  ///     processes that share the file.
+  ///   - entryLimit: The maximum number of bytes of one body; a quarter of the capacity by default.
+  ///   - onSetAside: Called when a file could not be used and was replaced by an empty one.
   /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, capacity: Int64 = 256 << 20, entryLimit: Int64? = nil,
@@ -40,7 +42,7 @@ public struct SQLiteCacheStore: CacheStore {
     let capacity = max(0, capacity)
     let limit = min(capacity, entryLimit ?? capacity / 4)
     file = CacheFile(database, capacity: capacity, entryLimit: limit, now: now)
-    file.tidySoon()
+    file.scheduleCleanUp()
   }
 
   public func entries(for key: CacheKey) async throws -> [CacheEntry] {
@@ -48,7 +50,7 @@ public struct SQLiteCacheStore: CacheStore {
   }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)? {
-    // Before the entry is looked up, so that its chunks cannot go between the two.
+    // Pinned before the lookup, so that the chunks are not deleted in between.
     let pin = BodyPin(id, in: file)
     guard let body = try await file.read({ try $0.body(of: id) }) else { return nil }
     file.note(body.entry)
@@ -71,6 +73,10 @@ public struct SQLiteCacheStore: CacheStore {
 
   public func remove(_ selection: CacheSelection) async throws {
     try await file.write { try $0.remove(selection) }
+  }
+
+  package func removeNow(_ selection: CacheSelection) throws {
+    try file.writeNow { try $0.remove(selection) }
   }
 
   public func usage() async throws -> CacheUsage {

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// The cookies in a file, a row each, those of a site side by side.
+/// The table of cookies, one row each, ordered by site.
 struct CookieTable {
   private let connection: Connection
 
@@ -21,8 +21,7 @@ struct CookieTable {
       CREATE TRIGGER cookie_added AFTER INSERT ON cookie BEGIN UPDATE total SET cookies = cookies + 1; END;
       CREATE TRIGGER cookie_removed AFTER DELETE ON cookie BEGIN UPDATE total SET cookies = cookies - 1; END;
       """,
-      // A checksum of each cookie; older ones have none, nor has what a process of the version before writes that still has
-      // the file open.
+      // A checksum of each cookie. Older rows have none, nor do rows written by a process of the previous version.
       """
       ALTER TABLE cookie ADD COLUMN sum INTEGER;
       CREATE TRIGGER cookie_changed
@@ -40,7 +39,7 @@ struct CookieTable {
       DELETE FROM total;
       INSERT INTO total SELECT count(*) FROM cookie;
       """,
-    mending: { try CookieTable($0).mend() })
+    repair: { try CookieTable($0).repairRows() })
 
   static let dropSessionCookies = "DELETE FROM cookie WHERE expires IS NULL;"
 
@@ -51,10 +50,10 @@ struct CookieTable {
 
   func all() throws -> [String: [Cookie]] { Self.sites(try rows()) }
 
-  /// Writes the table anew where a cookie in it was damaged: such a one may stand at a wrong place, and hide others.
+  /// Rewrites the table if it contains a damaged cookie, which may be at a wrong position and hide others.
   ///
-  /// - Throws: ``SQLiteFailure/inconsistent`` where cookies that are intact are out of order.
-  func mend() throws {
+  /// - Throws: ``SQLiteFailure/inconsistent`` if intact cookies are out of order.
+  func repairRows() throws {
     let rows = try rows()
     guard rows.contains(where: { $0.cookie == nil }) else {
       let keys = rows.map(Self.key)
@@ -79,7 +78,7 @@ struct CookieTable {
     }
   }
 
-  /// The columns of the primary key, which give the order of the rows.
+  /// Returns the columns of the primary key, which determine the order of the rows.
   private static func key(of row: Row) -> [String] {
     guard let cookie = row.cookie else { return [row.site] }
     return [row.site, cookie.name, cookie.domain, cookie.isHostOnly ? "1" : "0", cookie.path]
@@ -95,7 +94,7 @@ struct CookieTable {
 
   func removeAll() throws { try connection.run("DELETE FROM cookie") }
 
-  /// Writes what differs.
+  /// Writes the differences.
   func replace(_ before: [Cookie], by after: [Cookie], in site: String) throws {
     let (old, new) = (Set(before), Set(after))
     for cookie in old.subtracting(new) {
@@ -121,7 +120,7 @@ struct CookieTable {
   private static let columns =
     "name, domain, host_only, path, value, expires, secure, http_only, same_site, created, last_accessed, sum"
 
-  /// What a row holds of a cookie, in the order of the columns.
+  /// Returns the values of a row, in the order of the columns.
   private static func values(of cookie: Cookie) -> [SQLiteValue] {
     [
       .text(cookie.name), .text(cookie.domain), .integer(cookie.isHostOnly ? 1 : 0), .text(cookie.path),
@@ -138,7 +137,7 @@ struct CookieTable {
     return sum.value
   }
 
-  /// - Returns: nil where a byte of the row has changed.
+  /// - Returns: nil if the row is damaged.
   private static func cookie(_ row: SQLiteRow, in site: String) -> Cookie? {
     var cookie = Cookie(
       name: row.text(0), value: row.text(4), domain: row.text(1), isHostOnly: row.integer(2) != 0, path: row.text(3),

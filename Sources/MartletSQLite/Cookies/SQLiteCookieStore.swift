@@ -1,41 +1,42 @@
 public import MartletEngine
 public import MartletSemantics
+import Synchronization
 
-/// A ``Martlet/CookieStore`` in a file.
+/// A ``Martlet/CookieStore`` in a SQLite file.
 ///
 /// ```swift
 /// configuration.cookies = CookieJar(store: try SQLiteCookieStore(at: folder.appending(path: "cookies.sqlite")))
 /// ```
 ///
-/// Any number of processes may use the file at once: each sees the cookies that the others keep, and their changes never
-/// mix. A process that is killed leaves the file whole. Only the file's owner may read it. It must lie on a local disk:
-/// SQLite shares memory between the processes. A file that is damaged, foreign or of a later version is set aside:
-/// ``SetAsideFile``. Expired cookies are dropped when the store is opened.
+/// Several processes can use the file at the same time: each sees the cookies that others store, and changes are
+/// atomic. A process that is killed does not damage the file. Only the owner of the file can read it. It must be on a
+/// local disk, because SQLite shares memory between processes. A file that is damaged, foreign or of a later version is
+/// set aside: ``SetAsideFile``. Expired cookies are removed when the store is opened.
 ///
-/// Each cookie has a checksum: one of which a byte changed on the disk is gone, and never sent.
+/// Each cookie has a checksum; a damaged one is treated as missing, and never sent.
 ///
-/// Session cookies are kept in memory, for this store alone, unless ``SessionCookies/persistent`` asks for more.
-/// Errors are ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
+/// Session cookies are kept in memory, for this store only, unless ``SessionCookies/persistent`` is set. Errors are
+/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy.
 public struct SQLiteCookieStore: CookieStore {
-  /// Where cookies without a date of their own are kept.
+  /// Where session cookies are stored.
   public enum SessionCookies: Sendable, Hashable {
-    /// In memory, until the store goes. Those that a store left in the file by the other choice are dropped.
+    /// In memory, as long as the store exists. Session cookies in the file are removed.
     case transient
-    /// In the file, like all others: for a program whose session goes on when it is started again.
+    /// In the file, like other cookies, for a program that continues its session when it is started again.
     case persistent
   }
 
   private let database: Database
   private let keepsAll: Bool
-  /// What is not in the file.
+  /// The cookies that are not in the file.
   private let session = SessionCookieMemory()
 
-  /// Opens the store, and makes its file and folder where they are missing. This takes a few milliseconds, and blocks.
+  /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:
-  ///   - file: a file URL; SQLite keeps two more files beside it, with `-wal` and `-shm` added to its name.
-  ///   - sessionCookies: where session cookies are kept; in memory by default.
-  ///   - onSetAside: told when a file could not be used and an empty one took its place; by default nobody is.
+  ///   - file: A file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
+  ///   - sessionCookies: Where session cookies are stored; in memory by default.
+  ///   - onSetAside: Called when a file could not be used and was replaced by an empty one.
   /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, sessionCookies: SessionCookies = .transient,
@@ -85,8 +86,8 @@ public struct SQLiteCookieStore: CookieStore {
     }
   }
 
-  /// The cookies of the file and of the memory, one of each identity. Another process may have set one with a date that is a
-  /// session cookie here: what was set last counts.
+  /// Merges the cookies of the file and of the memory, one of each identity. Another process may have stored a
+  /// persistent cookie that is a session cookie here: the one set last counts.
   private static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
     guard !stored.isEmpty, !transient.isEmpty else { return stored + transient }
     let cookies = Dictionary((stored + transient).map { ($0.identity, $0) }) { one, other in
@@ -95,7 +96,7 @@ public struct SQLiteCookieStore: CookieStore {
     return Array(cookies.values)
   }
 
-  /// Reads the file and the memory as they were at one moment.
+  /// Reads a consistent state of the file and the memory.
   private func read<R: Sendable>(
     _ work: @Sendable (CookieTable, _ session: [String: [Cookie]]) throws -> R
   ) async throws -> R {
@@ -103,7 +104,58 @@ public struct SQLiteCookieStore: CookieStore {
       let result = try await database.read { try work(CookieTable($0), before.sites) }
       if session.settled?.generation == before.generation { return result }
     }
-    // A change of both is under way: wait for it, in turn.
-    return try await database.readInTurn { [session] in try work(CookieTable($0), session.sites) }
+    // A change of both is in progress: read after it.
+    return try await database.readAfterWrites { [session] in try work(CookieTable($0), session.sites) }
+  }
+}
+
+/// The session cookies of a store, by site, which are not in its file.
+///
+/// A change may concern both the file and this memory. It is prepared before the transaction of the file ends, and
+/// applied after it; `settled` is nil in between, when the two are inconsistent.
+final class SessionCookieMemory: Sendable {
+  /// The cookies in memory, and the number of changes so far.
+  struct Settled {
+    let sites: [String: [Cookie]]
+    let generation: Int
+  }
+
+  private struct State {
+    var sites: [String: [Cookie]] = [:]
+    var prepared: [String: [Cookie]]?
+    var generation = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// The cookies in memory; nil while a change is in progress.
+  var settled: Settled? {
+    state.withLock { $0.prepared == nil ? Settled(sites: $0.sites, generation: $0.generation) : nil }
+  }
+
+  /// The cookies in memory, for the writer, which is the only one that changes them.
+  var sites: [String: [Cookie]] { state.withLock { $0.sites } }
+
+  /// Prepares to replace the cookies of a site.
+  func prepare(_ cookies: [Cookie], in site: String) {
+    state.withLock { state in
+      guard Set(state.sites[site] ?? []) != Set(cookies) else { return }
+      var sites = state.sites
+      sites[site] = cookies.isEmpty ? nil : cookies
+      state.prepared = sites
+    }
+  }
+
+  /// Prepares to remove all cookies.
+  func prepareToRemoveAll() { state.withLock { $0.prepared = [:] } }
+
+  /// Applies or discards the prepared change.
+  func finish(_ isKept: Bool) {
+    state.withLock { state in
+      guard let prepared = state.prepared else { return }
+      if isKept { state.sites = prepared }
+      state.prepared = nil
+      state.generation += 1
+    }
   }
 }

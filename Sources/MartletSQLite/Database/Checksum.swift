@@ -1,24 +1,24 @@
 import MartletSemantics
 
-/// A checksum over values that are stored together, so that a byte that changed on the disk is noticed: a damaged value is
-/// lost, never returned.
+/// A checksum of values that are stored together, to detect bytes that have changed on disk: a damaged value is treated
+/// as missing, never returned.
 ///
-/// FNV-1a over words of eight bytes instead of single ones. Every step is a bijection of the word that it takes, so that a
-/// change within one word always shows, and any other with all but certainty. It protects against accidents, not against
-/// somebody who writes into the file.
+/// FNV-1a over words of eight bytes instead of single bytes. Every step is a bijection of its word, so that a change
+/// within one word is always detected, and any other change with near certainty. It detects accidents, not deliberate
+/// changes.
 struct Checksum {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
-  /// As it is stored.
+  /// The checksum as it is stored.
   var value: Int64 { Int64(bitPattern: state) }
 
-  /// As text: sixteen hexadecimal digits.
+  /// The checksum as sixteen hexadecimal digits.
   var text: String {
     let digits = String(state, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// The checksum of a blob behind what it belongs to.
+  /// Returns the checksum of a blob, preceded by the value that identifies its owner.
   static func of(_ owner: SQLiteValue, _ bytes: Data) -> Int64 {
     var sum = Checksum()
     sum.add(owner)
@@ -38,7 +38,7 @@ struct Checksum {
     }
   }
 
-  /// Adds bytes, their number first, so that what follows is told from what belongs to them.
+  /// Adds bytes, preceded by their count, so that they cannot be confused with the following values.
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
     mix(UInt64(bytes.count))
     let words = bytes.count / 8

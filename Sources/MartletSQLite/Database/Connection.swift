@@ -1,23 +1,25 @@
 import CSQLite
+import MartletSemantics
 
-/// One connection to a database's file, with the statements that it has prepared.
+/// A connection to a database file, with its prepared statements.
 ///
-/// Statements are prepared once and kept, so their text must be one of a few: values are bound, never written into it.
-// SAFETY: a connection has one owner at a time, and is used by nobody else: the `Writer` actor, or the caller that took
-// it out of the `ReaderPool`, which is a Mutex. That is also why SQLite is told to leave its own mutexes out (NOMUTEX);
-// `init` refuses a library that was built without any.
+/// Statements are prepared once and kept, so there must be a fixed number of different texts: values are bound, never
+/// written into the text.
+// SAFETY: a connection is used by one owner at a time: the `Writer` actor, or the caller that took it out of the
+// `ReaderPool`, which is a Mutex. Therefore SQLite's own mutexes are disabled (NOMUTEX); `init` refuses a library that
+// was built without thread safety.
 final class Connection: @unchecked Sendable {
-  /// Which file it is. Its name may come to mean another, where this one was set aside.
+  /// The identity of the file, whose name may refer to another file later.
   let identity: FileIdentity
-  /// Whether the system opened the file for reading only.
+  /// Whether the operating system opened the file for reading only.
   let isOpenedReadOnly: Bool
   private let handle: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
 
-  /// How long a call waits for another process's write: long enough for a checkpoint on a slow disk.
+  /// How long a call waits for a write of another process: long enough for a checkpoint on a slow disk.
   private static let busyMilliseconds: Int32 = 5_000
 
-  /// Opens a file that exists.
+  /// Opens an existing file.
   init(opening file: DatabaseFile) throws {
     guard sqlite3_threadsafe() != 0 else { throw SQLiteFailure.singleThreaded }
     identity = file.identity
@@ -28,11 +30,12 @@ final class Connection: @unchecked Sendable {
       throw SQLiteFailure(of: opened, code: code)
     }
     handle = opened
-    // Before the header is read, which may say the same.
+    // Checked before the header is read, which may make it read-only too.
     isOpenedReadOnly = sqlite3_db_readonly(opened, "main") == 1
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Self.busyMilliseconds)
-    // Only a read opens the journal, by name: if the name still means the same afterwards, both belong together.
+    // The journal is opened by name with the first read: if the name still refers to this file afterwards, file and
+    // journal belong together.
     try run("PRAGMA user_version")
     guard identity == file.identity else { throw SQLiteFailure.fileMoved }
   }
@@ -55,12 +58,12 @@ final class Connection: @unchecked Sendable {
     sqlite3_close_v2(handle)
   }
 
-  /// Runs a statement to its end, past its rows.
+  /// Runs a statement and ignores its rows.
   func run(_ text: String, _ values: [SQLiteValue] = []) throws(SQLiteFailure) {
     try step(text, values) { _ in true }
   }
 
-  /// The first row of a query, nil if there is none.
+  /// Returns the first row of a query; nil if there is none.
   func first<R>(
     _ text: String, _ values: [SQLiteValue] = [], read: (SQLiteRow) -> R
   ) throws(SQLiteFailure) -> R? {
@@ -72,7 +75,7 @@ final class Connection: @unchecked Sendable {
     return result
   }
 
-  /// All rows of a query.
+  /// Returns all rows of a query.
   func all<R>(
     _ text: String, _ values: [SQLiteValue] = [], read: (SQLiteRow) -> R
   ) throws(SQLiteFailure) -> [R] {
@@ -84,20 +87,20 @@ final class Connection: @unchecked Sendable {
     return results
   }
 
-  /// Runs statements that are not worth keeping, separated by semicolons, and ignores their rows.
+  /// Runs statements separated by semicolons without keeping them, and ignores their rows.
   func script(_ text: String) throws(SQLiteFailure) {
     let code = sqlite3_exec(handle, text, nil, nil, nil)
     guard code == SQLITE_OK else { throw SQLiteFailure(of: handle, code: code) }
   }
 
-  /// Whether SQLite refuses to write: the file's permissions or its header say so.
+  /// Whether SQLite refuses to write, because of the permissions or the header of the file.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
-  /// How many rows the last statement inserted, changed or deleted.
+  /// The number of rows that the last statement inserted, changed or deleted.
   var changes: Int64 { sqlite3_changes64(handle) }
 
-  /// Does the work as one: all of it is stored, or none, whatever happens to the process. The lock for writing is taken
-  /// at the beginning, so that what is read here is still so when it is written, and no other process comes between.
+  /// Runs the work in a transaction, which is atomic even if the process is killed. The write lock is acquired at the
+  /// beginning, so that what is read is still valid when it is written.
   func transaction<R>(_ work: () throws -> R) throws -> R {
     try run("BEGIN IMMEDIATE")
     do {
@@ -105,7 +108,7 @@ final class Connection: @unchecked Sendable {
       try run("COMMIT")
       return result
     } catch {
-      // A full disk, say, has rolled it back already.
+      // Some errors, such as a full disk, have rolled it back already.
       if sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
       throw error
     }
@@ -115,7 +118,7 @@ final class Connection: @unchecked Sendable {
     _ text: String, _ values: [SQLiteValue], _ isMoreWanted: (SQLiteRow) -> Bool
   ) throws(SQLiteFailure) {
     let statement = try prepared(text)
-    // Otherwise it would hold its lock, and the values.
+    // An unfinished statement would keep its lock and values.
     defer {
       sqlite3_reset(statement)
       sqlite3_clear_bindings(statement)
@@ -140,5 +143,85 @@ final class Connection: @unchecked Sendable {
     guard code == SQLITE_OK, let statement else { throw SQLiteFailure(of: handle, code: code) }
     statements[text] = statement
     return statement
+  }
+}
+
+/// The value of a statement's parameter.
+enum SQLiteValue {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  case blob(Data)
+
+  /// Returns a date as seconds since the reference date, without rounding, like `Date`. NaN becomes the reference date,
+  /// because SQLite has no NaN.
+  static func date(_ date: Date) -> SQLiteValue {
+    let seconds = date.timeIntervalSinceReferenceDate
+    return .real(seconds.isNaN ? 0 : seconds)
+  }
+
+  /// Returns an identifier as sixteen bytes.
+  static func id(_ id: UUID) -> SQLiteValue { .blob(withUnsafeBytes(of: id.uuid) { Data($0) }) }
+
+  /// Binds the value, which SQLite copies.
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    switch self {
+    case .null: sqlite3_bind_null(statement, index)
+    case .integer(let value): sqlite3_bind_int64(statement, index, value)
+    case .real(let value): sqlite3_bind_double(statement, index, value)
+    case .text(let value):
+      // With its length, because a string may contain NUL.
+      sqlite3_bind_text64(statement, index, value, UInt64(value.utf8.count), Self.copied, UInt8(SQLITE_UTF8))
+    case .blob(let value) where value.isEmpty:
+      sqlite3_bind_zeroblob(statement, index, 0)  // A null pointer would mean NULL.
+    case .blob(let value):
+      value.withUnsafeBytes {
+        sqlite3_bind_blob64(statement, index, $0.baseAddress, UInt64($0.count), Self.copied)
+      }
+    }
+  }
+
+  /// SQLITE_TRANSIENT, a macro that Swift does not import.
+  private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
+
+/// The current row of a statement, valid while it is read. Columns are counted from 0.
+struct SQLiteRow {
+  private let statement: OpaquePointer
+
+  init(of statement: OpaquePointer) { self.statement = statement }
+
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+
+  func real(_ column: Int32) -> Double { sqlite3_column_double(statement, column) }
+
+  func date(_ column: Int32) -> Date { Date(timeIntervalSinceReferenceDate: real(column)) }
+
+  func id(_ column: Int32) -> UUID {
+    var bytes = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)).uuid
+    guard let start = sqlite3_column_blob(statement, column) else { return UUID(uuid: bytes) }
+    let count = Int(sqlite3_column_bytes(statement, column))
+    withUnsafeMutableBytes(of: &bytes) {
+      $0.copyMemory(from: UnsafeRawBufferPointer(start: start, count: min(16, count)))
+    }
+    return UUID(uuid: bytes)
+  }
+
+  func text(_ column: Int32) -> String { withText(column) { String(decoding: $0, as: UTF8.self) } }
+
+  /// Passes the bytes of a text to the closure, without creating a string.
+  func withText<R>(_ column: Int32, _ read: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    // The text must be read first, because that can change the byte count.
+    let start = sqlite3_column_text(statement, column)
+    return read(
+      UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))
+  }
+
+  func blob(_ column: Int32) -> Data {
+    guard let start = sqlite3_column_blob(statement, column) else { return Data() }
+    return Data(bytes: start, count: Int(sqlite3_column_bytes(statement, column)))
   }
 }

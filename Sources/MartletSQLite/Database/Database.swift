@@ -1,19 +1,21 @@
 import MartletEngine
 import MartletSemantics
+import Dispatch
+import Synchronization
 
-/// A file of SQLite's that any number of tasks, stores and processes use at once.
+/// A SQLite file that several tasks, stores and processes use concurrently.
 ///
-/// Reads run on the caller's thread: what they want is in the system's memory as a rule, they take microseconds, and
-/// with a journal written ahead they do not wait for writes. Writes run one after another on a thread that may block,
-/// because a write may wait for another process or for the disk.
+/// Reads run on the caller's thread: usually the data is in the file system cache, and they take microseconds; with a
+/// write-ahead log they do not wait for writes. Writes run one after another on a thread that may block, because a
+/// write may wait for another process or for the disk.
 struct Database: Sendable {
   private let opener: DatabaseOpener
   private let writer: Writer
   private let readers = ReaderPool()
-  /// Connections that write on their callers' threads.
+  /// Connections for writes on the threads of callers.
   private let blocking = ReaderPool()
 
-  /// Opens the file; makes it, and its folder, where they are missing.
+  /// Opens the file; creates it and its folder if they do not exist.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
     let file = try DatabaseFile(url)
     opener = DatabaseOpener(file, schema, onSetAside: onSetAside)
@@ -24,7 +26,7 @@ struct Database: Sendable {
     }
   }
 
-  /// Reads. Where the file has to be replaced the work is done again, so it must do nothing else.
+  /// Reads. The work is repeated if the file had to be replaced, so it must not have side effects.
   func read<R: Sendable>(_ work: (Connection) throws -> R) async throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
@@ -39,10 +41,10 @@ struct Database: Sendable {
     }
   }
 
-  /// Writes, in one transaction: all of it is stored, or nothing. Where the file has to be replaced the work is done
-  /// again on an empty one, so it must have no effect but on the file.
+  /// Writes in one transaction. The work is repeated with an empty file if the file had to be replaced, so it must have
+  /// no other side effects.
   ///
-  /// - Parameter ended: told before any other write begins whether it was stored.
+  /// - Parameter ended: Called before the next write begins, with whether the work was committed.
   func write<R: Sendable>(
     _ work: @Sendable (Connection) throws -> R, ended: @Sendable (_ isStored: Bool) -> Void = { _ in }
   ) async throws(HTTPError) -> R {
@@ -53,12 +55,12 @@ struct Database: Sendable {
     }
   }
 
-  /// Reads on the writing connection, after all writes that were begun before.
-  func readInTurn<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
+  /// Reads on the writing connection, after all earlier writes.
+  func readAfterWrites<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
     try await write(work)
   }
 
-  /// Reads at once, for callers that cannot suspend.
+  /// Reads synchronously, for callers that cannot suspend.
   func readNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
@@ -71,8 +73,8 @@ struct Database: Sendable {
     } catch { throw Self.wrap(error, opener.file) }
   }
 
-  /// Writes at once, in one transaction, on the caller's thread, which waits for other writes, five seconds at most: for
-  /// callers that cannot suspend. Like ``write(_:ended:)`` otherwise.
+  /// Writes synchronously on the caller's thread, for callers that cannot suspend. It waits at most five seconds for
+  /// other writes. Otherwise like ``write(_:ended:)``.
   func writeNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
@@ -92,8 +94,8 @@ struct Database: Sendable {
     return result
   }
 
-  /// Gives free pages back to the disk where they are more than a quarter of the file and a few mebibytes, in steps that
-  /// let other writes pass. For a file that was laid out with `auto_vacuum`.
+  /// Returns free pages to the file system if they are more than a quarter of the file and a few MiB, in steps between
+  /// which other writes can run. For files with `auto_vacuum`.
   func shrink() async throws(HTTPError) {
     do {
       while try await writer.shrink() {}
@@ -112,5 +114,102 @@ struct Database: Sendable {
 
   private static func wrap(_ error: any Error, _ file: DatabaseFile) -> HTTPError {
     (error as? SQLiteFailure)?.error(file: file.path) ?? HTTPError(wrapping: error)
+  }
+}
+
+/// The writing connection of a store.
+actor Writer {
+  private nonisolated let queue = WriterQueue()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+
+  private let opener: DatabaseOpener
+  private var connection: Connection
+
+  init(_ opener: DatabaseOpener) throws {
+    self.opener = opener
+    connection = try opener.open()
+  }
+
+  /// Runs the work in one transaction. If the file is damaged, or its name refers to another file because it was
+  /// deleted or replaced, a file is opened anew and the work is repeated.
+  func write<R>(_ work: (Connection) throws -> R, ended: (Bool) -> Void) throws -> R {
+    var isStored = false
+    defer { ended(isStored) }
+    var failures = FailureCount()
+    while true {
+      do {
+        let result = try transaction(work)
+        isStored = true
+        return result
+      } catch {
+        try replace(connection.identity, isDamaged: failures.isDamage(error))
+      }
+    }
+  }
+
+  /// - Throws: Also if the file was replaced during the transaction, which SQLite does not notice.
+  private func transaction<R>(_ work: (Connection) throws -> R) throws -> R {
+    let result = try connection.transaction { try work(connection) }
+    guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
+    return result
+  }
+
+  /// Returns free pages to the file system if there are many.
+  ///
+  /// - Returns: Whether there are still many.
+  func shrink() throws -> Bool {
+    let pages = try connection.first("PRAGMA page_count") { $0.integer(0) } ?? 0
+    let free = try connection.first("PRAGMA freelist_count") { $0.integer(0) } ?? 0
+    guard free > max(1_024, pages / 4) else { return false }
+    // The statement frees one page for each row, which is ignored.
+    try connection.run("PRAGMA incremental_vacuum(1024)")
+    return true
+  }
+
+  /// Opens a file anew: a new one if the file is damaged, otherwise the one to which the name refers now.
+  ///
+  /// - Parameter file: The file of the connection that failed. Nothing is done if it was replaced already.
+  func replace(_ file: FileIdentity, isDamaged: Bool) throws {
+    guard [connection.identity, opener.identity].contains(file) else { return }
+    connection = try opener.open(replacing: isDamaged ? file : nil)
+  }
+}
+
+/// The serial executor of writes. Its threads may block, unlike those of the cooperative thread pool.
+final class WriterQueue: SerialExecutor {
+  private let queue = DispatchQueue(label: "martlet-sqlite")
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}
+
+/// Idle connections for reading.
+///
+/// A connection is taken for one read, which does not suspend: so there are never more connections than threads, and no
+/// read waits for another.
+final class ReaderPool: Sendable {
+  private let idle = Mutex<[Connection]>([])
+
+  /// As many threads as read concurrently on most machines.
+  private static let capacity = 16
+
+  /// Returns a connection to this file; nil if there is none. Connections to other files are closed.
+  func take(for file: FileIdentity) -> Connection? {
+    let (connection, others) = idle.withLock { idle in
+      let last = idle.popLast()
+      if last == nil || last?.identity == file { return (last, [Connection]()) }
+      defer { idle = [] }
+      return (nil, idle)
+    }
+    _ = others  // Closed here, outside the lock.
+    return connection
+  }
+
+  func give(back connection: Connection) {
+    idle.withLock { idle in
+      if idle.count < Self.capacity { idle.append(connection) }
+    }
   }
 }

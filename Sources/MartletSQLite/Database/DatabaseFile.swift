@@ -9,9 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// The file of a database, with the two that SQLite keeps beside it.
+/// The file of a database, with the two files that SQLite keeps beside it.
 ///
-/// It is never opened here once it exists: closing a descriptor of it would let go of SQLite's locks in this process.
+/// An existing file is never opened here: closing a descriptor would release SQLite's locks in this process.
 struct DatabaseFile: Sendable {
   let path: String
 
@@ -19,35 +19,35 @@ struct DatabaseFile: Sendable {
 
   init(_ url: URL) throws(HTTPError) {
     guard url.isFileURL else {
-      throw HTTPError(.file, "'\(url.redacted)' is no file URL: use URL(filePath:)", phase: .preparing)
+      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
     path = url.absoluteURL.path
   }
 
-  /// Which file the name means at the moment.
+  /// The file to which the name refers now.
   var identity: FileIdentity {
     var status = stat()
     guard stat(path, &status) == 0 else { return .none }
     return FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
   }
 
-  /// Makes an empty file where there is none, and its folder. Nobody but the owner can read any of it; SQLite gives its
-  /// own two files the same permissions.
-  func make() throws(HTTPError) {
+  /// Creates an empty file and its folder if they do not exist. Only the owner can read them; SQLite creates its two
+  /// files with the same permissions.
+  func create() throws(HTTPError) {
     try Self.makeFolder(folder)
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
       close(descriptor)
     } else if errno != EEXIST {
-      throw Self.failure(path, "cannot be made")
+      throw Self.failure(path, "cannot be created")
     } else {
-      for companion in Self.companions { Self.closeToOthers(path + companion, isLinkFollowed: companion.isEmpty) }
+      for companion in Self.companions { Self.restrictPermissions(path + companion, isLinkFollowed: companion.isEmpty) }
     }
   }
 
-  /// Takes others' permissions away from a file, where they have any; nothing else than a file is touched. The caller's own name
-  /// may be a symbolic link, SQLite's names are none.
-  private static func closeToOthers(_ path: String, isLinkFollowed: Bool) {
+  /// Removes the permissions of others from a regular file. The name that the caller gave may be a symbolic link, the
+  /// names of SQLite's files may not.
+  private static func restrictPermissions(_ path: String, isLinkFollowed: Bool) {
     var status = stat()
     guard (isLinkFollowed ? stat(path, &status) : lstat(path, &status)) == 0, status.st_mode & S_IFMT == S_IFREG,
       status.st_mode & 0o077 != 0
@@ -55,11 +55,11 @@ struct DatabaseFile: Sendable {
     chmod(path, 0o600)
   }
 
-  /// Renames the file and its companions to the first free `<name>.<n>.<reason>`, with the n counted from 1.
+  /// Renames the file and its companions to the first unused `<name>.<reason>-<n>`, with n starting at 1.
   func setAside(because reason: SetAsideFile.Reason) throws(HTTPError) -> SetAsideFile {
     var number = 1
     var target = name(number, reason)
-    while Self.companions.contains(where: { Self.isTaken(target + $0) }) {
+    while Self.companions.contains(where: { Self.exists(target + $0) }) {
       number += 1
       target = name(number, reason)
     }
@@ -69,8 +69,8 @@ struct DatabaseFile: Sendable {
     return SetAsideFile(file: URL(filePath: path), movedTo: URL(filePath: target), reason: reason)
   }
 
-  /// Whether anything has that name, also a link that leads nowhere.
-  private static func isTaken(_ path: String) -> Bool {
+  /// Whether the name is in use, even by a broken symbolic link.
+  private static func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
   }
@@ -85,9 +85,9 @@ struct DatabaseFile: Sendable {
   private static func makeFolder(_ folder: String) throws(HTTPError) {
     if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
     let parent = URL(filePath: folder).deletingLastPathComponent().path
-    guard errno == ENOENT, parent != folder, !parent.isEmpty else { throw failure(folder, "cannot be made") }
+    guard errno == ENOENT, parent != folder, !parent.isEmpty else { throw failure(folder, "cannot be created") }
     try makeFolder(parent)
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder, "cannot be made") }
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder, "cannot be created") }
   }
 
   private static func failure(_ path: String, _ what: String) -> HTTPError {
@@ -95,11 +95,28 @@ struct DatabaseFile: Sendable {
   }
 }
 
-/// Which file something is, whatever its name.
+/// The identity of a file, independent of its name.
 struct FileIdentity: Sendable, Hashable {
   let device: UInt64
   let number: UInt64
 
   /// No file.
   static let none = FileIdentity(device: 0, number: 0)
+}
+
+/// Prevents that stores in this and other processes open files of a folder at the same time, so that an incomplete file
+/// is never opened, and a damaged one is set aside only once.
+///
+/// The operating system releases the lock when the process ends. If the file system has no such locks, or the lock is
+/// held for more than ten seconds, the work runs without it.
+enum FolderLock {
+  static func holding<R>(_ folder: String, _ work: () throws -> R) rethrows -> R {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    for _ in 0..<1_000 where descriptor >= 0 {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR) { break }
+      usleep(10_000)
+    }
+    return try work()
+  }
 }

@@ -1,10 +1,10 @@
 import MartletEngine
 import Synchronization
 
-/// Makes, checks and migrates a store's file, and sets one aside that cannot be used.
+/// Creates, checks and migrates the file of a store, and sets it aside if it cannot be used.
 ///
-/// Another process may have a file open that is set aside here. SQLite asks whether the name still means its file before
-/// it touches what lies beside it under that name, and so do we: see `Connection.identity`.
+/// Another process may still have a file open that is set aside here. SQLite verifies that the name still refers to its
+/// file before it uses the files beside it, and so does this library: see `Connection.identity`.
 final class DatabaseOpener: Sendable {
   let file: DatabaseFile
   private let schema: Schema
@@ -17,14 +17,14 @@ final class DatabaseOpener: Sendable {
     self.onSetAside = onSetAside
   }
 
-  /// Which file the store uses at the moment.
+  /// The file that the store uses now.
   var identity: FileIdentity { current.withLock { $0 } }
 
   /// Opens the file for writing.
   ///
-  /// - Parameter damaged: a file that must not be used again.
+  /// - Parameter damaged: A file that must not be used again.
   func open(replacing damaged: FileIdentity? = nil) throws -> Connection {
-    try file.make()
+    try file.create()
     var warning: SetAsideFile?
     defer { if let warning { onSetAside(warning) } }
     return try FolderLock.holding(file.folder) {
@@ -36,12 +36,12 @@ final class DatabaseOpener: Sendable {
       } catch let failure as SQLiteFailure where failure.mayBeDamage {
         warning = try file.setAside(because: .damaged)
       }
-      try file.make()
+      try file.create()
       return try connect()
     }
   }
 
-  /// Opens the file for writing once more. What the store has checked in this very file is not checked again.
+  /// Opens another connection for writing. A file that the store has checked already is not checked again.
   func openFurther() throws -> Connection {
     if let connection = try? Connection(opening: file), connection.identity == identity, !connection.isReadOnly {
       try schema.configure(connection)
@@ -50,7 +50,7 @@ final class DatabaseOpener: Sendable {
     return try open()
   }
 
-  /// Opens the file for reading, while its name means the one that the store uses.
+  /// Opens the file for reading, if its name refers to the file that the store uses.
   func openForReading() throws -> Connection {
     let connection = try Connection(opening: file)
     try connection.script(schema.settings + "PRAGMA query_only = ON; PRAGMA cell_size_check = ON")
@@ -61,7 +61,7 @@ final class DatabaseOpener: Sendable {
   private func connect() throws -> Connection {
     let connection = try Connection(opening: file)
     guard !connection.isOpenedReadOnly else { throw SQLiteFailure.readOnly }
-    // What could be opened for writing, and must not be written now that its header was read, has a damaged header.
+    // A file that could be opened for writing, but is read-only after its header was read, has a damaged header.
     if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
     current.withLock { $0 = connection.identity }

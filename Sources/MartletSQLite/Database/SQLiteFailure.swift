@@ -9,16 +9,16 @@ import Musl
 import Darwin
 #endif
 
-/// What SQLite answered in place of success.
+/// An error of SQLite.
 struct SQLiteFailure: Error {
   /// The extended result code.
   let code: Int32
-  /// SQLite's own words, which name tables and columns, never values.
+  /// The message of SQLite, which contains names of tables and columns, but no values.
   let message: String
-  /// Whether it was thrown by a step of the migration, so that it says nothing about the file.
+  /// Whether a migration step failed, which says nothing about the state of the file.
   var isOfMigration = false
 
-  /// Takes what a connection says of its last call, and the system of the call beneath.
+  /// Creates the error of the last call of a connection, with the system error that caused it.
   init(of handle: OpaquePointer?, code: Int32) {
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
     let reason = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) ? handle.map(sqlite3_system_errno) ?? 0 : 0
@@ -30,23 +30,23 @@ struct SQLiteFailure: Error {
     self.message = message
   }
 
-  /// The file's name means another file by now: SQLITE_READONLY_DBMOVED, a macro that Swift cannot read.
-  static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "another file has its name")
-  /// The system opens the file for reading only: for want of a permission, or for a moment.
+  /// The name of the file refers to another file: SQLITE_READONLY_DBMOVED, a macro that Swift does not import.
+  static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "its name refers to another file")
+  /// The operating system opened the file for reading only.
   static let readOnly = SQLiteFailure(code: SQLITE_READONLY, message: "the file was opened for reading only")
-  /// What is stored contradicts itself, though SQLite finds no fault with it.
-  static let inconsistent = SQLiteFailure(code: SQLITE_CORRUPT, message: "what is stored contradicts itself")
-  /// The library cannot be used from several threads, not even with a connection for each.
+  /// The stored data is inconsistent, although SQLite reports no error.
+  static let inconsistent = SQLiteFailure(code: SQLITE_CORRUPT, message: "the stored data is inconsistent")
+  /// The library was built without support for threads.
   static let singleThreaded = SQLiteFailure(code: SQLITE_MISUSE, message: "the library was built for one thread")
 
   private var primary: Int32 { code & 0xFF }
 
-  /// Whether the file's content is at fault for certain: nothing but another file helps.
+  /// Whether the content of the file is certainly damaged, so that only a new file helps.
   var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
 
-  /// Whether the file's content may be at fault. The statements of a store fit its tables, and its values their columns: one
-  /// that is no statement any more (ERROR), or that breaks a constraint, may have met tables, triggers or rows that changed on
-  /// the disk; or those of a later version, which another process has made meanwhile.
+  /// Whether the content of the file may be damaged. The statements of a store match its tables, and its values match
+  /// their columns: a statement that fails (ERROR) or violates a constraint may have found tables, triggers or rows
+  /// that were changed on disk, or those of a later version that another process has migrated to.
   var mayBeDamage: Bool {
     switch primary {
     case SQLITE_CORRUPT, SQLITE_NOTADB: true
@@ -55,10 +55,10 @@ struct SQLiteFailure: Error {
     }
   }
 
-  /// Whether the file went away under a connection, or cannot be found.
+  /// Whether the file was removed or replaced, or cannot be found.
   var isMissingFile: Bool { primary == SQLITE_CANTOPEN || code == Self.fileMoved.code }
 
-  /// The error for a caller: it names the file, the reason and the remedy.
+  /// Returns the error for the caller, with the file, the reason and the remedy.
   func error(file path: String) -> HTTPError {
     HTTPError(.file, "'\(path)' \(remedy) (SQLite: \(message), code \(code))", underlying: self)
   }
@@ -80,14 +80,14 @@ struct SQLiteFailure: Error {
   }
 }
 
-/// What becomes of a file when work on it fails, once or twice.
+/// Decides how often work is repeated after a failure, and whether the file is replaced.
 struct FailureCount {
   private var failures = 0
 
-  /// Decides after a failure, where opening the file anew and doing the work again may help; throws the error where not.
+  /// Returns if the work should be repeated after the file is opened again; otherwise throws the error.
   ///
-  /// - Returns: Whether the file is certainly damaged. Where that is only possible the check of whoever opens it decides, and
-  ///   then whether the work fails again.
+  /// - Returns: Whether the file is damaged and must be replaced. If it only may be, opening it checks that, and a
+  ///   second failure means that it is.
   mutating func isDamage(_ error: any Error) throws -> Bool {
     guard let failure = error as? SQLiteFailure else { throw error }
     failures += 1

@@ -1,51 +1,51 @@
-/// What a database file holds, and how it came to.
+/// The schema of a database file, and the steps that create it.
 struct Schema {
-  /// What the file says it is for, in its header: four letters. A file that says something else is not ours.
+  /// The application ID in the header of the file: four letters. A file with another ID is foreign.
   let application: Int32
-  /// What made the tables, oldest first. The file's version is the number of those it has seen; a step that was once
-  /// released never changes, and a change of the tables is one more step.
+  /// The migration steps, oldest first. The version of a file is the number of steps that were applied to it. A
+  /// released step never changes: a change of the schema is a new step.
   let steps: [String]
-  /// What each connection is told.
+  /// Settings of every connection.
   var settings = ""
-  /// What the file is told before its first table exists, and never again.
+  /// Settings of a new file, before its first table is created.
   var layout = ""
-  /// What is done whenever a store opens the file.
+  /// Statements to run whenever a store opens the file.
   var opening = ""
-  /// A query whose one value is 1 if the rows of the file fit each other; asked whenever a store opens it.
+  /// A query that returns 1 if the rows are consistent, run whenever a store opens the file.
   var check = "SELECT 1"
-  /// What mends rows that were damaged, before ``opening``.
-  var mending: @Sendable (Connection) throws -> Void = { _ in }
+  /// Repairs damaged rows, before ``opening``.
+  var repair: @Sendable (Connection) throws -> Void = { _ in }
 
-  /// Why a file is not used.
+  /// The reason why a file is not used.
   struct Refusal: Error {
     let reason: SetAsideFile.Reason
   }
 
-  /// Brings the file behind a connection to this schema.
+  /// Migrates the file of a connection to this schema.
   ///
-  /// - Throws: ``Refusal`` for a file that is none of ours, of a later version, or whose tables, indexes and triggers are
-  ///   not those that the steps made; ``SQLiteFailure``.
+  /// - Throws: ``Refusal`` if the file is foreign, of a later version, or its tables, indexes and triggers are not
+  ///   those that the steps create; ``SQLiteFailure``.
   func apply(to connection: Connection) throws {
     if try state(of: connection) == nil { try connection.script(layout) }
     try configure(connection)
     try connection.transaction {
-      let seen = try state(of: connection) ?? 0
-      guard try isIntact(connection, after: seen) else { throw Refusal(reason: .damaged) }
-      if seen < steps.count {
-        try run(steps.dropFirst(seen), on: connection)
+      let applied = try state(of: connection) ?? 0
+      guard try isIntact(connection, after: applied) else { throw Refusal(reason: .damaged) }
+      if applied < steps.count {
+        try run(steps.dropFirst(applied), on: connection)
         try connection.script("PRAGMA application_id = \(application); PRAGMA user_version = \(steps.count)")
       }
-      try mending(connection)
+      try repair(connection)
       try connection.script(opening)
       guard try connection.first(check, read: { $0.integer(0) }) == 1 else { throw Refusal(reason: .damaged) }
     }
   }
 
-  /// Tells a connection that writes what it has to know.
+  /// Configures a connection for writing.
   func configure(_ connection: Connection) throws(SQLiteFailure) {
-    // The journal is written ahead: readers and the writer do not wait for each other, and a process that is killed
-    // leaves whole transactions. NORMAL syncs at checkpoints only: then a power failure may take the last transactions
-    // along, but never leaves half of one or a damaged file; that is enough for what can be fetched or entered again.
+    // With a write-ahead log readers and the writer do not wait for each other, and a process that is killed leaves
+    // complete transactions only. NORMAL syncs at checkpoints only: a power failure may lose the last transactions, but
+    // never leaves a partial one or a damaged file. That is sufficient for data that can be fetched or entered again.
     try connection.script(
       """
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304;
@@ -63,10 +63,10 @@ struct Schema {
     }
   }
 
-  /// Whether the file has the tables, indexes and triggers that so many steps make, each in pages of its own.
-  private func isIntact(_ connection: Connection, after seen: Int) throws -> Bool {
+  /// Whether the file has exactly the tables, indexes and triggers that the steps create, each in its own pages.
+  private func isIntact(_ connection: Connection, after applied: Int) throws -> Bool {
     let model = try Connection()
-    for step in steps.prefix(seen) { try model.script(step) }
+    for step in steps.prefix(applied) { try model.script(step) }
     guard try Self.objects(of: model) == Self.objects(of: connection) else { return false }
     let distinct = "SELECT count(*) = count(DISTINCT rootpage) FROM sqlite_master WHERE rootpage > 0"
     return try connection.first(distinct) { $0.integer(0) } == 1
@@ -80,7 +80,7 @@ struct Schema {
     }
   }
 
-  /// How many of the steps the file has seen, nil if it is a new one.
+  /// Returns the number of steps that were applied to the file; nil if it is new.
   private func state(of connection: Connection) throws -> Int? {
     let application = try connection.first("PRAGMA application_id") { $0.integer(0) }
     let version = try connection.first("PRAGMA user_version") { $0.integer(0) } ?? 0

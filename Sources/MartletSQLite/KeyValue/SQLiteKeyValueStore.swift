@@ -1,30 +1,30 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A ``Martlet/KeyValueStore`` in a file: for credentials, tokens, settings.
+/// A ``Martlet/KeyValueStore`` in a SQLite file, for credentials, tokens and settings.
 ///
 /// ```swift
 /// let store = try SQLiteKeyValueStore(at: folder.appending(path: "values.sqlite"))
 /// try await store.set(Data(token.utf8), for: "token")
 /// ```
 ///
-/// Any number of processes may use the file at once, and one that is killed leaves it whole. Only the file's owner may
-/// read it; what is removed is overwritten, at the latest when the last store of the file goes. It is not encrypted. It
-/// must lie on a local disk: SQLite shares memory between the processes. A file that is damaged, foreign or of a later
-/// version is set aside: ``SetAsideFile``.
+/// Several processes can use the file at the same time, and one that is killed does not damage it. Only the owner of
+/// the file can read it; removed values are overwritten, at the latest when the last store of the file is released. It
+/// is not encrypted. It must be on a local disk, because SQLite shares memory between processes. A file that is
+/// damaged, foreign or of a later version is set aside: ``SetAsideFile``.
 ///
-/// Each value has a checksum: one of which a byte changed on the disk is gone, and never returned.
+/// Each value has a checksum; a damaged one is treated as missing, and never returned.
 ///
-/// A value may have up to a thousand million bytes, and is in memory as a whole while it is read or written. Errors are
-/// ``Martlet/HTTPError`` of kind `.file`, which name the file and what to do.
+/// A value may have up to 1,000,000,000 bytes, and is completely in memory while it is read or written. Errors are
+/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy.
 public struct SQLiteKeyValueStore: KeyValueStore {
   private let database: Database
 
-  /// Opens the store, and makes its file and folder where they are missing. This takes a few milliseconds, and blocks.
+  /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:
-  ///   - file: a file URL; SQLite keeps two more files beside it, with `-wal` and `-shm` added to its name.
-  ///   - onSetAside: told when a file could not be used and an empty one took its place; by default nobody is.
+  ///   - file: A file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
+  ///   - onSetAside: Called when a file could not be used and was replaced by an empty one.
   /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
@@ -52,7 +52,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     try await database.read(Self.list)
   }
 
-  // MARK: What is done
+  // MARK: Operations
 
   private static func lookUp(_ key: String) -> @Sendable (Connection) throws -> Data? {
     { connection in
@@ -96,8 +96,8 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     application: 0x4D6C_4B56,  // "MlKV"
     steps: [
       "CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)",
-      // Checksums, before the values so that keys can be listed without these. What is older has none, nor has what
-      // a process of the version before writes that still has the file open.
+      // Checksums, in columns before the values so that keys can be listed without reading these. Older rows have none,
+      // nor do rows written by a process of the previous version.
       """
       ALTER TABLE entry RENAME TO unchecked;
       CREATE TABLE entry (
@@ -112,13 +112,13 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     ],
     settings: "PRAGMA secure_delete = ON;",
     layout: "PRAGMA auto_vacuum = FULL;",
-    mending: mend)
+    repair: repairRows)
 
-  /// Removes what has a damaged key, and makes the index anew where it is not that of the table: a key at a wrong place would
-  /// hide others, and one with a wrong row would exchange their values.
+  /// Removes rows with a damaged key, and rebuilds the index if it does not match the table: a key at a wrong position
+  /// would hide others, and one with a wrong row would return another value.
   ///
-  /// - Throws: ``SQLiteFailure/inconsistent`` where the rows themselves are out of order.
-  private static let mend: @Sendable (Connection) throws -> Void = { connection in
+  /// - Throws: ``SQLiteFailure/inconsistent`` if the rows are out of order.
+  private static let repairRows: @Sendable (Connection) throws -> Void = { connection in
     let rows = try connection.all("SELECT number, key, key_sum FROM entry NOT INDEXED") { row in
       (number: row.integer(0), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))
     }
@@ -133,8 +133,8 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   }
 }
 
-/// The same at once, for surfaces whose documented storage cannot suspend: reads take microseconds, writes wait for others,
-/// five seconds at most.
+/// Synchronous versions, for APIs that cannot suspend. Reads take microseconds; writes wait for others, at most five
+/// seconds.
 extension SQLiteKeyValueStore {
   package func valueNow(for key: String) throws(HTTPError) -> Data? { try database.readNow(Self.lookUp(key)) }
 

@@ -1,31 +1,31 @@
-/// What a server wants to know before it answers: a scheme and its parameters (RFC 9110 §11.3).
+/// A server's demand for credentials: a scheme and its parameters (RFC 9110 §11.3).
 ///
 /// ```swift
 /// let fields: HTTPFields = [.wwwAuthenticate: #"Digest realm="a", nonce="x", Basic realm="a""#]
 /// AuthenticationChallenge.challenges(in: fields).map(\.scheme)   // ["Digest", "Basic"]
 /// ```
 ///
-/// Credentials are written in the same way (§11.4), so that `Authorization` can be read with it too.
+/// Credentials have the same syntax (§11.4), so that `Authorization` can be parsed with it too.
 public struct AuthenticationChallenge: Sendable, Hashable {
-  /// The scheme as it was written; compare it with ``isScheme(_:)``, because schemes have no case.
+  /// The scheme as the server wrote it. Compare it with ``isScheme(_:)``: schemes are case-insensitive.
   public let scheme: String
-  /// The parameters in order, the first of each name (§11.2).
+  /// The parameters in their order. Where a name occurs more than once, the first one counts (§11.2).
   public internal(set) var parameters = FieldParameters()
-  /// What stands there in place of parameters: one piece of data, in base64 most of the time.
+  /// The single value that a scheme may have in place of parameters, mostly base64 (§11.2); nil if there is none.
   public internal(set) var token68: String?
 
   init(scheme: String) { self.scheme = scheme }
 
-  /// The realm (§11.5): what the server calls the part of itself that wants credentials; nil where it has no name.
+  /// The realm: the server's name for the protection space (§11.5); nil if the challenge names none.
   public var realm: String? { parameters["realm"] }
 
-  /// Whether it has this scheme, in whatever case it was written.
+  /// Whether the challenge has this scheme. The comparison ignores case.
   public func isScheme(_ name: String) -> Bool { ASCII.equalIgnoringCase(scheme, name) }
 
-  /// The challenges of a response, over all lines of the field, in the order of the server.
+  /// Returns the challenges of a response, from all lines of the field, in the server's order.
   ///
-  /// Forgiving: parameters that belong to no scheme are ignored, values may lack their quotes, and the comma between two
-  /// parameters may be missing behind a quoted value.
+  /// The parser is lenient: parameters without a scheme are ignored, values may lack their quotes, and the comma after
+  /// a quoted value may be missing.
   ///
   /// - Parameters:
   ///   - fields: the response's fields.
@@ -42,27 +42,27 @@ public struct AuthenticationChallenge: Sendable, Hashable {
 }
 
 extension AuthenticationChallenge: CustomStringConvertible, CustomReflectable {
-  /// Scheme and realm; what else it holds may be data of a handshake.
+  /// Scheme and realm only: other parameters may be part of a handshake.
   public var description: String {
     realm.map { "\(scheme) realm=\(QuotedString.quoted($0))" } ?? scheme
   }
 
-  /// Shows no more than ``description`` does.
+  /// Scheme and realm only, like ``description``.
   public var customMirror: Mirror { Mirror(self, children: ["scheme": scheme, "realm": realm as Any]) }
 }
 
-/// Puts challenges together from the elements of the list, in which commas separate schemes as well as parameters
+/// Builds challenges from the elements of a list in which commas separate schemes as well as parameters
 /// (RFC 9110 §11.6.1): an element is either a parameter of the last scheme, or a scheme with its first parameter.
 private struct ChallengeReader {
   var challenges: [AuthenticationChallenge] = []
 
   mutating func read(_ element: Substring) {
     let name = Substring(element.utf8.prefix(while: Token.isTokenCharacter))
-    let behind = element[name.endIndex...]
-    let rest = ASCII.trimmed(behind)
+    let remainder = element[name.endIndex...]
+    let rest = ASCII.trimmed(remainder)
     guard !name.isEmpty else { return }
     if rest.utf8.first == UInt8(ascii: "=") { return addParameter(name, rest) }
-    guard rest.isEmpty || behind.utf8.first.map(ASCII.isWhitespace) == true else { return }
+    guard rest.isEmpty || remainder.utf8.first.map(ASCII.isWhitespace) == true else { return }
     challenges.append(AuthenticationChallenge(scheme: String(name)))
     if !rest.isEmpty { readDetail(rest) }
   }
@@ -88,11 +88,11 @@ private struct ChallengeReader {
     if challenges[challenges.count - 1].parameters[key] == nil {
       challenges[challenges.count - 1].parameters[key] = QuotedString.unquoted(value)
     }
-    if let next = Self.behindQuotes(value), !next.isEmpty { readParameter(next) }
+    if let next = Self.textAfterQuotes(value), !next.isEmpty { readParameter(next) }
   }
 
-  /// What follows a quoted string; nil where there is none, or where it does not end.
-  private static func behindQuotes(_ value: Substring) -> Substring? {
+  /// Returns the text after a quoted string; nil if the value does not begin with one, or its quotes are not closed.
+  private static func textAfterQuotes(_ value: Substring) -> Substring? {
     guard value.utf8.first == UInt8(ascii: "\"") else { return nil }
     var isEscaped = false
     for index in value.utf8.indices.dropFirst() {
@@ -108,11 +108,42 @@ private struct ChallengeReader {
     return nil
   }
 
-  /// token68 of RFC 9110 §11.2.
+  /// Whether the text is a token68 (RFC 9110 §11.2).
   private static func isToken68(_ text: Substring) -> Bool {
     let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
     let body = text.utf8.dropLast(padding)
     return !body.isEmpty
       && body.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._~+/".utf8.contains($0) }
   }
+}
+
+/// The reason why a server refused an access token: the `error` of a Bearer challenge (RFC 6750 §3.1).
+public struct BearerError: Sendable, Hashable, CustomStringConvertible {
+  /// The code as the server wrote it; empty if there is none, as in the response to a request without a token.
+  public let code: String
+  /// The server's explanation for developers (`error_description`); nil if there is none.
+  public let message: String?
+  /// The scope that the request needs; nil if the challenge names none.
+  public let scope: String?
+
+  /// The request is malformed.
+  public static let invalidRequest = "invalid_request"
+  /// The token is expired, revoked, malformed or otherwise invalid: a new one may be accepted.
+  public static let invalidToken = "invalid_token"
+  /// The token is valid, but its scope does not cover the request: a new one of the same kind will be refused too.
+  public static let insufficientScope = "insufficient_scope"
+
+  /// Makes an error from a challenge; nil if its scheme is not Bearer.
+  public init?(_ challenge: AuthenticationChallenge) {
+    guard challenge.isScheme("Bearer") else { return nil }
+    code = challenge.parameters["error"] ?? ""
+    message = challenge.parameters["error_description"]
+    scope = challenge.parameters["scope"]
+  }
+
+  /// Whether the server may accept a new token of the same kind.
+  package var mayBeSolvedByNewToken: Bool { code != Self.insufficientScope && code != Self.invalidRequest }
+
+  /// The code and the server's explanation.
+  public var description: String { [code, message ?? ""].filter { !$0.isEmpty }.joined(separator: ": ") }
 }

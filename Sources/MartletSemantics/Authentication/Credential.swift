@@ -1,30 +1,60 @@
 /// A user name and a password.
 ///
-/// It never shows the password: neither in a description nor in a mirror.
+/// Descriptions and mirrors show neither of them.
 public struct Credential: Sendable, Hashable {
-  /// The user's name.
+  /// The user name.
   public let user: String
   /// The password.
   public let password: String
 
-  /// Makes a credential. What a scheme cannot carry is an error when it is used: a user's name with a colon, say, in Basic.
+  /// Makes a credential.
+  ///
+  /// Any text is allowed here. What a scheme cannot transmit, such as a user name with a colon in Basic, is an error of
+  /// the request that would send it.
   public init(user: String, password: String) {
     self.user = user
     self.password = password
   }
 }
 
+extension Credential {
+  /// Use ``init(user:password:)``.
+  @available(*, unavailable, renamed: "init(user:password:)")
+  public init(username: String, password: String) { self.init(user: username, password: password) }
+
+  /// Use ``user``.
+  @available(*, unavailable, renamed: "user")
+  public var username: String { user }
+}
+
 extension Credential: CustomStringConvertible, CustomReflectable {
-  /// That it is one, and no more: a user's name may be as secret as a password.
+  /// Always "a credential": a user name may be as secret as a password.
   public var description: String { "a credential" }
 
-  /// Shows nothing.
+  /// Has no children.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Why a credential cannot be used, in words that show nothing of it.
+/// The reason why a credential cannot be used. The description contains nothing of the credential.
 package struct CredentialError: Error, Sendable, Hashable, CustomStringConvertible {
   package let description: String
 
   package init(_ description: String) { self.description = description }
+}
+
+/// A part of an origin that requires credentials, and accepts the same ones everywhere in it (RFC 9110 §11.5).
+public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
+  /// The origin. Its credentials are never sent to another one.
+  public let origin: Origin
+  /// The origin's name for the space; empty if it has none.
+  public let realm: String
+
+  /// Makes a protection space.
+  public init(origin: Origin, realm: String) {
+    self.origin = origin
+    self.realm = realm
+  }
+
+  /// The origin, and the realm if there is one.
+  public var description: String { realm.isEmpty ? "\(origin)" : "\(origin) (\(realm))" }
 }

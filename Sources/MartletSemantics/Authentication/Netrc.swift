@@ -1,22 +1,22 @@
-/// The credentials of a `.netrc` file: which user and password belong to which host.
+/// The contents of a `.netrc` file: user names and passwords by host.
 ///
 /// ```
 /// machine example.com login anna password "a b"    # a comment
 /// default login anonymous password guest
 /// ```
 ///
-/// Values may be quoted, with `\"`, `\\`, `\n`, `\r` and `\t` in the quotes; `account` and macros (`macdef`, up to the next
-/// empty line) are read over. The first entry of a host counts, and `default` counts where there is none.
+/// Values may be quoted, with `\"`, `\\`, `\n`, `\r` and `\t` in the quotes. `account` and macros (`macdef`, up to the
+/// next empty line) are skipped. The first entry of a host counts; `default` is for hosts without an entry.
 public struct Netrc: Sendable, Hashable {
   private var machines: [String: Credential] = [:]
   private var fallback: Credential?
 
-  /// Makes an empty one.
+  /// Makes a netrc without entries.
   public init() {}
 
-  /// Reads the text of a file.
+  /// Parses the text of a file. `Netrc.file(_:)` reads the user's own.
   ///
-  /// - Throws: ``NetrcError`` with the line that makes no sense.
+  /// - Throws: ``NetrcError`` with the first line that is not valid.
   public init(parsing text: String) throws(NetrcError) {
     var reader = NetrcReader(text)
     var entry: (host: String?, user: String, password: String)?
@@ -32,17 +32,17 @@ public struct Netrc: Sendable, Hashable {
       case "password": entry?.password = try reader.value(of: word)
       case "account": _ = try reader.value(of: word)
       case "macdef": reader.skipMacro()
-      default: throw NetrcError(line: reader.line, reason: "no keyword is expected to be called like this")
+      default: throw NetrcError(line: reader.line, reason: "unknown keyword")
       }
       if entry == nil, word != "macdef" {
-        throw NetrcError(line: reader.line, reason: "'\(word)' comes before any 'machine'")
+        throw NetrcError(line: reader.line, reason: "'\(word)' before the first 'machine'")
       }
     }
     add(entry)
   }
 
-  /// The credential for a host; nil if there is none. Names are compared without case, and in A-labels: `bücher.example` is
-  /// `xn--bcher-kva.example`.
+  /// Returns the credential for a host, or that of `default`; nil if there is neither. The comparison ignores case, and
+  /// uses A-labels: `bücher.example` is the same host as `xn--bcher-kva.example`.
   public func credential(for host: String) -> Credential? { machines[Self.key(host)] ?? fallback }
 
   private static func key(_ host: String) -> String { CookieHost.canonical(host) ?? host }
@@ -59,32 +59,33 @@ public struct Netrc: Sendable, Hashable {
 }
 
 extension Netrc: CustomStringConvertible, CustomReflectable {
-  /// How many hosts it names, and no more.
+  /// The number of hosts only.
   public var description: String { "a netrc with \(machines.count) machine\(machines.count == 1 ? "" : "s")" }
 
-  /// Shows nothing.
+  /// Has no children.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What makes no sense in a `.netrc` file. It never shows the file's text.
+/// A syntax error in a `.netrc` file. It contains nothing of the file's text.
 public struct NetrcError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line, from 1.
+  /// The line number; the first line is 1.
   public let line: Int
   /// What is wrong with it.
   public let reason: String
 
-  /// Line and reason.
+  /// The line number and the reason.
   public var description: String { "line \(line): \(reason)" }
 }
 
-/// Splits a file into words.
+/// Splits the text of a file into words.
 private struct NetrcReader {
   private var rest: Substring.UTF8View
   private(set) var line = 1
 
   init(_ text: String) { rest = text[...].utf8 }
 
-  /// The next word; nil at the end. A comment can stand where a keyword can: a password may begin with `#`.
+  /// Returns the next word; nil at the end. Comments are skipped only where a keyword is expected: a password may begin
+  /// with `#`.
   mutating func next(isKeyword: Bool) throws(NetrcError) -> String? {
     while let byte = rest.first {
       if Self.isSpace(byte) {
@@ -104,12 +105,12 @@ private struct NetrcReader {
 
   mutating func value(of keyword: String) throws(NetrcError) -> String {
     guard let value = try next(isKeyword: false) else {
-      throw NetrcError(line: line, reason: "nothing follows '\(keyword)'")
+      throw NetrcError(line: line, reason: "the value of '\(keyword)' is missing")
     }
     return value
   }
 
-  /// A macro ends with an empty line.
+  /// Skips a macro, which ends with an empty line.
   mutating func skipMacro() {
     var isEmptyLine = false
     while let byte = take() {

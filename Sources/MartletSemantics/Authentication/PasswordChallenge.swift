@@ -1,4 +1,4 @@
-/// A challenge that a user name and a password can answer.
+/// A challenge that can be answered with a user name and a password.
 package enum PasswordChallenge: Sendable, Hashable {
   case basic(realm: String)
   case digest(DigestChallenge)
@@ -10,11 +10,15 @@ package enum PasswordChallenge: Sendable, Hashable {
     }
   }
 
-  /// The strongest of those that can be answered: Digest before Basic, its better hashes first; nil if there is none.
+  /// Returns the strongest challenge that can be answered: Digest before Basic, and Digest with the strongest hash
+  /// first; nil if there is none.
   ///
-  /// Among equals the first counts, which is what the server prefers (RFC 7616 §3.7).
+  /// Among equals the first is returned, which is the one that the server prefers (RFC 7616 §3.7).
   ///
-  /// - Parameter realm: the only realm to be answered; nil answers any.
+  /// - Parameters:
+  ///   - challenges: the server's challenges, in its order.
+  ///   - realm: the only realm to be answered; nil means any.
+  ///   - supports: whether the system offers a hash.
   package static func strongest(
     of challenges: [AuthenticationChallenge], realm: String?, supports: (DigestAlgorithm) -> Bool = { _ in true }
   ) -> PasswordChallenge? {
@@ -26,5 +30,35 @@ package enum PasswordChallenge: Sendable, Hashable {
     }
     if let best { return .digest(best) }
     return usable.first { $0.isScheme("Basic") }.map { .basic(realm: $0.realm ?? "") }
+  }
+}
+
+/// The Basic scheme (RFC 7617): user name and password without encryption. They are as secret as the connection.
+package enum BasicScheme {
+  /// Returns the value of `Authorization`.
+  ///
+  /// The text is encoded as UTF-8, whether or not the challenge has `charset="UTF-8"`: no other charset can be
+  /// requested (§2.1), and without the parameter UTF-8 is what servers and browsers use in practice.
+  ///
+  /// - Throws: ``CredentialError`` if the user name contains a colon, which would end it, or if either contains a
+  ///   control character (§2).
+  package static func authorization(for credential: Credential) throws(CredentialError) -> String {
+    guard !credential.user.utf8.contains(UInt8(ascii: ":")) else {
+      throw CredentialError(
+        "the user name contains a colon, which Basic cannot transmit (RFC 7617 §2): use another name")
+    }
+    guard !(credential.user + credential.password).utf8.contains(where: ASCII.isControl) else {
+      throw CredentialError(
+        "the user name or the password contains a control character, which Basic cannot transmit (RFC 7617 §2)")
+    }
+    return "Basic " + Data("\(credential.user):\(credential.password)".utf8).base64EncodedString()
+  }
+
+  /// Returns the path prefix of the URLs to which a credential that was accepted for a URL can be sent without a
+  /// challenge (§2.2).
+  package static func protectedPath(of url: URL) -> String {
+    let path = url.path(percentEncoded: true)
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "/" }
+    return String(path[...slash])
   }
 }

@@ -1,9 +1,10 @@
-/// What is known of the protection spaces that want a password: which credential, by which scheme, at which paths, and how
-/// often a nonce was used. A credential that was accepted once is sent unasked from then on.
+/// The credentials of protection spaces: by which scheme they are sent, at which paths, and how often a nonce was used.
+/// A credential that a server has accepted is sent without a challenge from then on.
 ///
-/// It remembers the last hundred of them. Several users may have one space at the same time, each by the URL of a request.
+/// The last 100 are kept. A space can have several credentials at the same time, for user names in the URLs of
+/// requests.
 package struct PasswordMemory: Sendable {
-  /// What is to be sent with a request.
+  /// The credentials to be sent with one request.
   package enum Answer: Sendable, Hashable {
     case basic(Credential)
     case digest(DigestAnswer)
@@ -29,7 +30,7 @@ package struct PasswordMemory: Sendable {
     case digest(DigestSession)
   }
 
-  /// The use of one nonce after another. The client's nonce stays, so that the key of a `-sess` algorithm does too.
+  /// A sequence of server nonces. The client nonce stays the same, and with it the key of a `-sess` algorithm.
   private struct DigestSession: Sendable {
     let challenge: DigestChallenge
     let clientNonce: String
@@ -38,14 +39,16 @@ package struct PasswordMemory: Sendable {
   }
 
   private var entries: [Entry] = []
+  /// The number of calls of ``removeAll()``.
+  package private(set) var generation = 0
   private static let limit = 100
 
   package init() {}
 
-  /// Takes note of a challenge, and of the credential that is to answer it.
+  /// Stores a challenge and the credential with which it will be answered.
   ///
-  /// A challenge whose nonce is in use already goes on counting: two requests of a user never use a nonce with the same
-  /// count.
+  /// If the nonce of the challenge is in use already, its count continues: a user's requests never send a nonce with
+  /// the same count twice.
   package mutating func adopt(
     _ challenge: PasswordChallenge, with credential: Credential, for url: URL, clientNonce: String
   ) {
@@ -72,18 +75,20 @@ package struct PasswordMemory: Sendable {
     if entries.count > Self.limit { entries.removeFirst() }
   }
 
-  /// What to send with a request; nil if nothing is known for it.
+  /// Returns the answer to send with a request, and counts the use of its nonce; nil if no credential is stored for the
+  /// request.
   ///
   /// - Parameters:
   ///   - request: the method and the URL.
-  ///   - space: the space whose challenge the request answers; without one only what was accepted before is sent.
+  ///   - space: the space whose challenge the request answers. If it is nil, only credentials that were accepted before
+  ///     are sent.
   ///   - credential: the only credential to be sent; nil means any.
   package mutating func answer(
     to request: (method: HTTPMethod, url: URL), in space: ProtectionSpace?, only credential: Credential? = nil
   ) -> Answer? {
     guard let origin = Origin(request.url) else { return nil }
     let path = request.url.path(percentEncoded: true)
-    guard let index = place(origin: origin, path: path.isEmpty ? "/" : path, space: space, only: credential) else {
+    guard let index = index(origin: origin, path: path.isEmpty ? "/" : path, space: space, only: credential) else {
       return nil
     }
     guard case .digest(var session) = entries[index].method else { return .basic(entries[index].credential) }
@@ -95,8 +100,9 @@ package struct PasswordMemory: Sendable {
         clientNonce: session.clientNonce, for: request))
   }
 
-  /// The answer was accepted: from now on the credential is sent unasked, with the next nonce if the server named one.
-  package mutating func accepted(_ answer: Answer, by url: URL, nextNonce: String?) {
+  /// Records that a server accepted an answer: from now on its credential is sent without a challenge, with the next
+  /// nonce if the server named one.
+  package mutating func markAccepted(_ answer: Answer, by url: URL, nextNonce: String?) {
     guard let origin = Origin(url) else { return }
     for index in entries.indices
     where entries[index].space.origin == origin && entries[index].credential == answer.credential {
@@ -104,7 +110,7 @@ package struct PasswordMemory: Sendable {
       case (.basic, .basic): entries[index].isAccepted = true
       case (.digest(var session), .digest(let digest)) where session.challenge == digest.challenge:
         entries[index].isAccepted = true
-        // an answer that used an older nonce says nothing about this one
+        // The next nonce of an answer with an older nonce is outdated.
         guard let nextNonce, nextNonce != session.nonce, session.nonce == digest.nonce else { continue }
         session.nonce = nextNonce
         session.count = 0
@@ -114,12 +120,20 @@ package struct PasswordMemory: Sendable {
     }
   }
 
-  /// The credential was refused.
-  package mutating func forget(_ credential: Credential, at origin: Origin) {
+  /// Removes a credential that was refused.
+  package mutating func remove(_ credential: Credential, at origin: Origin) {
     entries.removeAll { $0.space.origin == origin && $0.credential == credential }
   }
 
-  private func place(origin: Origin, path: String, space: ProtectionSpace?, only credential: Credential?) -> Int? {
+  /// Removes all credentials.
+  package mutating func removeAll() {
+    entries = []
+    generation += 1
+  }
+
+  /// Returns the index of the given space, or else of the accepted entry with the longest path prefix; the newest among
+  /// equals.
+  private func index(origin: Origin, path: String, space: ProtectionSpace?, only credential: Credential?) -> Int? {
     var best: (index: Int, length: Int)?
     for (index, entry) in entries.enumerated().reversed() where entry.space.origin == origin {
       guard credential == nil || credential == entry.credential else { continue }

@@ -1,4 +1,4 @@
-/// The directives of `Cache-Control` (RFC 9111 §5.2), of a request or a response.
+/// The directives of `Cache-Control` (RFC 9111 §5.2) in a request or a response.
 ///
 /// ```swift
 /// let control = CacheControl([.cacheControl: "max-age=60, no-cache=\"Set-Cookie\""])
@@ -6,8 +6,8 @@
 /// control.fieldNames("no-cache")     // ["set-cookie"]
 /// ```
 ///
-/// Names have no case, arguments may be tokens or quoted strings, unknown directives are kept and mean nothing. Where a
-/// directive stands more than once, the first counts (§4.2.1).
+/// Names are case-insensitive, arguments may be tokens or quoted strings, and unknown directives are kept. If a
+/// directive is repeated, the first one counts (§4.2.1).
 public struct CacheControl: Sendable, Hashable {
   private var directives: [Directive] = []
 
@@ -17,7 +17,7 @@ public struct CacheControl: Sendable, Hashable {
     let isMalformed: Bool
   }
 
-  /// Reads the directives of a message, over all lines of the field.
+  /// Parses the directives of a message, from all lines of the field.
   public init(_ fields: HTTPFields) {
     for line in fields where line.name == .cacheControl {
       for element in FieldList.elements(of: line.value[...]) {
@@ -26,33 +26,33 @@ public struct CacheControl: Sendable, Hashable {
     }
   }
 
-  /// Whether the message has the directive, with an argument or without.
+  /// Whether the directive is present, with or without an argument.
   public func contains(_ name: String) -> Bool { first(name) != nil }
 
-  /// Whether the directive is there without field names as its argument, so that it means the whole response:
+  /// Whether the directive is present without field names as its argument, so that it applies to the whole response:
   /// `no-cache`, but not `no-cache="Set-Cookie"` (RFC 9111 §5.2.2.4).
   public func isUnqualified(_ name: String) -> Bool {
     directives.contains { $0.name == name && Self.fieldNames(in: $0.argument).isEmpty }
   }
 
-  /// The fields that the directive names as its argument, in all its occurrences.
+  /// Returns the field names in the argument of the directive, from all its occurrences.
   public func fieldNames(_ name: String) -> Set<FieldName> {
     directives.reduce(into: []) { names, directive in
       if directive.name == name { names.formUnion(Self.fieldNames(in: directive.argument)) }
     }
   }
 
-  /// A number of seconds, as a directive's argument.
+  /// An argument of a directive in seconds.
   public enum Seconds: Sendable, Hashable {
-    /// So many seconds; what is larger than 2³¹ is 2³¹ (RFC 9111 §1.2.2).
+    /// The number of seconds, limited to 2³¹ (RFC 9111 §1.2.2).
     case value(Int)
-    /// The directive stands without an argument.
+    /// The directive has no argument.
     case unlimited
-    /// The argument is no number of seconds: negative, with a fraction, a word.
+    /// The argument is not a valid number of seconds: negative, a fraction or a word.
     case invalid
   }
 
-  /// The seconds that a directive gives; nil if it is not there.
+  /// Returns the argument of a directive in seconds; nil if the directive is absent.
   public func seconds(_ name: String) -> Seconds? {
     guard let directive = first(name) else { return nil }
     guard !directive.isMalformed else { return .invalid }
@@ -60,14 +60,14 @@ public struct CacheControl: Sendable, Hashable {
     return Self.deltaSeconds(argument).map(Seconds.value) ?? .invalid
   }
 
-  /// The number of seconds where it is a valid one; nil otherwise.
+  /// Returns the number of seconds; nil if the directive is absent or its argument is invalid.
   package func validSeconds(_ name: String) -> Int? {
     if case .value(let seconds) = seconds(name) { seconds } else { nil }
   }
 
   private func first(_ name: String) -> Directive? { directives.first { $0.name == name } }
 
-  /// delta-seconds of RFC 9111 §1.2.2: digits and nothing else.
+  /// Parses delta-seconds (RFC 9111 §1.2.2): digits only.
   package static func deltaSeconds(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
     return min(Int(text) ?? largest, largest)
@@ -75,8 +75,8 @@ public struct CacheControl: Sendable, Hashable {
 
   private static let largest = 1 << 31
 
-  /// `name`, `name=token` or `name="text"`. White space around the equals sign is no syntax of a directive (RFC 9111
-  /// §5.2): the directive is then there, but its argument is not to be believed.
+  /// Parses `name`, `name=token` or `name="text"`. White space around the equals sign is invalid (RFC 9111 §5.2): the
+  /// directive is then present, but its argument is not used.
   private static func directive(_ element: Substring) -> Directive? {
     guard let equals = element.utf8.firstIndex(of: UInt8(ascii: "=")) else {
       return Token.isValid(element)

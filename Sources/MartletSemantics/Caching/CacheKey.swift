@@ -1,33 +1,32 @@
-/// What a stored answer is found by: the target's URL (RFC 9111 §2), within a partition.
+/// The key of stored responses: the URL of the target (RFC 9111 §2) within a partition.
 ///
-/// Answers that were stored for one partition are never seen from another: a partition for each user keeps their answers
-/// apart. Within a partition that has a name, answers are not told apart by credentials, because that name stands for the
-/// user.
+/// Responses of one partition are never used for another, so that a partition for each user separates their responses.
+/// In a partition with a name, responses are not separated by credentials, because the name identifies the user.
 ///
 /// ```swift
 /// CacheKey(URL(string: "HTTP://Example.com:80#top")!).url   // "http://example.com/"
 /// ```
 public struct CacheKey: Sendable, Hashable {
-  /// The partition; the empty one by default.
+  /// The partition; empty by default.
   public let partition: String
-  /// The URL as it is compared: without fragment and user information, scheme and host in lower case, without the
-  /// scheme's own port, and with a path (RFC 9110 §4.2.3). Path and query stay as they are.
+  /// The normalized URL: without fragment, user information and default port, with scheme and host in lower case, and
+  /// with a path (RFC 9110 §4.2.3). Path and query are unchanged.
   public let url: String
 
-  /// Makes the key of a URL.
+  /// Creates the key of a URL.
   public init(_ url: URL, partition: String = "") {
     self.partition = partition
     self.url = Self.normal(url)
   }
 
-  /// Makes a key from its parts, as a store kept them.
+  /// Creates a key from its parts, as a store has saved them.
   public init(partition: String, normalizedURL: String) {
     self.partition = partition
     url = normalizedURL
   }
 
-  /// Whether a `Host` field of a request's own names another host than its URL: what such a request is answered with belongs
-  /// to no URL that a key could be made of.
+  /// Whether the request has a `Host` field with another host than its URL. No key exists for the response to such a
+  /// request.
   package static func isForeignHost(in request: RequestHead) -> Bool {
     let lines = request.fields[values: .host]
     guard let line = lines.first else { return false }
@@ -43,8 +42,8 @@ public struct CacheKey: Sendable, Hashable {
     return origin.description + (target.utf8.first == UInt8(ascii: "/") ? target : "/" + target)
   }
 
-  /// Path and query, cut from the URL's own text byte by byte: every request comes by here, and taking the URL apart by its
-  /// components takes ten times as long.
+  /// Returns path and query, cut from the text of the URL: this runs for every request, and `URLComponents` takes ten
+  /// times as long.
   private static func target(of url: URL) -> String {
     var text = url.absoluteString
     return text.withUTF8 { bytes in

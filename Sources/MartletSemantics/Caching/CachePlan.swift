@@ -1,51 +1,51 @@
-/// What a cache does with a request (RFC 9111 §4), decided from the request, what is stored and the time.
+/// What a cache does with a request (RFC 9111 §4), decided from the request, the stored responses and the time.
 package enum CachePlan: Sendable, Hashable {
-  /// Answers from the stored response at this place.
+  /// Answer with the stored response at this index.
   case serve(Int, Serving)
-  /// Asks the origin about the stored response at this place. The request is what goes out; conditional where the
-  /// response has a validator.
+  /// Send this request to validate the stored response at this index; it is conditional if the response has a
+  /// validator.
   case validate(Int, RequestHead)
-  /// Asks the origin.
+  /// Send this request to the origin.
   case forward(RequestHead)
-  /// Answers 504 (§5.2.1.7): the caller wants only what is stored, and that is of no use.
+  /// Answer 504 (§5.2.1.7): the request has `only-if-cached`, and no stored response can be used.
   case answerGatewayTimeout
-  /// Fails: the policy forbids the network, and nothing is stored.
+  /// Fail: the policy forbids network access, and no response is stored.
   case failNotCached
 
-  /// How a stored response may be used.
+  /// Why a stored response may be used.
   package enum Serving: Sendable, Hashable {
     /// It is fresh.
     case fresh
-    /// It is stale, and the caller or the origin allows that.
+    /// It is stale, which the caller or the origin allows.
     case stale
-    /// It is stale, and to be asked about meanwhile (RFC 5861 §3). The request is what goes out.
+    /// It is stale, and is validated in the background with this request (RFC 5861 §3).
     case staleWhileRevalidating(RequestHead)
   }
 
-  /// Decides.
+  /// Decides what to do with a request.
   ///
   /// - Parameters:
-  ///   - request: The request, as its caller made it.
+  ///   - request: The request, as the caller made it.
   ///   - policy: What the caller allows beyond the protocol.
-  ///   - stored: All that is stored for the request's key, each with the length of its body.
+  ///   - stored: All responses stored for the key of the request, each with the length of its body.
   ///   - partition: The partition of the key.
-  ///   - now: The present.
+  ///   - now: The current time.
   package static func make(
     for request: RequestHead, policy: CachePolicy, stored: [(response: StoredResponse, length: Int64)],
     in partition: String = "", at now: Date
   ) -> CachePlan {
     guard request.method == .get || request.method == .head else { return .forward(request) }
-    let wishes = CacheControl(request.fields)
-    let candidate = usable(for: request, policy: policy, wishes: wishes, in: partition, among: stored)
+    let directives = CacheControl(request.fields)
+    let candidate = usable(for: request, policy: policy, directives: directives, in: partition, among: stored)
     let plan =
-      candidate.map { place in
-        Decision(request: request, wishes: wishes, stored: stored[place].response, place: place, now: now)
+      candidate.map { index in
+        Decision(request: request, directives: directives, stored: stored[index].response, index: index, now: now)
           .plan(policy: policy)
       } ?? .forward(reloading(request, policy: policy))
-    return plan.withoutNetwork(policy: policy, wishes: wishes)
+    return plan.withoutNetwork(policy: policy, directives: directives)
   }
 
-  /// The request that goes out where nothing is stored: a reload asks the caches on the way as it asks this one.
+  /// Returns the request to send if no response is stored. A reload also asks other caches for a fresh response.
   private static func reloading(_ request: RequestHead, policy: CachePolicy) -> RequestHead {
     switch policy {
     case .reloadIgnoringCacheData: endToEnd(request, "no-cache")
@@ -54,31 +54,31 @@ package enum CachePlan: Sendable, Hashable {
     }
   }
 
-  /// The stored response that the request may have anything to do with.
+  /// Returns the index of the stored response that matches the request.
   private static func usable(
-    for request: RequestHead, policy: CachePolicy, wishes: CacheControl, in partition: String,
+    for request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
     among stored: [(response: StoredResponse, length: Int64)]
   ) -> Int? {
-    guard policy != .reloadIgnoringCacheData, !wishes.contains("no-store"),
-      // These two are for the origin alone (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
+    guard policy != .reloadIgnoringCacheData, !directives.contains("no-store"),
+      // These two conditions can only be evaluated by the origin (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
       !request.fields.contains(.ifMatch), !request.fields.contains("If-Unmodified-Since"),
-      let place = VaryRule.select(for: request.fields, among: stored.map(\.response), in: partition),
-      StoredAnswer.canAnswer(request, with: stored[place].response, length: stored[place].length)
+      let index = VaryRule.select(for: request.fields, among: stored.map(\.response), in: partition),
+      StoredAnswer.canAnswer(request, with: stored[index].response, length: stored[index].length)
     else { return nil }
-    return place
+    return index
   }
 
-  /// What the caller's refusal of the network makes of the plan.
-  private func withoutNetwork(policy: CachePolicy, wishes: CacheControl) -> CachePlan {
-    guard wishes.contains("only-if-cached") || policy == .returnCacheDataDontLoad else { return self }
+  /// Returns the plan if the caller forbids network access.
+  private func withoutNetwork(policy: CachePolicy, directives: CacheControl) -> CachePlan {
+    guard directives.contains("only-if-cached") || policy == .returnCacheDataDontLoad else { return self }
     return switch self {
-    case .serve(let place, .staleWhileRevalidating): .serve(place, .stale)
+    case .serve(let index, .staleWhileRevalidating): .serve(index, .stale)
     case .serve, .answerGatewayTimeout, .failNotCached: self
     case .validate, .forward: policy == .returnCacheDataDontLoad ? .failNotCached : .answerGatewayTimeout
     }
   }
 
-  /// Asks every cache on the way for the same as this one (RFC 9111 §5.2.1), unless the caller has wishes of its own.
+  /// Adds a directive for all other caches (RFC 9111 §5.2.1), unless the caller has set `Cache-Control`.
   fileprivate static func endToEnd(_ request: RequestHead, _ directive: String) -> RequestHead {
     guard !request.fields.contains(.cacheControl) else { return request }
     var request = request
@@ -87,12 +87,12 @@ package enum CachePlan: Sendable, Hashable {
   }
 }
 
-/// The decision about one stored response that matches.
+/// The decision about one stored response that matches the request.
 private struct Decision {
   let request: RequestHead
-  let wishes: CacheControl
+  let directives: CacheControl
   let stored: StoredResponse
-  let place: Int
+  let index: Int
   let now: Date
 
   func plan(policy: CachePolicy) -> CachePlan {
@@ -100,10 +100,10 @@ private struct Decision {
     let freshness = Freshness(of: stored, control, at: now)
     switch policy {
     case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
-      return .serve(place, freshness.isFresh ? .fresh : .stale)
+      return .serve(index, freshness.isFresh ? .fresh : .stale)
     case .reloadRevalidatingCacheData:
       return freshness.isFresh && control.contains("immutable")
-        ? .serve(place, .fresh) : .validate(place, CachePlan.endToEnd(validation, "max-age=0"))
+        ? .serve(index, .fresh) : .validate(index, CachePlan.endToEnd(validation, "max-age=0"))
     case .useProtocolCachePolicy, .returnCacheDataIfOffline, .reloadIgnoringCacheData:
       return followingProtocol(control, freshness)
     }
@@ -111,59 +111,103 @@ private struct Decision {
 
   private func followingProtocol(_ control: CacheControl, _ freshness: Freshness) -> CachePlan {
     guard !control.isUnqualified("no-cache"), !wantsValidation, !isTooOld(freshness) else {
-      return .validate(place, validation)
+      return .validate(index, validation)
     }
-    if freshness.isFresh { return .serve(place, .fresh) }
-    guard !control.contains("must-revalidate") else { return .validate(place, validation) }
-    if allowsStale(by: freshness.staleness) { return .serve(place, .stale) }
+    if freshness.isFresh { return .serve(index, .fresh) }
+    guard !control.contains("must-revalidate") else { return .validate(index, validation) }
+    if allowsStale(by: freshness.staleness) { return .serve(index, .stale) }
     if let window = control.validSeconds("stale-while-revalidate"), freshness.staleness <= Double(window) {
-      return .serve(place, .staleWhileRevalidating(validation))
+      return .serve(index, .staleWhileRevalidating(validation))
     }
-    return .validate(place, validation)
+    return .validate(index, validation)
   }
 
-  /// The request that asks the origin. A caller's own conditions are left as they are, and a HEAD asks anew: it is as cheap.
+  /// The request that validates. Conditions of the caller are not changed, and a HEAD is sent without conditions,
+  /// because it is as cheap.
   private var validation: RequestHead {
     let hasOwn = request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
-    return hasOwn || request.method == .head ? request : Freshening.conditional(request, for: stored)
+    return hasOwn || request.method == .head ? request : Validation.conditional(request, for: stored)
   }
 
-  /// `no-cache` (§5.2.1.4), or where there is no Cache-Control its predecessor (§5.4).
+  /// Whether the request has `no-cache` (§5.2.1.4), or its predecessor `Pragma` if there is no `Cache-Control` (§5.4).
   private var wantsValidation: Bool {
-    if request.fields.contains(.cacheControl) { return wishes.contains("no-cache") }
+    if request.fields.contains(.cacheControl) { return directives.contains("no-cache") }
     return request.fields.list(.pragma).contains { ASCII.equalIgnoringCase($0, "no-cache") }
   }
 
-  /// `max-age` (§5.2.1.1) and `min-fresh` (§5.2.1.3). A wish that cannot be read is taken at its strictest.
+  /// Whether the response is too old for `max-age` (§5.2.1.1) and `min-fresh` (§5.2.1.3). Invalid arguments are treated
+  /// as the strictest.
   private func isTooOld(_ freshness: Freshness) -> Bool {
-    switch wishes.seconds("max-age") {
+    switch directives.seconds("max-age") {
     case nil: break
     case .value(let limit):
       if freshness.age > Double(limit) + tolerance(freshness) { return true }
     case .invalid, .unlimited: return true
     }
-    switch wishes.seconds("min-fresh") {
+    switch directives.seconds("min-fresh") {
     case nil: return false
     case .value(let limit): return freshness.lifetime - freshness.age < Double(limit)
     case .invalid, .unlimited: return true
     }
   }
 
-  /// `max-stale` beside `max-age` allows what is that much older (§5.2.1.1).
+  /// The additional age that `max-stale` allows beside `max-age` (§5.2.1.1).
   private func tolerance(_ freshness: Freshness) -> Double {
-    switch wishes.seconds("max-stale") {
+    switch directives.seconds("max-stale") {
     case .unlimited: .infinity
     case .value(let seconds): Double(seconds)
     case .invalid, nil: 0
     }
   }
 
-  /// `max-stale` (§5.2.1.2).
+  /// Whether `max-stale` allows the staleness (§5.2.1.2).
   private func allowsStale(by staleness: Double) -> Bool {
-    switch wishes.seconds("max-stale") {
+    switch directives.seconds("max-stale") {
     case .unlimited: true
     case .value(let seconds): staleness <= Double(seconds)
     case .invalid, nil: false
+    }
+  }
+}
+
+/// Decides whether a stale response is used instead of an error (RFC 9111 §4.2.4, RFC 5861 §4).
+package enum StaleFallback {
+  /// The error.
+  package enum Failure: Sendable, Hashable {
+    /// The origin answered with this status.
+    case status(HTTPStatus)
+    /// The origin could not be reached, or the connection failed before there was a response.
+    case unreachable
+  }
+
+  /// Why the stored response is used.
+  package enum Use: Sendable, Hashable {
+    /// The origin or the caller allows it with `stale-if-error`.
+    case staleIfError
+    /// The policy of the caller allows it without a network.
+    case offline
+  }
+
+  /// Decides; nil means that the error is returned.
+  package static func use(
+    of stored: StoredResponse, for request: RequestHead, policy: CachePolicy, after failure: Failure, at now: Date
+  ) -> Use? {
+    let control = CacheControl(stored.head.fields)
+    // "In all circumstances" (§5.2.2.2), and not "without successful validation" (§5.2.2.4).
+    guard isError(failure), !control.contains("must-revalidate"), !control.isUnqualified("no-cache") else { return nil }
+    let directives = CacheControl(request.fields)
+    let staleness = Freshness(of: stored, control, at: now).staleness
+    let isReload = directives.contains("no-cache") || policy == .reloadRevalidatingCacheData
+    let windows = [directives.validSeconds("stale-if-error"), isReload ? nil : control.validSeconds("stale-if-error")]
+    if windows.contains(where: { $0.map { staleness <= Double($0) } ?? false }) { return .staleIfError }
+    return failure == .unreachable && policy == .returnCacheDataIfOffline ? .offline : nil
+  }
+
+  /// Whether it is an error of RFC 5861 §4: 500, 502, 503, 504, or an unreachable origin.
+  private static func isError(_ failure: Failure) -> Bool {
+    switch failure {
+    case .unreachable: true
+    case .status(let status): [500, 502, 503, 504].contains(status.code)
     }
   }
 }

@@ -1,24 +1,24 @@
-/// What a cache may do for a request. The names are Foundation's, but for the last.
+/// How the cache is used for a request. The names are those of Foundation, except the last.
 public enum CachePolicy: Sendable, Hashable {
-  /// As RFC 9111 says.
+  /// Follow RFC 9111.
   case useProtocolCachePolicy
-  /// Ask the origin, whatever is stored, and let no cache on the way answer either. The answer is stored.
+  /// Ask the origin without using stored responses, here or in other caches. The response is stored.
   case reloadIgnoringCacheData
-  /// Use what is stored, fresh or not; ask the origin only if there is nothing.
+  /// Use a stored response, fresh or stale; send a request only if there is none.
   case returnCacheDataElseLoad
-  /// Use what is stored, fresh or not; never ask the origin. Without a stored answer, or without a cache, the request
-  /// fails with `HTTPError.Kind.notCached`.
+  /// Use a stored response, fresh or stale; never send a request. Without a stored response, or without a cache, the
+  /// request fails with `HTTPError.Kind.notCached`.
   case returnCacheDataDontLoad
-  /// Use what is stored only after the origin has confirmed it. What is fresh and `immutable` needs no confirmation
-  /// (RFC 8246).
+  /// Use a stored response only after the origin has validated it. A fresh response that is `immutable` needs no
+  /// validation (RFC 8246).
   case reloadRevalidatingCacheData
-  /// As RFC 9111 says; where the network cannot be reached, or breaks off, use what is stored, however old (§4.2.4).
-  /// Only what the origin says must be validated (`must-revalidate`, `no-cache`) is then not used.
+  /// Follow RFC 9111. If the network cannot be reached, or the connection fails, use a stored response, however old it
+  /// is (§4.2.4), unless the origin requires validation (`must-revalidate`, `no-cache`).
   case returnCacheDataIfOffline
 }
 
 extension CachePolicy {
-  /// Whether answers are welcome that the protocol alone would never serve again.
+  /// Whether stale responses are used that RFC 9111 alone would not allow.
   package var wantsStale: Bool {
     switch self {
     case .returnCacheDataElseLoad, .returnCacheDataDontLoad, .returnCacheDataIfOffline: true

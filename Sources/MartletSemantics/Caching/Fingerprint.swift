@@ -1,9 +1,9 @@
-/// SHA-256 (FIPS 180-4), for texts that are to be compared and not to be read: what a request's credentials were must not
-/// stand in a store.
+/// SHA-256 (FIPS 180-4), to compare texts without storing them: the credentials of a request must not be readable in a
+/// store.
 ///
-/// Here and not from a system library, because the rules link none. Nothing is kept secret with it alone.
+/// Implemented here because this module links no system library. It is not used to protect secrets otherwise.
 package enum Fingerprint {
-  /// The digest of the text's UTF-8, in hexadecimal.
+  /// Returns the digest of the UTF-8 of the text, in hexadecimal.
   package static func of(_ text: String) -> String {
     let words = digest(Array(text.utf8))
     return String(unsafeUninitializedCapacity: 64) { buffer in

@@ -1,16 +1,16 @@
-/// How old a stored response is, and how old it may become (RFC 9111 §4.2). In seconds.
+/// The age and freshness lifetime of a stored response (RFC 9111 §4.2), in seconds.
 package struct Freshness: Sendable, Hashable {
-  /// Freshness lifetime (§4.2.1), explicit or guessed.
+  /// Freshness lifetime (§4.2.1), explicit or heuristic.
   package let lifetime: Double
   /// Current age (§4.2.3).
   package let age: Double
 
-  /// Reckons for a stored response at a moment.
+  /// Computes the freshness of a stored response.
   package init(of stored: StoredResponse, at now: Date) {
     self.init(of: stored, CacheControl(stored.head.fields), at: now)
   }
 
-  /// Reckons with directives that were read already.
+  /// Computes the freshness with directives that are parsed already.
   init(of stored: StoredResponse, _ control: CacheControl, at now: Date) {
     lifetime =
       Self.explicitLifetime(of: stored.head, control, receivedAt: stored.responseTime)
@@ -18,17 +18,17 @@ package struct Freshness: Sendable, Hashable {
     age = Self.age(of: stored, at: now)
   }
 
-  /// Whether it can be used without asking anybody (§4.2: lifetime > age).
+  /// Whether it can be used without validation (§4.2: lifetime > age).
   package var isFresh: Bool { lifetime > age }
-  /// For how long it has been stale; zero or less while it is fresh.
+  /// How long it has been stale; zero or less while it is fresh.
   package var staleness: Double { age - lifetime }
 }
 
 extension Freshness {
-  /// The lifetime that the origin states (§4.2.1), for a private cache: `s-maxage` is not for us. nil if it states none.
+  /// Returns the explicit lifetime (§4.2.1) for a private cache, which ignores `s-maxage`; nil if there is none.
   ///
-  /// What is stated but cannot be read makes the response stale: the section encourages that for `max-age`, and §5.3
-  /// demands it for `Expires`.
+  /// An invalid value makes the response stale: the section encourages that for `max-age`, and §5.3 requires it for
+  /// `Expires`.
   static func explicitLifetime(
     of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
   ) -> Double? {
@@ -42,8 +42,8 @@ extension Freshness {
     return max(0, expiry.timeIntervalSince(date(of: head, receivedAt: responseTime)))
   }
 
-  /// A guess where the origin states nothing (§4.2.2): a tenth of the time since the last modification, a week at most.
-  /// nil where guessing is not allowed.
+  /// Returns the heuristic lifetime (§4.2.2): a tenth of the time since the last modification, a week at most. nil if
+  /// no heuristic is allowed.
   static func heuristicLifetime(
     of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
   ) -> Double? {
@@ -54,7 +54,7 @@ extension Freshness {
     return interval > 0 ? min(interval / 10, 7 * 86_400) : nil
   }
 
-  /// The statuses that RFC 9110 §15.1 calls heuristically cacheable; 206 is left out because it is not stored.
+  /// Whether the status is heuristically cacheable (RFC 9110 §15.1). 206 is omitted because it is not stored.
   static func isHeuristicallyCacheable(_ status: HTTPStatus) -> Bool {
     switch status.code {
     case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -62,9 +62,9 @@ extension Freshness {
     }
   }
 
-  /// §4.2.3, in its own terms.
+  /// Returns the current age, in the terms of §4.2.3.
   private static func age(of stored: StoredResponse, at now: Date) -> Double {
-    // `Date` has whole seconds: compared with a fraction, every response would be born up to a second old.
+    // `Date` has whole seconds: compared with a fraction, every new response would be up to a second old.
     let arrival = stored.responseTime.timeIntervalSince1970.rounded(.down)
     let date = date(of: stored.head, receivedAt: stored.responseTime)
     let apparentAge = max(0, arrival - date.timeIntervalSince1970)
@@ -74,12 +74,12 @@ extension Freshness {
     return max(apparentAge, correctedAge) + residentTime
   }
 
-  /// The `Age` field (§5.1): the first member counts; one that is no number is ignored.
+  /// Returns the `Age` field (§5.1): the first member counts; an invalid one is ignored.
   private static func ageValue(of head: ResponseHead) -> Double {
     Double(head.fields.list(.age).first.flatMap { CacheControl.deltaSeconds($0) } ?? 0)
   }
 
-  /// When the message was made: `Date`, or where that is missing or no date, when it came (RFC 9110 §6.6.1).
+  /// Returns `Date`, or the time of reception if it is missing or invalid (RFC 9110 §6.6.1).
   static func date(of head: ResponseHead, receivedAt responseTime: Date) -> Date {
     head.fields[values: .date].first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
   }

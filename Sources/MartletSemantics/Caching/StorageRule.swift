@@ -1,30 +1,30 @@
-/// What may be stored (RFC 9111 §3), by a cache that belongs to one user.
+/// Decides what a private cache may store (RFC 9111 §3).
 package enum StorageRule {
-  /// Whether a cache that is asked with this request may keep the answer, and has something of it.
+  /// Whether the response may be stored, and storing it is useful.
   ///
   /// - Parameters:
-  ///   - response: The final response's head.
-  ///   - request: The request as the caller made it.
-  ///   - responseTime: When the response came.
-  ///   - wantsStale: Whether the caller takes answers from the cache that the protocol alone would never serve again:
-  ///     stale ones, without a validator to ask with. Others are not kept, though they might be.
+  ///   - response: The head of the final response.
+  ///   - request: The request, as the caller made it.
+  ///   - responseTime: When the response was received.
+  ///   - wantsStale: Whether the caller uses stale responses that RFC 9111 alone would not allow. Responses that are
+  ///     stale and have no validator are stored only then.
   package static func allows(
     _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
   ) -> Bool {
     let control = CacheControl(response.fields)
     guard isFinal(response.status), !forbids(control, for: response.status),
       !CacheControl(request.fields).contains("no-store"), !VaryRule.matchesNothing(response.fields),
-      control.contains("public") || !hasPassingCredentials(request)
+      control.contains("public") || !hasSingleUseCredentials(request)
     else { return false }
     let explicit = Freshness.explicitLifetime(of: response, control, receivedAt: responseTime)
     switch request.method {
     case .get: break
     case .post:
-      // RFC 9110 §9.3.3: the answer is then that of a later GET.
+      // RFC 9110 §9.3.3: the response is then used for a later GET.
       guard explicit != nil, response.status.isSuccessful, describesTarget(response, of: request) else { return false }
     default: return false
     }
-    // §3, last item. `private` is for us: the cache belongs to one user.
+    // §3, last item. `private` allows storing: the cache is private.
     guard
       explicit != nil || control.contains("public") || control.contains("private")
         || Freshness.isHeuristicallyCacheable(response.status)
@@ -33,7 +33,8 @@ package enum StorageRule {
     return wantsStale || lifetime > 0 || hasValidator(response) || servesStale(control)
   }
 
-  /// The fields that are kept (§3.1): not those of the connection, nor those that `Connection` lists, nor a proxy's.
+  /// Returns the fields to store (§3.1): not those of the connection, those that `Connection` lists, and those of
+  /// proxies.
   package static func storedFields(of fields: HTTPFields) -> HTTPFields {
     let listed = Set(fields.list(.connection).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
     var kept = fields
@@ -41,27 +42,27 @@ package enum StorageRule {
     return kept
   }
 
-  /// RFC 9110 §7.6.1 and RFC 9111 §3.1. `Trailer` announces what is not kept.
+  /// RFC 9110 §7.6.1 and RFC 9111 §3.1. Trailers are not stored, so neither is `Trailer`.
   private static let connectionFields: Set<FieldName> = [
     .connection, "Proxy-Connection", "Keep-Alive", .te, .transferEncoding, .upgrade, .trailer, .proxyAuthenticate,
     "Proxy-Authentication-Info", .proxyAuthorization,
   ]
 
-  /// 1xx are not final; 206 is a part, and 304 nothing without what it confirms.
+  /// Whether the response is final and complete: not a 1xx, 206 or 304.
   private static func isFinal(_ status: HTTPStatus) -> Bool {
     status.code >= 200 && status != .partialContent && status != .notModified
   }
 
-  /// §5.2.2.5 and §5.2.2.3: `no-store` does not count beside `must-understand` where the status is understood; a status
-  /// that is not understood counts then as forbidden.
+  /// Whether `no-store` applies. With `must-understand`, it does not if the status is understood, and a status that is
+  /// not understood is not stored (§5.2.2.5 and §5.2.2.3).
   private static func forbids(_ control: CacheControl, for status: HTTPStatus) -> Bool {
     if control.contains("must-understand") { return !isUnderstood(status) }
     return control.contains("no-store")
   }
 
-  /// Whether the request's credentials are computed anew for each request, as Digest's are: an answer that is for them alone
-  /// (see ``VaryRule``) would never be found again, and every request would leave another one behind.
-  private static func hasPassingCredentials(_ request: RequestHead) -> Bool {
+  /// Whether the credentials differ for each request, like those of Digest: a response stored for them (see
+  /// ``VaryRule``) would never be found again, and every request would store another one.
+  private static func hasSingleUseCredentials(_ request: RequestHead) -> Bool {
     request.fields[.authorization].map { ASCII.equalIgnoringCase($0.prefix { $0 != " " }, "Digest") } ?? false
   }
 

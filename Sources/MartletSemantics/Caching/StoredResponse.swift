@@ -1,19 +1,19 @@
-/// A response as a cache keeps it, but for its body: what the rules of RFC 9111 are asked with.
+/// A response as a cache stores it, without its body.
 public struct StoredResponse: Sendable, Hashable {
-  /// Status and fields, without those that belong to one connection (RFC 9111 §3.1).
+  /// Status and fields, without those of the connection (RFC 9111 §3.1).
   public var head: ResponseHead
-  /// Which of the variants of its URL it is: a fingerprint of the request's fields that `Vary` names (RFC 9111 §4.1).
-  /// Empty where the answer does not depend on any. A key has at most one stored answer of each variant.
+  /// The variant: a fingerprint of the request fields that `Vary` names (RFC 9111 §4.1). Empty if the response does not
+  /// depend on any. A key has at most one stored response for each variant.
   public var variant: String
-  /// When the request went out that brought it, or confirmed it last.
+  /// When the request was sent that returned or last validated the response.
   public var requestTime: Date
-  /// When it arrived, or was confirmed last.
+  /// When the response was received or last validated.
   public var responseTime: Date
-  /// Whether the transport unpacked the body: then its bytes are not those that the validators and ranges of the
-  /// origin speak of.
+  /// Whether the transport has removed a content coding: the bytes are then not those to which the validators and
+  /// ranges of the origin refer.
   public var isUnpacked: Bool
 
-  /// Makes a stored response.
+  /// Creates a stored response.
   public init(
     head: ResponseHead, variant: String = "", requestTime: Date, responseTime: Date, isUnpacked: Bool = false
   ) {
@@ -22,5 +22,152 @@ public struct StoredResponse: Sendable, Hashable {
     self.requestTime = requestTime
     self.responseTime = responseTime
     self.isUnpacked = isUnpacked
+  }
+}
+
+/// The response to a request, made of a stored one: its head, and the range of its body.
+package struct StoredAnswer: Sendable, Hashable {
+  package let head: ResponseHead
+  /// The range of the stored body; empty if no body is sent.
+  package let range: Range<Int64>
+
+  /// Creates the response (RFC 9111 §4, §4.3.2).
+  ///
+  /// - Parameters:
+  ///   - stored: The stored response.
+  ///   - length: The length of the stored body.
+  ///   - request: The request, which may have conditions and a range.
+  ///   - now: The current time.
+  ///   - isConfirmed: Whether the origin has just validated the response, so that fields may be used that require
+  ///     validation (`no-cache="…"`, §5.2.2.4).
+  package init(
+    of stored: StoredResponse, length: Int64, to request: RequestHead, at now: Date, isConfirmed: Bool = false
+  ) {
+    var head = stored.head
+    let control = CacheControl(head.fields)
+    if !isConfirmed { for name in control.fieldNames("no-cache") { head.fields.remove(name) } }
+    // §5.1: a response of a cache has an `Age` field.
+    head.fields[.age] = String(Int(min(Freshness(of: stored, control, at: now).age, Double(1 << 31))))
+    if head.status == .ok, Self.isNotModified(stored, for: request) {
+      self.init(head: Self.notModified(head), range: 0..<0)
+    } else if request.method == .head {
+      self.init(head: head, range: 0..<0)
+    } else if head.status == .ok, case .part(let range) = RangeRule.read(request.fields, length: length),
+      RangeRule.ifRangeHolds(request.fields, for: stored)
+    {
+      self.init(head: Self.partial(head, range, of: length), range: range)
+    } else {
+      self.init(head: head, range: 0..<length)
+    }
+  }
+
+  private init(head: ResponseHead, range: Range<Int64>) {
+    self.head = head
+    self.range = range
+  }
+
+  /// Whether the `Range` of the request can be answered from the stored body. Several ranges, ranges beyond the end,
+  /// and ranges of a body whose content coding was removed are up to the origin.
+  package static func canAnswer(_ request: RequestHead, with stored: StoredResponse, length: Int64) -> Bool {
+    guard request.method == .get, request.fields.contains(.range) else { return true }
+    guard stored.head.status == .ok, !stored.isUnpacked else { return false }
+    return RangeRule.read(request.fields, length: length) != .other
+  }
+
+  /// Evaluates the conditions of the caller (§4.3.2): `If-None-Match`, or if it is absent `If-Modified-Since`.
+  private static func isNotModified(_ stored: StoredResponse, for request: RequestHead) -> Bool {
+    let fields = stored.head.fields
+    if request.fields.contains(.ifNoneMatch) {
+      return EntityTag.isListed(fields[values: .eTag].first, in: request.fields.list(.ifNoneMatch))
+    }
+    guard let line = request.fields[values: .ifModifiedSince].first,
+      let since = HTTPDate.parse(line, now: stored.responseTime)
+    else { return false }
+    let modified = fields[values: .lastModified].first.flatMap { HTTPDate.parse($0, now: stored.responseTime) }
+    // `Date` replaces a missing Last-Modified, and the time of reception a missing `Date` (§4.3.2).
+    return (modified ?? Freshness.date(of: stored.head, receivedAt: stored.responseTime)) <= since
+  }
+
+  /// Returns the head of a 304, without most fields that describe the content (RFC 9110 §15.4.5).
+  private static func notModified(_ head: ResponseHead) -> ResponseHead {
+    var head = head
+    head.status = .notModified
+    head.fields.removeAll { name in
+      switch name {
+      case .contentLength, .contentType, .contentEncoding, .contentLanguage, .contentRange: true
+      default: false
+      }
+    }
+    return head
+  }
+
+  /// Returns the head of a 206 (RFC 9110 §15.3.7).
+  private static func partial(_ head: ResponseHead, _ range: Range<Int64>, of length: Int64) -> ResponseHead {
+    var head = head
+    head.status = .partialContent
+    head.fields[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"
+    head.fields[.contentLength] = String(range.count)
+    return head
+  }
+}
+
+/// Evaluates range requests for a complete body (RFC 9110 §14).
+package enum RangeRule {
+  /// What a `Range` field requests.
+  package enum Request: Sendable, Hashable {
+    /// The whole body: the field is absent, or has an unknown unit or invalid syntax (§14.2).
+    case whole
+    /// One part of the body.
+    case part(Range<Int64>)
+    /// Several parts, or one beyond the end, which are up to the origin.
+    case other
+  }
+
+  /// Parses `Range` for a body of this length.
+  package static func read(_ fields: HTTPFields, length: Int64) -> Request {
+    let lines = fields[values: .range]
+    guard let line = lines.first, lines.count == 1, let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")),
+      ASCII.equalIgnoringCase(line[..<equals], "bytes")
+    else { return lines.count > 1 ? .other : .whole }
+    let ranges = FieldList.elements(of: line[line.utf8.index(after: equals)...])
+    guard ranges.count == 1 else { return ranges.isEmpty ? .whole : .other }
+    let bounds = ranges[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard bounds.count == 2 else { return .whole }
+    return read(first: bounds[0], last: bounds[1], length: length)
+  }
+
+  private static func read(first: Substring, last: Substring, length: Int64) -> Request {
+    if first.isEmpty {
+      guard let count = number(last) else { return .whole }
+      return part(max(0, length - count), length - 1, length: length)
+    }
+    guard let start = number(first), last.isEmpty || number(last) != nil else { return .whole }
+    let end = number(last) ?? .max
+    return end < start ? .whole : part(start, min(end, length - 1), length: length)
+  }
+
+  private static func part(_ first: Int64, _ last: Int64, length: Int64) -> Request {
+    first < length && first <= last ? .part(first..<last + 1) : .other
+  }
+
+  /// Parses digits; a number that is too large becomes the largest.
+  private static func number(_ text: Substring) -> Int64? {
+    guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+    return Int64(text) ?? .max
+  }
+
+  /// Whether `If-Range`, if present, allows a part of this representation (§13.1.5): with the same strong tag, or the
+  /// same date, if that is old enough to be a strong validator (§8.8.2.2).
+  package static func ifRangeHolds(_ fields: HTTPFields, for stored: StoredResponse) -> Bool {
+    guard let validator = fields[.ifRange] else { return true }
+    let head = stored.head.fields
+    if validator.contains("\"") {
+      return head[values: .eTag].first.map { EntityTag.matchesStrongly($0, validator) } ?? false
+    }
+    guard let asked = HTTPDate.parse(validator, now: stored.responseTime),
+      let modified = head[values: .lastModified].first.flatMap({ HTTPDate.parse($0, now: stored.responseTime) })
+    else { return false }
+    let date = Freshness.date(of: stored.head, receivedAt: stored.responseTime)
+    return asked == modified && date.timeIntervalSince(modified) >= 1
   }
 }

@@ -1,4 +1,4 @@
-/// Any JSON by its value (RFC 8259): neither white space nor the order of members matters, and 1.0 is 1.
+/// A JSON value (RFC 8259), compared by content: white space and the order of members do not matter, and 1.0 equals 1.
 package enum JSONValue: Sendable, Hashable, Decodable {
   case null
   case bool(Bool)

@@ -1,8 +1,8 @@
-/// The languages that a user reads, as `Accept-Language` names them (RFC 9110 §12.5.4, RFC 5646).
+/// The language tags of `Accept-Language` (RFC 9110 §12.5.4, RFC 5646).
 package enum LanguageTag {
-  /// The tag in the form in which it is usually written, `de-Latn-CH`; nil if it is none.
+  /// Returns the tag in conventional case, `de-Latn-CH`; nil if the text is not a language tag.
   ///
-  /// Underscores count as hyphens, because platforms write `en_US`. What the subtags mean is not looked up.
+  /// Underscores count as hyphens, because platforms write `en_US`. The subtags are not looked up in a registry.
   package static func normalized(_ text: some StringProtocol) -> String? {
     if text == "*" { return "*" }
     let subtags = text.utf8.split(omittingEmptySubsequences: false) {
@@ -20,9 +20,9 @@ package enum LanguageTag {
     return written.joined(separator: "-")
   }
 
-  /// `Accept-Language`: the tags, each wanted a little less than the one before it. Repeated ones are left out.
+  /// Returns the value of `Accept-Language` for the tags, in descending preference. Repeated tags are omitted.
   ///
-  /// The weights fall by a tenth and stay at 0.1: a language that is wanted least is still wanted.
+  /// The weights decrease by 0.1, down to 0.1: 0 would mean that a language is not acceptable.
   package static func acceptLanguage(_ tags: [String]) -> String {
     var seen: Set<String> = []
     let unique = tags.filter { seen.insert($0).inserted }
@@ -31,7 +31,7 @@ package enum LanguageTag {
       .joined(separator: ", ")
   }
 
-  /// RFC 5646 §2.1.1: regions in capitals, scripts with one, everything else small; behind a singleton all is small.
+  /// Applies the case of RFC 5646 §2.1.1: regions in upper case, scripts in title case, other subtags in lower case.
   private static func usualCase(of subtag: String) -> String {
     switch subtag.utf8.count {
     case 2: subtag.uppercased()

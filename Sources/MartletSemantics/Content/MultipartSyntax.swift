@@ -1,10 +1,10 @@
-/// How a `multipart/form-data` body is written (RFC 7578, RFC 2046 §5.1, and the encoding algorithm of the HTML standard,
+/// Encodes `multipart/form-data` bodies (RFC 7578, RFC 2046 §5.1, and the encoding algorithm of the HTML standard,
 /// §4.10.21.8).
 package enum MultipartSyntax {
-  /// The most bytes of a boundary (RFC 2046 §5.1.1).
+  /// The maximum number of bytes of a boundary (RFC 2046 §5.1.1).
   static let boundaryLimit = 70
 
-  /// A boundary of letters and digits, so that it needs no quotes in `Content-Type`.
+  /// Returns a boundary of hyphens, letters and digits, which needs no quotes in `Content-Type`.
   package static func boundary(random: () -> UInt64) -> String {
     let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     var bytes = Array("----martlet".utf8)
@@ -18,7 +18,7 @@ package enum MultipartSyntax {
     return String(decoding: bytes.prefix(boundaryLimit), as: UTF8.self)
   }
 
-  /// Whether the boundary occurs nowhere in these bytes.
+  /// Whether the boundary does not occur in the data.
   package static func isFree(_ boundary: String, in data: Data) -> Bool {
     let needle = Array(boundary.utf8)
     return data.withUnsafeBytes { bytes in
@@ -29,9 +29,9 @@ package enum MultipartSyntax {
     }
   }
 
-  /// The delimiter, the part's fields and the empty line: all that stands before the content.
+  /// Returns what precedes the content of a part: the delimiter, the fields of the part and the empty line.
   ///
-  /// - Parameter isFirst: the first delimiter has no line end before it; that of the others belongs to the delimiter.
+  /// - Parameter isFirst: Whether this is the first part. Its delimiter has no line break before it.
   package static func head(
     name: String, fileName: String?, contentType: MediaType?, boundary: String, isFirst: Bool
   ) -> Data {
@@ -42,12 +42,12 @@ package enum MultipartSyntax {
     return Data((text + "\r\n\r\n").utf8)
   }
 
-  /// The closing delimiter. A form without parts is this alone.
+  /// Returns the closing delimiter, which is the whole body of a form without parts.
   package static func end(boundary: String, isEmpty: Bool) -> Data {
     Data(((isEmpty ? "--" : "\r\n--") + boundary + "--\r\n").utf8)
   }
 
-  /// A CR without an LF behind it, and an LF without a CR before it, become CRLF: for names, not for file names.
+  /// Replaces a CR without LF and an LF without CR by CRLF. For names, not for file names.
   static func normalised(_ name: String) -> String {
     guard name.utf8.contains(where: { $0 == 13 || $0 == 10 }) else { return name }
     var bytes: [UInt8] = []
@@ -63,7 +63,7 @@ package enum MultipartSyntax {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// `"`, CR and LF, and nothing else: a percent sign stays.
+  /// Escapes `"`, CR and LF. A percent sign is not escaped.
   static func escaped(_ name: String) -> String {
     var bytes: [UInt8] = []
     for byte in name.utf8 {

@@ -1,10 +1,10 @@
-/// How far a download has come, and what it must still be to go on.
+/// How much of a download is on disk, and the validator and size that the rest must match.
 package struct ResumePoint: Sendable, Hashable {
-  /// The bytes that are there.
+  /// The number of bytes received so far.
   package let count: Int64
-  /// The strong validator of what they are a part of.
+  /// The strong validator of the representation.
   package let validator: String
-  /// The size of the whole, nil where it is not known.
+  /// The size of the complete representation; nil if it is unknown.
   package let size: Int64?
 
   package init(count: Int64, validator: String, size: Int64?) {
@@ -13,48 +13,48 @@ package struct ResumePoint: Sendable, Hashable {
     self.size = size
   }
 
-  /// The fields that ask for the rest, or for everything if it is not the same any more (RFC 9110 §13.1.5, §14.2).
+  /// The fields that request the rest, or the complete representation if it has changed (RFC 9110 §13.1.5, §14.2).
   package var fields: HTTPFields { [.range: "bytes=\(count)-", .ifRange: validator] }
 }
 
-/// When a download may go on where it stopped, and what an answer to that means. What is in doubt begins anew.
+/// Decides whether a download can be resumed, and how to use the response. It is restarted in case of doubt.
 package enum ResumeRule {
-  /// What becomes of a download after a response.
+  /// What to do after a response.
   package enum Decision: Sendable, Hashable {
-    /// The body is the rest.
+    /// Append the body: it is the rest.
     case append(size: Int64?)
-    /// The body is the whole.
+    /// Start with this body: it is the complete representation.
     case whole
-    /// Nothing is missing.
+    /// Finish: no bytes are missing.
     case complete
-    /// What is there and what the server has do not belong together: ask for the whole.
+    /// Discard the bytes received so far and request the complete representation: they do not match the response.
     case restart
-    /// The response is about something else: an error, a redirect that was not followed.
+    /// Do not use the body: it is that of an error or of a redirect that was not followed.
     case other
   }
 
-  /// The validator with which a download of this representation can go on; nil if it cannot.
+  /// Returns the validator for resuming a download of this representation; nil if it cannot be resumed.
   ///
-  /// - Parameter now: the present, for dates that name only two digits of their year.
+  /// - Parameter now: The current time, to resolve two-digit years.
   package static func validator(of head: ResponseHead, now: Date) -> String? {
     guard head.status == .ok || head.status == .partialContent, isPlain(head), !refusesRanges(head) else { return nil }
     let tags = head.fields[values: .eTag]
-    // a date only where there is no entity tag, and a weak tag for nothing (RFC 9110 §13.1.5)
+    // A date only without an entity tag, and never a weak tag (RFC 9110 §13.1.5).
     guard tags.isEmpty else { return tags.count == 1 && isStrong(tags[0]) ? tags[0] : nil }
     guard let text = head.fields[.lastModified], let modified = HTTPDate.parse(text, now: now),
       let date = head.fields[.date].flatMap({ HTTPDate.parse($0, now: now) })
     else { return nil }
-    // a change within the same second would go unseen (RFC 9110 §8.8.2.2)
+    // Otherwise a change within the same second is not detected (RFC 9110 §8.8.2.2).
     return modified.addingTimeInterval(1) <= date ? text : nil
   }
 
-  /// What an answer means to a download that asked for the rest; a nil point asked for the whole.
+  /// Decides how to use a response to a request for the rest, or for everything if `point` is nil.
   package static func decide(_ head: ResponseHead, after point: ResumePoint?) -> Decision {
     guard let point else { return head.status.isSuccessful && head.status != .partialContent ? .whole : .other }
     let range = head.fields[.contentRange].flatMap { ContentRange($0) }
     switch head.status {
     case .partialContent:
-      // a server may send less than was asked for (§15.3.7): without a size nobody would know where the end is
+      // A server may send less than was requested (§15.3.7): without a size the end is unknown.
       guard let range, let bytes = range.bytes, bytes.lowerBound == point.count, agrees(range.size, point.size),
         let size = range.size ?? point.size, isPlain(head), hasLength(of: bytes, head),
         validator(in: head, like: point.validator) == point.validator
@@ -69,12 +69,12 @@ package enum ResumeRule {
     }
   }
 
-  /// The same kind of validator (RFC 9110 §15.3.7.3: parts are combined only if they share a strong one).
+  /// Returns the validator of the same kind (RFC 9110 §15.3.7.3: parts are combined only if they share a strong one).
   private static func validator(in head: ResponseHead, like validator: String) -> String? {
     head.fields[validator.hasPrefix("\"") ? .eTag : .lastModified]
   }
 
-  /// Whether the message says that it holds as much as its range.
+  /// Whether `Content-Length` is absent or equal to the length of the range.
   private static func hasLength(of bytes: ClosedRange<Int64>, _ head: ResponseHead) -> Bool {
     guard let text = head.fields[.contentLength] else { return true }
     return Int64(text) == bytes.upperBound - bytes.lowerBound + 1
@@ -84,20 +84,61 @@ package enum ResumeRule {
     left == nil || right == nil || left == right
   }
 
-  /// RFC 9110 §8.8.3: quotes around visible characters that are no quotes, and no `W/` before.
+  /// Whether the tag has quotes around visible characters other than quotes, and no `W/` prefix (RFC 9110 §8.8.3).
   private static func isStrong(_ tag: String) -> Bool {
     let bytes = tag.utf8
     guard bytes.count >= 2, bytes.first == 34, bytes.last == 34 else { return false }
     return bytes.dropFirst().dropLast().allSatisfy { $0 > 32 && $0 != 34 && $0 != 127 }
   }
 
-  /// Whether the bytes are those of the representation: a coding may be undone on the way, or chosen anew.
+  /// Whether no content coding was applied, which could be removed or differ for the rest.
   private static func isPlain(_ head: ResponseHead) -> Bool {
     head.fields.list(.contentEncoding).allSatisfy { ASCII.equalIgnoringCase($0, "identity") }
   }
 
-  /// RFC 9110 §14.3: `none` advises a client not to ask for ranges.
+  /// Whether `Accept-Ranges` is `none`, which advises against range requests (RFC 9110 §14.3).
   private static func refusesRanges(_ head: ResponseHead) -> Bool {
     head.fields.list(.acceptRanges).contains { ASCII.equalIgnoringCase($0, "none") }
+  }
+}
+
+/// The value of `Content-Range` in bytes (RFC 9110 §14.4).
+package struct ContentRange: Sendable, Hashable {
+  /// The first and last byte of the part; nil in a 416, which contains none.
+  package let bytes: ClosedRange<Int64>?
+  /// The size of the complete representation; nil if it is unknown (`*`).
+  package let size: Int64?
+
+  /// Parses a value such as `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234`.
+  ///
+  /// - Returns: nil for another unit, and for an invalid value: a last byte before the first, or a size that is not
+  ///   larger than the last byte.
+  package init?(_ text: some StringProtocol) {
+    let words = ASCII.trimmed(String(text)).split(separator: " ", maxSplits: 1)
+    guard words.count == 2, ASCII.equalIgnoringCase(words[0], "bytes") else { return nil }
+    let parts = words[1].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    guard let size = Self.size(parts[1]) else { return nil }
+    self.size = size
+    if parts[0] == "*" {
+      guard size != nil else { return nil }
+      bytes = nil
+      return
+    }
+    let ends = parts[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(Self.number)
+    guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, size.map({ last < $0 }) ?? true
+    else {
+      return nil
+    }
+    bytes = first...last
+  }
+
+  /// Returns the size, `.some(nil)` for `*`, nil if the text is neither.
+  private static func size(_ text: Substring) -> Int64?? {
+    text == "*" ? .some(nil) : number(text).map { .some($0) } ?? .none
+  }
+
+  private static func number(_ digits: Substring) -> Int64? {
+    !digits.isEmpty && digits.utf8.allSatisfy(ASCII.isDigit) ? Int64(digits) : nil
   }
 }

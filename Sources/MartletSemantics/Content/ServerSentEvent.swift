@@ -1,13 +1,14 @@
-/// One server-sent event (WHATWG HTML §9.2).
+/// A server-sent event (WHATWG HTML §9.2).
 public struct ServerSentEvent: Sendable, Hashable {
-  /// What the event is called; `message` where the server named nothing else.
+  /// The event type; `message` if the server sent none.
   public var type: String
-  /// The lines of its data, joined with line feeds.
+  /// The data lines, joined with line feeds.
   public var data: String
-  /// The stream's last event ID at this event: what a new connection sends as `Last-Event-ID`. Empty if there was none.
+  /// The last event ID of the stream as of this event, which a new connection sends as `Last-Event-ID`. Empty if there
+  /// is none.
   public var id: String
 
-  /// Makes an event.
+  /// Creates an event.
   public init(type: String = "message", data: String, id: String = "") {
     self.type = type
     self.data = data
@@ -15,25 +16,20 @@ public struct ServerSentEvent: Sendable, Hashable {
   }
 }
 
-/// Reads a stream of server-sent events, `text/event-stream` (WHATWG HTML §9.2.5 and §9.2.6), cut into pieces anywhere.
+/// Parses a stream of server-sent events, `text/event-stream` (WHATWG HTML §9.2.5 and §9.2.6), in chunks of any size.
 ///
-/// ```swift
-/// var parser = ServerSentEventParser()
-/// for chunk in chunks { for event in try parser.parse(chunk) { print(event.data) } }
-/// ```
-///
-/// What is incomplete at the end of a stream is no event and gets lost, as the standard wants.
-public struct ServerSentEventParser: Sendable {
-  /// An event is larger than the parser's limit.
-  public struct EventTooLarge: Error, Sendable, Hashable {
-    /// The most bytes of an event.
-    public let limit: Int
+/// An incomplete event at the end of the stream is discarded, as the standard requires.
+package struct ServerSentEventParser: Sendable {
+  /// The error of an event that is larger than the limit of the parser.
+  package struct EventTooLarge: Error, Sendable, Hashable {
+    /// The maximum number of bytes of an event.
+    package let limit: Int
   }
 
-  /// The last event ID of the stream: it stays until the server sends another, also over ``restart()``.
-  public private(set) var lastEventID: String
-  /// How long the server wants a client to wait before it connects again; nil where it said nothing.
-  public private(set) var reconnectionTime: Duration?
+  /// The last event ID of the stream. It is kept until the server sends another one, including over ``restart()``.
+  package private(set) var lastEventID: String
+  /// The time to wait before reconnecting, as requested by the server; nil if it requested none.
+  package private(set) var reconnectionTime: Duration?
   private let limit: Int
   private var line: [UInt8] = []
   private var data: [UInt8] = []
@@ -42,19 +38,19 @@ public struct ServerSentEventParser: Sendable {
   private var skipsLineFeed = false
   private var isAtStart = true
 
-  /// Makes a parser at the beginning of a stream.
+  /// Creates a parser at the beginning of a stream.
   ///
   /// - Parameters:
-  ///   - lastEventID: the ID after which the stream goes on; none by default.
-  ///   - limit: the most bytes of one event, 16 MiB by default, so that a server cannot fill the memory.
-  public init(after lastEventID: String = "", limit: Int = 16 << 20) {
+  ///   - lastEventID: The ID after which the stream continues; none by default.
+  ///   - limit: The maximum number of bytes of an event, 16 MiB by default, to limit the memory that a server can use.
+  package init(after lastEventID: String = "", limit: Int = 16 << 20) {
     self.lastEventID = lastEventID
     self.limit = limit
     id = lastEventID
   }
 
-  /// Takes the next bytes of the stream, and returns the events that they complete.
-  public mutating func parse(_ chunk: Data) throws(EventTooLarge) -> [ServerSentEvent] {
+  /// Parses the next bytes of the stream, and returns the events that they complete.
+  package mutating func parse(_ chunk: Data) throws(EventTooLarge) -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []
     for byte in chunk {
       if skipsLineFeed {
@@ -62,7 +58,7 @@ public struct ServerSentEventParser: Sendable {
         if byte == 10 { continue }
       }
       if byte == 13 || byte == 10 {
-        skipsLineFeed = byte == 13  // a CR ends the line at once: the LF of a CRLF may be long in coming
+        skipsLineFeed = byte == 13  // A CR ends the line at once: the LF of a CRLF may arrive much later.
         if let event = endLine() { events.append(event) }
       } else {
         line.append(byte)
@@ -72,8 +68,8 @@ public struct ServerSentEventParser: Sendable {
     return events
   }
 
-  /// Begins a new stream from the same source: what was incomplete is dropped, ID and reconnection time stay.
-  public mutating func restart() {
+  /// Prepares for a new stream of the same source: an incomplete event is discarded, ID and reconnection time are kept.
+  package mutating func restart() {
     line = []
     data = []
     type = ""
@@ -86,7 +82,7 @@ public struct ServerSentEventParser: Sendable {
     defer { line.removeAll(keepingCapacity: true) }
     if isAtStart {
       isAtStart = false
-      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }  // one byte order mark (Encoding §6)
+      if line.starts(with: [0xEF, 0xBB, 0xBF]) { line.removeFirst(3) }  // One byte order mark (Encoding §6).
     }
     guard !line.isEmpty else { return dispatch() }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
@@ -98,7 +94,7 @@ public struct ServerSentEventParser: Sendable {
     return nil
   }
 
-  /// One field. An unknown name, an empty one too (a comment), means nothing.
+  /// Processes a field. Fields with an unknown or empty name (comments) are ignored.
   private mutating func take(field: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
     switch String(decoding: field, as: UTF8.self) {
     case "event": type = String(decoding: value, as: UTF8.self)
@@ -114,7 +110,7 @@ public struct ServerSentEventParser: Sendable {
     }
   }
 
-  /// An empty line ends an event. One without data is none, but its ID counts.
+  /// Ends the event at an empty line. Without data there is no event, but its ID is kept.
   private mutating func dispatch() -> ServerSentEvent? {
     lastEventID = id
     defer {

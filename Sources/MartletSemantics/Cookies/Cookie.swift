@@ -1,54 +1,53 @@
-/// A cookie as it is stored: what RFC 6265bis §5.7 calls its fields.
+/// A stored cookie, with the attributes of RFC 6265bis §5.7.
 ///
-/// Servers make cookies with `Set-Cookie`; a program may make its own, and put it into a jar. The initializer checks
-/// nothing: the jar does.
+/// Servers set cookies with `Set-Cookie`; a program may create its own, and add them to a cookie jar. The initializer
+/// does not validate: the jar does.
 ///
 /// ```swift
 /// let cookie = Cookie(name: "session", value: "31d4d96e", domain: "example.com", path: "/", isSecure: true)
 /// ```
 ///
-/// A cookie is told from another by name, domain, host-only flag and path: a jar holds one of each at most.
-/// The value is a secret more often than not, so a cookie's description leaves it out.
+/// Cookies are identified by name, domain, host-only flag and path: a jar has at most one of each identity. The
+/// description does not contain the value, because it is often a secret.
 public struct Cookie: Sendable, Hashable, Codable {
   /// The name; empty in a nameless cookie (`Set-Cookie: value`).
   public var name: String
-  /// The value, as it was sent: nothing is decoded, and quotes belong to it.
+  /// The value as it was sent: it is not decoded, and includes quotes.
   public var value: String
-  /// The host, or the domain whose hosts all get the cookie: in lower case, with A-labels (`xn--…`), without a leading
+  /// The host, or the domain whose hosts receive the cookie: in lower case, with A-labels (`xn--…`), without a leading
   /// dot, an IPv6 address without brackets.
   public var domain: String
-  /// Whether only ``domain`` itself gets the cookie. If not, so do all hosts below it.
+  /// Whether only the host ``domain`` receives the cookie, and not its subdomains.
   public var isHostOnly: Bool
-  /// The path at which, and below which, the cookie is sent. Begins with `/`.
+  /// The path prefix of requests with the cookie. Begins with `/`.
   public var path: String
-  /// When the cookie ends; nil for a session cookie, which ends with the session.
+  /// When the cookie expires; nil for a session cookie.
   public var expires: Date?
-  /// Whether the cookie is for secure connections alone.
+  /// Whether the cookie is sent over secure connections only.
   public var isSecure: Bool
-  /// Whether the cookie is for HTTP alone, and hidden from scripts.
+  /// Whether the cookie is hidden from scripts.
   public var isHTTPOnly: Bool
-  /// Which requests that come from other sites carry the cookie.
+  /// Which cross-site requests carry the cookie.
   public var sameSite: SameSite
-  /// When the cookie was first made. Replacing its value does not change it. No two cookies of one site share it, so
-  /// that it alone gives the order in which cookies are sent.
+  /// When the cookie was first set. Replacing its value does not change it. It is different for all cookies of a site,
+  /// so that it determines the order in which they are sent.
   public var created: Date
-  /// When the cookie was last sent or set; those that were not used for the longest time are the first to go when a jar is
-  /// full.
+  /// When the cookie was last sent or set. The least recently used cookies are removed first when a jar is full.
   public var lastAccessed: Date
 
-  /// Makes a cookie.
+  /// Creates a cookie.
   ///
   /// - Parameters:
-  ///   - name: the name; may be empty if the value is not.
-  ///   - value: the value.
-  ///   - domain: the host or domain; a leading dot is dropped.
-  ///   - isHostOnly: whether hosts below the domain do not get the cookie; true by default.
-  ///   - path: the path; `/` by default.
-  ///   - expires: the end; nil, the default, makes a session cookie.
-  ///   - isSecure: whether it is for secure connections alone; false by default.
-  ///   - isHTTPOnly: whether it is hidden from scripts; false by default.
-  ///   - sameSite: which cross-site requests carry it; unspecified by default.
-  ///   - created: the present by default.
+  ///   - name: The name; may be empty if the value is not.
+  ///   - value: The value.
+  ///   - domain: The host or domain; a leading dot is removed.
+  ///   - isHostOnly: Whether subdomains do not receive the cookie; true by default.
+  ///   - path: The path; `/` by default.
+  ///   - expires: When it expires; nil, the default, for a session cookie.
+  ///   - isSecure: Whether it is sent over secure connections only; false by default.
+  ///   - isHTTPOnly: Whether it is hidden from scripts; false by default.
+  ///   - sameSite: Which cross-site requests carry it; unspecified by default.
+  ///   - created: When it was set; now by default.
   public init(
     name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/", expires: Date? = nil,
     isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite = .unspecified, created: Date = .now
@@ -66,22 +65,22 @@ public struct Cookie: Sendable, Hashable, Codable {
     lastAccessed = created
   }
 
-  /// Whether the cookie ends with the session: whether it has no date of its own.
+  /// Whether the cookie is a session cookie: it has no expiry date.
   public var isSession: Bool { expires == nil }
 
-  /// Whether the cookie's time is over.
+  /// Whether the cookie has expired.
   public func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
-  /// What tells a cookie from another (RFC 6265bis §5.7).
+  /// The identity of the cookie (RFC 6265bis §5.7).
   public var identity: Identity { Identity(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
 
-  /// What tells a cookie from another: a store holds one cookie of each identity at most.
+  /// The attributes that identify a cookie: a store has at most one cookie of each identity.
   public struct Identity: Sendable, Hashable {
     /// The name.
     public let name: String
     /// The domain.
     public let domain: String
-    /// Whether the domain is one host.
+    /// Whether the cookie is host-only.
     public let isHostOnly: Bool
     /// The path.
     public let path: String
@@ -89,21 +88,21 @@ public struct Cookie: Sendable, Hashable, Codable {
 }
 
 extension Cookie {
-  /// Which requests that come from other sites carry a cookie (RFC 6265bis §5.6.7).
+  /// Which cross-site requests carry a cookie (RFC 6265bis §5.6.7).
   public enum SameSite: String, Sendable, Hashable, Codable {
-    /// All. Such a cookie has to be secure.
+    /// All of them. Such a cookie must be secure.
     case none
-    /// Navigations with a safe method.
+    /// Top-level navigations with a safe method.
     case lax
-    /// None.
+    /// None of them.
     case strict
-    /// The server did not say, or said something unknown: as ``lax``.
+    /// The attribute is missing or has an unknown value; treated as ``lax``.
     case unspecified
   }
 }
 
 extension Cookie: CustomStringConvertible {
-  /// Name, place and flags; never the value.
+  /// Name, domain, path and flags, without the value.
   public var description: String {
     var text = name.isEmpty ? "(nameless)" : name
     text += "=…; \(isHostOnly ? "host" : "domain") \(domain); path \(path)"
@@ -112,5 +111,38 @@ extension Cookie: CustomStringConvertible {
     if isHTTPOnly { text += "; HttpOnly" }
     if sameSite != .unspecified { text += "; SameSite=\(sameSite.rawValue)" }
     return text
+  }
+}
+
+extension Cookie {
+  /// Returns the cookie as a jar stores it, with its domain in canonical form.
+  ///
+  /// - Throws: `CookieRefusal`, if the cookie is invalid or could not be sent.
+  package func checked(_ publicSuffixes: PublicSuffixes) throws(CookieRefusal) -> Cookie {
+    guard !name.isEmpty || !value.isEmpty else { throw CookieRefusal(.empty) }
+    guard ![name, value, path].contains(where: { $0.utf8.contains(where: SetCookie.isForbidden) }) else {
+      throw CookieRefusal(.controlCharacter, name: name)
+    }
+    guard FieldOctets.count(name) + FieldOctets.count(value) <= SetCookie.pairLimit else {
+      throw CookieRefusal(.tooLarge, name: String(name.prefix(64)))
+    }
+    guard isSendable else { throw CookieRefusal(.unsendable, name: name) }
+    guard let domain = CookieHost.canonical(domain), domain.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
+      throw CookieRefusal(.noHost, name: name)
+    }
+    var cookie = self
+    cookie.domain = domain
+    if CookieHost.isAddress(domain) { cookie.isHostOnly = true }
+    guard cookie.isHostOnly || !publicSuffixes.contains(domain) else { throw CookieRefusal(.publicSuffix, name: name) }
+    try cookie.checkPrefix()
+    return cookie
+  }
+
+  /// Whether name, value and path can be sent without being changed.
+  private var isSendable: Bool {
+    let semicolon = UInt8(ascii: ";")
+    return !name.utf8.contains { $0 == semicolon || $0 == UInt8(ascii: "=") } && !value.utf8.contains(semicolon)
+      && path.utf8.first == UInt8(ascii: "/") && !path.utf8.contains(semicolon)
+      && ASCII.trimmed(name) == name[...] && ASCII.trimmed(value) == value[...]
   }
 }

@@ -1,32 +1,32 @@
-/// What is known of a request besides its URL, as far as cookies depend on it (RFC 6265bis §5.2 and §5.8.3).
+/// The properties of a request, besides its URL, on which cookies depend (RFC 6265bis §5.2 and §5.8.3).
 ///
-/// A program that asks on its own account is no page that somebody else could make ask, so that everything it sends is
-/// *same-site*: that is the default. Whoever fetches on behalf of pages, as a browser does, says what is known of them.
+/// By default, all requests are *same-site*, because a program decides itself what it requests, unlike a browser, which
+/// sends requests for pages of others. Set the properties if requests are sent on behalf of web pages.
 ///
 /// ```swift
 /// var request = HTTPRequest(.get, imageOnAnotherSite)
-/// request.options.cookieContext.isSameSite = false   // cookies with SameSite=Strict or Lax stay at home
+/// request.options.cookieContext.isSameSite = false   // no cookies with SameSite=Strict or Lax
 /// ```
 public struct CookieContext: Sendable, Hashable {
   /// Who reads or writes the cookies.
   public enum Access: Sendable, Hashable {
     /// An HTTP request.
     case http
-    /// A script or another interface: it neither sees nor replaces cookies with `HttpOnly`.
+    /// A script or another interface, which can neither read nor replace `HttpOnly` cookies.
     case nonHTTP
   }
 
-  /// Whether request and page belong to the same site. True by default.
+  /// Whether the request and the page that caused it belong to the same site. True by default.
   public var isSameSite: Bool
-  /// Whether the request changes what a window shows, so that the user sees where it leads. False by default. Only
-  /// matters across sites: such a request may carry `SameSite=Lax` cookies if its method is safe, and set any.
+  /// Whether the request is a top-level navigation, which the user can see. False by default. It only matters for
+  /// cross-site requests: with it, they may carry `SameSite=Lax` cookies if the method is safe, and set any cookie.
   public var isTopLevelNavigation: Bool
-  /// The request's method; GET by default. A session puts that of the request here.
+  /// The method of the request; GET by default. A session sets it to that of the request.
   public var method: HTTPMethod
-  /// Who reads or writes; HTTP by default.
+  /// Who reads or writes the cookies; an HTTP request by default.
   public var access: Access
 
-  /// Makes a context; by default that of a program which asks on its own account.
+  /// Creates a context; by default that of a same-site HTTP request.
   public init(
     isSameSite: Bool = true, isTopLevelNavigation: Bool = false, method: HTTPMethod = .get, access: Access = .http
   ) {
@@ -36,7 +36,7 @@ public struct CookieContext: Sendable, Hashable {
     self.access = access
   }
 
-  /// Whether a cookie may be sent or seen.
+  /// Whether a cookie may be sent or read.
   func permitsReading(_ cookie: Cookie) -> Bool {
     if cookie.isHTTPOnly, access == .nonHTTP { return false }
     guard !isSameSite else { return true }
@@ -47,7 +47,7 @@ public struct CookieContext: Sendable, Hashable {
     }
   }
 
-  /// Whether a cookie may be set, as far as sites go.
+  /// Whether a cookie with this attribute may be set.
   func permitsWriting(_ sameSite: Cookie.SameSite) -> Bool {
     sameSite == .none || isSameSite || (access == .http && isTopLevelNavigation)
   }

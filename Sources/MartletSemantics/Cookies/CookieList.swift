@@ -1,31 +1,32 @@
-/// The cookies of one site, and what the storage model does to them (RFC 6265bis §5.7 and §5.8.3). Values only: time comes
-/// in as an argument, and whoever keeps the list keeps ``cookies``.
+/// The cookies of one site, and the storage model of RFC 6265bis §5.7 and §5.8.3. A value type: the current time is an
+/// argument, and the owner persists ``cookies``.
 package struct CookieList: Sendable {
-  /// In no particular order.
+  /// The cookies, in no particular order.
   package private(set) var cookies: [Cookie]
 
   package init(_ cookies: [Cookie] = []) { self.cookies = cookies }
 
   // MARK: Setting
 
-  /// Takes the cookies of one response, each in place of the one with its identity, and makes room in their domains. What
-  /// this costs grows with the number of lines, however many there are.
+  /// Stores the cookies of one response, replaces those with the same identity, and removes excess cookies of their
+  /// domains. The cost is linear in the number of lines.
   ///
   /// - Parameters:
-  ///   - received: the cookies in their order, or why a line made none.
-  ///   - isSecure: whether the connection was.
-  ///   - context: who sets them.
-  ///   - limit: how many cookies a domain may have.
-  /// - Returns: what was refused, in the order of the lines.
+  ///   - received: The cookies in order, or the reasons why a line contains none.
+  ///   - isSecure: Whether the connection was secure.
+  ///   - context: Who sets the cookies.
+  ///   - limit: The maximum number of cookies of a domain.
+  ///   - now: The current time.
+  /// - Returns: The reasons for rejected cookies, in the order of the lines.
   package mutating func receive(
     _ received: [Result<Cookie, CookieRefusal>], isSecure: Bool, in context: CookieContext, limit: Int, now: Date
   ) -> [CookieRefusal] {
     removeExpired(now)
-    var places: [Cookie.Identity: Int] = [:]
-    for (place, cookie) in cookies.enumerated() { places[cookie.identity] = place }
-    // Over an insecure connection none are added: these are all that can be hidden.
+    var positions: [Cookie.Identity: Int] = [:]
+    for (position, cookie) in cookies.enumerated() { positions[cookie.identity] = position }
+    // Over an insecure connection no secure cookies are added, so these are all that can be hidden.
     let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
-    var latest = moment(for: now)
+    var latest = creationTime(for: now)
     var refusals: [CookieRefusal] = []
     for result in received {
       do throws(CookieRefusal) {
@@ -33,11 +34,11 @@ package struct CookieList: Sendable {
         if secure[cookie.name]?.contains(where: { $0.isHidden(by: cookie) }) == true {
           throw CookieRefusal(.hidesSecureCookie, name: cookie.name)
         }
-        let place = places[cookie.identity]
-        let old = place.map { cookies[$0] }.flatMap { $0.isExpired(at: now) ? nil : $0 }
+        let position = positions[cookie.identity]
+        let old = position.map { cookies[$0] }.flatMap { $0.isExpired(at: now) ? nil : $0 }
         if context.access == .nonHTTP, old?.isHTTPOnly == true { throw CookieRefusal(.httpOnly, name: cookie.name) }
-        places[cookie.identity] = place ?? cookies.count
-        set(cookie, at: place, created: old?.created ?? latest)
+        positions[cookie.identity] = position ?? cookies.count
+        set(cookie, at: position, created: old?.created ?? latest)
         if old == nil { latest += Self.tick }
       } catch { refusals.append(error) }
     }
@@ -46,26 +47,26 @@ package struct CookieList: Sendable {
     return refusals
   }
 
-  private mutating func set(_ cookie: Cookie, at place: Int?, created: Date) {
+  private mutating func set(_ cookie: Cookie, at position: Int?, created: Date) {
     var cookie = cookie
     cookie.created = created
-    if let place { cookies[place] = cookie } else { cookies.append(cookie) }
+    if let position { cookies[position] = cookie } else { cookies.append(cookie) }
   }
 
-  /// Puts a cookie in as it is, in place of the one with its identity, whose place in the order it takes.
+  /// Adds a cookie unchanged, or replaces the one with its identity, whose creation time it takes over.
   package mutating func put(_ cookie: Cookie) {
-    let place = index(of: cookie.identity)
-    set(cookie, at: place, created: place.map { cookies[$0].created } ?? moment(for: cookie.created))
+    let position = index(of: cookie.identity)
+    set(cookie, at: position, created: position.map { cookies[$0].created } ?? creationTime(for: cookie.created))
   }
 
-  /// The time itself, or a little later if cookies were made at that time already: those of one response are sent in the
-  /// order in which they were set.
-  private func moment(for created: Date) -> Date {
+  /// Returns the time, or slightly later if other cookies have that creation time, so that the cookies of one response
+  /// are sent in the order in which they were set.
+  private func creationTime(for created: Date) -> Date {
     let latest = cookies.lazy.map(\.created).filter { $0 >= created && $0 < created.addingTimeInterval(0.1) }.max()
     return latest?.addingTimeInterval(Self.tick) ?? created
   }
 
-  /// By how many seconds the times of cookies of one response differ.
+  /// The difference in seconds between the creation times of cookies of one response.
   private static let tick = 0.000_001
 
   private func index(of identity: Cookie.Identity) -> Int? {
@@ -74,7 +75,8 @@ package struct CookieList: Sendable {
 
   // MARK: Sending
 
-  /// The cookies that go with a request, in the order in which they go: longer paths first, then older cookies first.
+  /// Returns the cookies for a request, in the order in which they are sent: longer paths first, then older cookies
+  /// first.
   package func cookies(for request: CookieRequest, in context: CookieContext, now: Date) -> [Cookie] {
     var chosen = cookies.filter { cookie in
       (cookie.isHostOnly ? cookie.domain == request.host : CookieHost.matches(request.host, domain: cookie.domain))
@@ -89,20 +91,20 @@ package struct CookieList: Sendable {
     return chosen
   }
 
-  /// The value of a `Cookie` field; nil if there is nothing to send.
+  /// Returns the value of the `Cookie` field; nil if there are no cookies.
   package static func header(_ cookies: [Cookie]) -> String? {
     guard !cookies.isEmpty else { return nil }
     return cookies.lazy.map(\.pair).joined(separator: "; ")
   }
 
-  /// What a `Cookie` line is made of: `name=value`, or the value alone.
+  /// Returns the parts of a `Cookie` line: `name=value`, or only the value.
   package static func pairs(in line: String) -> [String] {
     line.split(separator: ";").map { String(ASCII.trimmed($0)) }
   }
 
-  // MARK: Time and room
+  // MARK: Expiry and limits
 
-  /// Notes when cookies were last sent, as far as that is later than what is on record.
+  /// Updates the times of last access, if the new ones are later.
   package mutating func touch(_ accesses: [Cookie.Identity: Date]) {
     guard !accesses.isEmpty else { return }
     for index in cookies.indices {
@@ -111,40 +113,84 @@ package struct CookieList: Sendable {
     }
   }
 
-  /// Removes the cookies whose time is over.
+  /// Removes expired cookies.
   package mutating func removeExpired(_ now: Date) { cookies.removeAll { $0.isExpired(at: now) } }
 
-  /// Removes the cookies that fulfil a condition.
+  /// Removes the cookies that satisfy the condition.
   package mutating func remove(where condition: (Cookie) -> Bool) { cookies.removeAll(where: condition) }
 
-  /// Removes what is too much in one domain: those that are not secure first, then those that were not used for the
-  /// longest time.
+  /// Removes the excess cookies of a domain: those that are not secure first, then the least recently used.
   package mutating func trim(_ domain: String, to limit: Int) {
     let those = cookies.filter { $0.domain == domain }
     let surplus = those.count - limit
     guard surplus > 0 else { return }
-    let goesFirst: (Cookie, Cookie) -> Bool = { left, right in
+    let isRemovedFirst: (Cookie, Cookie) -> Bool = { left, right in
       left.isSecure == right.isSecure ? left.isLessUsed(than: right) : !left.isSecure
     }
-    // Nearly always it is one, for which there is no need to sort them all.
-    let first = surplus == 1 ? those.min(by: goesFirst).map { [$0] } ?? [] : those.sorted(by: goesFirst)
-    let victims = Set(first.prefix(surplus).map(\.identity))
-    remove { $0.domain == domain && victims.contains($0.identity) }
+    // Usually it is one, so that sorting is not necessary.
+    let first = surplus == 1 ? those.min(by: isRemovedFirst).map { [$0] } ?? [] : those.sorted(by: isRemovedFirst)
+    let removed = Set(first.prefix(surplus).map(\.identity))
+    remove { $0.domain == domain && removed.contains($0.identity) }
   }
 }
 
 extension Cookie {
-  /// The cookie's part of a `Cookie` line.
+  /// The cookie in a `Cookie` line.
   package var pair: String { name.isEmpty ? value : name + "=" + value }
 
-  /// Whether a new cookie, set over an insecure connection, would be sent before this secure one or in its place.
+  /// Whether a new cookie, set over an insecure connection, would be sent before this secure one or instead of it.
   fileprivate func isHidden(by cookie: Cookie) -> Bool {
     isSecure && name == cookie.name && CookiePath.matches(cookie.path, cookiePath: path)
       && (CookieHost.matches(domain, domain: cookie.domain) || CookieHost.matches(cookie.domain, domain: domain))
   }
 
-  /// Whether this cookie goes before the other where there is too little room.
+  /// Whether this cookie was used less recently, and is therefore removed first.
   func isLessUsed(than other: Cookie) -> Bool {
     lastAccessed == other.lastAccessed ? created < other.created : lastAccessed < other.lastAccessed
+  }
+}
+
+/// The maximum number of cookies in a jar (RFC 6265bis §6.1).
+public struct CookieLimits: Sendable, Hashable {
+  /// The maximum number of cookies of one domain: 180 by default, as in browsers. The standard requires at least 50.
+  public var perDomain: Int
+  /// The maximum number of all cookies: 3000 by default, which is the minimum that the standard requires.
+  public var total: Int
+
+  /// Creates limits; the minimum of each is 1.
+  public init(perDomain: Int = 180, total: Int = 3000) {
+    self.perDomain = max(1, perDomain)
+    self.total = max(1, total)
+  }
+}
+
+extension CookieLimits {
+  /// Returns the cookies to remove if there are too many, by site: all that have expired, and then the least recently
+  /// used.
+  package func excess(in sites: [String: [Cookie]], now: Date) -> [String: Set<Cookie.Identity>] {
+    var removed: [(site: String, cookie: Cookie)] = []
+    var oldest: (site: String, cookie: Cookie)?
+    var count = 0
+    for (site, cookies) in sites {
+      count += cookies.count
+      for cookie in cookies {
+        if cookie.isExpired(at: now) {
+          removed.append((site, cookie))
+        } else if oldest.map({ cookie.isLessUsed(than: $0.cookie) }) ?? true {
+          oldest = (site, cookie)
+        }
+      }
+    }
+    let surplus = count - removed.count - total
+    // Usually it is one, so that sorting is not necessary.
+    if surplus == 1, let oldest {
+      removed.append(oldest)
+    } else if surplus > 1 {
+      let rest = sites.flatMap { site, cookies in
+        cookies.lazy.filter { !$0.isExpired(at: now) }.map { (site: site, cookie: $0) }
+      }
+      removed += rest.sorted { $0.cookie.isLessUsed(than: $1.cookie) }.prefix(surplus)
+    }
+    return Dictionary(grouping: removed, by: \.site).mapValues { Set($0.map(\.cookie.identity)) }
   }
 }

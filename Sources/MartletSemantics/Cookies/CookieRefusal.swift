@@ -1,47 +1,48 @@
-/// Why a cookie was not taken. For people: what it says names the cookie and the reason, and never the value.
+/// The reason why a cookie was rejected. The description contains the name of the cookie and the reason, but never the
+/// value.
 public struct CookieRefusal: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The reasons. New ones may come: a `switch` over them needs a `default`.
+  /// The reasons. More may be added: a `switch` over them needs a `default`.
   public enum Reason: Sendable, Hashable {
-    /// A control character stands in the line (RFC 6265bis §5.6).
+    /// The line contains a control character (RFC 6265bis §5.6).
     case controlCharacter
-    /// Neither name nor value.
+    /// Name and value are both empty.
     case empty
-    /// Name and value have more than 4096 bytes.
+    /// Name and value together have more than 4096 bytes.
     case tooLarge
-    /// The name, the value or the path has a character that cannot be sent in a `Cookie` line; only where a program makes
-    /// the cookie.
+    /// The name, the value or the path contains a character that cannot be sent in a `Cookie` line. Only for cookies
+    /// that a program creates.
     case unsendable
-    /// The URL has no host, or the cookie's domain is none.
+    /// The URL has no host, or the domain of the cookie is not a valid one.
     case noHost
-    /// The Domain attribute holds something else than ASCII.
+    /// The Domain attribute contains non-ASCII characters.
     case nonASCIIDomain
-    /// The Path attribute holds something else than ASCII.
+    /// The Path attribute contains non-ASCII characters.
     case nonASCIIPath
     /// The domain is a public suffix.
     case publicSuffix
     /// The host does not belong to the domain.
     case domainMismatch
-    /// `Secure`, and the connection was not.
+    /// A `Secure` cookie was set over an insecure connection.
     case insecureConnection
-    /// It would hide a cookie with `Secure`, and the connection was not secure.
+    /// A cookie that was set over an insecure connection would hide a `Secure` one.
     case hidesSecureCookie
-    /// `HttpOnly`, or in place of one with it, and not set over HTTP.
+    /// An `HttpOnly` cookie was set or replaced by another interface than HTTP.
     case httpOnly
-    /// `SameSite`, and the request came from another site.
+    /// A `SameSite` cookie was set by a cross-site request.
     case crossSite
     /// `SameSite=None` without `Secure`.
     case sameSiteNoneNotSecure
-    /// The name begins with `__Secure-`, `__Host-`, `__Http-` or `__Host-Http-`, and the cookie is not what that promises;
-    /// or the value of a nameless cookie does.
+    /// The name begins with `__Secure-`, `__Host-`, `__Http-` or `__Host-Http-`, and the cookie does not have the
+    /// required attributes; or the value of a nameless cookie begins so.
     case prefix
-    /// It belongs to another session than the cookie that is there: its request was sent before that one was set, and that one
-    /// belongs to a CSRF token.
+    /// The cookie belongs to another session than the stored one: its request was sent before the stored cookie was
+    /// set, which belongs to a CSRF token.
     case otherSession
   }
 
-  /// Why.
+  /// The reason.
   public let reason: Reason
-  /// The cookie's name, if one could be read.
+  /// The name of the cookie, if one could be parsed.
   public let name: String
 
   package init(_ reason: Reason, name: String = "") {
@@ -49,30 +50,31 @@ public struct CookieRefusal: Error, Sendable, Hashable, CustomStringConvertible 
     self.name = name
   }
 
-  /// The cookie and the reason.
+  /// The name of the cookie and the reason.
   public var description: String {
     let cookie = name.isEmpty ? "the cookie without a name" : "the cookie \(String(reflecting: name))"
-    return "\(cookie) was not taken: \(explanation)"
+    return "\(cookie) was rejected: \(explanation)"
   }
 
   private var explanation: String {
     switch reason {
-    case .controlCharacter: "it holds a control character"
+    case .controlCharacter: "it contains a control character"
     case .empty: "it has neither name nor value"
     case .tooLarge: "its name and value have more than 4096 bytes together"
-    case .unsendable: "a name must not hold ';' or '=', a value no ';', and a path must begin with '/' and hold no ';'"
-    case .noHost: "there is no host for it"
+    case .unsendable:
+      "a name must not contain ';' or '=', a value no ';', and a path must begin with '/' and contain no ';'"
+    case .noHost: "it has no valid host"
     case .nonASCIIDomain: "its Domain is not ASCII: write it in A-labels (xn--…)"
     case .nonASCIIPath: "its Path is not ASCII: percent-encode it"
-    case .publicSuffix: "its Domain is a public suffix, below which strangers register their names"
-    case .domainMismatch: "the host does not lie in its Domain"
-    case .insecureConnection: "it is Secure, and did not come over https"
-    case .hidesSecureCookie: "it would hide a Secure cookie of the same name, and did not come over https"
+    case .publicSuffix: "its Domain is a public suffix, whose subdomains belong to different owners"
+    case .domainMismatch: "the host does not belong to its Domain"
+    case .insecureConnection: "it is Secure, but was not received over https"
+    case .hidesSecureCookie: "it would hide a Secure cookie of the same name, and was not received over https"
     case .httpOnly: "it is HttpOnly, or would replace such a cookie, and was not set over HTTP"
-    case .crossSite: "it is for its own site, and the request came from another"
+    case .crossSite: "it is a SameSite cookie, and the request is cross-site"
     case .sameSiteNoneNotSecure: "SameSite=None requires Secure"
-    case .prefix: "its name promises by a prefix what its attributes do not hold"
-    case .otherSession: "a newer one belongs to a CSRF token, and its request did not carry that"
+    case .prefix: "it does not have the attributes that the prefix of its name requires"
+    case .otherSession: "the stored cookie is newer and belongs to a CSRF token, and the request did not carry it"
     }
   }
 }

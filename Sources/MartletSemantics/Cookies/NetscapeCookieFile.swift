@@ -1,17 +1,19 @@
-/// The text format in which curl, wget, browsers' extensions and others exchange cookies: `cookies.txt`.
+/// Reads and writes `cookies.txt`, the cookie file format of curl, wget, browser extensions and others.
 ///
-/// A line a cookie, seven fields with tabs between: domain, whether hosts below it get the cookie, path, whether it is
-/// secure, when it ends (seconds since 1970, 0 for a session cookie), name and value. `#HttpOnly_` before the domain marks
-/// a cookie with `HttpOnly`; all other lines that begin with `#` are comments. `SameSite` and the times of creation and
-/// access are not in it.
+/// Each line is a cookie, with seven fields separated by tabs: domain, whether subdomains receive the cookie, path,
+/// whether it is secure, expiry (seconds since 1970, 0 for a session cookie), name and value. `#HttpOnly_` before the
+/// domain marks an `HttpOnly` cookie; other lines that begin with `#` are comments. The format does not contain
+/// `SameSite` and the times of creation and access.
 package enum NetscapeCookieFile {
-  /// Reads a file's text.
+  /// Parses the text of a file.
   ///
-  /// Forgiving where curl and wget differ: a leading dot or a port behind the domain is dropped, an empty value's tab may
-  /// be missing, and fields may be aligned with more than one tab.
+  /// Lenient where curl and wget differ: a leading dot or a port after the domain is removed, the tab before an empty
+  /// value may be missing, and fields may be separated by several tabs.
   ///
-  /// - Parameter now: when the cookies are made. Their end lies 400 days ahead of it at most, as that of all cookies.
-  /// - Returns: The cookies, those that have ended included, and the lines that are none.
+  /// - Parameters:
+  ///   - text: The text of the file.
+  ///   - now: The creation time of the cookies. They expire at most 400 days later, like all cookies.
+  /// - Returns: The cookies, including expired ones, and the problems of invalid lines.
   package static func parse(_ text: String, now: Date) -> (
     cookies: [(line: Int, cookie: Cookie)], problems: [CookieFileProblem]
   ) {
@@ -29,7 +31,7 @@ package enum NetscapeCookieFile {
 
   private static let httpOnlyMark = "#HttpOnly_"
 
-  /// The cookie of a line; nil if the line is empty or a comment.
+  /// Returns the cookie of a line; nil if the line is empty or a comment.
   private static func cookie(_ line: Substring, number: Int, now: Date) throws(CookieFileProblem) -> Cookie? {
     var line = line.utf8.last == 13 ? Substring(line.utf8.dropLast()) : line
     if number == 1, line.hasPrefix("\u{FEFF}") { line = line.dropFirst() }
@@ -39,15 +41,15 @@ package enum NetscapeCookieFile {
 
     let fields = try fields(of: line, number)
     guard let isForHosts = flag(fields[1]), let isSecure = flag(fields[3]) else {
-      throw CookieFileProblem(number, "fields 2 and 4 say TRUE or FALSE")
+      throw CookieFileProblem(number, "fields 2 and 4 must be TRUE or FALSE")
     }
-    // Browsers write fractions, and -1 for what ends with the session.
+    // Browsers write fractions, and -1 for session cookies.
     guard let end = TimeInterval(fields[4]), end.isFinite else {
-      throw CookieFileProblem(number, "field 5 is the end in seconds since 1970, and 0 for a session cookie")
+      throw CookieFileProblem(number, "field 5 must be the expiry in seconds since 1970, or 0 for a session cookie")
     }
-    guard let domain = domain(fields[0]) else { throw CookieFileProblem(number, "field 1 is the host or the domain") }
+    guard let domain = domain(fields[0]) else { throw CookieFileProblem(number, "field 1 must be the host or domain") }
     guard fields[2].utf8.first == UInt8(ascii: "/") else {
-      throw CookieFileProblem(number, "field 3 is the path, and begins with '/'")
+      throw CookieFileProblem(number, "field 3 must be a path that begins with '/'")
     }
     return Cookie(
       name: String(fields[5]), value: String(fields[6]), domain: domain, isHostOnly: !isForHosts,
@@ -75,7 +77,7 @@ package enum NetscapeCookieFile {
     }
   }
 
-  /// The domain without a leading dot, and without the port that wget writes for a host.
+  /// Returns the domain without a leading dot, and without the port that wget writes for a host.
   private static func domain(_ text: Substring) -> String? {
     var text = text.utf8.first == UInt8(ascii: ".") ? text.dropFirst() : text
     let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
@@ -89,8 +91,8 @@ package enum NetscapeCookieFile {
 }
 
 extension NetscapeCookieFile {
-  /// The text of a file with these cookies, in their order. A cookie that the format cannot hold, because there is a tab in
-  /// it, is left out.
+  /// Returns the text of a file with these cookies, in order. Cookies with a tab are omitted, because the format cannot
+  /// represent them.
   package static func format(_ cookies: [Cookie]) -> String {
     var text = "# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n"
     for cookie in cookies {
@@ -105,19 +107,18 @@ extension NetscapeCookieFile {
     return text
   }
 
-  /// Whole seconds; one at least, because 0 would make it a session cookie.
+  /// Returns whole seconds, at least one, because 0 means a session cookie.
   private static func end(of cookie: Cookie) -> String {
     guard let expires = cookie.expires?.timeIntervalSince1970 else { return "0" }
     return String(Int64(min(max(1, expires.rounded(.up)), 253_402_300_799)))
   }
 }
 
-/// A line of a `cookies.txt` that was not taken: which, why, and what would be right. Its text is not kept: it may hold a
-/// secret.
+/// An invalid line of a `cookies.txt` file, with the reason. Its text is not included, because it may contain a secret.
 public struct CookieFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The number of the line; 1 is the first.
+  /// The number of the line, starting at 1.
   public let line: Int
-  /// Why it was not taken, and what to do about it.
+  /// What is wrong, and how to fix it.
   public let reason: String
 
   package init(_ line: Int, _ reason: String) {
@@ -126,5 +127,5 @@ public struct CookieFileProblem: Error, Sendable, Hashable, CustomStringConverti
   }
 
   /// The line and the reason.
-  public var description: String { "line \(line) of the cookie file was not taken: \(reason)" }
+  public var description: String { "line \(line) of the cookie file was skipped: \(reason)" }
 }

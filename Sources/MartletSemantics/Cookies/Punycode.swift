@@ -1,9 +1,9 @@
-/// Punycode (RFC 3492): how a label with letters beyond ASCII is written in the DNS.
+/// Punycode (RFC 3492), the encoding of labels with non-ASCII letters in the DNS.
 package enum Punycode {
-  /// The A-label of a label: `bücher` becomes `xn--bcher-kva`, and ASCII stays as it is.
+  /// Returns the A-label of a label: `bücher` becomes `xn--bcher-kva`, ASCII is unchanged.
   ///
-  /// Letters become lower case; the rest of what UTS #46 maps is left to whoever made the URL. nil if the A-label would have
-  /// more than the 63 bytes of a label (RFC 1035 §2.3.4).
+  /// Letters become lower case; other mappings of UTS #46 must have been applied to the URL already. nil if the A-label
+  /// has more than 63 bytes, the limit of a label (RFC 1035 §2.3.4).
   package static func encode(label: some StringProtocol) -> String? {
     guard !label.utf8.allSatisfy({ $0 < 128 }) else { return ASCII.lowercased(label) }
     guard label.unicodeScalars.prefix(limit + 1).count <= limit else { return nil }
@@ -28,7 +28,7 @@ package enum Punycode {
     return output.count <= limit ? "xn--" + String(decoding: output, as: UTF8.self) : nil
   }
 
-  /// The most bytes behind `xn--`; each letter takes one at least.
+  /// The maximum number of bytes after `xn--`; each letter needs at least one.
   private static let limit = 59
 
   /// The variables of the algorithm in RFC 3492 §6.3.
@@ -38,7 +38,7 @@ package enum Punycode {
     var bias: UInt32 = 72
     var handled: Int
 
-    /// Writes the delta as a number of variable length, and adapts the bias to it.
+    /// Writes the delta as a variable-length number, and adapts the bias.
     mutating func emit(to output: inout [UInt8], isFirst: Bool) {
       var rest = delta
       var weight: UInt32 = 36
@@ -57,7 +57,7 @@ package enum Punycode {
 
     private static func digit(_ value: UInt32) -> UInt8 { UInt8(value < 26 ? value + 97 : value + 22) }
 
-    /// RFC 3492 §6.1.
+    /// Returns the adapted bias (RFC 3492 §6.1).
     private static func adapted(_ delta: UInt32, isFirst: Bool, count: UInt32) -> UInt32 {
       var delta = isFirst ? delta / 700 : delta / 2
       delta += delta / count

@@ -1,25 +1,25 @@
-/// The name of a header or trailer field: a token, compared without regard to case (RFC 9110 §5.1).
+/// The name of a header or trailer field: a token, compared case-insensitively (RFC 9110 §5.1).
 ///
-/// A value of this type is always valid. Names known when the program is written are literals
-/// (`let name: FieldName = "X-Request-Id"`) or one of the constants (`.contentType`); names that come from
-/// outside go through ``init(_:)-swift.init``, which throws.
+/// A value of this type is always valid. Use a literal (`let name: FieldName = "X-Request-Id"`) or one of the constants
+/// (`.contentType`) for names that are known at compile time, and ``init(_:)-swift.init``, which throws, for names that
+/// come from outside the program.
 public struct FieldName: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
   /// The name as it was written, which is how it is sent over HTTP/1.1.
   public let rawName: String
-  /// The name in lower case: what comparison, hashing and HTTP/2 use.
+  /// The name in lower case, as it is compared, hashed and sent over HTTP/2.
   public let canonicalName: String
 
-  /// Makes a name from text that comes from outside.
+  /// Creates a name from text that comes from outside the program.
   ///
-  /// - Throws: ``FieldError/invalidName(_:)`` if the text is no token.
+  /// - Throws: ``FieldError/invalidName(_:)`` if the text is not a token.
   public init(_ name: String) throws(FieldError) {
     guard Token.isValid(name) else { throw .invalidName(name) }
     self.init(unchecked: name)
   }
 
-  /// Makes a name from a literal of the program.
+  /// Creates a name from a literal.
   ///
-  /// A literal that is no token is a mistake in the source and stops the program.
+  /// A literal that is not a token is a programming error and stops the program.
   public init(stringLiteral value: String) {
     precondition(
       Token.isValid(value),
@@ -32,32 +32,133 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     canonicalName = name.utf8.contains { (65...90).contains($0) } ? ASCII.lowercased(name) : name
   }
 
-  /// Compares without regard to case.
+  /// Compares case-insensitively.
   public static func == (left: Self, right: Self) -> Bool { left.canonicalName == right.canonicalName }
 
-  /// Hashes without regard to case.
+  /// Hashes case-insensitively.
   public func hash(into hasher: inout Hasher) { hasher.combine(canonicalName) }
 
   /// The name as it was written.
   public var description: String { rawName }
 }
 
-/// Why a header field was refused.
+/// The reason why a header field was refused.
 public enum FieldError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The name holds something else than the characters of a token, or nothing (RFC 9110 §5.1).
+  /// The name is empty or contains a character that is not allowed in a token (RFC 9110 §5.1).
   case invalidName(String)
-  /// The value of the named field holds CR, LF, NUL or another control character (RFC 9110 §5.5).
+  /// The value of the named field contains CR, LF, NUL or another control character (RFC 9110 §5.5).
   ///
-  /// The value itself is not kept: it may be a secret.
+  /// The value itself is not kept, because it may be a secret.
   case invalidValue(name: String)
 
-  /// What is wrong and what to do about it; values are never shown.
+  /// What is wrong and how to fix it. The value is never included.
   public var description: String {
     switch self {
     case .invalidName(let name):
       "the field name \(String(reflecting: name)) is not a token: use letters, digits and !#$%&'*+-.^_`|~ only"
     case .invalidValue(let name):
-      "the value of the field '\(name)' holds a control character: remove CR, LF, NUL and the like, or encode them"
+      "the value of the field '\(name)' contains a control character: remove CR, LF, NUL and the like, or encode them"
     }
   }
+}
+
+extension FieldName {
+  /// `Accept` (RFC 9110 §12.5.1).
+  public static let accept = FieldName(unchecked: "Accept")
+  /// `Accept-Encoding` (RFC 9110 §12.5.3).
+  public static let acceptEncoding = FieldName(unchecked: "Accept-Encoding")
+  /// `Accept-Language` (RFC 9110 §12.5.4).
+  public static let acceptLanguage = FieldName(unchecked: "Accept-Language")
+  /// `Accept-Ranges` (RFC 9110 §14.3).
+  public static let acceptRanges = FieldName(unchecked: "Accept-Ranges")
+  /// `Age` (RFC 9111 §5.1).
+  public static let age = FieldName(unchecked: "Age")
+  /// `Allow` (RFC 9110 §10.2.1).
+  public static let allow = FieldName(unchecked: "Allow")
+  /// `Authentication-Info` (RFC 9110 §11.6.3).
+  public static let authenticationInfo = FieldName(unchecked: "Authentication-Info")
+  /// `Authorization` (RFC 9110 §11.6.2).
+  public static let authorization = FieldName(unchecked: "Authorization")
+  /// `Cache-Control` (RFC 9111 §5.2).
+  public static let cacheControl = FieldName(unchecked: "Cache-Control")
+  /// `Connection` (RFC 9110 §7.6.1).
+  public static let connection = FieldName(unchecked: "Connection")
+  /// `Content-Digest` (RFC 9530 §2).
+  public static let contentDigest = FieldName(unchecked: "Content-Digest")
+  /// `Content-Disposition` (RFC 6266).
+  public static let contentDisposition = FieldName(unchecked: "Content-Disposition")
+  /// `Content-Encoding` (RFC 9110 §8.4).
+  public static let contentEncoding = FieldName(unchecked: "Content-Encoding")
+  /// `Content-Language` (RFC 9110 §8.5).
+  public static let contentLanguage = FieldName(unchecked: "Content-Language")
+  /// `Content-Length` (RFC 9110 §8.6).
+  public static let contentLength = FieldName(unchecked: "Content-Length")
+  /// `Content-Location` (RFC 9110 §8.7).
+  public static let contentLocation = FieldName(unchecked: "Content-Location")
+  /// `Content-Range` (RFC 9110 §14.4).
+  public static let contentRange = FieldName(unchecked: "Content-Range")
+  /// `Content-Type` (RFC 9110 §8.3).
+  public static let contentType = FieldName(unchecked: "Content-Type")
+  /// `Cookie` (RFC 6265 §5.4).
+  public static let cookie = FieldName(unchecked: "Cookie")
+  /// `Date` (RFC 9110 §6.6.1).
+  public static let date = FieldName(unchecked: "Date")
+  /// `Digest` (RFC 3230 §4.3.2, obsolete but in use).
+  public static let digest = FieldName(unchecked: "Digest")
+  /// `ETag` (RFC 9110 §8.8.3).
+  public static let eTag = FieldName(unchecked: "ETag")
+  /// `Expect` (RFC 9110 §10.1.1).
+  public static let expect = FieldName(unchecked: "Expect")
+  /// `Expires` (RFC 9111 §5.3).
+  public static let expires = FieldName(unchecked: "Expires")
+  /// `Host` (RFC 9110 §7.2).
+  public static let host = FieldName(unchecked: "Host")
+  /// `If-Match` (RFC 9110 §13.1.1).
+  public static let ifMatch = FieldName(unchecked: "If-Match")
+  /// `If-Modified-Since` (RFC 9110 §13.1.3).
+  public static let ifModifiedSince = FieldName(unchecked: "If-Modified-Since")
+  /// `If-None-Match` (RFC 9110 §13.1.2).
+  public static let ifNoneMatch = FieldName(unchecked: "If-None-Match")
+  /// `If-Range` (RFC 9110 §13.1.5).
+  public static let ifRange = FieldName(unchecked: "If-Range")
+  /// `Last-Modified` (RFC 9110 §8.8.2).
+  public static let lastModified = FieldName(unchecked: "Last-Modified")
+  /// `Link` (RFC 8288 §3).
+  public static let link = FieldName(unchecked: "Link")
+  /// `Location` (RFC 9110 §10.2.2).
+  public static let location = FieldName(unchecked: "Location")
+  /// `Origin` (RFC 6454 §7).
+  public static let origin = FieldName(unchecked: "Origin")
+  /// `Pragma` (RFC 9111 §5.4).
+  public static let pragma = FieldName(unchecked: "Pragma")
+  /// `Proxy-Authenticate` (RFC 9110 §11.7.1).
+  public static let proxyAuthenticate = FieldName(unchecked: "Proxy-Authenticate")
+  /// `Proxy-Authorization` (RFC 9110 §11.7.2).
+  public static let proxyAuthorization = FieldName(unchecked: "Proxy-Authorization")
+  /// `Range` (RFC 9110 §14.2).
+  public static let range = FieldName(unchecked: "Range")
+  /// `Referer` (RFC 9110 §10.1.3).
+  public static let referer = FieldName(unchecked: "Referer")
+  /// `Repr-Digest` (RFC 9530 §3).
+  public static let reprDigest = FieldName(unchecked: "Repr-Digest")
+  /// `Retry-After` (RFC 9110 §10.2.3).
+  public static let retryAfter = FieldName(unchecked: "Retry-After")
+  /// `Set-Cookie` (RFC 6265 §4.1).
+  public static let setCookie = FieldName(unchecked: "Set-Cookie")
+  /// `TE` (RFC 9110 §10.1.4).
+  public static let te = FieldName(unchecked: "TE")
+  /// `Trailer` (RFC 9110 §6.6.2).
+  public static let trailer = FieldName(unchecked: "Trailer")
+  /// `Transfer-Encoding` (RFC 9112 §6.1).
+  public static let transferEncoding = FieldName(unchecked: "Transfer-Encoding")
+  /// `Upgrade` (RFC 9110 §7.8).
+  public static let upgrade = FieldName(unchecked: "Upgrade")
+  /// `User-Agent` (RFC 9110 §10.1.5).
+  public static let userAgent = FieldName(unchecked: "User-Agent")
+  /// `Vary` (RFC 9110 §12.5.5).
+  public static let vary = FieldName(unchecked: "Vary")
+  /// `Via` (RFC 9110 §7.6.3).
+  public static let via = FieldName(unchecked: "Via")
+  /// `WWW-Authenticate` (RFC 9110 §11.6.1).
+  public static let wwwAuthenticate = FieldName(unchecked: "WWW-Authenticate")
 }

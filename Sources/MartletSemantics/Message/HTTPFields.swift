@@ -10,12 +10,12 @@
 /// fields[.accept]              // "application/json"
 /// ```
 ///
-/// A value with CR, LF, NUL or another control character is refused: it is not stored, the first such refusal is
-/// kept in ``refusal``, and a request that carries one fails before anything is sent. Nothing can be smuggled into
-/// a message through a value, and nothing is dropped in silence.
+/// A value with CR, LF, NUL or another control character is refused: it is not stored, the first such error is kept in
+/// ``refusal``, and a request that carries one fails before anything is sent. A value therefore cannot inject lines
+/// into a message, and no field is dropped silently.
 public struct HTTPFields: Sendable, Hashable {
   private var lines: [Line] = []
-  /// The first field that was refused, or nil if all were accepted.
+  /// The error of the first field that was refused; nil if all were accepted.
   public private(set) var refusal: FieldError?
 
   private struct Line: Sendable, Hashable {
@@ -23,14 +23,14 @@ public struct HTTPFields: Sendable, Hashable {
     var value: String
   }
 
-  /// Makes an empty collection of fields.
+  /// Creates an empty collection.
   public init() {}
 
-  /// The value of a field: its lines joined with a comma and a space (RFC 9110 §5.3), nil if there is none.
+  /// The value of a field, nil if it is absent. Several lines are joined with a comma and a space (RFC 9110 §5.3).
   ///
-  /// `Cookie` lines are joined with a semicolon (RFC 9113 §8.2.3). Lines of `Set-Cookie` cannot be joined without
-  /// loss: read them through ``subscript(values:)``. Setting replaces all lines of that name, at the place of the
-  /// first; setting nil removes them.
+  /// Lines of `Cookie` are joined with a semicolon (RFC 9113 §8.2.3). Lines of `Set-Cookie` cannot be joined without
+  /// loss: read them through ``subscript(values:)``. Setting a value replaces all lines of that name, at the position
+  /// of the first; setting nil removes them.
   public subscript(name: FieldName) -> String? {
     get {
       var joined: String?
@@ -52,47 +52,48 @@ public struct HTTPFields: Sendable, Hashable {
     }
   }
 
-  /// The values of the lines of that name, one by one, in order.
+  /// The values of all lines with that name, in order.
   public subscript(values name: FieldName) -> [String] {
     lines.filter { $0.name == name }.map(\.value)
   }
 
-  /// Adds one line at the end, beside those of the same name.
+  /// Appends a line, and keeps existing lines of the same name.
   public mutating func append(_ value: String, for name: FieldName) {
     guard let value = accepted(value, for: name.rawName) else { return }
     lines.append(Line(name: name, value: value))
   }
 
-  /// Adds one line whose name comes from outside. A name that is no token is refused like a bad value.
+  /// Appends a line whose name comes from outside the program. A name that is not a token is refused like an invalid
+  /// value.
   public mutating func append(_ value: String, forName name: String) {
     do throws(FieldError) { append(value, for: try FieldName(name)) } catch { refusal = refusal ?? error }
   }
 
-  /// Removes all lines of that name.
+  /// Removes all lines with that name.
   public mutating func remove(_ name: FieldName) {
     lines.removeAll { $0.name == name }
   }
 
-  /// Removes all lines whose name fulfils a condition.
+  /// Removes all lines whose name satisfies the condition.
   package mutating func removeAll(where condition: (FieldName) -> Bool) {
     lines.removeAll { condition($0.name) }
   }
 
-  /// Whether there is a line of that name, be its value empty.
+  /// Whether there is a line with that name, even with an empty value.
   public func contains(_ name: FieldName) -> Bool {
     lines.contains { $0.name == name }
   }
 
-  /// Throws the first refusal, for whoever wants to know before sending.
+  /// Throws ``refusal`` if there is one, to check the fields before sending.
   public func validate() throws(FieldError) {
     if let refusal { throw refusal }
   }
 
-  /// Takes a line as it came over the wire, where the message was already framed: control characters become
-  /// spaces, as RFC 9110 §5.5 allows a recipient, and white space around the value is no part of it.
+  /// Appends a line of a received message, which is framed already: control characters become spaces, as RFC 9110 §5.5
+  /// allows a recipient, and leading and trailing white space is removed.
   ///
-  /// `Set-Cookie` keeps its control characters: a cookie that has any must be ignored (RFC 6265bis §5.6), and with spaces
-  /// in their place it could not be told.
+  /// `Set-Cookie` keeps its control characters: a cookie with any of them must be ignored (RFC 6265bis §5.6), which
+  /// could not be detected once they are spaces.
   package mutating func appendReceived(_ name: FieldName, _ value: String) {
     let clean =
       Self.isValidValue(value) || name == .setCookie
@@ -112,14 +113,15 @@ public struct HTTPFields: Sendable, Hashable {
 
   /// field-value of RFC 9110 §5.5: visible characters, obs-text, space and tab.
   private static func isValidValue(_ value: String) -> Bool {
-    // Every field of every response goes through here: the check is faster over plain memory.
+    // Every field of every response is checked here; the check is faster over contiguous storage.
     let isValid = value.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isValidByte) }
     return isValid ?? value.utf8.allSatisfy(isValidByte)
   }
 
   private static func isValidByte(_ byte: UInt8) -> Bool { byte == 9 || !ASCII.isControl(byte) }
 
-  /// The value itself, not a copy, where there is nothing to trim: that is nearly always.
+  /// Returns the value without leading and trailing white space, without a copy if there is none, which is the usual
+  /// case.
   private static func trimmed(_ value: String) -> String {
     guard let first = value.utf8.first, let last = value.utf8.last,
       ASCII.isWhitespace(first) || ASCII.isWhitespace(last)
@@ -129,7 +131,7 @@ public struct HTTPFields: Sendable, Hashable {
 }
 
 extension HTTPFields: Sequence {
-  /// The lines in order, each a name and a value.
+  /// The lines in order, each as a name and a value.
   public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
     lines.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
   }
@@ -137,23 +139,39 @@ extension HTTPFields: Sequence {
   /// The number of lines.
   public var count: Int { lines.count }
 
-  /// Whether there is no line.
+  /// Whether there are no lines.
   public var isEmpty: Bool { lines.isEmpty }
 }
 
 extension HTTPFields: ExpressibleByDictionaryLiteral {
-  /// Makes fields from a literal: `[.accept: "text/html", "X-Tag": "a", "X-Tag": "b"]`; order and repeats are kept.
+  /// Creates fields from a literal such as `[.accept: "text/html", "X-Tag": "a", "X-Tag": "b"]`. Order and repeated
+  /// names are kept.
   public init(dictionaryLiteral elements: (FieldName, String)...) {
     for (name, value) in elements { append(value, for: name) }
   }
 }
 
 extension HTTPFields: CustomStringConvertible, CustomReflectable {
-  /// The lines as they would be written, for people who read logs: without what ``Redaction/standard`` hides.
+  /// The lines as they would be sent, for logs. What ``Redaction/standard`` hides is left out.
   public var description: String {
     Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
   }
 
   /// The description, so that `dump` shows no more.
   public var customMirror: Mirror { Mirror(self, children: ["lines": description]) }
+}
+
+extension HTTPFields {
+  /// The elements of a list field (RFC 9110 §5.6.1), from all its lines, in order.
+  ///
+  /// ```swift
+  /// let fields: HTTPFields = [.vary: "Accept, Origin", .vary: "Cookie"]
+  /// fields.list(.vary)   // ["Accept", "Origin", "Cookie"]
+  /// ```
+  ///
+  /// Commas in quoted strings do not separate elements, and quotes are kept as a part of the element. Empty elements
+  /// are ignored. Not for `Set-Cookie` and fields that contain one date: their commas are not separators.
+  public func list(_ name: FieldName) -> [String] {
+    self[values: name].flatMap { FieldList.elements(of: $0[...]).map(String.init) }
+  }
 }

@@ -1,15 +1,15 @@
-/// The method of a request (RFC 9110 §9): a token, compared with regard to case.
+/// The method of a request (RFC 9110 §9): a case-sensitive token.
 public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConvertible, ExpressibleByStringLiteral {
   /// The token as it is sent.
   public let rawValue: String
 
-  /// Makes a method from text that comes from outside; nil if the text is no token.
+  /// Creates a method from text that comes from outside the program; nil if the text is not a token.
   public init?(rawValue: String) {
     guard Token.isValid(rawValue) else { return nil }
     self.rawValue = rawValue
   }
 
-  /// Makes a method from a literal of the program. A literal that is no token stops the program.
+  /// Creates a method from a literal. A literal that is not a token stops the program.
   public init(stringLiteral value: String) {
     precondition(Token.isValid(value), "'\(value)' is not an HTTP method: use a token such as GET (RFC 9110 §9.1)")
     rawValue = value
@@ -32,9 +32,9 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// `PATCH` (RFC 5789).
   public static let patch: HTTPMethod = "PATCH"
 
-  /// Whether the method asks for no change of state (RFC 9110 §9.2.1).
+  /// Whether the method is safe: it requests no change of state (RFC 9110 §9.2.1).
   ///
-  /// A method that is not known here counts as unsafe.
+  /// Unknown methods count as unsafe.
   public var isSafe: Bool {
     switch rawValue {
     case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH": true
@@ -42,9 +42,9 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
     }
   }
 
-  /// Whether sending the request twice has the intended effect of sending it once (RFC 9110 §9.2.2).
+  /// Whether sending the request twice has the same intended effect as sending it once (RFC 9110 §9.2.2).
   ///
-  /// A method that is not known here counts as not idempotent.
+  /// Unknown methods count as not idempotent.
   public var isIdempotent: Bool { isSafe || rawValue == "PUT" || rawValue == "DELETE" }
 
   /// The token.

@@ -1,6 +1,6 @@
 /// The origin of an http or https URL: scheme, host and port (RFC 6454 §4, RFC 9110 §4.3.1).
 ///
-/// Whatever was given to one origin, credentials above all, is not for another.
+/// What was meant for one origin, credentials in particular, must not be sent to another.
 ///
 /// ```swift
 /// Origin(URL(string: "https://Example.com/a")!) == Origin(URL(string: "https://example.com:443/b")!)   // true
@@ -8,15 +8,15 @@
 public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `http` or `https`.
   public let scheme: String
-  /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets. Labels beyond ASCII
-  /// are A-labels: `bücher.example` is `xn--bcher-kva.example` (RFC 5891 §4.4).
+  /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets. Labels with
+  /// non-ASCII characters are A-labels: `bücher.example` is `xn--bcher-kva.example` (RFC 5891 §4.4).
   ///
-  /// Hosts are compared as text: two ways of writing one IPv6 address are two hosts.
+  /// Hosts are compared as text: two notations of the same IPv6 address are two hosts.
   public let host: String
-  /// The port; 80 for http and 443 for https where the URL names none.
+  /// The port; 80 for http and 443 for https if the URL has none.
   public let port: Int
 
-  /// Makes the origin of a URL; nil if the URL is neither http nor https, or has no usable host or port.
+  /// Creates the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
   public init?(_ url: URL) {
     guard let scheme = url.scheme.map({ ASCII.lowercased($0) }), let defaultPort = Self.defaultPort(of: scheme),
       let encodedHost = url.host(percentEncoded: true), !encodedHost.isEmpty
@@ -30,17 +30,18 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Whether what is sent to the origin is encrypted: whether its scheme is https.
+  /// Whether the scheme is https.
   public var isSecure: Bool { scheme == "https" }
 
-  /// The origin as the `Origin` field writes it (RFC 6454 §6.2): the port only where it is not the scheme's own.
-  public var description: String { "\(scheme)://" + place(host) }
+  /// The origin as the `Origin` field contains it (RFC 6454 §6.2): the port is omitted if it is the default of the
+  /// scheme.
+  public var description: String { "\(scheme)://" + hostAndPort(host) }
 
-  /// Host and port as the `Host` field writes them (RFC 9110 §7.2): without an address's zone, which means nothing elsewhere
-  /// (RFC 6874 §4), and the port only where it is not the scheme's own.
-  package var authority: String { place(host.prefix { $0 != "%" }) }
+  /// Host and port as the `Host` field contains them (RFC 9110 §7.2): without the zone of an address, which is only
+  /// meaningful locally (RFC 6874 §4), and without the port if it is the default of the scheme.
+  package var authority: String { hostAndPort(host.prefix { $0 != "%" }) }
 
-  private func place(_ host: some StringProtocol) -> String {
+  private func hostAndPort(_ host: some StringProtocol) -> String {
     let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : String(host)
     return port == Self.defaultPort(of: scheme) ? literal : "\(literal):\(port)"
   }
@@ -53,7 +54,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether no character in the host could end it early, for us or for somebody who reads it after us.
+  /// Whether the host contains no character that ends a host, here or in the parser of another program.
   private static func isUsable(_ host: String) -> Bool {
     let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
     return host.utf8.allSatisfy { byte in

@@ -1,4 +1,4 @@
-/// Case and white space as HTTP means them: ASCII only, whatever the locale.
+/// Case conversion and white space of ASCII only, independent of the locale, as HTTP requires.
 package enum ASCII {
   package static func lowercased(_ text: some StringProtocol) -> String {
     let bytes = text.utf8
@@ -25,7 +25,7 @@ package enum ASCII {
 
   package static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
-  /// The value of a hexadecimal digit of either case, nil for anything else.
+  /// Returns the value of a hexadecimal digit of either case; nil for any other byte.
   package static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 48...57: byte - 48
@@ -38,7 +38,7 @@ package enum ASCII {
   /// OWS of RFC 9110 §5.6.3: space and horizontal tab.
   package static func isWhitespace(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
 
-  /// CTL of RFC 5234: what no field value may hold, the tab excepted.
+  /// CTL of RFC 5234. Apart from the tab, none of these is allowed in a field value.
   package static func isControl(_ byte: UInt8) -> Bool { byte < 32 || byte == 127 }
 
   package static func trimmed(_ text: String) -> Substring { trimmed(text[...]) }
@@ -47,7 +47,7 @@ package enum ASCII {
     guard let first = text.utf8.firstIndex(where: { !isWhitespace($0) }),
       let last = text.utf8.lastIndex(where: { !isWhitespace($0) })
     else { return text[text.endIndex...] }
-    // Not `first...last`: a closed range of a string ends behind a character, and these are bytes.
+    // Not `first...last`: a closed range of a string ends after a character, but these are indices of bytes.
     return text[first..<text.utf8.index(after: last)]
   }
 }

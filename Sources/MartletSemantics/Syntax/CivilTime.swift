@@ -1,5 +1,5 @@
-/// A moment as a calendar and a clock show it in UTC: the proleptic Gregorian calendar, reckoned in whole days and
-/// seconds, with no formatter, locale or time zone beneath.
+/// A date and time of day in UTC, in the proleptic Gregorian calendar. Computed with integers, without formatter,
+/// locale or time zone.
 package struct CivilTime: Sendable, Hashable {
   package let year: Int
   /// 1…12.
@@ -10,10 +10,10 @@ package struct CivilTime: Sendable, Hashable {
   package let hour: Int
   /// 0…59.
   package let minute: Int
-  /// 0…60: a leap second is the second after it.
+  /// 0…60: a leap second is counted as the second after it.
   package let second: Int
 
-  /// Makes a moment; nil if the calendar or the clock has no such one.
+  /// Creates a time; nil if the date or the time of day does not exist.
   package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
     guard (0...9999).contains(year), (1...12).contains(month),
       (1...Self.length(ofMonth: month, year: year)).contains(day),
@@ -27,8 +27,8 @@ package struct CivilTime: Sendable, Hashable {
     self.second = second
   }
 
-  /// The moment of a date, its fraction of a second cut off. The years 0 to 9999 are all there are: a date outside
-  /// becomes the nearest inside.
+  /// Creates the time of a date, with the fraction of a second truncated. Dates outside the years 0 to 9999 are
+  /// clamped.
   package init(_ date: Date) {
     let seconds = Self.clamped(date.timeIntervalSince1970)
     let days = seconds.quotientRoundingDown(by: 86_400)
@@ -37,7 +37,7 @@ package struct CivilTime: Sendable, Hashable {
     (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60)
   }
 
-  /// The date that the moment is.
+  /// The time as a date.
   package var date: Date {
     Date(timeIntervalSince1970: Double(daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second))
   }
@@ -50,7 +50,7 @@ package struct CivilTime: Sendable, Hashable {
 
   /// Days since 1 January 1970.
   private var daysSinceEpoch: Int {
-    // The year begins in March here, so that the leap day is its last and months need no table.
+    // The year begins in March here, so that the leap day is the last day and no table of months is needed.
     let marchYear = month > 2 ? year : year - 1
     let marchMonth = month > 2 ? month - 3 : month + 9
     let leapDays =
@@ -62,7 +62,7 @@ package struct CivilTime: Sendable, Hashable {
   /// 1 January 1970, in days since 1 March of the year 0.
   private static let epoch = 719_468
 
-  /// The first day of a month in a year that begins in March: five months in turn have 153 days.
+  /// The first day of a month in a year that begins in March: any five consecutive months have 153 days.
   private static func dayOfMarchYear(month: Int) -> Int { (153 * month + 2) / 5 }
 
   private static func date(ofDay daysSinceEpoch: Int) -> (year: Int, month: Int, day: Int) {
@@ -87,7 +87,7 @@ package struct CivilTime: Sendable, Hashable {
     }
   }
 
-  /// Whole seconds between the first of the year 0 and the last of 9999; not a number becomes the epoch.
+  /// Returns whole seconds, clamped to the years 0 to 9999; NaN becomes the epoch.
   private static func clamped(_ seconds: Double) -> Int {
     guard !seconds.isNaN else { return 0 }
     return Int(min(max(seconds.rounded(.down), -62_167_219_200), 253_402_300_799))
@@ -95,6 +95,12 @@ package struct CivilTime: Sendable, Hashable {
 }
 
 extension Int {
+  /// The decimal digits, with leading zeros up to the width.
+  func padded(to width: Int = 2) -> String {
+    let digits = String(self)
+    return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
+  }
+
   fileprivate func quotientRoundingDown(by divisor: Int) -> Int {
     self >= 0 ? self / divisor : (self + 1) / divisor - 1
   }

@@ -1,11 +1,11 @@
-/// The parameters of a field's value, `; name=value` (RFC 9110 §5.6.6), in their order.
+/// The parameters of a field value, `; name=value` (RFC 9110 §5.6.6), in order.
 ///
 /// ```swift
 /// let type: MediaType = "multipart/form-data; boundary=\"a b\""
-/// type.parameters["Boundary"]   // "a b": names have no case, quotes are no part of a value
+/// type.parameters["Boundary"]   // "a b": names are case-insensitive, quotes are removed
 /// ```
 ///
-/// A parameter's name is a token without case, which is what ``FieldName`` is.
+/// Names are case-insensitive tokens, like ``FieldName``.
 public struct FieldParameters: Sendable, Hashable {
   private var parameters: [Parameter] = []
 
@@ -14,14 +14,14 @@ public struct FieldParameters: Sendable, Hashable {
     var value: String
   }
 
-  /// Makes an empty collection.
+  /// Creates an empty collection.
   public init() {}
 
-  /// Reads parameters as they stand in a value, with or without a semicolon before the first.
+  /// Parses parameters, with or without a semicolon before the first.
   ///
-  /// Forgiving: white space around the equals sign is ignored, and so is what is no parameter.
+  /// Lenient: white space around the equals sign and invalid parameters are ignored.
   ///
-  /// - Parameter text: `charset=utf-8; format="flowed"`.
+  /// - Parameter text: For example `charset=utf-8; format="flowed"`.
   public init(parsing text: some StringProtocol) {
     for element in FieldList.elements(of: Substring(text), separator: UInt8(ascii: ";")) {
       guard let (name, value) = Self.pair(in: element), let value else { continue }
@@ -29,21 +29,21 @@ public struct FieldParameters: Sendable, Hashable {
     }
   }
 
-  /// The value of the first parameter of that name, unquoted; nil if there is none.
+  /// The value of the first parameter with that name, without quotes; nil if there is none.
   ///
-  /// Setting replaces all of that name, at the place of the first; setting nil removes them. A value is any text: it
-  /// is quoted where it must be. A control character in it is refused when it comes into ``HTTPFields``.
+  /// Setting a value replaces all parameters with that name, at the position of the first; setting nil removes them.
+  /// The value may be any text: it is quoted where necessary. ``HTTPFields`` refuses a value with a control character.
   public subscript(name: FieldName) -> String? {
     get { parameters.first { $0.name == name }?.value }
     set {
-      let place = parameters.firstIndex { $0.name == name } ?? parameters.endIndex
+      let index = parameters.firstIndex { $0.name == name } ?? parameters.endIndex
       parameters.removeAll { $0.name == name }
       guard let newValue else { return }
-      parameters.insert(Parameter(name: name, value: newValue), at: place)
+      parameters.insert(Parameter(name: name, value: newValue), at: index)
     }
   }
 
-  /// Reads `name=value`, `name="value"` or a bare `name`; nil if the name is no token.
+  /// Parses `name=value`, `name="value"` or a bare `name`; nil if the name is not a token.
   package static func pair(in element: Substring) -> (name: FieldName, value: String?)? {
     guard let equals = element.utf8.firstIndex(of: UInt8(ascii: "=")) else {
       return Token.isValid(element) ? (FieldName(unchecked: String(element)), nil) : nil
@@ -56,7 +56,7 @@ public struct FieldParameters: Sendable, Hashable {
 }
 
 extension FieldParameters: Sequence {
-  /// The parameters in order, each a name and an unquoted value.
+  /// The parameters in order, each as a name and a value without quotes.
   public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
     parameters.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
   }
@@ -64,20 +64,20 @@ extension FieldParameters: Sequence {
   /// The number of parameters.
   public var count: Int { parameters.count }
 
-  /// Whether there is no parameter.
+  /// Whether there are no parameters.
   public var isEmpty: Bool { parameters.isEmpty }
 }
 
 extension FieldParameters: ExpressibleByDictionaryLiteral {
-  /// Makes parameters from a literal: `["charset": "utf-8"]`; order and repeats are kept.
+  /// Creates parameters from a literal such as `["charset": "utf-8"]`. Order and repeated names are kept.
   public init(dictionaryLiteral elements: (FieldName, String)...) {
     parameters = elements.map { Parameter(name: $0.0, value: $0.1) }
   }
 }
 
 extension FieldParameters: CustomStringConvertible {
-  /// The parameters as they are sent: each with `; ` before it, names in lower case, values quoted where they are no
-  /// token. Empty if there is none.
+  /// The parameters as they are sent: each preceded by `; `, names in lower case, values quoted if they are not tokens.
+  /// Empty if there are none.
   public var description: String {
     parameters.map { "; \($0.name.canonicalName)=\(QuotedString.tokenOrQuoted($0.value))" }.joined()
   }

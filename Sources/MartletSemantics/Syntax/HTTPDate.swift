@@ -1,19 +1,19 @@
-/// Dates as HTTP writes them (RFC 9110 §5.6.7): `Date`, `Expires`, `Last-Modified`, `Retry-After`.
+/// Parses and formats the dates of HTTP (RFC 9110 §5.6.7): `Date`, `Expires`, `Last-Modified`, `Retry-After`.
 ///
 /// ```swift
 /// HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT", now: Date())   // 784111777 seconds after 1970
 /// HTTPDate.format(Date(timeIntervalSince1970: 784_111_777))      // "Sun, 06 Nov 1994 08:49:37 GMT"
 /// ```
 public enum HTTPDate {
-  /// Reads a date in one of the three forms that a recipient must accept: IMF-fixdate, RFC 850, asctime.
+  /// Parses a date in one of the three formats that a recipient must accept: IMF-fixdate, RFC 850, asctime.
   ///
-  /// Case does not matter. That the day of the week fits the date is not checked: the date says it all. What has another
-  /// form, another zone than `GMT`, be it `UTC` (RFC 9111 §4.2), or names a day or a time that does not exist is no date.
+  /// Case-insensitive. The day of the week is not checked against the date. Other formats, other zones than `GMT`,
+  /// including `UTC` (RFC 9111 §4.2), and dates or times that do not exist are not accepted.
   ///
   /// - Parameters:
-  ///   - text: The value, or the element of a list, that should be a date.
-  ///   - now: The present. A year of two digits is the one that lies at most 50 years ahead of it.
-  /// - Returns: The date, in whole seconds; nil if the text is none.
+  ///   - text: The field value or list element.
+  ///   - now: The current time. A two-digit year is the latest one that is at most 50 years in the future.
+  /// - Returns: The date in whole seconds; nil if the text is not a date.
   public static func parse(_ text: some StringProtocol, now: Date) -> Date? {
     var scanner = DateScanner(text)
     guard let weekday = scanner.word() else { return nil }
@@ -30,15 +30,15 @@ public enum HTTPDate {
     return scanner.isAtEnd ? moment?.date : nil
   }
 
-  /// Writes a date as IMF-fixdate, the one form that a sender may use.
+  /// Formats a date as IMF-fixdate, the only format that a sender may use.
   ///
-  /// A fraction of a second is cut off. The form knows the years 0 to 9999: a date outside becomes the nearest inside.
+  /// A fraction of a second is truncated. Dates outside the years 0 to 9999 are clamped.
   public static func format(_ date: Date) -> String {
     let moment = CivilTime(date)
     let weekday = capitalized(weekdays[moment.weekday].prefix(3))
     let month = capitalized(months[moment.month - 1][...])
-    let time = "\(padded(moment.hour)):\(padded(moment.minute)):\(padded(moment.second))"
-    return "\(weekday), \(padded(moment.day)) \(month) \(padded(moment.year, to: 4)) \(time) GMT"
+    let time = "\(moment.hour.padded()):\(moment.minute.padded()):\(moment.second.padded())"
+    return "\(weekday), \(moment.day.padded()) \(month) \(moment.year.padded(to: 4)) \(time) GMT"
   }
 
   private static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
@@ -50,7 +50,7 @@ public enum HTTPDate {
     word.utf8.count == 3 && weekdays.contains { $0.hasPrefix(word) }
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`, from the comma on.
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, starting at the comma.
   private static func fixdate(_ scanner: inout DateScanner) -> CivilTime? {
     guard scanner.skip(", "), let day = scanner.number(digits: 2), scanner.skip(" "), let month = month(&scanner),
       scanner.skip(" "), let year = scanner.number(digits: 4), scanner.skip(" "), let time = time(&scanner),
@@ -59,20 +59,20 @@ public enum HTTPDate {
     return moment(year, month, day, time)
   }
 
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`, from the comma on.
+  /// `Sunday, 06-Nov-94 08:49:37 GMT`, starting at the comma.
   private static func rfc850(_ scanner: inout DateScanner, now: CivilTime) -> CivilTime? {
     guard scanner.skip(", "), let day = scanner.number(digits: 2), scanner.skip("-"), let month = month(&scanner),
       scanner.skip("-"), let year = scanner.number(digits: 2), scanner.skip(" "), let time = time(&scanner),
       zone(&scanner)
     else { return nil }
-    // The latest of the years with these digits that is not more than 50 years ahead.
+    // The latest year with these digits that is at most 50 years in the future.
     let latest = (now.year / 100 + 1) * 100 + year
     return [latest, latest - 100, latest - 200].lazy
       .compactMap { moment($0, month, day, time) }
       .first { !isMoreThanFiftyYears($0, after: now) }
   }
 
-  /// `Sun Nov  6 08:49:37 1994`, from the month on.
+  /// `Sun Nov  6 08:49:37 1994`, starting at the month.
   private static func asctime(_ scanner: inout DateScanner) -> CivilTime? {
     guard let month = month(&scanner), scanner.skip(" "),
       let day = scanner.skip(" ") ? scanner.number(digits: 1) : scanner.number(digits: 2),
@@ -111,15 +111,10 @@ public enum HTTPDate {
     return left > (now.month, now.day, now.hour, now.minute, now.second)
   }
 
-  private static func padded(_ number: Int, to width: Int = 2) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-  }
-
   private static func capitalized(_ word: Substring) -> String { word.prefix(1).uppercased() + word.dropFirst() }
 }
 
-/// Reads a date from left to right.
+/// Scans a date from left to right.
 private struct DateScanner {
   private var rest: ArraySlice<UInt8>
 
@@ -131,7 +126,7 @@ private struct DateScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Letters, in lower case; nil if there is none.
+  /// Scans letters and returns them in lower case; nil if there are none.
   mutating func word() -> String? {
     let letters = rest.prefix { ASCII.isLetter($0) }
     guard !letters.isEmpty else { return nil }
@@ -139,7 +134,7 @@ private struct DateScanner {
     return String(decoding: letters.map { ASCII.lowercased($0) }, as: UTF8.self)
   }
 
-  /// A number of exactly so many digits, or nil.
+  /// Scans a number with exactly that many digits; nil if there is none.
   mutating func number(digits count: Int) -> Int? {
     let digits = rest.prefix { ASCII.isDigit($0) }
     guard digits.count == count else { return nil }

@@ -1,7 +1,7 @@
-/// Percent-encoding of text that goes into a URL, for the place where it goes.
+/// Percent-encodes text for a certain component of a URL.
 ///
-/// Encode each piece before the URL is put together: afterwards nobody can tell a `/` or `&` that is data from one
-/// that separates.
+/// Encode each component before the URL is composed: afterwards a `/` or `&` that is data cannot be told from a
+/// separator.
 ///
 /// ```swift
 /// let id = PercentEncoding.pathSegment.encode("a/b c")                    // "a%2Fb%20c"
@@ -9,30 +9,31 @@
 /// let url = URL(string: "https://example.com/items/\(id)?\(query)")
 /// ```
 ///
-/// Do not encode what is already encoded: a `%` is text here, and becomes `%25`.
+/// Do not encode text that is encoded already: `%` is encoded as `%25`.
 public struct PercentEncoding: Sendable, Hashable {
-  /// Bit n: whether the byte n stays as it is, for the bytes up to 63. Those from 128 on never do.
+  /// Bit n: whether the byte n stays as it is, for bytes below 64. Bytes from 128 on are always encoded.
   private let low: UInt64
   /// Bit n: whether the byte 64 + n stays as it is.
   private let high: UInt64
   private let encodesSpaceAsPlus: Bool
 
-  /// One segment of a path (RFC 3986 §3.3). A `/` is encoded; what a segment may hold, such as `:@!$&'()*+,;=`, stays.
+  /// One segment of a path (RFC 3986 §3.3). `/` is encoded; characters that are allowed in a segment, such as
+  /// `:@!$&'()*+,;=`, are not.
   ///
-  /// The segments `.` and `..` cannot be sent as data: encoded or not, they mean the place in the path.
+  /// The segments `.` and `..` cannot be sent as data: even if they are encoded, they are dot segments.
   public static let pathSegment = PercentEncoding(unchanged: "-._~!$&'()*+,;=:@")
 
-  /// A name or a value in a query: everything but letters, digits and `-._~!'()*` is encoded.
+  /// A name or value in a query: everything except letters, digits and `-._~!'()*` is encoded.
   ///
-  /// A space becomes `%20` and a `+` becomes `%2B`, so that both survive whether or not the server reads a query as a
-  /// form. Decoding leaves a `+` alone; where a server means a space by it, decode with ``form``.
+  /// A space becomes `%20` and a `+` becomes `%2B`, so that both are preserved whether or not the server parses the
+  /// query as a form. Decoding does not change a `+`; decode with ``form`` if the server encodes a space as `+`.
   public static let queryComponent = PercentEncoding(unchanged: "-._~!'()*")
 
-  /// A name or a value of `application/x-www-form-urlencoded` (WHATWG URL §5.2): everything but letters, digits and
-  /// `*-._` is encoded, and a space is a `+`.
+  /// A name or value of `application/x-www-form-urlencoded` (WHATWG URL §5.2): everything except letters, digits and
+  /// `*-._` is encoded, and a space becomes `+`.
   public static let form = PercentEncoding(unchanged: "*-._", encodesSpaceAsPlus: true)
 
-  /// The value of a parameter such as `username*` (RFC 8187 §3.2.1, attr-char).
+  /// The value of an extended parameter such as `username*` (RFC 8187 §3.2.1, attr-char).
   package static let extendedValue = PercentEncoding(unchanged: "!#$&+-.^_`|~")
 
   private init(unchanged characters: StaticString, encodesSpaceAsPlus: Bool = false) {
@@ -46,7 +47,7 @@ public struct PercentEncoding: Sendable, Hashable {
     self.encodesSpaceAsPlus = encodesSpaceAsPlus
   }
 
-  /// The text, encoded: the bytes of its UTF-8, in upper-case digits (RFC 3986 §2.1).
+  /// Returns the text with the bytes of its UTF-8 encoded, in upper-case hexadecimal digits (RFC 3986 §2.1).
   public func encode(_ text: some StringProtocol) -> String {
     guard !text.utf8.allSatisfy(isUnchanged) else { return String(text) }
     var bytes: [UInt8] = []
@@ -63,10 +64,10 @@ public struct PercentEncoding: Sendable, Hashable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The text that was encoded.
+  /// Returns the decoded text.
   ///
-  /// Forgiving, as the URL standard asks: a `%` that no two digits follow stands for itself, and bytes that are no
-  /// UTF-8 become U+FFFD.
+  /// Lenient, as the URL standard requires: a `%` without two hexadecimal digits is kept, and bytes that are not UTF-8
+  /// become U+FFFD.
   public func decode(_ text: some StringProtocol) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
@@ -92,7 +93,7 @@ public struct PercentEncoding: Sendable, Hashable {
     for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? digit + 48 : digit + 55) }
   }
 
-  /// The byte that the first two characters stand for, nil if they are no hexadecimal digits.
+  /// Returns the byte that two hexadecimal digits at the beginning encode; nil if there are none.
   package static func hexadecimalPair(in text: some Sequence<UInt8>) -> UInt8? {
     var digits = text.makeIterator()
     guard let high = digits.next().flatMap(ASCII.hexadecimalValue),
@@ -103,13 +104,13 @@ public struct PercentEncoding: Sendable, Hashable {
 }
 
 extension PercentEncoding {
-  /// Pairs as a query or a form's body: `name=value&name=value`, each part encoded. Meant for ``queryComponent`` and
-  /// ``form``.
+  /// Returns the pairs as a query or form body, `name=value&name=value`, with each name and value encoded. For
+  /// ``queryComponent`` and ``form``.
   public func encode(_ pairs: [(name: String, value: String)]) -> String {
     pairs.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
   }
 
-  /// The pairs of a query or a form's body, decoded (WHATWG URL §5.1): empty pieces are ignored, and a piece without
+  /// Returns the decoded pairs of a query or form body (WHATWG URL §5.1): empty parts are ignored, and a part without
   /// `=` has an empty value.
   public func pairs(in text: some StringProtocol) -> [(name: String, value: String)] {
     text.utf8.split(separator: UInt8(ascii: "&")).map { piece in

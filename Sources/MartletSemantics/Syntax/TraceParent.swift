@@ -1,17 +1,18 @@
-/// The `traceparent` field of W3C Trace Context, level 1, in its version 00: `00-trace id-parent id-flags`.
+/// The `traceparent` field of W3C Trace Context level 1, version 00: `00-trace id-parent id-flags`.
 package struct TraceParent: Sendable, Hashable {
-  /// 32 hexadecimal digits, the same for all that belongs together; never only zeros.
+  /// The trace ID: 32 hexadecimal digits, not all zeros.
   package let traceID: String
-  /// Whether the caller may have recorded the trace.
+  /// The sampled flag: whether the caller may have recorded the trace.
   package var isSampled: Bool
 
-  /// Makes a trace from 128 random bits.
+  /// Creates a trace from 128 random bits.
   package init(random: (UInt64, UInt64), isSampled: Bool) {
     traceID = Self.hexadecimal(random.0) + Self.hexadecimal(random == (0, 0) ? 1 : random.1)
     self.isSampled = isSampled
   }
 
-  /// Makes the trace that a UUID names, so that both can be found together; nil if the text is none, or only zeros.
+  /// Creates a trace with the UUID as its trace ID, so that both can be correlated; nil if the text is not a UUID, or
+  /// all zeros.
   package init?(uuid text: String, isSampled: Bool) {
     guard let uuid = UUID(uuidString: text) else { return nil }
     let digits = ASCII.lowercased(uuid.uuidString.filter { $0 != "-" })
@@ -20,7 +21,7 @@ package struct TraceParent: Sendable, Hashable {
     self.isSampled = isSampled
   }
 
-  /// The field's value for one request, which is one span: 64 random bits name it.
+  /// Returns the field value for one request. Each request is a span with a random 64-bit ID.
   package func value(span: UInt64) -> String {
     "00-\(traceID)-\(Self.hexadecimal(max(1, span)))-\(isSampled ? "01" : "00")"
   }

@@ -1,11 +1,11 @@
 public import Martlet
 
-/// The account of a shop's user: logs in when asked, renews its token on a 401, and logs out.
+/// An ``Authenticator`` for a user account: it logs in, renews its token after a 401, and logs out.
 ///
-/// Nobody has to log in first. On a 401 the token is renewed; where there is none, one for a guest is asked for. Where the service
-/// refuses that, the user is logged out in silence and the 401 stands; where it cannot be reached, the token is kept and the
-/// task fails. Logging out holds at once, whatever the service says to it, and an answer to a login or a renewal that was sent
-/// before is thrown away.
+/// A login is optional. After a 401 the token is renewed; without a token, a guest token is requested. If the service
+/// refuses, the user is logged out without an error and the 401 is the response; if it cannot be reached, the token is
+/// kept and the task fails. A logout takes effect at once, whatever the service responds; responses to logins and
+/// renewals that were sent before it are discarded.
 ///
 /// ```swift
 /// let account = AccountAuthenticator(token: stored) { token in save(token) }
@@ -15,10 +15,11 @@ public import Martlet
 /// await account.logOut()
 /// ```
 ///
-/// The paths are those of ``Endpoints``. A token is read as OAuth writes it (RFC 6749 §5.1: `access_token`, `refresh_token`,
-/// `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and `refresh`.
+/// The paths are those of ``Endpoints``. A token is read as OAuth writes it (RFC 6749 §5.1: `access_token`,
+/// `refresh_token`, `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and
+/// `refresh`.
 public actor AccountAuthenticator: Authenticator {
-  /// Where the account's requests go.
+  /// The requests of an account.
   public struct Endpoints: Sendable {
     /// Logs in: the credentials as JSON.
     public var login = NetworkRequest(method: .POST).path("/account/login")
@@ -26,35 +27,35 @@ public actor AccountAuthenticator: Authenticator {
     public var registration = NetworkRequest(method: .POST).path("/account/register")
     /// Renews a token: `{"refresh_token": …}`, and the old token in `Authorization`.
     public var renewal = NetworkRequest(method: .POST).path("/account/refresh-token")
-    /// Asks for a token for a guest; nil for a service without guests.
+    /// Requests a guest token; nil for a service without guests.
     public var guest: NetworkRequest? = NetworkRequest(method: .POST).path("/account/guest-token")
     /// Logs out: the old token in `Authorization`.
     public var logout = NetworkRequest(method: .POST).path("/account/logout")
 
-    /// The documented paths below `/account`.
+    /// Makes the documented paths below `/account`.
     public init() {}
   }
 
-  /// The current token, nil where nobody is logged in.
+  /// The current token; nil while no user is logged in.
   public private(set) var token: AccessToken?
-  /// Names the user without saying who it is; a new one after each logout.
+  /// An anonymous identifier of the user, for analytics say; a new one after each logout.
   public private(set) var userIdentifier = UUID()
   private let endpoints: Endpoints
   private let session: (any NetworkSession)?
   private let tokenChanged: @Sendable (AccessToken?) -> Void
-  /// Counts the users: a renewal that was asked for before one of them came or went is not taken any more.
-  private var era = 0
+  /// Counts logins and logouts: a renewal that was sent before the last one is discarded.
+  private var generation = 0
   private var loginsBegun = 0
-  /// The login whose answer is taken; nil after a logout.
+  /// The login whose response counts; nil after a logout.
   private var expectedLogin: Int?
 
   /// Makes an account.
   ///
   /// - Parameters:
-  ///   - token: what was stored, nil for nobody.
-  ///   - endpoints: where the requests go; the documented paths by default.
-  ///   - session: who sends them; the container's by default.
-  ///   - tokenChanged: told of each new token, and nil after a logout, to store it. Does nothing by default.
+  ///   - token: the stored token; nil if there is none.
+  ///   - endpoints: the account's requests; the documented paths by default.
+  ///   - session: sends them; the container's session by default.
+  ///   - tokenChanged: called with each new token, and with nil after a logout, to store it. Does nothing by default.
   public init(
     token: AccessToken? = nil, endpoints: Endpoints = Endpoints(), session: (any NetworkSession)? = nil,
     tokenChanged: @escaping @Sendable (AccessToken?) -> Void = { _ in }
@@ -67,19 +68,19 @@ public actor AccountAuthenticator: Authenticator {
 
   /// Logs in.
   ///
-  /// - Throws: what the service says to it, and `CancellationError` where another login or a logout has come meanwhile.
+  /// - Throws: the failure of the request; `CancellationError` if another login or a logout began meanwhile.
   public func logIn(_ credentials: some Encodable & Sendable) async throws {
     try await begin(endpoints.login.body(credentials))
   }
 
-  /// Registers a user, who is then logged in.
+  /// Registers a user and logs in.
   ///
   /// - Throws: as ``logIn(_:)``.
   public func register(_ details: some Encodable & Sendable) async throws {
     try await begin(endpoints.registration.body(details))
   }
 
-  /// Logs out. The service is told, and what it says does not matter.
+  /// Logs out, and sends the logout request, whose response is ignored.
   public func logOut() async {
     let old = token
     expectedLogin = nil
@@ -97,10 +98,10 @@ public actor AccountAuthenticator: Authenticator {
   }
 
   public func authenticate() async throws {
-    let before = era
+    let before = generation
     guard let renewal = renewal() else { throw NetworkError.unauthenticated }
     let response = await ask(renewal)
-    guard era == before else {
+    guard generation == before else {
       if token == nil { throw NetworkError.unauthenticated }
       return
     }
@@ -121,12 +122,12 @@ public actor AccountAuthenticator: Authenticator {
 
   private func begin(_ request: NetworkRequest) async throws {
     loginsBegun += 1
-    let mine = loginsBegun
-    expectedLogin = mine
+    let number = loginsBegun
+    expectedLogin = number
     let new = try await ask(request).value.token
-    guard expectedLogin == mine else { throw CancellationError() }
+    guard expectedLogin == number else { throw CancellationError() }
     expectedLogin = nil
-    era += 1
+    generation += 1
     take(new)
   }
 
@@ -140,7 +141,7 @@ public actor AccountAuthenticator: Authenticator {
   }
 
   private func forget() {
-    era += 1
+    generation += 1
     token = nil
     userIdentifier = UUID()
     tokenChanged(nil)
@@ -148,11 +149,11 @@ public actor AccountAuthenticator: Authenticator {
 }
 
 extension NetworkResponse {
-  /// Whether the service itself said no: not a loss on the way, nor a failure of its own.
+  /// Whether the service refused the request: not a network failure, nor a failure of the server.
   fileprivate var isRefused: Bool { statusCode.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false }
 }
 
-/// A token as services write it.
+/// The token of a response, under any of the member names that services use.
 private struct AccountToken: Decodable, Sendable {
   let token: AccessToken
 
@@ -175,7 +176,8 @@ private struct AccountToken: Decodable, Sendable {
     }
     guard let value: String = try first("access_token", "accessToken", "access", "token") else {
       throw DecodingError.keyNotFound(
-        Name("access_token"), .init(codingPath: decoder.codingPath, debugDescription: "the answer holds no token"))
+        Name("access_token"),
+        .init(codingPath: decoder.codingPath, debugDescription: "the response has no access_token"))
     }
     let seconds: Double? = try first("expires_in", "expiresIn")
     token = AccessToken(

@@ -1,6 +1,6 @@
 public import Martlet
 
-/// Says who makes the requests, and finds that out anew when a server does not believe it.
+/// Adds credentials to requests, and gets new ones after a 401.
 ///
 /// ```swift
 /// actor Account: Authenticator {
@@ -19,32 +19,33 @@ public import Martlet
 /// }
 /// ```
 ///
-/// What ``authenticate()`` itself sends through the session is neither authorized nor, on a 401, authenticated again: it
-/// does not wait for itself. For requests such as a login, whose 401 is an answer, see ``NetworkRequest/unauthenticated()``.
+/// Requests that ``authenticate()`` itself sends through the session are neither authorized nor, after a 401,
+/// authenticated again. For requests whose 401 is the response, such as a login, see
+/// ``NetworkRequest/unauthenticated()``.
 public protocol Authenticator: Sendable {
-  /// Returns the request with what says who makes it. Called before every attempt to the environment's origin, unless the
-  /// request has an `Authorization` of its own. Throwing ends the exchange. Does nothing by default.
+  /// Returns the request with credentials. Called before every attempt to the environment's origin, unless the request
+  /// has an `Authorization` field of its own. If it throws, the task fails. Returns the request unchanged by default.
   func authorize(request: HTTPRequest) async throws -> HTTPRequest
 
-  /// Gets new credentials, after a 401. It runs once at a time, for all who were refused meanwhile, and is not cancelled
-  /// with any of them; requests that come meanwhile wait. Afterwards each goes again once.
+  /// Gets new credentials after a 401. One call at a time runs for all requests that got a 401 meanwhile, and is not
+  /// cancelled with any of them; new requests wait for it. Afterwards each request is sent again once.
   ///
-  /// - Throws: ``NetworkError/unauthenticated`` where there are none to be had, which leaves the 401 as it is: the silent
-  ///   logout, and the default. Any other error fails the tasks with an `HTTPError` of kind `.authenticationFailed`, or of
-  ///   its own kind if it is an `HTTPError` that tells of a missing network.
+  /// - Throws: ``NetworkError/unauthenticated``, the default, if there are none: the 401 is then the response. Any
+  ///   other error fails the tasks with an `HTTPError` of kind `.authenticationFailed`; an `HTTPError` about a failed
+  ///   connection keeps its kind.
   func authenticate() async throws
 }
 
 extension Authenticator {
-  /// Leaves the request as it is.
+  /// Returns the request unchanged.
   public func authorize(request: HTTPRequest) async throws -> HTTPRequest { request }
 
-  /// Has no credentials.
+  /// Throws ``NetworkError/unauthenticated``.
   public func authenticate() async throws { throw NetworkError.unauthenticated }
 }
 
-/// Authorizes nothing.
+/// An authenticator without credentials.
 public struct PassiveAuthenticator: Authenticator {
-  /// Makes one.
+  /// Makes an authenticator without credentials.
   public init() {}
 }

@@ -1,14 +1,13 @@
 import Martlet
 
-/// An authenticator as the engine knows it: a source of credentials.
+/// Adapts an authenticator to the engine's ``CredentialSource``.
 struct AuthenticatorSource: CredentialSource {
   let scope: CredentialScope
   let authenticator: @Sendable () -> (any Authenticator)?
-  let stepAside: StepAside
   /// What is renewed is the outcome of an authentication. A failed one is an outcome too: those who waited for it hear of
   /// it, and the next 401 is a reason for another.
   private let renewal: Renewal<Result<Void, any Error>>
-  private let progress = ExchangeLocal(Progress())
+  private let progress = CallLocal(Progress())
 
   private struct Progress: Sendable {
     /// The authentication after which the last attempt was authorized.
@@ -19,26 +18,28 @@ struct AuthenticatorSource: CredentialSource {
   init(scope: CredentialScope, authenticator: @escaping @Sendable () -> (any Authenticator)?) {
     self.scope = scope
     self.authenticator = authenticator
-    stepAside = StepAside()
-    renewal = Renewal(.success(()), stepAside)
+    renewal = Renewal(.success(()))
   }
 
-  func authorize(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard !stepAside.isActive, let authenticator = authenticator() else { return request }
-    exchange[progress].number = try await renewal.value(where: { _ in true }, renew: authenticate)?.number
+  func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    guard !request.isUnauthenticated, let authenticator = authenticator() else { return request }
+    let outcome = try await renewal.value(where: { _ in true }, by: call, renew: authenticate)
+    guard let version = outcome.version else { return request }  // the authenticator's own
+    call[progress].number = version.number
     return try await authenticator.authorize(request: request)
   }
 
-  func authenticate(after rejection: Rejection, in exchange: Exchange) async throws -> Bool {
-    let progress = exchange[progress]
-    guard !stepAside.isActive, authenticator() != nil, !progress.hasAuthenticated else { return false }
-    exchange[self.progress].hasAuthenticated = true
-    let outcome = try await renewal.value(insteadOf: { $0.number == progress.number }, renew: authenticate)
+  func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
+    let progress = call[progress]
+    guard !rejection.request.isUnauthenticated, authenticator() != nil, !progress.hasAuthenticated else { return false }
+    call[self.progress].hasAuthenticated = true
+    let outcome = try await renewal.value(
+      insteadOf: { $0.number == progress.number }, by: call, renew: authenticate)
     do {
-      try outcome?.value.get()
-      return outcome != nil
+      try outcome.version?.value.get()
+      return outcome.version != nil
     } catch NetworkError.unauthenticated {
-      exchange.emit(.note("the authenticator has no credentials; the 401 stands"))
+      call.emit(.note("the authenticator has no credentials; the 401 stands"))
       return false
     } catch {
       throw HTTPError(credentialsFailed: "the authenticator failed", with: error)
@@ -53,4 +54,11 @@ struct AuthenticatorSource: CredentialSource {
       return .failure(error)
     }
   }
+}
+
+/// Marks a request that no authenticator has to do with.
+struct Unauthenticated: Interceptor {}
+
+extension HTTPRequest {
+  fileprivate var isUnauthenticated: Bool { options.interceptors.contains { $0 is Unauthenticated } }
 }

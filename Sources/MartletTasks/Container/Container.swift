@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Where an app says which implementation it uses: thread-safe, replaceable, resettable.
+/// A thread-safe container of an app's dependencies, which tests can replace and reset.
 ///
 /// ```swift
 /// extension Container {
@@ -20,18 +20,18 @@ public final class Container: Sendable {
   private let dependencies = Mutex<[String: any Sendable]>([:])
   private let parent: Container?
 
-  /// The container of the app; within ``withOverrides(_:perform:)`` the one that is made there.
+  /// The container of the app; within ``withOverrides(_:perform:)``, the container made there.
   public static var shared: Container { scoped ?? global }
 
-  /// Makes an empty container, of a test's own.
+  /// Makes an empty container, for a test say.
   public init() { parent = nil }
 
   private init(over parent: Container) { self.parent = parent }
 
-  /// The dependency of that name, or the default, which is then kept.
+  /// The dependency with a name; the default, which is then stored, if there is none.
   ///
-  /// An app declares a property for each, as above; `#function` is its name. Another type under the same name counts as
-  /// nothing.
+  /// An app declares a property for each, as above; `#function` is its name. A dependency of another type under the
+  /// same name is ignored.
   public subscript<Value>(
     name: String, default makeDefault: @autoclosure () -> Dependency<Value>
   ) -> Dependency<Value> {
@@ -44,7 +44,7 @@ public final class Container: Sendable {
     }
   }
 
-  /// Sets the dependency of that name.
+  /// The dependency with a name.
   public subscript<Value>(name: String) -> Dependency<Value>? {
     get { find(name) as? Dependency<Value> }
     set { dependencies.withLock { $0[name] = newValue } }
@@ -54,11 +54,11 @@ public final class Container: Sendable {
     dependencies.withLock { $0[name] } ?? parent?.find(name)
   }
 
-  /// Forgets everything that was set: the defaults hold again.
+  /// Removes all dependencies, so that the defaults are used again.
   public func reset() { dependencies.withLock { $0 = [:] } }
 
-  /// Runs work in which ``shared`` is a container of its own over this one: what is set there ends with the work, and
-  /// other tests that run at the same time see nothing of it.
+  /// Runs work for which ``shared`` is a new container with overrides, on top of the current one. Tests that run at the
+  /// same time do not see them.
   public static func withOverrides<Result>(
     _ override: (Container) -> Void, perform work: () async throws -> Result
   ) async rethrows -> Result {
@@ -69,20 +69,20 @@ public final class Container: Sendable {
 }
 
 extension Container {
-  /// Who sends the requests of tasks: a ``StandardNetworkSession``; while tests run that have `MartletTasksTesting`, the shared
-  /// `MockSession`.
+  /// The session that sends the requests of tasks: a ``StandardNetworkSession``; in tests that link
+  /// `MartletTasksTesting`, the shared `MockSession`.
   public var networkSession: Dependency<any NetworkSession> {
     get { self["networkSession", default: .single(Self.makeSession)] }
     set { self["networkSession"] = newValue }
   }
 
-  /// Who authorises requests; none by default.
+  /// The authenticator of requests; none by default.
   public var authenticator: Dependency<(any Authenticator)?> {
     get { self["authenticator", default: .single { nil }] }
     set { self["authenticator"] = newValue }
   }
 
-  /// Where the paths of requests begin.
+  /// The environment: base URL, common headers, signature.
   public var environment: Dependency<NetworkEnvironment> {
     get { self["environment", default: .single { NetworkEnvironment() }] }
     set { self["environment"] = newValue }
@@ -94,9 +94,115 @@ extension Container {
   }
 }
 
-/// What takes the session's place in tests, in a module that only tests have. It is found by its name, so that linking the module
-/// is all there is to do, and nothing else in a process can have that effect.
+/// A replacement for the session in tests, from a module that only tests link. It is found by its name, so that linking
+/// the module is enough, and nothing else in a process can replace the session.
 package protocol TestSessionProvider {
-  /// The session, nil where no tests run.
+  /// The session; nil if no tests run.
   static var session: (any NetworkSession)? { get }
+}
+
+/// A dependency that is made each time, or once and kept.
+public struct Dependency<Value: Sendable>: Sendable {
+  private let resolve: @Sendable () -> Value
+  private let isKept: Bool
+
+  /// Returns the dependency.
+  public func callAsFunction() -> Value { resolve() }
+
+  /// A dependency that is made each time.
+  public static func factory(_ make: @escaping @Sendable () -> Value) -> Dependency {
+    Dependency(resolve: make, isKept: false)
+  }
+
+  /// A dependency that is made when it is first resolved, and kept. Threads that resolve it at the same time get the
+  /// same value, but the closure may have run for each of them: it does not run under a lock, so that it can resolve
+  /// other dependencies.
+  public static func single(_ make: @escaping @Sendable () -> Value) -> Dependency {
+    let kept = Kept<Value>()
+    return Dependency(resolve: { kept.value(make) }, isKept: true)
+  }
+
+  /// The same as ``single(_:)``: `Container.shared.cart = .replace { LocalCart() }`.
+  public static func replace(_ make: @escaping @Sendable () -> Value) -> Dependency { single(make) }
+
+  /// Wraps the dependency: `Container.shared.networkSession.decorate { Logged($0) }`. One that was made each time still
+  /// is.
+  public mutating func decorate(_ decoration: @escaping @Sendable (Value) -> Value) {
+    let decorated: @Sendable () -> Value = { [resolve] in decoration(resolve()) }
+    self = isKept ? .single(decorated) : .factory(decorated)
+  }
+}
+
+/// A value that is made once. It is made outside of the lock, because making it may resolve other dependencies.
+private final class Kept<Value: Sendable>: Sendable {
+  private let kept = Mutex<Value?>(nil)
+
+  func value(_ make: () -> Value) -> Value {
+    if let value = kept.withLock({ $0 }) { return value }
+    let made = make()
+    return kept.withLock { kept in
+      let first = kept ?? made
+      kept = first
+      return first
+    }
+  }
+}
+
+extension Container {
+  /// A group of dependencies, which an app declares:
+  ///
+  /// ```swift
+  /// extension Container.Group<Container.Mappers> {
+  ///   var price: Dependency<any PriceMapper> {
+  ///     get { self[#function, default: .single { RoundedPrice() }] }
+  ///     set { self[#function] = newValue }
+  ///   }
+  /// }
+  ///
+  /// Container.shared.mappers.price = .single { ExactPrice() }
+  /// ```
+  ///
+  /// Each group has its own names.
+  public final class Group<Kind>: Sendable {
+    private let container: Container
+
+    init(of container: Container) { self.container = container }
+
+    /// The dependency with a name, or the default; see the container's.
+    public subscript<Value>(
+      name: String, default makeDefault: @autoclosure () -> Dependency<Value>
+    ) -> Dependency<Value> { container["\(Kind.self).\(name)", default: makeDefault()] }
+
+    /// The dependency with a name.
+    public subscript<Value>(name: String) -> Dependency<Value>? {
+      get { container["\(Kind.self).\(name)"] }
+      set { container["\(Kind.self).\(name)"] = newValue }
+    }
+  }
+
+  /// Convert a service's values to an app's.
+  public enum Mappers {}
+  /// Provide values.
+  public enum Repositories {}
+  /// Do work for the whole app.
+  public enum Services {}
+  /// Navigate between screens.
+  public enum Coordinators {}
+  /// Provide what screens show.
+  public enum DataSources {}
+  /// Are screens.
+  public enum Views {}
+
+  /// The app's mappers.
+  public var mappers: Group<Mappers> { Group(of: self) }
+  /// The app's repositories.
+  public var repositories: Group<Repositories> { Group(of: self) }
+  /// The app's services.
+  public var services: Group<Services> { Group(of: self) }
+  /// The app's coordinators.
+  public var coordinators: Group<Coordinators> { Group(of: self) }
+  /// The app's data sources.
+  public var dataSources: Group<DataSources> { Group(of: self) }
+  /// The app's views.
+  public var views: Group<Views> { Group(of: self) }
 }

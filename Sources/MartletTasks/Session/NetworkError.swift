@@ -1,12 +1,12 @@
 public import Martlet
 
-/// Why a task failed, where it is not the exchange itself (`HTTPError`) and not the decoding.
+/// Why a task failed, apart from errors of the call (`HTTPError`) and of decoding (`DecodingError`).
 public enum NetworkError: Error, Sendable, Hashable {
-  /// The service said no, in its own words.
+  /// The service responded with an error; the message is from its body.
   case service(ServiceMessage)
-  /// There are no credentials to be had; see ``Authenticator/authenticate()``.
+  /// There are no credentials; see ``Authenticator/authenticate()``.
   case unauthenticated
-  /// Nobody knows: for mappings that find nothing.
+  /// An unknown error, for mappings of an app.
   case unknown
 }
 
@@ -20,6 +20,65 @@ extension NetworkError: LocalizedError, CustomStringConvertible {
     case .service(let message): "\(message.text) (\(message.statusCode))"
     case .unauthenticated: "there are no credentials"
     case .unknown: "an unknown network error"
+    }
+  }
+}
+
+/// The message of a service in the body of an error response.
+///
+/// It is read from the members `message`, `title`, `detail` (RFC 9457), `error`, `error_description` (RFC 6749 §5.2),
+/// `errors` (texts, or objects with a message) and `code` of a JSON body, or from a plain text. For all other bodies,
+/// such as HTML, it is the status's reason phrase.
+public struct ServiceMessage: Sendable, Hashable {
+  /// The status code.
+  public let statusCode: Int
+  /// The text.
+  public let text: String
+  /// The service's code, nil if there is none.
+  public let code: String?
+  /// The body as it came.
+  public let data: Data
+
+  /// Reads the message of a response.
+  public init(_ response: HTTPResponse, data: Data) {
+    let members = try? JSONDecoder().decode(MessageMembers.self, from: data)
+    let isText = response.fields.mediaType?.essence == "text/plain"
+    let plain = isText ? String(decoding: data.prefix(500), as: UTF8.self) : nil
+    statusCode = response.status.code
+    let texts = [members?.best, plain, response.status.reasonPhrase].compactMap(\.self)
+    text = texts.first { !$0.isEmpty } ?? "the service responded with an error"
+    code = members?.code
+    self.data = data
+  }
+}
+
+/// The members that services use; one of an unexpected type is ignored. Every member is read once, so that the time for
+/// a deeply nested body is linear.
+private struct MessageMembers: Decodable {
+  var best: String?
+  var code: String?
+
+  private enum Name: String, CodingKey {
+    case message, detail, title, error, errors, code
+    case errorDescription = "error_description"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Name.self)
+    code = try? members.decode(String.self, forKey: .code)
+    code = code ?? (try? members.decode(Int.self, forKey: .code)).map { String($0) }
+    for name in [Name.message, .detail, .errorDescription, .title, .error, .errors] { read(name, of: members) }
+  }
+
+  private mutating func read(_ name: Name, of members: KeyedDecodingContainer<Name>) {
+    if let text = try? members.decode(String.self, forKey: name) {
+      best = best ?? (text.isEmpty ? nil : text)
+    } else if let inner = try? members.decode(MessageMembers.self, forKey: name) {
+      (best, code) = (best ?? inner.best, code ?? inner.code)
+    } else if let texts = try? members.decode([String].self, forKey: name) {
+      best = best ?? texts.first
+    } else if let all = try? members.decode([MessageMembers].self, forKey: name) {
+      (best, code) = (best ?? all.lazy.compactMap(\.best).first, code ?? all.lazy.compactMap(\.code).first)
     }
   }
 }

@@ -1,34 +1,34 @@
 public import Martlet
 
-/// Runs the requests of tasks on an `HTTPSession`.
+/// Sends the requests of tasks with an `HTTPSession`.
 ///
-/// Before every attempt it adds the headers of the ``NetworkEnvironment``, signs, and lets the ``Authenticator``
-/// authorize, in this order. On a 401 the authenticator authenticates, once for all requests that were refused meanwhile,
-/// and each of them goes again once. All this is for the environment's origin alone.
+/// Every attempt gets the headers of the ``NetworkEnvironment``, its signature, and the credentials of the
+/// ``Authenticator``, in this order. After a 401 the authenticator gets new credentials, once for all requests that
+/// were refused meanwhile, and each of them is sent again once. Other origins than the environment's get none of these.
 ///
 /// ```swift
 /// Container.shared.networkSession = .single { StandardNetworkSession(decoder: ShopDecoder()) }
 /// ```
 ///
-/// Environment and authenticator are asked for when a request runs: replacing them in the container has effect at once.
+/// Environment and authenticator are resolved when a request runs: replacing them in the container has an effect at
+/// once.
 ///
-/// It is a class that can be subclassed, for a session that is to stand in its place, as that of `MartletTasksTesting` does.
-/// A subclass keeps what it changes behind a lock.
+/// It can be subclassed to replace it, as `MockSession` in `MartletTasksTesting` does. A subclass must protect its
+/// mutable state with a lock.
 // SAFETY: all its properties are constants of types that are `Sendable`; an open class cannot say so itself.
 open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   public let decoder: any NetworkResponseDecoder
   private let environment: @Sendable () -> NetworkEnvironment
   private let session: HTTPSession
-  private let authentication: AuthenticatorSource
 
   /// Makes a session.
   ///
   /// - Parameters:
-  ///   - decoder: how responses are read where a task does not say otherwise; JSON by default.
-  ///   - environment: where paths begin; the container's by default.
-  ///   - authenticator: who authorizes; the container's by default.
-  ///   - configuration: what the engine does besides: cookies, cache, retries, listeners.
-  ///   - transport: the wire, by default the platform's own.
+  ///   - decoder: decodes responses to requests without a decoder of their own; JSON by default.
+  ///   - environment: base URL, common headers, signature; the container's by default.
+  ///   - authenticator: adds credentials; the container's by default.
+  ///   - configuration: cookies, cache, retries, listeners and more of the `HTTPSession`.
+  ///   - transport: sends the requests; the platform's transport by default.
   public init(
     decoder: any NetworkResponseDecoder = JSONResponseDecoder(),
     environment: @escaping @Sendable () -> NetworkEnvironment = { Container.shared.environment() },
@@ -37,7 +37,7 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   ) {
     self.decoder = decoder
     self.environment = environment
-    authentication = AuthenticatorSource(
+    let authentication = AuthenticatorSource(
       scope: .matching { $0 == environment().origin }, authenticator: authenticator)
     var configuration = configuration
     configuration.interceptors.append(EnvironmentInterceptor(environment: environment))
@@ -46,14 +46,60 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   }
 
   open func response(to request: NetworkRequest) async -> NetworkResponse<Data> {
-    guard request.isAuthenticated else { return await authentication.stepAside.perform { await send(request) } }
-    return await send(request)
-  }
-
-  private func send(_ request: NetworkRequest) async -> NetworkResponse<Data> {
     do throws(HTTPError) {
-      let (data, response) = try await session.data(for: request.rendered(in: environment()))
+      var rendered = try request.rendered(in: environment())
+      if !request.isAuthenticated { rendered.options.interceptors.append(Unauthenticated()) }
+      let (data, response) = try await session.data(for: rendered)
       return NetworkResponse(result: .success(data), data: data, response: response)
     } catch { return NetworkResponse(failure: error) }
+  }
+}
+
+/// What the requests to one deployment of a service have in common: production, a test system.
+///
+/// ```swift
+/// Container.shared.environment = .single {
+///   NetworkEnvironment(baseURL: URL(string: "https://api.example.com/v2"), headers: ["X-Api-Key": key])
+/// }
+/// ```
+///
+/// Headers, signature and credentials are sent to the origin of ``baseURL`` only.
+public struct NetworkEnvironment: Sendable {
+  /// The base of all paths: `https://api.example.com/v2`. If it is nil, a request needs a base URL of its own.
+  public var baseURL: URL?
+  /// Headers of every request that does not set them itself. None by default.
+  public var headers: HTTPFields
+  /// Signs every request, after the headers were added and before credentials are. None by default.
+  public var signer: (any RequestSigner)?
+
+  /// Makes an environment.
+  public init(baseURL: URL? = nil, headers: HTTPFields = [:], signer: (any RequestSigner)? = nil) {
+    self.baseURL = baseURL
+    self.headers = headers
+    self.signer = signer
+  }
+
+  var origin: Origin? { baseURL.flatMap { Origin($0) } }
+}
+
+/// Signs requests, with an HMAC of some of their parts, say.
+public protocol RequestSigner: Sendable {
+  /// Returns the request with its signature. Called before every attempt, so that a retry gets a new one; the request
+  /// has its common headers and no credentials yet. If it throws, the task fails.
+  func sign(request: HTTPRequest) async throws -> HTTPRequest
+}
+
+/// Adds the environment's headers and signature.
+struct EnvironmentInterceptor: Interceptor {
+  let environment: @Sendable () -> NetworkEnvironment
+
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    let environment = environment()
+    guard let url = environment.baseURL, let origin = environment.origin, Origin(request.url) == origin else {
+      return .send(request)
+    }
+    let preparation = try await DefaultFieldsInterceptor(environment.headers, for: [url]).prepare(request, in: call)
+    guard case .send(let request) = preparation, let signer = environment.signer else { return preparation }
+    return .send(try await signer.sign(request: request))
   }
 }

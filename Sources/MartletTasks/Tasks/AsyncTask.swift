@@ -1,43 +1,44 @@
+import Martlet
 public import MartletCombine
 
-/// Work that is described and not yet begun: each run does it anew, and cancelling a run cancels the work.
+/// Asynchronous work that starts when the task is run, each time anew; cancelling a run cancels the work.
 ///
-/// Tasks chain as publishers do, ``NetworkTask``s and work of an app's own alike:
+/// Tasks are combined with operators, like publishers:
 ///
 /// ```swift
 /// let page = account().flatMap { account in orders(of: account) }.zip(shop()).timeout(.seconds(20))
 /// let (own, offered) = try await page.value()     // or .value { result in }, or .valueProvider()
 /// ```
 public protocol AsyncTask<Value>: Sendable {
-  /// What the work gives.
+  /// The result of the work.
   associatedtype Value: Sendable
 
-  /// Does the work.
+  /// Runs the task.
   ///
   /// - Throws: why there is no value.
   func value() async throws -> Value
 }
 
-/// A closure as a task.
+/// A task made of a closure.
 public struct AsyncWork<Value: Sendable>: AsyncTask {
   private let work: @Sendable () async throws -> Value
 
-  /// Makes a task of a closure, which runs once for each run of the task.
+  /// Makes a task of a closure, which is called once for each run.
   public init(_ work: @escaping @Sendable () async throws -> Value) { self.work = work }
 
   public func value() async throws -> Value { try await work() }
 }
 
 extension AsyncTask {
-  /// Runs the task and hands over its value or its failure.
+  /// Runs the task and calls the closure with its value or failure.
   ///
-  /// - Returns: what cancels it.
+  /// - Returns: a handle that cancels the task.
   @discardableResult
   public func value(_ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) -> Task<Void, Never> {
     Task { completion(await result()) }
   }
 
-  /// A publisher that runs the task for each subscriber, on its first demand, and delivers its value or fails.
+  /// Returns a publisher that runs the task for each subscriber, on its first demand, and delivers its value or fails.
   public func valueProvider() -> AnyPublisher<Value, any Error> {
     TaskPublisher { () async throws(any Error) -> Value in try await value() }.eraseToAnyPublisher()
   }
@@ -48,17 +49,17 @@ extension AsyncTask {
 }
 
 extension AsyncTask {
-  /// A task of what the closure makes of the value. What it throws is the failure.
+  /// Returns a task with a transformed value. An error of the closure becomes the failure.
   public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> AsyncWork<Other> {
     AsyncWork { try transform(await value()) }
   }
 
-  /// Runs another task after this one, with its value.
+  /// Returns a task that runs another one after this one, with its value.
   public func flatMap<Next: AsyncTask>(
     _ next: @escaping @Sendable (Value) throws -> Next
   ) -> AsyncWork<Next.Value> { AsyncWork { try await next(await value()).value() } }
 
-  /// Runs another task at the same time, for both values. Where one fails, the other is cancelled.
+  /// Returns a task that runs both at the same time, for both values. If one fails, the other is cancelled.
   public func zip<Other: AsyncTask>(_ other: Other) -> AsyncWork<(Value, Other.Value)> {
     AsyncWork {
       try await withThrowingTaskGroup(of: (Value?, Other.Value?).self) { group in
@@ -72,24 +73,26 @@ extension AsyncTask {
     }
   }
 
-  /// Runs again where it fails, at most so many times more, at once. A cancelled task does not run again.
+  /// Returns a task that runs again, without delay, if it fails, up to a number of additional times. A cancelled task
+  /// does not run again.
   public func retry(_ times: Int) -> AsyncWork<Value> {
-    AsyncWork { try await again(times, where: { $0.isFailure }, result).get() }
+    AsyncWork { try await repeating(times, where: { $0.isFailure }, result).get() }
   }
 
-  /// Runs another task where this one fails.
+  /// Returns a task that runs another one if this one fails.
   public func `catch`<Other: AsyncTask<Value>>(
     _ handler: @escaping @Sendable (any Error) -> Other
   ) -> AsyncWork<Value> {
     AsyncWork { do { return try await value() } catch { return try await handler(error).value() } }
   }
 
-  /// Fails with an `HTTPError` of kind `.deadlineExceeded` when the task, with everything before it, takes longer.
+  /// Returns a task that fails with an `HTTPError` of kind `.deadlineExceeded` if it takes longer, including what was
+  /// added to it before. The work is cancelled then, and not waited for.
   public func timeout(_ limit: Duration) -> AsyncWork<Value> {
     AsyncWork { try await within(limit, otherwise: { .failure($0) }, result).get() }
   }
 
-  /// Begins so much later.
+  /// Returns a task that starts after a delay.
   public func delay(_ time: Duration) -> AsyncWork<Value> {
     AsyncWork {
       try await Task.sleep(for: time.bounded)
@@ -100,4 +103,28 @@ extension AsyncTask {
 
 extension Result {
   fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+}
+
+/// Repeats work while it fails, up to a number of additional times, unless it is cancelled.
+func repeating<Outcome>(
+  _ times: Int, where hasFailed: (Outcome) -> Bool, _ work: () async -> Outcome
+) async -> Outcome {
+  var rest = times
+  while true {
+    let outcome = await work()
+    guard hasFailed(outcome), rest > 0, !Task.isCancelled else { return outcome }
+    rest -= 1
+  }
+}
+
+/// Runs work with a time limit. When the time is up it returns, and cancels the work without waiting for it.
+func within<Outcome: Sendable>(
+  _ limit: Duration, otherwise failed: @escaping @Sendable (HTTPError) -> Outcome,
+  _ work: @escaping @Sendable () async -> Outcome
+) async -> Outcome {
+  do {
+    return try await Deadline(limit, for: "the task", on: ContinuousClock()).holding(work)
+  } catch {
+    return failed(error as? HTTPError ?? HTTPError(.cancelled, "the task was cancelled"))
+  }
 }

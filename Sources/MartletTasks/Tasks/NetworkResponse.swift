@@ -1,12 +1,12 @@
 public import Martlet
 
-/// What came of a task: the value or the failure, and the response that it was read from.
+/// The result of a task: the value or the failure, and the response.
 public struct NetworkResponse<Value: Sendable>: Sendable {
-  /// The value, or why there is none.
+  /// The value or the failure.
   public var result: Result<Value, any Error>
-  /// The body as it came; empty if nothing did.
+  /// The bytes of the body; empty if there was none.
   public var data: Data
-  /// The response, nil where none came. Its body has been read, or was given up where the exchange failed later.
+  /// The response; nil if there was none. Its body has been read, or discarded if the call failed later.
   public var response: HTTPResponse?
 
   /// Makes a response.
@@ -16,7 +16,7 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
     self.response = response
   }
 
-  /// What came of an exchange that failed: the head of the last response, if there was one.
+  /// Makes the result of a failed call, with the head of the last response if there was one.
   init(failure: HTTPError) {
     let response = failure.response.flatMap { head in
       failure.request.map { HTTPResponse(status: head.status, fields: head.fields, url: $0.url) }
@@ -24,10 +24,10 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
     self.init(result: .failure(failure), response: response)
   }
 
-  /// The status code, nil where no response came.
+  /// The status code; nil without a response.
   public var statusCode: Int? { response?.status.code }
 
-  /// The response's fields; none where no response came.
+  /// The response's fields; none without a response.
   public var fields: HTTPFields { response?.fields ?? [:] }
 
   /// The value.
@@ -35,11 +35,11 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
   /// - Throws: the failure.
   public var value: Value { get throws { try result.get() } }
 
-  /// The failure, nil if there is a value.
+  /// The failure; nil if there is a value.
   public var error: (any Error)? { if case .failure(let error) = result { error } else { nil } }
 
-  /// The same response with what the closure makes of the value; what it throws becomes the failure.
-  func reading<Other: Sendable>(_ read: (Value) throws -> Other) -> NetworkResponse<Other> {
-    NetworkResponse<Other>(result: Result { try read(value) }, data: data, response: response)
+  /// Returns the response with a transformed value; an error of the closure becomes the failure.
+  func map<Other: Sendable>(_ transform: (Value) throws -> Other) -> NetworkResponse<Other> {
+    NetworkResponse<Other>(result: Result { try transform(value) }, data: data, response: response)
   }
 }

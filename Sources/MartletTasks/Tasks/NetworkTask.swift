@@ -1,20 +1,21 @@
 import Martlet
+public import MartletCombine
 
-/// Work that is described and not yet begun: each execution does it anew.
+/// A request that is sent when the task is run, each time anew.
 ///
 /// ```swift
 /// func shop() -> NetworkTask<Shop> { NetworkRequest().path("/shop").task() }
 ///
 /// let found = try await shop().value()
-/// let response = await shop().execute()      // the status too, and the failure as a value
+/// let response = await shop().execute()      // with the status, and the failure as a value
 /// ```
 ///
-/// A task is a value: `map`, `retry` and the like give another one. Nothing is sent before one of the ways to run it is
-/// called, and cancelling that cancels the exchange. What ``AsyncTask`` offers besides (`flatMap`, `zip`) gives tasks that have a
-/// value, and no response.
+/// A task is a value: `map`, `retry` and others return a new one. Nothing is sent before `value` or `execute` is
+/// called, and cancelling that call cancels the request. Further operators of ``AsyncTask`` (`flatMap`, `zip`) return
+/// tasks with a value, but without the response.
 public struct NetworkTask<Value: Sendable>: AsyncTask {
   let run: @Sendable () async -> NetworkResponse<Value>
-  /// The same exchange before anybody reads its body, for whoever wants to read it differently.
+  /// Sends the request without decoding the body, for ``decode(expecting:)``.
   let fetch: @Sendable () async -> NetworkResponse<Data>
   let decoder: any NetworkResponseDecoder
 
@@ -27,48 +28,49 @@ public struct NetworkTask<Value: Sendable>: AsyncTask {
     self.run = run
   }
 
-  /// Runs the task and returns everything that came of it; a failure is a value too.
+  /// Runs the task and returns the response with its value or failure.
   public func execute() async -> NetworkResponse<Value> { await run() }
 
   /// Runs the task and returns its value.
   ///
-  /// - Throws: what went wrong: `HTTPError` where there was no response, a decoder's or a mapping's error.
+  /// - Throws: `HTTPError` if there was no response; the error of the decoder or of a mapping.
   public func value() async throws -> Value { try await run().value }
 }
 
 extension NetworkTask {
-  /// The same exchange, its body read as another type by the same decoder: what a caller can do when a service's type
-  /// does not fit. Mappings of the original are left out; the raw data and the status stay.
+  /// Returns a task for the same request that decodes another type with the same decoder. Mappings of this task are not
+  /// applied; data and status are the same.
   public func decode<Other: Decodable & Sendable>(expecting type: Other.Type) -> NetworkTask<Other> {
     decode(expecting: type, decoder: decoder)
   }
 
-  /// The same exchange, its body read as another type by another decoder.
+  /// Returns a task for the same request that decodes another type with another decoder.
   public func decode<Other: Decodable & Sendable>(
     expecting type: Other.Type, decoder: any NetworkResponseDecoder
   ) -> NetworkTask<Other> {
     NetworkTask<Other>(decoder: decoder, fetch: fetch) { [fetch] in await fetch().decoded(as: type, by: decoder) }
   }
 
-  /// A task of what the closure makes of the value; the status stays. What it throws becomes the failure.
+  /// Returns a task with a transformed value and the same response. An error of the closure becomes the failure.
   public func map<Other: Sendable>(_ transform: @escaping @Sendable (Value) throws -> Other) -> NetworkTask<Other> {
-    NetworkTask<Other>(decoder: decoder, fetch: fetch) { [run] in await run().reading(transform) }
+    NetworkTask<Other>(decoder: decoder, fetch: fetch) { [run] in await run().map(transform) }
   }
 
-  /// Runs again where it fails, at most so many times more, at once. A cancelled task does not run again.
+  /// Returns a task that runs again, without delay, if it fails, up to a number of additional times. A cancelled task
+  /// does not run again.
   ///
-  /// Whatever the method: for what may not be sent twice, for waiting between attempts and for `Retry-After`, give the session a
-  /// retry policy instead.
+  /// It repeats requests of every method. For requests that must not be sent twice, for delays and for `Retry-After`,
+  /// use the session's retry policy instead.
   public func retry(_ times: Int) -> NetworkTask<Value> {
-    // nobody has read what was fetched: its status tells whether that would fail
+    // the body is not decoded here: the status tells whether that would fail
     NetworkTask(decoder: decoder) { [fetch] in
-      await again(times, where: { $0.error != nil || $0.response?.status.isSuccessful != true }, fetch)
+      await repeating(times, where: { $0.error != nil || $0.response?.status.isSuccessful != true }, fetch)
     } run: { [run] in
-      await again(times, where: { $0.error != nil }, run)
+      await repeating(times, where: { $0.error != nil }, run)
     }
   }
 
-  /// Runs another task where this one fails.
+  /// Returns a task that runs another one if this one fails.
   public func `catch`(_ handler: @escaping @Sendable (any Error) -> NetworkTask<Value>) -> NetworkTask<Value> {
     NetworkTask(decoder: decoder, fetch: fetch) { [run] in
       let response = await run()
@@ -77,12 +79,30 @@ extension NetworkTask {
     }
   }
 
-  /// Fails when the task, with everything that was added to it before, takes longer.
+  /// Returns a task that fails with an `HTTPError` of kind `.deadlineExceeded` if it takes longer, including what was
+  /// added to it before. The work is cancelled then, and not waited for.
   public func timeout(_ limit: Duration) -> NetworkTask<Value> {
     NetworkTask(decoder: decoder) { [fetch] in
       await within(limit, otherwise: { NetworkResponse(failure: $0) }, fetch)
     } run: { [run] in
       await within(limit, otherwise: { NetworkResponse(failure: $0) }, run)
     }
+  }
+}
+
+extension NetworkTask {
+  /// Runs the task and calls the closure with the response.
+  ///
+  /// - Returns: a handle that cancels the task.
+  @discardableResult
+  public func execute(
+    _ completion: @escaping @Sendable (NetworkResponse<Value>) -> Void
+  ) -> Task<Void, Never> {
+    Task { completion(await execute()) }
+  }
+
+  /// Returns a publisher that runs the task for each subscriber, on its first demand, and delivers the response.
+  public func executePublisher() -> AnyPublisher<NetworkResponse<Value>, Never> {
+    TaskPublisher { [self] () async throws(Never) -> NetworkResponse<Value> in await execute() }.eraseToAnyPublisher()
   }
 }

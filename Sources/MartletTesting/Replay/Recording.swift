@@ -1,7 +1,9 @@
 public import MartletEngine
+import MartletObservation
 public import MartletSemantics
+import Synchronization
 
-/// Tests against a real server, recorded once and replayed offline ever after.
+/// A transport that records the responses of a real server to a file, and replays them offline in later test runs.
 ///
 /// ```swift
 /// let recording = try Recording(file: fixtures.appending(path: "login.har"), around: CurlTransport())
@@ -12,47 +14,47 @@ public import MartletSemantics
 /// ```
 ///
 /// ```
-/// MARTLET_RECORD=1 swift test    # asks the server and writes the files
+/// MARTLET_RECORD=1 swift test    # uses the server and writes the files
 /// swift test                     # replays them; no network
 /// ```
 ///
-/// What is recorded is what the wire sees, below the session's cookies, cache, credentials and redirects; so these work the
-/// same when it is replayed. The session must begin in the same state as well: with an empty cache and jar, say. The dates in
-/// answers are those of the recording: what is to be fresh in a cache, or a cookie that ends at a date, needs an `HTTPCache`
-/// and a `CookieJar` whose `now` is ``ReplayTransport/recorded``.
+/// It records the network's messages, below the session's cookies, cache, credentials and redirects; so these work the same
+/// when it replays. The session must also begin in the same state, for example with an empty cache and no cookies. The dates
+/// in responses are those of the recording: fresh responses in a cache, and cookies with a date of expiry, need an
+/// `HTTPCache` and a `CookieJar` whose `now` is ``ReplayTransport/recorded``.
 ///
-/// Secrets are scrubbed as `Redaction` says, from fields, URLs and bodies; requests are compared scrubbed, and the program
-/// under test gets `***` where the server said a token. Look through a new file before it is shared: what is secret only by
-/// its value is not found. Bodies are recorded up to 16 MiB each, as far as they were read; compressed request bodies are
-/// left out, and not compared.
+/// Secrets are redacted as `Redaction` says, from fields, URLs and bodies; requests are compared after redaction, and the
+/// program under test gets `***` in place of the server's tokens. Review a new file before you share it: a secret that only
+/// its value gives away is not found. Bodies are recorded up to 16 MiB each, as far as they were read; compressed request
+/// bodies are omitted, and not compared.
 public final class Recording: Transport {
-  /// Whether the server is asked.
+  /// Whether to record or to replay.
   public enum Mode: Sendable, Hashable {
-    /// It is not: the file answers.
+    /// The file answers; the server is not used.
     case replay
-    /// It is, and ``Recording/save()`` writes the file anew.
+    /// The server answers, and ``Recording/save()`` writes the file.
     case record
-    /// ``record`` where the environment variable `MARTLET_RECORD` is set, and neither empty, `0` nor `false`; else
+    /// ``record`` if the environment variable `MARTLET_RECORD` is set, and neither empty, `0` nor `false`; otherwise
     /// ``replay``.
     case automatic
   }
 
   private enum Role: Sendable {
-    case records(WireRecorder)
-    case replays(ReplayTransport)
+    case recording(NetworkRecorder)
+    case replaying(ReplayTransport)
   }
 
   private let file: URL
   private let role: Role
 
-  /// Makes a recording, or opens one.
+  /// Begins a recording, or opens the file to replay it.
   ///
   /// - Parameters:
-  ///   - file: the archive. Folders that are missing are made when it is saved.
-  ///   - mode: whether it is recorded or replayed; by default the environment decides.
-  ///   - wire: the transport that reaches the server; when replaying it is not used.
-  ///   - matching: which requests are the same.
-  ///   - redaction: what is scrubbed. `.off` writes passwords and tokens to the file.
+  ///   - file: the HTTP Archive. Missing folders are created when it is saved.
+  ///   - mode: whether to record or to replay; by default the environment decides.
+  ///   - wire: the transport to the server; not used when replaying.
+  ///   - matching: which requests count as equal.
+  ///   - redaction: what is redacted. `.off` writes passwords and tokens to the file.
   /// - Throws: `HTTPError` of kind `.file` if the file cannot be replayed.
   public init(
     file: URL, mode: Mode = .automatic, around wire: any Transport, matching: ReplayMatching = .init(),
@@ -62,40 +64,40 @@ public final class Recording: Transport {
     if mode.records(in: ProcessInfo.processInfo.environment) {
       var limits = HARRecorder.Limits()
       (limits.entries, limits.bodyBytes, limits.totalBytes) = (.max, 16 << 20, .max)
-      role = .records(WireRecorder(base: wire, recorder: HARRecorder(redaction: redaction, limits: limits)))
+      role = .recording(NetworkRecorder(base: wire, recorder: HARRecorder(redaction: redaction, limits: limits)))
     } else {
-      role = .replays(try ReplayTransport(file: file, matching: matching, redaction: redaction))
+      role = .replaying(try ReplayTransport(file: file, matching: matching, redaction: redaction))
     }
   }
 
-  /// Whether the server is asked.
+  /// Whether it records; false if it replays.
   public var isRecording: Bool { replay == nil }
 
-  /// What replays, for ``ReplayTransport/unused`` and ``ReplayTransport/isOlder(than:)``; nil while recording.
+  /// The transport that replays, for ``ReplayTransport/unused`` and ``ReplayTransport/isOlder(than:)``; nil when recording.
   public var replay: ReplayTransport? {
-    if case .replays(let transport) = role { transport } else { nil }
+    if case .replaying(let transport) = role { transport } else { nil }
   }
 
-  /// Writes what was recorded, in place of what was there: at the end of a test. The file appears when it is complete, and
-  /// only the owner may read it. Exchanges whose body nobody has read to its end or given up are not in it. Does nothing
-  /// when replaying.
+  /// Writes the recording and replaces the file; call it at the end of a test. The file is written atomically, and only its
+  /// owner can read it. It lacks calls whose response body was neither read to its end nor cancelled. Does nothing when
+  /// replaying.
   ///
   /// - Throws: `HTTPError` of kind `.file`.
   public func save() throws(HTTPError) {
-    guard case .records(let wire) = role else { return }
-    var har = wire.recorder.har
-    // The numbers of exchanges mean nothing to a reader, and would differ in every recording.
+    guard case .recording(let network) = role else { return }
+    var har = network.recorder.har
+    // The numbers of calls would differ in every recording.
     for index in har.log.entries.indices { har.log.entries[index].comment = nil }
     try? FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try har.write(to: file)
   }
 
-  /// Passes the request on to the server, or to the recording.
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+  /// Sends the request to the server when recording; answers from the file when replaying.
+  public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     switch role {
-    case .records(let wire): try await wire.send(request, in: exchange)
-    case .replays(let transport): try await transport.send(request, in: exchange)
+    case .recording(let network): try await network.send(request, in: call)
+    case .replaying(let transport): try await transport.send(request, in: call)
     }
   }
 
@@ -103,11 +105,93 @@ public final class Recording: Transport {
 }
 
 extension Recording.Mode {
-  func records(in environment: [String: String]) -> Bool {
+  package func records(in environment: [String: String]) -> Bool {
     switch self {
     case .replay: false
     case .record: true
     case .automatic: !["", "0", "false"].contains(ASCII.lowercased(environment["MARTLET_RECORD"] ?? ""))
     }
+  }
+}
+
+/// A transport around the network's that reports requests and responses to a recorder, below cookies and cache.
+struct NetworkRecorder: Transport {
+  let base: any Transport
+  let recorder: HARRecorder
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    // Separate calls for the recorder, because one of the session may have two requests under way at the same time.
+    let (own, recorder) = (Call(), recorder)
+    recorder.receive(.attempt(1, request), in: own)
+    recorder.receive(.sending(request.head), in: own)
+    var request = request
+    if let bytes = request.body.bytes {
+      recorder.receive(.bytes(bytes, .sent, attempt: 1), in: own)
+    } else {
+      request.body = request.body.tapped { recorder.receive(.bytes($0, .sent, attempt: 1), in: own) }
+    }
+    do {
+      var response = try await base.send(request, in: call)
+      recorder.receive(.response(response.head, from: response.url), in: own)
+      guard response.body.length != 0 else {
+        recorder.receiveEnd(after: 0, in: own)
+        return response
+      }
+      let body = RecordedBody(response.body.source, recorder, own)
+      response.body = ResponseBody(length: response.body.length, from: body)
+      return response
+    } catch {
+      recorder.receive(.finished(HTTPError(wrapping: error)), in: own)
+      throw error
+    }
+  }
+}
+
+/// A body that reports its bytes and its end to a recorder; the recorder uses the first end that is reported.
+private final class RecordedBody: BodySource {
+  private let base: any BodySource
+  private let recorder: HARRecorder
+  private let call: Call
+  private let count = Atomic<Int64>(0)
+
+  init(_ base: any BodySource, _ recorder: HARRecorder, _ call: Call) {
+    self.base = base
+    self.recorder = recorder
+    self.call = call
+  }
+
+  func next() async throws -> Data? {
+    do {
+      guard let chunk = try await base.next() else {
+        recorder.receiveEnd(after: count.load(ordering: .relaxed), in: call)
+        return nil
+      }
+      count.add(Int64(chunk.count), ordering: .relaxed)
+      recorder.receive(.bytes(chunk, .received, attempt: 1), in: call)
+      return chunk
+    } catch {
+      recorder.receive(.finished(HTTPError(wrapping: error)), in: call)
+      throw error
+    }
+  }
+
+  /// A body that was cancelled before it was read, such as a redirect's, is not a failure; a partly read one is.
+  func cancel() {
+    base.cancel()
+    let isUntouched = count.load(ordering: .relaxed) == 0
+    let error = HTTPError(.cancelled, "the response's body was cancelled before its end")
+    recorder.receive(.finished(isUntouched ? nil : error), in: call)
+  }
+
+  var trailers: HTTPFields { base.trailers }
+
+  deinit { cancel() }
+}
+
+extension HARRecorder {
+  /// Reports the end of a response's body. The progress marks an empty body as read.
+  fileprivate func receiveEnd(after count: Int64, in call: Call) {
+    receive(.progress(TransferProgress(.received, completed: count, total: nil)), in: call)
+    receive(.finished(nil), in: call)
   }
 }

@@ -1,6 +1,7 @@
+import MartletObservation
 public import MartletSemantics
 
-/// Which requests a ``ReplayTransport`` takes for the same: what of them is compared.
+/// Which parts of requests a ``ReplayTransport`` compares to find the recorded response.
 ///
 /// ```swift
 /// var matching = ReplayMatching()
@@ -9,28 +10,28 @@ public import MartletSemantics
 /// matching.fields = [.accept]
 /// ```
 ///
-/// Both sides are compared after redaction, so that what was scrubbed matches whatever it was.
+/// Requests are compared after redaction, so that redacted values match any value.
 public struct ReplayMatching: Sendable, Hashable {
-  /// Which parameters of a query are compared. Their order does not matter, except among those of one name.
+  /// Which query parameters are compared. Their order does not matter, except among those of one name.
   public enum Query: Sendable, Hashable {
     /// All of them.
     case all
     /// None.
     case ignored
-    /// Those with these names.
+    /// The parameters with these names.
     case only(Set<String>)
-    /// Those with other names.
+    /// All parameters but those with these names.
     case except(Set<String>)
   }
 
   /// For which requests the body is compared.
   ///
-  /// JSON is compared by value, a form by its parameters, a multipart body without its boundary, all else byte for byte.
-  /// A recorded body that is not complete is not compared.
+  /// JSON is compared by value, a form by its parameters, a multipart body without its boundary, anything else by its bytes.
+  /// An incomplete recorded body is not compared.
   public enum Body: Sendable, Hashable {
     /// For every request.
     case always
-    /// For those whose method is not safe (RFC 9110 §9.2.1): POST, PUT, PATCH, DELETE.
+    /// For those with an unsafe method (RFC 9110 §9.2.1): POST, PUT, PATCH, DELETE.
     case ofUnsafeMethods
     /// For none.
     case ignored
@@ -40,13 +41,13 @@ public struct ReplayMatching: Sendable, Hashable {
   public var method = true
   /// Whether scheme, host and port are compared; true by default.
   public var host = true
-  /// Which parameters of the query are compared; all by default. The path always is.
+  /// Which query parameters are compared; all by default. The path is always compared.
   public var query = Query.all
   /// The fields that are compared; none by default.
   public var fields: Set<FieldName> = []
   /// For which requests the body is compared; for those with an unsafe method by default.
   public var body = Body.ofUnsafeMethods
-  /// Whether a request gets the last of its recorded answers again when all were given; true by default. If not, it is an
+  /// Whether a request gets the last of its recorded responses again when all were used; true by default. If false, it is an
   /// error.
   public var repeatsLastAnswer = true
 
@@ -73,4 +74,93 @@ extension ReplayMatching.Body {
     case .ignored: false
     }
   }
+}
+
+/// The compared parts of a request, redacted and normalized.
+struct ReplayKey: Sendable {
+  private let method: String?
+  private let origin: String?
+  private let path: String
+  private let query: [String: [String]]
+  private let fields: [FieldName: [String]]
+  private let body: ComparedBody
+
+  init(_ request: HAR.Request, _ matching: ReplayMatching, _ redaction: Redaction) {
+    method = matching.method ? request.method : nil
+    let target = redaction.redacted(reference: String(request.url.prefix { $0 != "#" }))
+    let url = URL(string: target)
+    origin = matching.host ? url.flatMap { Origin($0)?.description } ?? target : nil
+    let path = url?.path(percentEncoded: true) ?? target
+    self.path = path.isEmpty ? "/" : path
+    let start = target.firstIndex(of: "?").map { target.index(after: $0) } ?? target.endIndex
+    query = Self.grouped(PercentEncoding.form.pairs(in: target[start...]).filter { matching.query.compares($0.name) })
+    var fields: [FieldName: [String]] = [:]
+    for header in request.headers {
+      guard let name = try? FieldName(header.name), matching.fields.contains(name) else { continue }
+      fields[name, default: []].append(redaction.redacted(header.value, of: name))
+    }
+    self.fields = fields
+    body = matching.body.compares(request.method) ? ComparedBody(of: request, redaction) : .notCompared
+  }
+
+  /// Groups the values by name, in order.
+  static func grouped(_ pairs: [(name: String, value: String)]) -> [String: [String]] {
+    Dictionary(grouping: pairs, by: \.name).mapValues { $0.map(\.value) }
+  }
+
+  /// Returns the names of the parts that differ, for messages; empty if the requests are equal.
+  func differences(from other: ReplayKey) -> [String] {
+    var differences: [String] = []
+    if path != other.path { differences.append("path") }
+    if origin != other.origin { differences.append("host") }
+    if method != other.method { differences.append("method") }
+    let names = Set(query.keys).union(other.query.keys).filter { query[$0] != other.query[$0] }
+    differences += names.sorted().map { "parameter '\($0)'" }
+    let lines = Set(fields.keys).union(other.fields.keys).filter { fields[$0] != other.fields[$0] }
+    differences += lines.map(\.rawName).sorted().map { "field '\($0)'" }
+    if !body.matches(other.body) { differences.append("body") }
+    return differences
+  }
+
+  /// Returns a measure of how much two requests differ. Another path or host counts most.
+  func distance(from other: ReplayKey) -> Int {
+    let shared = zip(path.utf8, other.path.utf8).prefix { $0 == $1 }.count
+    let isElsewhere = path != other.path || origin != other.origin
+    return differences(from: other).count * 100 + (isElsewhere ? 1000 : 0) - min(shared, 99)
+  }
+}
+
+/// A request's body in the form in which it is compared.
+enum ComparedBody: Sendable, Hashable {
+  /// The body is not compared, or incomplete.
+  case notCompared
+  case json(JSONValue)
+  case form([String: [String]])
+  case bytes(Data)
+
+  init(of request: HAR.Request, _ redaction: Redaction) {
+    guard let data = request.postData else {
+      self = request.bodySize > 0 ? .notCompared : .bytes(Data())
+      return
+    }
+    let field = request.headers.first { ASCII.equalIgnoringCase($0.name, "content-type") }
+    let type = MediaType(data.mimeType) ?? field.flatMap { MediaType($0.value) }
+    let isInParts = type?.type == "multipart"
+    guard data.comment == nil, let bytes = data.bytes, !isInParts || data.text != nil else {
+      self = .notCompared
+      return
+    }
+    let shown = redaction.redacted(bytes, type: type)
+    if let type, type.matches("application/x-www-form-urlencoded") {
+      self = .form(ReplayKey.grouped(PercentEncoding.form.pairs(in: String(decoding: shown, as: UTF8.self))))
+    } else if isInParts, let boundary = type?.parameters["boundary"] {
+      self = .bytes(Data(String(decoding: shown, as: UTF8.self).replacing("--" + boundary, with: "--").utf8))
+    } else if type?.isJSON ?? true, let json = try? JSONDecoder().decode(JSONValue.self, from: shown) {
+      self = .json(json)
+    } else {
+      self = .bytes(shown)
+    }
+  }
+
+  func matches(_ other: ComparedBody) -> Bool { self == .notCompared || other == .notCompared || self == other }
 }

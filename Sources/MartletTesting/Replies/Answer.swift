@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// What a server's ``Reply`` and a ``MockResponse`` have in common: how a short answer is written.
+/// The short forms that a server's ``Reply`` and a ``MockResponse`` have in common.
 ///
 /// ```swift
 /// let replies: [Reply] = [.text("hello"), .json(#"{"id": 1}"#), .status(404), .redirect(to: "/there")]
@@ -9,7 +9,7 @@ public import MartletSemantics
 public protocol Answer: Sendable {
   /// The status.
   var status: HTTPStatus { get set }
-  /// The fields, sent in this order.
+  /// The fields, in the order in which they are sent.
   var fields: HTTPFields { get set }
   /// Makes an answer from its parts.
   init(status: HTTPStatus, fields: HTTPFields, content: Data)
@@ -21,12 +21,12 @@ extension Answer {
     data(Data(text.utf8), type: "text/plain; charset=utf-8", status: status)
   }
 
-  /// A text that is JSON already, as `application/json`.
+  /// JSON text, as `application/json`.
   public static func json(_ text: String, status: HTTPStatus = .ok) -> Self {
     data(Data(text.utf8), type: "application/json", status: status)
   }
 
-  /// A value as JSON.
+  /// A value, encoded as JSON.
   ///
   /// - Throws: what the encoder throws.
   public static func json(encoding value: some Encodable, status: HTTPStatus = .ok) throws -> Self {
@@ -40,7 +40,7 @@ extension Answer {
     Self(status: status, fields: [.contentType: type], content: data)
   }
 
-  /// A status and nothing else.
+  /// A status without content.
   public static func status(_ status: HTTPStatus, fields: HTTPFields = [:]) -> Self {
     Self(status: status, fields: fields, content: Data())
   }
@@ -50,7 +50,7 @@ extension Answer {
     Self(status: status, fields: [.location: location], content: Data())
   }
 
-  /// The answer with one more field line, beside those of the same name: written twice, a field is repeated.
+  /// Returns the answer with one more field line; lines of the same name stay.
   public func with(_ name: FieldName, _ value: String) -> Self {
     var copy = self
     copy.fields.append(value, for: name)

@@ -1,9 +1,9 @@
 public import MartletSemantics
 
-/// What a ``LoopbackServer`` answers: a response, and how it misbehaves on the way.
+/// A response of a ``LoopbackServer``, and how the server misbehaves while it sends it.
 ///
 /// Start with one of the short forms of ``Answer`` (`.text`, `.json`, `.data`, `.status`, `.redirect`) or with
-/// ``file(_:type:)``, ``generated(length:type:_:)``, ``repeating(_:length:)`` or `raw`, and go on from there:
+/// ``file(_:type:)``, ``generated(length:type:_:)``, ``repeating(_:length:)`` or `raw`, and add to it:
 ///
 /// ```swift
 /// let cookies = Reply.text("hello").with(.setCookie, "a=1").with(.setCookie, "b=2")
@@ -11,17 +11,17 @@ public import MartletSemantics
 /// let slow = Reply.text("hello").chunked(size: 2).with(trailer: "X-Sum", "42").dripped(1, every: .milliseconds(5))
 /// ```
 ///
-/// The server adds only what frames the message: `Content-Length` or `Transfer-Encoding`, and `Connection: close`
-/// before it closes. A `Content-Length` in ``fields`` is sent as it is, be it a lie. Positions in the body count its
-/// own bytes, without the framing of chunks.
+/// The server adds the framing fields only: `Content-Length` or `Transfer-Encoding`, and `Connection: close` before it
+/// closes the connection. A `Content-Length` in ``fields`` is sent as it is, even if it is wrong. Positions in the body are
+/// counted without chunk framing.
 public struct Reply: Answer {
   /// The status.
   public var status: HTTPStatus
-  /// The fields, sent in this order, before those that frame the message.
+  /// The fields, in the order in which they are sent, before the framing fields.
   public var fields: HTTPFields
-  /// The trailer fields; with any, the body is chunked.
+  /// The trailer fields; if there are any, the body is chunked.
   public var trailers: HTTPFields = [:]
-  /// What happens to the connection afterwards.
+  /// What happens to the connection after the reply.
   public var ending: Ending = .keepAlive
   var content: ReplyContent
   var framing: Framing = .automatic
@@ -41,24 +41,24 @@ public struct Reply: Answer {
     self.content = content
   }
 
-  /// What happens to the connection when a reply is out. A client that asked for it to be closed always gets that.
+  /// What happens to the connection after a reply. It is always closed if the client asks for that.
   public enum Ending: Sendable, Hashable {
-    /// It waits for the next request.
+    /// It stays open for the next request.
     case keepAlive
-    /// It is closed, as a `Connection: close` field announces.
+    /// It is closed, and a `Connection: close` field announces that.
     case close
-    /// It is closed unannounced: what a client may keep in its pool is stale.
+    /// It is closed without that field: a connection in the client's pool becomes stale.
     case closeSilently
     /// It is reset (RST).
     case reset
   }
 
   enum Framing: Sendable, Hashable {
-    /// Content-Length where the length is known and there are no trailers, chunks otherwise.
+    /// Content-Length if the length is known and there are no trailers; chunks otherwise.
     case automatic
-    /// Chunks of that many bytes; the text, where there is one, stands in place of every chunk's size.
+    /// Chunks of that many bytes; `sizeLine`, if given, replaces every chunk's size.
     case chunked(size: Int, sizeLine: String?)
-    /// The connection's end ends the body.
+    /// The body ends with the connection.
     case untilClose
   }
 }
@@ -69,19 +69,19 @@ extension Reply {
   /// - Parameters:
   ///   - url: the file.
   ///   - type: the media type; by default that of the name's extension.
-  /// - Throws: ``LoopbackServerError`` if the file cannot be opened: thrown by a responder, it becomes a 500.
+  /// - Throws: ``LoopbackServerError`` if the file cannot be opened; thrown by a responder, it becomes a 500.
   public static func file(_ url: URL, type: String? = nil) throws(LoopbackServerError) -> Reply {
     let file = try OpenFile(path: url.path)
     let type = type ?? MediaTypes.type(ofName: url.lastPathComponent)
     return Reply(fields: [.contentType: type], .file(file, 0..<file.size))
   }
 
-  /// A body made while it is sent.
+  /// A body that is generated while it is sent.
   ///
   /// - Parameters:
-  ///   - length: the number of bytes; without one the body goes out in chunks.
+  ///   - length: the number of bytes; without one the body is chunked.
   ///   - type: the media type.
-  ///   - next: the bytes from this position on, some or many; nil ends the body. It runs on the connection's thread.
+  ///   - next: returns bytes from this position on, any number; nil ends the body. It runs on the connection's thread.
   public static func generated(
     length: Int64? = nil, type: String = "application/octet-stream",
     _ next: @escaping @Sendable (_ offset: Int64) throws -> Data?
@@ -89,7 +89,7 @@ extension Reply {
     Reply(fields: [.contentType: type], .generated(length: length, next))
   }
 
-  /// A large body without memory: the pattern over and over, cut at the length. An empty pattern makes an empty body.
+  /// A body that repeats a pattern up to the length, without holding it in memory. An empty pattern makes an empty body.
   public static func repeating(_ pattern: Data, length: Int64) -> Reply {
     guard !pattern.isEmpty else { return .data(Data()) }
     let copies = max(1, (256 << 10) / pattern.count)
@@ -100,24 +100,90 @@ extension Reply {
     }
   }
 
-  /// Bytes exactly as they are: status line, fields, body and all. Positions count from the first byte.
+  /// Bytes that are sent unchanged, status line and fields included. Positions count from the first byte.
   ///
-  /// The connection is closed afterwards; set ``ending`` where the bytes frame themselves.
+  /// The connection is closed afterwards; set ``ending`` to keep it open if the bytes are a framed message.
   public static func raw(_ text: String) -> Reply { raw(Data(text.utf8)) }
 
-  /// Bytes exactly as they are; see ``raw(_:)-(String)``.
+  /// Bytes that are sent unchanged; see ``raw(_:)-(String)``.
   public static func raw(_ bytes: Data) -> Reply {
     var reply = Reply(.raw(bytes))
     reply.ending = .closeSilently
     return reply
   }
 
-  /// No answer at all: the connection stays open and silent until the client goes or the server stops.
+  /// No response: the connection stays open until the client closes it or the server is stopped.
   public static var never: Reply { raw(Data()).stalled(after: 0) }
 
-  /// No answer: the connection is closed.
+  /// No response: the connection is closed.
   public static var hangUp: Reply { raw(Data()) }
 
-  /// No answer: the connection is reset.
+  /// No response: the connection is reset.
   public static var reset: Reply { raw(Data()).reset(after: 0) }
+}
+
+extension Reply {
+  /// Sends an informational response first (RFC 9110 §15.2), such as 103 Early Hints.
+  public func preceded(by status: HTTPStatus, fields: HTTPFields = [:]) -> Reply {
+    changed { $0.interim.append(ResponseHead(status: status, fields: fields)) }
+  }
+
+  /// Sends the body in chunks.
+  ///
+  /// - Parameters:
+  ///   - size: the maximum size of a chunk in bytes; 64 KiB by default.
+  ///   - sizeLine: replaces every chunk's size, to send an invalid one: `"zz"`, `"-1"`, `"ffffffffffffffff1"`.
+  public func chunked(size: Int = 64 << 10, sizeLine: String? = nil) -> Reply {
+    changed { $0.framing = .chunked(size: max(1, size), sizeLine: sizeLine) }
+  }
+
+  /// Sends no length: the body ends with the connection.
+  public func untilClose() -> Reply {
+    changed {
+      $0.framing = .untilClose
+      if $0.ending == .keepAlive { $0.ending = .close }
+    }
+  }
+
+  /// Adds a trailer field; the body is sent in chunks.
+  public func with(trailer name: FieldName, _ value: String) -> Reply {
+    changed { $0.trailers.append(value, for: name) }
+  }
+
+  /// Closes the connection afterwards, announced by `Connection: close`.
+  public func closing() -> Reply { changed { $0.ending = .close } }
+
+  /// Closes the connection afterwards unannounced, so that it becomes stale in the client's pool.
+  /// ``LoopbackServer/end(ofConnection:)`` returns when it is closed.
+  public func closingSilently() -> Reply { changed { $0.ending = .closeSilently } }
+
+  /// Sends nothing, not even the head, until the gate opens.
+  public func held(by gate: Gate) -> Reply { changed { $0.hold = gate } }
+
+  /// Delays the whole reply by that much, to a millisecond: a slow network, and replies that overtake each other. To send a
+  /// reply after something else has happened, use ``held(by:)``.
+  public func delayed(by delay: Duration) -> Reply { changed { $0.delay = delay } }
+
+  /// Pauses after that many bytes of the body until the gate opens; without a gate until the client closes the connection or
+  /// the server is stopped.
+  public func stalled(after count: Int64, until gate: Gate? = nil) -> Reply {
+    changed { $0.pacing.add(.hold(gate), at: count) }
+  }
+
+  /// Sends that many bytes of the body at a time, with that pause in between.
+  public func dripped(_ count: Int64, every interval: Duration) -> Reply {
+    changed { $0.pacing.drip = Pacing.Drip(count: max(1, count), interval: interval) }
+  }
+
+  /// Closes the connection after that many bytes of the body, whatever `Content-Length` says.
+  public func truncated(after count: Int64) -> Reply { changed { $0.pacing.add(.end(.closeSilently), at: count) } }
+
+  /// Resets the connection (RST) after that many bytes of the body.
+  public func reset(after count: Int64) -> Reply { changed { $0.pacing.add(.end(.reset), at: count) } }
+
+  private func changed(_ change: (inout Reply) -> Void) -> Reply {
+    var copy = self
+    change(&copy)
+    return copy
+  }
 }

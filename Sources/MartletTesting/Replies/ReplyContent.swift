@@ -1,6 +1,14 @@
 import MartletSemantics
 
-/// Where the bytes of a reply come from.
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The source of a reply's bytes.
 enum ReplyContent: Sendable {
   case bytes(Data)
   case raw(Data)
@@ -16,17 +24,17 @@ enum ReplyContent: Sendable {
   }
 }
 
-/// Hands a reply's bytes out in pieces.
+/// Reads a reply's bytes in pieces.
 struct ReplyPieces {
   private let content: ReplyContent
   private var offset: Int64 = 0
   private var generated = Data()
-  /// What is read from a file at a time.
+  /// The number of bytes that are read from a file at a time.
   private static let pieceSize: Int64 = 256 << 10
 
   init(_ content: ReplyContent) { self.content = content }
 
-  /// The next bytes; empty at the end.
+  /// Returns the next bytes; empty at the end.
   mutating func next(upTo limit: Int64) throws -> Data {
     let piece =
       switch content {
@@ -48,4 +56,43 @@ struct ReplyPieces {
     generated = generated.dropFirst(piece.count)
     return piece
   }
+}
+
+/// A regular file that is open for reading: its size, modification time and bytes belong together, even if it is replaced
+/// meanwhile.
+final class OpenFile: Sendable {
+  let size: Int64
+  /// The modification time, since 1970.
+  let modified: (seconds: Int64, nanoseconds: Int64)
+  let inode: UInt64
+  private let descriptor: Int32
+
+  init(path: String) throws(LoopbackServerError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      throw LoopbackServerError("'\(path)' cannot be opened: \(String(cString: strerror(errno)))")
+    }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw LoopbackServerError("'\(path)' is not a regular file")
+    }
+    size = Int64(status.st_size)
+    modified = SystemCalls.modificationTime(of: status)
+    inode = UInt64(status.st_ino)
+    self.descriptor = descriptor
+  }
+
+  /// Reads up to that many bytes at the offset; none at the end of the file.
+  func read(at offset: Int64, count: Int64) throws(LoopbackServerError) -> Data {
+    guard count > 0 else { return Data() }
+    var piece = Data(count: Int(count))
+    let received = piece.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+    guard received >= 0 else {
+      throw LoopbackServerError("a file cannot be read: \(String(cString: strerror(errno)))")
+    }
+    return received == piece.count ? piece : piece.prefix(received)
+  }
+
+  deinit { close(descriptor) }
 }

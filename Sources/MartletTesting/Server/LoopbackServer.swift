@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// An HTTP/1.1 server on 127.0.0.1, made of one closure, that can misbehave on demand.
+/// An HTTP/1.1 server on 127.0.0.1 whose replies come from a closure, and can misbehave on demand.
 ///
 /// ```swift
 /// let server = try LoopbackServer { request in
@@ -10,19 +10,19 @@ public import MartletSemantics
 /// #expect(server.requests[0].fields[.accept] == "application/json")
 /// ```
 ///
-/// Every connection has a thread of its own, and the closure runs on it: it may block. What it throws becomes a 500
-/// that says so. Replies are as they are asked for, without a `Date` or `Server` field of their own. The server stops
-/// when ``stop()`` is called, and when nobody keeps it. It is equipment for tests and demonstrations: it speaks no TLS
-/// and listens on the loopback interface only.
+/// Every connection has a thread of its own, and the closure runs on it: it may block. An error that it throws becomes a
+/// 500 with the error's description. Replies are sent as the closure makes them, without additional `Date` or `Server`
+/// fields. The server stops when ``stop()`` is called or the last reference to it is released. It is meant for tests and
+/// demonstrations: it has no TLS and listens on the loopback interface only.
 public final class LoopbackServer: Sendable {
   /// Answers one request; called on the connection's thread.
   public typealias Responder = @Sendable (LoopbackRequest) throws -> Reply
 
-  /// Where it listens: `http://127.0.0.1:port`.
+  /// The server's URL: `http://127.0.0.1:port`.
   public let url: URL
-  /// The port.
+  /// The port that it listens on.
   public let port: Int
-  let ledger = Watched(ServerLedger())
+  let state = Awaitable(ServerState())
   let recording: Recording
   private let socket: ListeningSocket
 
@@ -30,9 +30,9 @@ public final class LoopbackServer: Sendable {
   ///
   /// - Parameters:
   ///   - port: the port; 0, the default, lets the system choose a free one.
-  ///   - bodies: how requests' bodies are read; by default they are collected up to 64 MiB.
-  ///   - recording: whether requests are remembered; by default all are, with their bodies.
-  ///   - accept: what to do with each new connection, by its number; called once for each. All are served by default.
+  ///   - bodies: how request bodies are read; by default they are collected up to 64 MiB.
+  ///   - recording: whether requests are recorded; by default all are, with their bodies.
+  ///   - accept: decides about each new connection, by its number; called once for each. All are served by default.
   ///   - respond: answers the requests.
   /// - Throws: ``LoopbackServerError`` if it cannot listen there.
   public init(
@@ -46,9 +46,9 @@ public final class LoopbackServer: Sendable {
     url = Self.url(port: self.port, target: "")
     let acceptor = Acceptor(
       listener: socket.descriptor,
-      settings: Settings(bodies: bodies, recording: recording, accept: accept, respond: respond), ledger: ledger)
+      settings: Settings(bodies: bodies, recording: recording, accept: accept, respond: respond), state: state)
     guard SystemCalls.startThread({ acceptor.run() }) else {
-      _ = ledger.update { $0.stop(listener: socket.descriptor) }
+      _ = state.update { $0.stop(listener: socket.descriptor) }
       SystemCalls.closeDescriptor(socket.descriptor)
       throw LoopbackServerError("cannot start a thread for the server: the system's limit of threads is reached")
     }
@@ -56,52 +56,53 @@ public final class LoopbackServer: Sendable {
 
   deinit { stop() }
 
-  /// The URL of a target on this server: `server.url("/path?query")`. A target that makes no URL stops the program.
+  /// Returns the URL of a target on this server: `server.url("/path?query")`. An invalid target stops the program.
   public func url(_ target: String) -> URL { Self.url(port: port, target: target) }
 
-  /// Every request so far, in the order in which their heads (and, where they are collected, bodies) were complete.
-  public var requests: [ReceivedRequest] { ledger.state.requests }
+  /// All requests so far, in the order in which their heads (and, where they are collected, bodies) were complete.
+  public var requests: [ReceivedRequest] { state.value.requests }
 
-  /// How many connections were accepted so far.
-  public var connectionCount: Int { ledger.state.accepted }
+  /// The number of connections that were accepted so far.
+  public var connectionCount: Int { state.value.accepted }
 
-  /// Stops listening and shuts every connection down, in the middle of whatever it does.
+  /// Stops listening and shuts every connection down, in the middle of a reply if need be.
   ///
-  /// It never waits: a responder that blocks by means of its own finishes on its thread later. Everybody who awaits
-  /// the server gets a ``LoopbackServerError``. Its port stays its own as long as the server is kept, so that connections are
+  /// It does not block: a responder that blocks by its own means finishes on its thread later. Tasks that await the server
+  /// get a ``LoopbackServerError``. The port stays reserved until the server is deallocated, so that connections to it are
   /// refused. Stopping twice does nothing.
-  public func stop() { _ = ledger.update { $0.stop(listener: socket.descriptor) } }
+  public func stop() { _ = state.update { $0.stop(listener: socket.descriptor) } }
 
   private static func url(port: Int, target: String) -> URL {
     guard let url = URL(string: "http://127.0.0.1:\(port)\(target)") else {
-      preconditionFailure("'\(target)' is no target of a URL: begin with a slash and percent-encode what is unusual")
+      preconditionFailure("'\(target)' is not a valid target: begin with a slash and percent-encode special characters")
     }
     return url
   }
 }
 
 extension LoopbackServer {
-  /// How requests' bodies are read.
+  /// How request bodies are read.
   public enum BodyReading: Sendable, Hashable {
     /// Before the responder is called, into ``ReceivedRequest/body``. A larger body is answered with 413.
     /// `Expect: 100-continue` is always granted.
     case collected(upTo: Int)
-    /// By the responder, through ``LoopbackRequest/nextChunk()``, without memory. What it leaves is read and dropped
-    /// after the reply, so that the connection can go on. A responder that never reads refuses `Expect: 100-continue`.
+    /// By the responder, through ``LoopbackRequest/nextChunk()``, chunk by chunk. The rest that it leaves is read and
+    /// discarded after the reply, so that the connection can be reused. A responder that reads nothing refuses
+    /// `Expect: 100-continue`.
     case streamed
   }
 
-  /// Whether a server remembers its requests.
+  /// Whether a server records its requests.
   public enum Recording: Sendable, Hashable {
-    /// All of them, until the server goes: right for a test.
+    /// All requests are recorded, until the server is deallocated: for tests.
     case everything
-    /// None: right for a server that runs for long. ``LoopbackServer/requests`` stays empty.
+    /// None is recorded: for servers that run for long. ``LoopbackServer/requests`` stays empty.
     case nothing
   }
 
   /// What happens to a new connection.
   public enum Acceptance: Sendable, Hashable {
-    /// Its requests are answered.
+    /// The server answers its requests.
     case serve
     /// It is closed at once.
     case close
@@ -117,10 +118,83 @@ extension LoopbackServer {
   }
 }
 
-/// Why a server cannot start, or has nothing more to wait for.
+/// An error of a test helper: a server that cannot start or was stopped, a file or a program that cannot be used.
 public struct LoopbackServerError: Error, Sendable, CustomStringConvertible {
-  /// What happened and what to do about it.
+  /// What is wrong, and the remedy.
   public let description: String
 
   init(_ description: String) { self.description = description }
+}
+
+extension LoopbackServer {
+  /// Which side ended a connection.
+  public enum ConnectionEnd: Sendable, Hashable {
+    /// The client closed it, or it broke.
+    case client
+    /// The server closed or reset it, as a reply demanded or because the server was stopped.
+    case server
+  }
+
+  /// Waits for the n-th request, counted from 1 over all connections, and returns it.
+  ///
+  /// It returns before the request is answered: so a test knows that the server has received a request.
+  ///
+  /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that request, or records
+  ///   nothing.
+  public func request(_ number: Int) async throws -> ReceivedRequest {
+    guard recording == .everything else {
+      throw LoopbackServerError("the server records no requests to wait for: make it with `recording: .everything`")
+    }
+    return try await state.wait { state -> Result<ReceivedRequest, LoopbackServerError>? in
+      if number > 0, state.requests.count >= number { return .success(state.requests[number - 1]) }
+      guard state.isStopped else { return nil }
+      return .failure(.init("the server was stopped after \(state.requests.count) requests, before number \(number)"))
+    }.get()
+  }
+
+  /// Waits until the n-th connection, counted from 1, is closed, and returns which side closed it.
+  ///
+  /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that connection.
+  @discardableResult
+  public func end(ofConnection number: Int) async throws -> ConnectionEnd {
+    try await state.wait { state -> Result<ConnectionEnd, LoopbackServerError>? in
+      if let end = state.ends[number] { return .success(end) }
+      guard state.isStopped, number > state.accepted else { return nil }
+      return .failure(.init("the server was stopped after \(state.accepted) connections, before number \(number)"))
+    }.get()
+  }
+}
+
+/// A server's requests and connections. The connections' threads update it; tests read and await it.
+struct ServerState: Sendable {
+  var requests: [ReceivedRequest] = []
+  /// The number of connections that were accepted.
+  var accepted = 0
+  /// How the closed connections ended, by number.
+  var ends: [Int: LoopbackServer.ConnectionEnd] = [:]
+  /// The descriptors of the open connections, by number.
+  private var open: [Int: Int32] = [:]
+  private(set) var isStopped = false
+
+  /// Adds a new connection and returns its number; nil if the server was stopped, and the connection must be closed.
+  mutating func add(_ socket: Socket) -> Int? {
+    guard !isStopped else { return nil }
+    accepted += 1
+    open[accepted] = socket.descriptor
+    return accepted
+  }
+
+  /// Removes a connection. Its descriptor must be closed afterwards only, because the system reuses the descriptor's number.
+  mutating func remove(_ connection: Int) { open[connection] = nil }
+
+  /// Shuts the listener and all connections down, which wakes the threads that block on them; returns false the second time.
+  ///
+  /// These calls do not block. They run under the lock because the descriptors may be closed and reused outside of it.
+  mutating func stop(listener: Int32) -> Bool {
+    guard !isStopped else { return false }
+    isStopped = true
+    SystemCalls.stopListening(listener)
+    for descriptor in open.values { SystemCalls.shutDown(descriptor) }
+    return true
+  }
 }

@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// A request as the server read it from the wire.
+/// A request as the server received it.
 public struct ReceivedRequest: Sendable, Hashable {
   /// The method.
   public let method: HTTPMethod
@@ -8,19 +8,19 @@ public struct ReceivedRequest: Sendable, Hashable {
   public let target: String
   /// HTTP/1.0 or HTTP/1.1.
   public let version: HTTPVersion
-  /// The fields, in the order of the wire, repeated lines kept.
+  /// The fields in the order received, including repeated lines.
   public let fields: HTTPFields
-  /// Which connection it came over: 1 is the first that the server accepted.
+  /// The number of its connection: 1 is the first that the server accepted.
   public let connection: Int
-  /// The body, chunks joined; empty where the server streams bodies (``LoopbackServer/BodyReading/streamed``).
+  /// The body without chunk framing; empty if the server streams bodies (``LoopbackServer/BodyReading/streamed``).
   public internal(set) var body = Data()
-  /// The trailer fields of a chunked body; empty where the server streams bodies.
+  /// The trailer fields of a chunked body; empty if the server streams bodies.
   public internal(set) var trailers: HTTPFields = [:]
 
   /// The target without its query, still percent-encoded: `/a%20b`.
   public var path: String { String(resource.prefix { $0 != "?" }) }
 
-  /// What follows the question mark, still percent-encoded; nil without one.
+  /// The query without its question mark, still percent-encoded; nil if there is none.
   public var query: String? {
     guard let mark = resource.firstIndex(of: "?") else { return nil }
     return String(resource[resource.index(after: mark)...])
@@ -42,4 +42,45 @@ public struct ReceivedRequest: Sendable, Hashable {
     if options.contains(where: { ASCII.equalIgnoringCase($0, "close") }) { return false }
     return version == .http1_1 || options.contains { ASCII.equalIgnoringCase($0, "keep-alive") }
   }
+}
+
+/// The request that a responder answers, with access to its body and connection.
+///
+/// It has all properties of ``ReceivedRequest``: `request.path`, `request.fields`. It is confined to the connection's
+/// thread; keep ``received`` instead.
+@dynamicMemberLookup
+public final class LoopbackRequest {
+  /// The request as a value that can be kept.
+  public let received: ReceivedRequest
+  private let bodyReader: BodyReader
+  private let socket: Socket
+
+  init(_ received: ReceivedRequest, body: BodyReader, socket: Socket) {
+    self.received = received
+    bodyReader = body
+    self.socket = socket
+  }
+
+  /// A property of ``received``.
+  public subscript<Value>(dynamicMember path: KeyPath<ReceivedRequest, Value>) -> Value { received[keyPath: path] }
+
+  /// Blocks until the next bytes of a streamed body arrive; nil at its end, and at once if the server collected it.
+  ///
+  /// The first call sends 100 Continue if the client expects it (RFC 9110 §10.1.1).
+  ///
+  /// - Throws: when the client disconnects, the server is stopped, or the body's framing is invalid. A responder should
+  ///   rethrow it.
+  public func nextChunk() throws -> Data? { try bodyReader.next() }
+
+  /// Reads and discards a streamed body to its end, and returns its number of bytes.
+  public func drainBody() throws -> Int64 {
+    var count: Int64 = 0
+    while let chunk = try nextChunk() { count += Int64(chunk.count) }
+    return count
+  }
+
+  /// Blocks the connection's thread until the gate opens.
+  ///
+  /// - Throws: when the client disconnects or the server is stopped meanwhile. A responder should rethrow it.
+  public func wait(for gate: Gate) throws { try socket.wait(for: gate) }
 }

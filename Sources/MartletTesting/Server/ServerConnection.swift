@@ -1,11 +1,11 @@
 import MartletSemantics
 
-/// One connection, from accept to close, on a thread of its own.
+/// Serves one connection, from accept to close, on a thread of its own.
 struct ServerConnection {
   let number: Int
   let socket: Socket
   let settings: LoopbackServer.Settings
-  let ledger: Watched<ServerLedger>
+  let state: Awaitable<ServerState>
 
   func run() {
     let ending: Reply.Ending? =
@@ -15,15 +15,15 @@ struct ServerConnection {
       case .reset: .reset
       }
     if ending == .reset { socket.resetOnClose() }
-    ledger.update { $0.strikeOut(number) }
+    state.update { $0.remove(number) }
     socket.close()
-    ledger.update { ledger in
-      let byServer = ending != nil || ledger.isStopped
-      ledger.ends[number] = byServer ? .server : .client
+    state.update { state in
+      let byServer = ending != nil || state.isStopped
+      state.ends[number] = byServer ? .server : .client
     }
   }
 
-  /// Answers one request after another; returns how the server wants the connection ended, nil if the client ended it.
+  /// Answers one request after another; returns how the server is to end the connection, nil if the client ended it.
   private func serve() -> Reply.Ending? {
     let buffer = WireBuffer(socket)
     do throws(WireError) {
@@ -42,10 +42,10 @@ struct ServerConnection {
     let body = try BodyReader(for: head, from: buffer, socket: socket)
     if case .collected(let limit) = settings.bodies { try collect(body, upTo: limit, into: &received) }
     let recorded = received
-    if settings.recording == .everything { ledger.update { $0.requests.append(recorded) } }
+    if settings.recording == .everything { state.update { $0.requests.append(recorded) } }
 
     let reply = try reply(to: LoopbackRequest(received, body: body, socket: socket))
-    let ending = try ReplyWriter(socket: socket).write(reply, to: received, isBodyUnasked: body.isUnasked)
+    let ending = try ReplyWriter(socket: socket).write(reply, to: received, awaitsContinue: body.awaitsContinue)
     if ending == .reset { return ending }
     guard ending == .keepAlive else {
       if !body.isAtEnd { socket.closeGently() }
@@ -82,5 +82,36 @@ struct ServerConnection {
     _ = try? ReplyWriter(socket: socket).write(.text(reason + "\n", status: status).closing(), to: request)
     socket.closeGently()
     return .closeSilently
+  }
+}
+
+/// Accepts connections on a thread of its own, and starts a thread for each.
+struct Acceptor: Sendable {
+  let listener: Int32
+  let settings: LoopbackServer.Settings
+  let state: Awaitable<ServerState>
+
+  func run() {
+    while true {
+      let descriptor = SystemCalls.acceptConnection(on: listener)
+      if descriptor >= 0 {
+        start(Socket(accepted: descriptor))
+      } else if state.value.isStopped {
+        break
+      } else if SystemCalls.hasNoDescriptorsLeft {
+        // Connections stay in the system's queue until a descriptor is closed.
+        SystemCalls.blockThread(milliseconds: 10)
+      }
+    }
+    SystemCalls.closeDescriptor(listener)
+  }
+
+  private func start(_ socket: Socket) {
+    guard let number = state.update({ $0.add(socket) }) else { return socket.close() }
+    let connection = ServerConnection(number: number, socket: socket, settings: settings, state: state)
+    if SystemCalls.startThread({ connection.run() }) { return }
+    state.update { $0.remove(number) }
+    socket.close()
+    state.update { $0.ends[number] = .server }
   }
 }

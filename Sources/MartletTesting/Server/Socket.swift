@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// One accepted connection, used by one thread; ``LoopbackServer/stop()`` alone reaches in, to shut it down.
+/// The socket of an accepted connection. One thread uses it; ``LoopbackServer/stop()`` may shut it down from another.
 struct Socket: Sendable {
   let descriptor: Int32
 
@@ -18,7 +18,7 @@ struct Socket: Sendable {
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Receives what is there, waiting for the first byte; 0 at the end. A reset counts as an end.
+  /// Receives the available bytes, and blocks until there are any; 0 at the end. A reset counts as an end.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -27,7 +27,7 @@ struct Socket: Sendable {
     }
   }
 
-  /// Sends everything, waiting for as long as the peer does not read.
+  /// Sends all bytes, and blocks while the peer does not read.
   func send(_ bytes: UnsafeRawBufferPointer) throws(WireError) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -40,7 +40,7 @@ struct Socket: Sendable {
   }
 
   func send(_ data: Data) throws(WireError) {
-    // `withUnsafeBytes` does not carry typed throws through.
+    // `withUnsafeBytes` does not support typed throws.
     let failure: WireError? = data.withUnsafeBytes { bytes in
       do throws(WireError) { try send(bytes) } catch { return error }
       return nil
@@ -48,9 +48,9 @@ struct Socket: Sendable {
     if let failure { throw failure }
   }
 
-  /// Sleeps until the gate opens; for ever without one.
+  /// Blocks until the gate opens; without a gate until it throws.
   ///
-  /// - Throws: ``WireError/peerGone`` when the peer closes or the server stops meanwhile.
+  /// - Throws: ``WireError/peerGone`` when the peer closes the connection or the server is stopped.
   func wait(for gate: Gate?) throws(WireError) {
     var watched = [pollfd(fd: descriptor, events: SystemCalls.peerGone, revents: 0)]
     if let gate { watched.append(pollfd(fd: gate.descriptor, events: Int16(POLLIN), revents: 0)) }
@@ -61,7 +61,9 @@ struct Socket: Sendable {
     }
   }
 
-  /// Sleeps for that long, or until the peer closes or the server stops.
+  /// Blocks for that long.
+  ///
+  /// - Throws: ``WireError/peerGone`` when the peer closes the connection or the server is stopped.
   func pause(for duration: Duration) throws(WireError) {
     let end = ContinuousClock.now + duration
     while true {
@@ -74,8 +76,8 @@ struct Socket: Sendable {
     }
   }
 
-  /// Says goodbye and reads what still comes, so that the peer gets our last bytes instead of a reset: until it closes
-  /// too, or sends nothing for two seconds.
+  /// Closes the sending side and reads until the peer closes too, or sends nothing for two seconds: closing with unread
+  /// bytes would reset the connection, and the peer might lose the last bytes that were sent (RFC 9112 §9.6).
   func closeGently() {
     SystemCalls.shutDown(descriptor, writingOnly: true)
     withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { scratch in
@@ -86,7 +88,7 @@ struct Socket: Sendable {
     }
   }
 
-  /// Makes the coming close a reset: the peer gets RST instead of FIN.
+  /// Makes closing send a reset: the peer gets RST instead of FIN.
   func resetOnClose() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -95,10 +97,71 @@ struct Socket: Sendable {
   func close() { SystemCalls.closeDescriptor(descriptor) }
 }
 
-/// Why a connection cannot go on.
+/// Why a connection cannot be served any longer.
 enum WireError: Error {
-  /// The peer closed, or the server was stopped.
+  /// The peer closed the connection, or the server was stopped.
   case peerGone
-  /// What came is no request: the status to answer with, and the reason.
+  /// The request is invalid or not supported: the status to answer with, and the reason.
   case refused(HTTPStatus, String)
+}
+
+/// The socket that a server listens on. Its port stays reserved after the server was stopped: otherwise another server of the
+/// same test run might get it, and answer requests for the stopped one.
+struct ListeningSocket {
+  let descriptor: Int32
+  let port: Int
+  private let reservation: Reservation
+
+  /// Reserves a port by a socket that is bound to it and does not listen: connections are refused.
+  private final class Reservation: Sendable {
+    let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { SystemCalls.closeDescriptor(descriptor) }
+  }
+
+  /// Listens on 127.0.0.1; on a port that the system chooses if 0 is given.
+  init(port wanted: Int) throws(LoopbackServerError) {
+    guard let number = UInt16(exactly: wanted) else {
+      throw LoopbackServerError("invalid port \(wanted): use 0 to 65535")
+    }
+    let (held, port) = try Self.bound(to: number)
+    reservation = Reservation(held)
+    self.port = Int(port)
+    descriptor = try Self.bound(to: port).descriptor
+    guard listen(descriptor, 1024) == 0 else {
+      let error = Self.failure("listen", wanted)
+      SystemCalls.closeDescriptor(descriptor)
+      throw error
+    }
+  }
+
+  private static func bound(to port: UInt16) throws(LoopbackServerError) -> (descriptor: Int32, port: UInt16) {
+    let descriptor = SystemCalls.makeSocket()
+    guard descriptor >= 0 else { throw failure("open a socket", Int(port)) }
+    var on: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard isBound else {
+      let error = failure("listen", Int(port))
+      SystemCalls.closeDescriptor(descriptor)
+      throw error
+    }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+
+  private static func failure(_ what: String, _ port: Int) -> LoopbackServerError {
+    let reason = String(cString: strerror(errno))
+    return LoopbackServerError("cannot \(what) on 127.0.0.1:\(port): \(reason); port 0 chooses a free one")
+  }
 }

@@ -1,7 +1,7 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A transport around another that remembers what went through.
+/// A transport around another that records requests and their outcomes.
 ///
 /// ```swift
 /// let recording = RecordingTransport(around: MockTransport { _ in .text("hello") })
@@ -9,40 +9,40 @@ public import MartletSemantics
 /// #expect(recording.records.map(\.request.url.path) == ["/login", "/data"])
 /// ```
 public final class RecordingTransport: Transport {
-  /// One request and what came of it.
+  /// One request and its outcome.
   public struct Record: Sendable {
-    /// The request as the transport got it.
+    /// The request as the transport received it.
     public let request: HTTPRequest
-    /// The head of the response; nil while there is none.
+    /// The response's head; nil until it arrives, or if there is none.
     public internal(set) var response: ResponseHead?
-    /// What the transport threw; nil if it did not.
+    /// The error that the transport threw; nil if it threw none.
     public internal(set) var error: (any Error)?
   }
 
   private let base: any Transport
-  private let log = Watched<[Record]>([])
+  private let log = Awaitable<[Record]>([])
 
   /// Makes a transport around another.
   public init(around base: any Transport) { self.base = base }
 
-  /// Everything so far, in the order in which the requests came.
-  public var records: [Record] { log.state }
+  /// All records so far, in the order of the requests.
+  public var records: [Record] { log.value }
 
-  /// Waits until so many requests have come, and returns the last of those.
+  /// Waits for the n-th request, counted from 1, and returns it.
   ///
   /// - Throws: `CancellationError` when the task is cancelled.
   public func request(_ number: Int) async throws -> HTTPRequest {
     try await log.wait { $0.count >= max(1, number) ? $0[max(1, number) - 1].request : nil }
   }
 
-  /// Passes the request on, and remembers it and what came of it.
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+  /// Passes the request on, and records it and its outcome.
+  public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let index = log.update { records in
       records.append(Record(request: request))
       return records.count - 1
     }
     do {
-      let response = try await base.send(request, in: exchange)
+      let response = try await base.send(request, in: call)
       log.update { $0[index].response = response.head }
       return response
     } catch {

@@ -1,44 +1,44 @@
 public import MartletEngine
 import MartletSemantics
 
-/// A transport that answers in order, one response a request.
+/// A transport that answers requests from a list of responses, in order.
 ///
 /// ```swift
 /// let transport = ScriptedTransport(.status(503), .failure(HTTPError(.connectionLost, "…")), .text("at last"))
 /// ```
 ///
-/// A request after the last answer is an error that says what was asked.
+/// A request after the last response is an error that names the request.
 public final class ScriptedTransport: Transport {
   private let script: [MockResponse]
-  private let asked = Watched<[HTTPRequest]>([])
+  private let received = Awaitable<[HTTPRequest]>([])
 
-  /// Makes a transport with its answers in order.
+  /// Makes a transport with its responses in order.
   public init(_ script: MockResponse...) { self.script = script }
 
-  /// Makes a transport with its answers in order.
+  /// Makes a transport with its responses in order.
   public init(_ script: [MockResponse]) { self.script = script }
 
-  /// The requests so far, in order, those without an answer included.
-  public var requests: [HTTPRequest] { asked.state }
+  /// The requests so far, in order, including those without a response.
+  public var requests: [HTTPRequest] { received.value }
 
-  /// How many answers were not asked for.
-  public var remaining: Int { max(0, script.count - asked.state.count) }
+  /// The number of responses that were not used yet.
+  public var remaining: Int { max(0, script.count - received.value.count) }
 
-  /// Answers with the next of the script.
+  /// Answers with the next response.
   ///
-  /// - Throws: the script's failure, or an `HTTPError` of kind `.other` when the script is used up.
-  public func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-    let number = asked.update { requests in
+  /// - Throws: the script's failure, or an `HTTPError` of kind `.other` if there is no response left.
+  public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    let number = received.update { requests in
       requests.append(request)
       return requests.count
     }
     guard number <= script.count else {
       throw HTTPError(
         .other,
-        "the script of \(script.count) answers has none for request \(number), \(request.method) "
-          + "\(request.url.redacted): add one, or find out why it was asked for")
+        "the script of \(script.count) responses has none for request \(number), \(request.method) "
+          + "\(request.url.redacted): add one, or find out why the request was made")
     }
     let answer = script[number - 1]
-    return try await MockTransport { _ in answer }.send(request, in: exchange)
+    return try await MockTransport { _ in answer }.send(request, in: call)
   }
 }

@@ -1,128 +1,223 @@
 import MartletEngine
 import MartletSemantics
 
-#if canImport(FoundationNetworking)
-import Foundation
-public import FoundationNetworking
-#else
-public import Foundation
-#endif
-
-/// Answers challenges (Basic, Digest) with a credential that is stored, or that the user gives.
+/// Answers challenges (Basic, Digest) with a stored credential, or with one that the user enters.
 ///
 /// ```swift
 /// let session = SAPURLSession()
 /// session.register(BasicAuthenticationObserver(credentialDiscovery: loginScreen))
 /// ```
 ///
-/// A credential is looked for, and the user asked, once for all requests that wait for it. One that the server refuses is
-/// deleted, and the user asked again; if that is refused too, it is deleted as well, and the 401 is the caller's. Credentials
-/// go to the server that the app asked, never where only a redirect leads. The names of the initializer's parameters are
-/// ours.
-open class BasicAuthenticationObserver: SAPURLSessionObserving {
-  private let store: Serialized<any BasicCredentialStoring>
-  private let discovery: Handed<(any BasicCredentialDiscovery)?>
-  private let servers = Locked<[Origin: (url: URL, renewal: Renewal<BasicCredential>)]>([:])
+/// The store is read, and the user asked, once for all requests that need a credential. A credential that the server
+/// accepts is then sent without another challenge. One that it refuses is deleted, and the user asked again; if that
+/// one is refused, too, it is deleted, and the caller gets the 401. Credentials are sent to the server that the app
+/// asked, never to another one after a redirect. The names of the initializer's parameters are not SAP's.
+open class BasicAuthenticationObserver: SAPURLSessionObserver {
+  private let credentials: BasicCredentials
 
   /// Makes an observer.
   ///
   /// - Parameters:
-  ///   - credentialStore: where credentials are kept; in memory by default.
-  ///   - credentialDiscovery: gets them from the user; without one, only those that are stored are used. It must not use the
-  ///     same session for that.
+  ///   - credentialStore: stores credentials; in memory by default.
+  ///   - credentialDiscovery: gets credentials from the user; without it, only stored ones are used. Requests that it
+  ///     makes with the same session get no credential from this observer; code that makes them on another queue needs
+  ///     the `CallContext`.
   public init(
     credentialStore: any BasicCredentialStoring = BasicCredentialStorage(),
     credentialDiscovery: (any BasicCredentialDiscovery)? = nil
   ) {
-    store = Serialized(credentialStore)
-    discovery = Handed(value: credentialDiscovery)
+    credentials = BasicCredentials(Serialized(credentialStore), Handed(value: credentialDiscovery))
   }
 
-  open func sapURLSession(
+  /// Answers a Basic or Digest challenge, and leaves all others to the next observer.
+  open override func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
   ) {
-    let space = challenge.protectionSpace
-    guard let url = task.originalRequest?.url, let origin = Origin(url),
-      origin.host == CookieHost.canonical(space.host),
-      origin.port == space.port
+    let methods = [NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest]
+    guard methods.contains(challenge.protectionSpace.authenticationMethod),
+      let (url, origin) = task.askedServer(of: challenge),
+      let entry = credentials.entry(for: challenge, url, origin, begun: task.begun)
     else { return completionHandler(.performDefaultHandling) }
-    let renewal = renewal(for: origin, url)
-    guard challenge.previousFailureCount < 2 else {
-      if let refused = challenge.proposedCredential { forget(BasicCredential(refused), for: url, renewal) }
-      return completionHandler(.performDefaultHandling)
-    }
-    let question = Handed(value: challenge)
-    Task { [self = Handed(value: self)] in
-      do {
-        let credential = try await self.value.credential(for: url, question, renewal)
-        completionHandler(credential.map { .use($0.foundation) } ?? .performDefaultHandling)
-      } catch { completionHandler(.cancel(error)) }
-    }
-  }
-
-  private func credential(
-    for url: URL, _ question: Handed<URLAuthenticationChallenge>, _ renewal: Renewal<BasicCredential>
-  ) async throws -> BasicCredential? {
-    guard question.value.previousFailureCount > 0, let refused = question.value.proposedCredential else {
-      return try await renewal.value(where: { _ in true }) { [store, discovery] _ in
-        if let stored = try store.call({ try $0.credential(for: url) }) { return stored }
-        return try await Self.discover(url, question, store, discovery)
-      }?.value
-    }
-    let credential = BasicCredential(refused)
-    return try await renewal.value(insteadOf: { $0.value == credential }) { [store, discovery] _ in
-      try store.call { try $0.delete(for: url) }
-      return try await Self.discover(url, question, store, discovery)
-    }?.value
-  }
-
-  /// Forgets what was refused, unless somebody has put another in its place.
-  private func forget(_ refused: BasicCredential, for url: URL, _ renewal: Renewal<BasicCredential>) {
-    let isThere = store.call { store in
-      guard (try? store.credential(for: url)) == refused else { return false }
-      try? store.delete(for: url)
-      return true
-    }
-    if isThere { renewal.use(nil) }
-  }
-
-  private static func discover(
-    _ url: URL, _ question: Handed<URLAuthenticationChallenge>, _ store: Serialized<any BasicCredentialStoring>,
-    _ discovery: Handed<(any BasicCredentialDiscovery)?>
-  ) async throws -> BasicCredential? {
-    guard let discovery = discovery.value else { return nil }
-    let gate = AnswerGate<BasicCredential?>()
-    discovery.provideBasicCredential(for: url, challenge: question.value) { credential, error in
-      gate.answer(error.map { .failure($0) } ?? .success(credential))
-    }
-    let credential = try await gate.wait()
-    if let credential { try store.call { try $0.store(credential: credential, for: url) } }
-    return credential
-  }
-
-  private func renewal(for origin: Origin, _ url: URL) -> Renewal<BasicCredential> {
-    servers.withLock { servers in
-      let renewal = servers[origin]?.renewal ?? Renewal(nil, StepAside())
-      servers[origin] = (url, renewal)
-      return renewal
+    let challenge = Handed(value: challenge)
+    task.complete(completionHandler) { [credentials, begun = task.begun] call in
+      try await credentials.credential(for: challenge, entry, by: call, begun: begun)
     }
   }
 }
 
 extension BasicAuthenticationObserver: CredentialHolder {
-  func forgetCredentials() {
-    for (url, renewal) in servers.withLock({ Array($0.values) }) {
-      store.call { try? $0.delete(for: url) }
-      renewal.use(nil)
+  func gave(_ credential: URLCredential) -> Bool { credentials.gave(credential) }
+
+  func removeCredentials() { credentials.removeAll() }
+}
+
+/// The credentials of one observer.
+private final class BasicCredentials: Sendable {
+  typealias Entry = CredentialsByOrigin<BasicCredential>.Entry
+
+  private let store: Serialized<any BasicCredentialStoring>
+  private let discovery: Handed<(any BasicCredentialDiscovery)?>
+  private let servers = CredentialsByOrigin<BasicCredential>()
+  /// The credentials that challenges were answered with.
+  private let given = Locked<Set<BasicCredential>>([])
+
+  init(_ store: Serialized<any BasicCredentialStoring>, _ discovery: Handed<(any BasicCredentialDiscovery)?>) {
+    self.store = store
+    self.discovery = discovery
+  }
+
+  /// Returns the entry of the challenging server; nil if the user has signed out since, or if two credentials were
+  /// refused already: then the second is deleted.
+  func entry(for challenge: URLAuthenticationChallenge, _ url: URL, _ origin: Origin, begun: UInt64) -> Entry? {
+    guard !servers.signOut.isAfter(begun) else { return nil }
+    let entry = servers.entry(for: origin, url)
+    guard challenge.previousFailureCount < 2 else {
+      if let refused = challenge.proposedCredential { delete(BasicCredential(refused), entry) }
+      return nil
     }
+    return entry
+  }
+
+  func credential(
+    for challenge: Handed<URLAuthenticationChallenge>, _ entry: Entry, by call: Call, begun: UInt64
+  ) async throws -> URLCredential? {
+    let credential: BasicCredential?
+    if challenge.value.previousFailureCount > 0,
+      let refused = challenge.value.proposedCredential.map(BasicCredential.init)
+    {
+      credential = try await entry.renewal.value(insteadOf: { $0.value == refused }, by: call) { [self] _ in
+        try store.call { try $0.delete(for: entry.url) }
+        return try await discover(entry.url, challenge, begun: begun)
+      }.version?.value
+    } else {
+      credential = try await entry.renewal.value(where: { _ in true }, by: call) { [self] _ in
+        if let stored = try store.call({ try $0.credential(for: entry.url) }) { return stored }
+        return try await discover(entry.url, challenge, begun: begun)
+      }.version?.value
+    }
+    guard let credential else { return nil }
+    _ = given.withLock { $0.insert(credential) }
+    return URLCredential(user: credential.username, password: credential.password, persistence: .none)
+  }
+
+  /// Gets a credential from the user, and stores it.
+  private func discover(
+    _ url: URL, _ challenge: Handed<URLAuthenticationChallenge>, begun: UInt64
+  ) async throws -> BasicCredential? {
+    guard let discovery = discovery.value else { return nil }
+    let credential = try await firstResult {
+      discovery.provideBasicCredential(for: url, challenge: challenge.value, completionHandler: $0)
+    }
+    try store.call { store in
+      try servers.signOut.check(begun)
+      if let credential { try store.store(credential: credential, for: url) }
+    }
+    return credential
+  }
+
+  /// Deletes a credential that was refused, unless it was replaced meanwhile.
+  private func delete(_ refused: BasicCredential, _ entry: Entry) {
+    let isStored = store.call { store in
+      guard (try? store.credential(for: entry.url)) == refused else { return false }
+      try? store.delete(for: entry.url)
+      return true
+    }
+    if isStored { entry.renewal.use(nil) }
+  }
+
+  func gave(_ credential: URLCredential) -> Bool { given.withLock { $0.contains(BasicCredential(credential)) } }
+
+  func removeAll() {
+    servers.removeAll("password", from: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })
+    given.withLock { $0 = [] }
   }
 }
 
-extension BasicCredential {
+// MARK: - Credentials and their stores
+
+/// A user's name and password. A description of it shows neither.
+public struct BasicCredential: Codable, Sendable, Hashable {
+  /// The user's name.
+  public let username: String
+  /// The password.
+  public let password: String
+
+  /// Makes a credential.
+  public init(username: String, password: String) {
+    self.username = username
+    self.password = password
+  }
+
   fileprivate init(_ credential: URLCredential) {
     self.init(username: credential.user ?? "", password: credential.password ?? "")
   }
+}
 
-  fileprivate var foundation: URLCredential { URLCredential(user: username, password: password, persistence: .none) }
+extension BasicCredential: CustomStringConvertible, CustomReflectable {
+  /// The words "a credential".
+  public var description: String { "a credential" }
+
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Stores credentials. The URL is that of the request; distinguish URLs by host and port, at least. It is called by one
+/// thread at a time.
+public protocol BasicCredentialStoring {
+  /// Stores a credential, and replaces a previous one.
+  func store(credential: BasicCredential, for url: URL) throws
+
+  /// Returns the credential for a URL; nil if there is none.
+  func credential(for url: URL) throws -> BasicCredential?
+
+  /// Deletes the credential for a URL.
+  func delete(for url: URL) throws
+
+  /// Deletes all credentials, including those that an earlier run of the program stored, because the user signs out.
+  /// Does nothing by default: credentials of servers that this run has seen are deleted one by one anyway.
+  func clear()
+}
+
+extension BasicCredentialStoring {
+  /// Does nothing.
+  public func clear() {}
+}
+
+/// Gets a credential from the user.
+public protocol BasicCredentialDiscovery {
+  /// Asks the user for the credential for a URL.
+  ///
+  /// - Parameters:
+  ///   - url: the URL of the request.
+  ///   - challenge: the server's challenge: host, realm, and how many credentials were refused.
+  ///   - completionHandler: to be called once, on any thread: with a credential, with an error, or with nil for both if
+  ///     the user cancels.
+  func provideBasicCredential(
+    for url: URL, challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (BasicCredential?, (any Error)?) -> Void)
+}
+
+/// Stores credentials in a ``CodableStoring``, by scheme, host and port. They are secrets: use an encrypted store.
+open class BasicCredentialStorage: BasicCredentialStoring {
+  private let storage: any CodableStoring
+
+  /// Makes a storage; in memory by default.
+  public init(store: any CodableStoring = CodableStorage()) { storage = store }
+
+  open func store(credential: BasicCredential, for url: URL) throws {
+    try storage.put(credential, for: url.storageKey(Self.keyPrefix))
+  }
+
+  open func credential(for url: URL) throws -> BasicCredential? {
+    try storage.get(BasicCredential.self, for: url.storageKey(Self.keyPrefix))
+  }
+
+  open func delete(for url: URL) throws { try storage.remove(for: url.storageKey(Self.keyPrefix)) }
+
+  /// Deletes all credentials if the store can list its keys (``CodableStorage``); otherwise does nothing.
+  open func clear() { storage.removeAll(below: Self.keyPrefix) }
+
+  /// The prefix of all keys.
+  static let keyPrefix = "basic-credential "
 }

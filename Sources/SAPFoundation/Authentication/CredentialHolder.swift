@@ -1,4 +1,133 @@
-/// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` takes away.
-protocol CredentialHolder {
-  func forgetCredentials()
+import MartletEngine
+import MartletSemantics
+
+extension SAPURLSession {
+  /// Removes everything that the session keeps of a user: cookies, cached responses, CSRF tokens, access tokens,
+  /// passwords, and the choice of client certificates. Call it when the user signs out, after `POST
+  /// …/mobileservices/sessions/logout`.
+  ///
+  /// It also empties the stores of observers, including those that were unregistered. Values that an earlier run of the
+  /// program stored there are removed, too, if the store can list its keys (``CodableStorage``).
+  ///
+  /// It needs no network. Nothing that began before the sign-out is kept if it completes later: logins, tokens and
+  /// passwords are discarded, and the tasks that wait for them fail with `URLError.userAuthenticationRequired`; cookies
+  /// that such tasks receive are not stored; and their 401 responses are returned without another challenge. Such a
+  /// task sends nothing more: a redirect, a retry or a delayed start fails it with the same error. Requests that are
+  /// already sent are still answered: to end those, use ``invalidateAndCancel()`` and a new session, or wait until they
+  /// complete. An authenticator that sets cookies itself must not do so after it was cancelled.
+  ///
+  /// Credentials that observers or the delegate gave for the session or for ever are removed. Those that the app itself
+  /// added to the configuration's `urlCredentialStorage` stay, because that storage is usually shared by the whole
+  /// program.
+  public func clearCredentials() {
+    signOut.set()
+    cookieStorage?.removeCookies(since: .distantPast)
+    credentials.removeAll()
+    acceptedPasswords.removeAll()
+    (transport.base as? any ChallengingTransport)?.removeAnswers()
+    let (observers, former) = state.withLock { state in
+      defer { state.formerHolders = [] }
+      return (state.observers, state.formerHolders)
+    }
+    let holders = observers.compactMap { $0.events as? any CredentialHolder }
+    for holder in holders + former.filter({ one in !holders.contains { $0 === one } }) { holder.removeCredentials() }
+    urlCache?.removeAllCachedResponses()
+    // a login that was running until now may have set cookies meanwhile
+    cookieStorage?.removeCookies(since: .distantPast)
+  }
+
+  /// Deletes a value at a sign-out. A failure is logged, and the sign-out continues.
+  static func logFailure(deleting name: String, _ delete: () throws -> Void) {
+    do { try delete() } catch { log(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }
+  }
+}
+
+/// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` removes.
+protocol CredentialHolder: AnyObject {
+  func removeCredentials()
+
+  /// Whether it answered a challenge with this credential since the last ``removeCredentials()``. Requests carry such a
+  /// credential without another challenge, whatever its persistence.
+  func gave(_ credential: URLCredential) -> Bool
+}
+
+extension CredentialHolder {
+  func gave(_ credential: URLCredential) -> Bool { false }
+}
+
+/// The credentials of one observer by origin. Each is looked up or asked for once for all requests that need it.
+final class CredentialsByOrigin<Value: Sendable>: Sendable {
+  struct Entry: Sendable {
+    /// The URL under which the observer's store has the credential.
+    let url: URL
+    let renewal: Renewal<Value>
+  }
+
+  let signOut = SignOutMark()
+  private let entries = Locked<[Origin: Entry]>([:])
+
+  /// The entry of an origin; nil if no request needed a credential for it yet.
+  subscript(origin: Origin) -> Entry? { entries.withLock { $0[origin] } }
+
+  /// Returns the entry of an origin, which has this URL from now on.
+  func entry(for origin: Origin, _ url: URL) -> Entry {
+    entries.withLock { entries in
+      let entry = Entry(url: url, renewal: entries[origin]?.renewal ?? Renewal(nil))
+      entries[origin] = entry
+      return entry
+    }
+  }
+
+  /// Removes all credentials, because the user signs out, and deletes them from a store.
+  func removeAll<Store>(
+    _ name: String, from store: Serialized<Store>, delete: (Store, URL) throws -> Void, clear: (Store) -> Void
+  ) {
+    signOut.set()
+    let entries = entries.withLock { Array($0.values) }
+    store.call { store in
+      for entry in entries { SAPURLSession.logFailure(deleting: name) { try delete(store, entry.url) } }
+      clear(store)
+    }
+    for entry in entries { entry.renewal.forget() }
+  }
+}
+
+extension SAPURLSessionTask {
+  /// Returns the task's own URL and its origin if a challenge comes from that origin; nil if only a redirect leads to
+  /// the server.
+  func askedServer(of challenge: URLAuthenticationChallenge) -> (url: URL, origin: Origin)? {
+    let space = challenge.protectionSpace
+    guard let url = originalRequest?.url, let origin = Origin(url), origin.scheme == space.protocol,
+      origin.host == CookieHost.canonical(space.host), origin.port == space.port
+    else { return nil }
+    return (url, origin)
+  }
+
+  /// Calls the completion handler of a challenge with the credential that a closure returns, or with the error that it
+  /// throws.
+  func complete(
+    _ completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void,
+    with makeCredential: @escaping @Sendable (_ call: Call) async throws -> URLCredential?
+  ) {
+    let call = mutable.withLock { $0.call } ?? Call(session: session.engine)
+    Task {
+      do {
+        completionHandler(try await makeCredential(call).map { .use($0) } ?? .performDefaultHandling)
+      } catch { completionHandler(.cancel((error as? HTTPError).map { URLError($0) } ?? error)) }
+    }
+  }
+}
+
+/// Calls a function that takes a completion handler, and returns the first result that the handler is called with.
+func firstResult<Value: Sendable>(
+  _ function: (_ completionHandler: @escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
+) async throws -> Value? {
+  let result = OneShot<Value?>()
+  function { value, error in result.answer(error.map { .failure($0) } ?? .success(value)) }
+  return try await result.wait()
+}
+
+extension URL {
+  /// Returns the key under which a store has what belongs to the URL's origin: the prefix and the origin.
+  func storageKey(_ prefix: String) -> String { prefix + (Origin(self)?.description ?? absoluteString) }
 }

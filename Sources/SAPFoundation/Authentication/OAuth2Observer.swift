@@ -1,45 +1,85 @@
-public import Foundation
 package import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Sends an access token with every request to one backend, and renews it where it has expired or is refused.
+/// Adds an access token to every request to one backend, and renews it when it has expired or is refused.
 ///
 /// ```swift
 /// let session = SAPURLSession()
 /// session.register(OAuth2Observer(authenticator: authenticator, backend: settings.backendURL))
 /// ```
 ///
-/// - A token is obtained or renewed once for all requests that wait for it. With a refresh token it is refreshed; where that
-///   fails, and without one, it is obtained anew. A stored token that is refused is renewed, and the request sent again, once.
-/// - Tokens go to one origin: the backend's or, where none is given, that of the first request that this observer sees. They
-///   never go where a redirect leads.
-/// - What somebody else does to the store counts: a token that was deleted there is not sent any more.
-public final class OAuth2Observer: SAPURLSessionObserving {
+/// - A token is obtained or renewed once for all requests that need it. It is refreshed if there is a refresh token,
+///   and obtained anew if there is none or if it is refused. If the server cannot be reached, the request fails as
+///   without a network.
+/// - After a refused token was renewed, the request is sent again, once.
+/// - Tokens are sent to one origin: the backend's, by default that of the first request. They are never sent to another
+///   origin after a redirect.
+/// - Changes that other code makes to the store take effect: a token that was deleted there is not sent any more.
+open class OAuth2Observer: BuiltInObserver {
   private let backend: OAuth2Interceptor
 
   /// Makes an observer.
   ///
   /// - Parameters:
-  ///   - authenticator: gets and renews tokens. What it sends to the backend through the same session passes by this observer
-  ///     if it begins within the call; what begins on another thread would wait for the token, so use another session there.
-  ///   - tokenStore: where tokens are kept; in memory by default.
-  ///   - backend: whose requests carry them; by default that of the first request.
+  ///   - authenticator: obtains and renews tokens. It may use the same session: see ``OAuth2Authentication``.
+  ///   - tokenStore: stores tokens; in memory by default.
+  ///   - backend: the URL to whose origin tokens are sent; by default that of the first request.
   public init(
     authenticator: any OAuth2Authentication, tokenStore: any OAuth2TokenStore = OAuth2TokenStorage(),
     backend: URL? = nil
   ) {
     self.backend = OAuth2Interceptor(backend, OAuth2Tokens(Handed(value: authenticator), Handed(value: tokenStore)))
   }
+
+  /// Makes an observer that obtains tokens for the client itself.
+  ///
+  /// - Parameters:
+  ///   - authenticationParameters: the token endpoint, and the client.
+  ///   - tokenStore: stores tokens; in memory by default.
+  ///   - sapURLSession: sends the token requests; it may be the one that the observer is registered with. A new one by
+  ///     default.
+  ///   - backend: the URL to whose origin tokens are sent; by default that of the first request.
+  public convenience init(
+    authenticationParameters: OAuth2ClientCredentialsAuthenticationParameters,
+    tokenStore: any OAuth2TokenStore = OAuth2TokenStorage(), sapURLSession: SAPURLSession = SAPURLSession(),
+    backend: URL? = nil
+  ) {
+    self.init(
+      authenticator: OAuth2Authenticator(
+        authenticationParameters: authenticationParameters, sapURLSession: sapURLSession),
+      tokenStore: tokenStore, backend: backend)
+  }
+
+  /// Makes an observer that logs a user in. (SAP's has a web view; here the app shows the page.)
+  ///
+  /// - Parameters:
+  ///   - authenticationParameters: the endpoints, and the client.
+  ///   - tokenStore: stores tokens; in memory by default.
+  ///   - sapURLSession: sends the token requests; it may be the one that the observer is registered with. A new one by
+  ///     default.
+  ///   - webViewPresenter: shows the login page.
+  ///   - backend: the URL to whose origin tokens are sent; by default that of the first request.
+  public convenience init(
+    authenticationParameters: OAuth2AuthenticationParameters,
+    tokenStore: any OAuth2TokenStore = OAuth2TokenStorage(), sapURLSession: SAPURLSession = SAPURLSession(),
+    webViewPresenter: any LoginPagePresenting, backend: URL? = nil
+  ) {
+    self.init(
+      authenticator: OAuth2Authenticator(
+        authenticationParameters: authenticationParameters, sapURLSession: sapURLSession,
+        webViewPresenter: webViewPresenter),
+      tokenStore: tokenStore, backend: backend)
+  }
 }
 
 extension OAuth2Observer: InterceptingObserver, CredentialHolder {
   package var interceptor: any Interceptor { backend }
 
-  func forgetCredentials() { backend.forget() }
+  func removeCredentials() { backend.removeAll() }
 }
 
-/// Brings the engine's token source, and an app's store, to the origin that the tokens are for.
+/// Connects the engine's token source with the app's store, for the origin that the tokens are for.
 private final class OAuth2Interceptor: Interceptor {
   private struct Backend: Sendable {
     let url: URL
@@ -56,28 +96,35 @@ private final class OAuth2Interceptor: Interceptor {
     if let url { _ = backend(orFirst: url) }
   }
 
-  func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard let asked = exchange.askedURL, let backend = backend(orFirst: asked), backend.origin == Origin(request.url)
-    else { return request }
-    if case .changed(let token) = tokens.look(for: backend.url) { backend.source.use(token?.engines) }
-    return try await backend.interceptor.prepare(request, in: exchange)
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == Origin(request.url)
+    else { return .send(request) }
+    try tokens.readStore(for: backend.url, begun: call.id) { backend.source.use($0?.accessTokenOfEngine) }
+    return try await backend.interceptor.prepare(request, in: call)
   }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
-    guard let backend = backend.withLock({ $0 }), backend.origin == Origin(attempt.sent.url) else { return .accept }
-    return try await backend.interceptor.review(outcome, of: attempt, in: exchange)
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    guard let backend = backend.withLock({ $0 }), backend.origin == Origin(attempt.sent.url),
+      !tokens.signOut.isAfter(call.id)
+    else { return .accept }
+    return try await backend.interceptor.review(outcome, of: attempt, in: call)
   }
 
-  func forget() {
+  func removeAll() {
     let backend = backend.withLock { $0 }
-    tokens.forget(for: backend?.url)
-    backend?.source.use(nil)
+    tokens.removeAll(for: backend?.url)
+    backend?.source.forget()
   }
 
   private func backend(orFirst url: URL) -> Backend? {
     backend.withLock { backend in
       if backend == nil, let origin = Origin(url) {
-        let source = TokenSource(for: .origins([origin])) { [tokens] _ in try await tokens.next(for: url).engines }
+        let source = TokenSource(for: .origins([origin])) { [tokens] _ in
+          do { return try await tokens.next(for: url).accessTokenOfEngine } catch {
+            // a lost network must be distinguishable from a refusal
+            throw (error as? URLError)?.underlyingHTTPError ?? error
+          }
+        }
         backend = Backend(
           url: url, origin: origin, source: source, interceptor: AuthenticationInterceptor([source]))
       }
@@ -86,111 +133,121 @@ private final class OAuth2Interceptor: Interceptor {
   }
 }
 
-/// The tokens of one observer: what the store says, and what the authenticator makes of it.
+/// The tokens of one observer: reads and writes the app's store, and calls its authenticator.
 final class OAuth2Tokens: Sendable {
-  enum Look {
-    case same
-    /// Somebody else has put another token into the store, or taken it away.
-    case changed(OAuth2Token?)
-  }
-
   private let authenticator: Handed<any OAuth2Authentication>
-  /// Its lock is taken before that of `state`, never within.
+  /// Lock order: the store's lock is taken before that of `state`.
   private let store: Serialized<any OAuth2TokenStore>
   private let state = Mutex(State())
 
   private struct State: Sendable {
-    /// What requests carry.
+    /// The token that requests carry.
     var current: OAuth2Token?
-    /// What the store said last, or took.
+    /// The token that was last read from or written to the store.
     var stored: OAuth2Token?
-    var isAuthenticating = false
-    /// How often everything was forgotten.
-    var endings = 0
+    /// The number of running authentications: one, and those that a sign-out has ended without waiting for them.
+    var authentications = 0
   }
+
+  let signOut = SignOutMark()
 
   init(_ authenticator: Handed<any OAuth2Authentication>, _ store: Handed<any OAuth2TokenStore>) {
     self.authenticator = authenticator
     self.store = Serialized(store.value)
   }
 
-  /// What the store has, compared with what it had. A store that fails says nothing.
-  func look(for url: URL) -> Look {
-    store.call { store in
-      guard let stored = try? Optional.some(store.token(for: url)) else { return .same }
-      return state.withLock { state in
-        guard stored != state.stored else { return .same }
+  /// Reads the store, and calls the closure if its token was changed or deleted by other code. A store that throws has
+  /// no effect.
+  ///
+  /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began.
+  func readStore(for url: URL, begun: UInt64, onChange: (OAuth2Token?) -> Void) throws {
+    try store.call { store in
+      try signOut.check(begun)
+      guard let stored = try? Optional.some(store.token(for: url)) else { return }
+      let hasChanged = state.withLock { state in
+        guard stored != state.stored else { return false }
         (state.stored, state.current) = (stored, stored)
-        return .changed(stored)
+        return true
       }
+      if hasChanged { onChange(stored) }
     }
   }
 
   /// The token that follows: refreshed or obtained.
   func next(for url: URL) async throws -> OAuth2Token {
-    let (old, endings) = state.withLock { ($0.current, $0.endings) }
+    let begun = SignOutMark.now
     let token: OAuth2Token
-    if let renewed = await refreshed(old) { token = renewed } else { token = try await obtained() }
+    if let renewed = try await refreshed(state.withLock { $0.current }) {
+      token = renewed
+    } else {
+      try signOut.check(begun)
+      token = try await obtained()
+    }
     let isStored = try store.call { store in
-      try use(token, isStored: false, after: endings)
+      try use(token, isStored: false, begun: begun)
       guard (try? store.store(token: token, for: url)) != nil else { return false }
-      try use(token, isStored: true, after: endings)
+      try use(token, isStored: true, begun: begun)
       return true
     }
     if !isStored { SAPURLSession.log("OAuth2Observer", "the token could not be stored") }
     return token
   }
 
-  /// Takes a new token, unless everything was forgotten since it was asked for.
-  private func use(_ token: OAuth2Token, isStored: Bool, after endings: Int) throws {
+  /// Uses a new token, unless the user has signed out since it was requested.
+  private func use(_ token: OAuth2Token, isStored: Bool, begun: UInt64) throws {
     try state.withLock { state in
-      guard state.endings == endings else { throw URLError(.userCancelledAuthentication) }
+      try signOut.check(begun)
       state.current = token
       if isStored { state.stored = token }
     }
   }
 
-  /// Forgets the token. One that is on its way is nobody's any more: it would be that of the user who has left.
-  func forget(for url: URL?) {
+  /// Removes the token, because the user signs out. A token that is being obtained is discarded.
+  func removeAll(for url: URL?) {
     let wasAuthenticating = store.call { store in
-      if let url { try? store.deleteToken(for: url) }
+      signOut.set()
+      if let url { SAPURLSession.logFailure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
       store.clear()
+      // a token that the store could not delete is not used again
+      let rest = url.flatMap { try? store.token(for: $0) }
       return state.withLock { state in
-        state.current = nil
-        state.endings += 1
-        return state.isAuthenticating
+        (state.current, state.stored) = (nil, rest)
+        return state.authentications > 0
       }
     }
     if wasAuthenticating { authenticator.value.cancelAuthentication() }
   }
 
-  private func refreshed(_ old: OAuth2Token?) async -> OAuth2Token? {
+  /// Returns the refreshed token; nil if a new one has to be obtained.
+  ///
+  /// - Throws: the error of a server that cannot be reached, because a login would fail as well.
+  private func refreshed(_ old: OAuth2Token?) async throws -> OAuth2Token? {
     guard let old, old.refreshToken != nil else { return nil }
-    do { return try await answer { authenticator.value.refresh(token: old, completionHandler: $0) } } catch {
-      SAPURLSession.log("OAuth2Observer", "the token could not be refreshed, and is obtained anew")
+    do { return try await token { authenticator.value.refresh(token: old, completionHandler: $0) } } catch {
+      if let cause = (error as? URLError)?.underlyingHTTPError, cause.meansUnreachable { throw error }
+      SAPURLSession.log("OAuth2Observer", "the token could not be refreshed; a new one is obtained")
       return nil
     }
   }
 
   private func obtained() async throws -> OAuth2Token {
-    state.withLock { $0.isAuthenticating = true }
-    defer { state.withLock { $0.isAuthenticating = false } }
-    return try await answer { authenticator.value.authenticate(completionHandler: $0) }
+    state.withLock { $0.authentications += 1 }
+    defer { state.withLock { $0.authentications -= 1 } }
+    return try await token { authenticator.value.authenticate(completionHandler: $0) }
   }
 
-  private func answer(
-    _ ask: (@escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) -> Void
+  /// Returns the token that an authenticator's function completes with.
+  private func token(
+    _ function: (@escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) -> Void
   ) async throws -> OAuth2Token {
-    let gate = AnswerGate<OAuth2Token>()
-    ask { token, error in
-      gate.answer(token.map { .success($0) } ?? .failure(error ?? URLError(.userAuthenticationRequired)))
-    }
-    return try await gate.wait()
+    let token = try await firstResult { done in function { token, error in done(token, token == nil ? error : nil) } }
+    guard let token else { throw URLError(.userAuthenticationRequired) }
+    return token
   }
 }
 
 extension OAuth2Token {
-  fileprivate var engines: AccessToken {
+  fileprivate var accessTokenOfEngine: AccessToken {
     AccessToken(accessToken, type: tokenType, expires: expiryDate, refreshToken: refreshToken)
   }
 }

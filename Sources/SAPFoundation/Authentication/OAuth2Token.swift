@@ -1,17 +1,16 @@
-public import Foundation
 import MartletSemantics
 
-/// An access token, with what is needed to renew it. A description of it shows neither.
+/// An access token, with its refresh token. A description of it shows neither.
 public struct OAuth2Token: Codable, Sendable, Hashable {
   /// The token.
   public let accessToken: String
-  /// How requests carry it: `Bearer` as a rule.
+  /// The authentication scheme, usually `Bearer`.
   public let tokenType: String
-  /// What it is good for, as far as the server says.
+  /// The granted scopes, as far as the server says.
   public let scopes: Set<String>
-  /// When it ends; nil where the server does not say.
+  /// The date at which it expires; nil if the server does not say.
   public let expiryDate: Date?
-  /// What the next one is asked for with; nil if there is nothing.
+  /// The token that renews it; nil if there is none.
   public let refreshToken: String?
 
   /// Makes a token.
@@ -28,37 +27,54 @@ public struct OAuth2Token: Codable, Sendable, Hashable {
 }
 
 extension OAuth2Token: CustomStringConvertible, CustomReflectable {
-  /// That it is one.
+  /// The words "an OAuth 2 token".
   public var description: String { "an OAuth 2 token" }
 
-  /// Shows nothing.
+  /// A mirror without children.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Gets and renews tokens: shows a login page, asks a server.
+/// Obtains and renews tokens, from a login page or a server.
+///
+/// It may make requests with the session that needs the token. They are sent without a token, and a 401 is returned to
+/// it. Such requests are recognized if they are made within the call of `authenticate` or `refresh`, including
+/// completion handlers of other such requests; and requests for a token or the metadata of an OAuth 2 server (RFC 6749
+/// §3, RFC 8414) are recognized anywhere. Any other request that is made on another queue needs the context of the
+/// call, or its own `Authorization`:
+///
+/// ```swift
+/// let context = SAPURLSession.CallContext.current     // in `authenticate`
+/// DispatchQueue.main.async {
+///   context.perform { session.dataTask(with: url) { data, response, error in print(data?.count ?? 0) }.resume() }
+/// }
+/// ```
+///
+/// Otherwise it cannot be distinguished from the app's other requests: it waits for the token as long as for a response
+/// (`URLRequest.timeoutInterval`, 60 seconds by default), after a 401 five times as long, and is then sent without it.
 public protocol OAuth2Authentication {
-  /// Gets a token from the beginning. The handler is to be called once, on any thread.
+  /// Obtains a new token. The handler is to be called once, on any thread.
   func authenticate(completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void)
 
-  /// Gets a token in the place of one that has expired. The handler is to be called once, on any thread.
+  /// Renews a token that has expired or was refused. The handler is to be called once, on any thread.
   func refresh(token: OAuth2Token, completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void)
 
-  /// Ends what ``authenticate(completionHandler:)`` has begun: called when the user signs out meanwhile.
+  /// Ends the authentication that ``authenticate(completionHandler:)`` has begun, because the user signed out
+  /// meanwhile.
   func cancelAuthentication()
 }
 
-/// Keeps tokens. Calls come one after another. What is thrown fails no request.
+/// Stores tokens. It is called by one thread at a time. Its errors fail no request.
 public protocol OAuth2TokenStore {
-  /// Keeps a token in place of the one that was there.
+  /// Stores a token, and replaces a previous one.
   func store(token: OAuth2Token, for url: URL) throws
 
-  /// The token of a URL; nil if there is none.
+  /// Returns the token for a URL; nil if there is none.
   func token(for url: URL) throws -> OAuth2Token?
 
-  /// Forgets a token.
+  /// Deletes the token for a URL.
   func deleteToken(for url: URL) throws
 
-  /// Forgets all tokens. Does nothing by default.
+  /// Deletes all tokens. Does nothing by default.
   func clear()
 }
 
@@ -67,11 +83,11 @@ extension OAuth2TokenStore {
   public func clear() {}
 }
 
-/// Keeps tokens in a ``CodableStoring``. They are secrets: prefer a store that is encrypted.
+/// Stores tokens in a ``CodableStoring``. They are secrets: use an encrypted store.
 open class OAuth2TokenStorage: OAuth2TokenStore {
-  /// Where the tokens are.
+  /// The store of the tokens.
   open var store: any CodableStoring
-  /// The key of a URL's token.
+  /// Returns the key of a URL's token.
   open var keyHandler: (URL) -> String
 
   /// Makes a storage; by default with a key for each origin, below ``keyPrefix``.
@@ -82,11 +98,11 @@ open class OAuth2TokenStorage: OAuth2TokenStore {
     self.keyHandler = keyHandler
   }
 
-  /// What all keys begin with.
+  /// The prefix of all keys.
   public static let keyPrefix = "oauth2-token "
 
-  /// The key of a URL's token: the same for all URLs with its scheme, host and port.
-  public static func key(for url: URL) -> String { keyPrefix + (Origin(url)?.description ?? url.absoluteString) }
+  /// Returns the key of a URL's token: the same for all URLs with its scheme, host and port.
+  public static func key(for url: URL) -> String { url.storageKey(keyPrefix) }
 
   open func store(token: OAuth2Token, for url: URL) throws { try store.put(token, for: keyHandler(url)) }
 
@@ -94,9 +110,6 @@ open class OAuth2TokenStorage: OAuth2TokenStore {
 
   open func deleteToken(for url: URL) throws { try store.remove(for: keyHandler(url)) }
 
-  /// Forgets all tokens of this kind where the store can name its keys (``CodableStorage``); otherwise does nothing.
-  open func clear() {
-    guard let storage = store as? CodableStorage, let keys = try? storage.keys() else { return }
-    for key in keys where key.hasPrefix(Self.keyPrefix) { try? storage.remove(for: key) }
-  }
+  /// Deletes all tokens if the store can list its keys (``CodableStorage``); otherwise does nothing.
+  open func clear() { store.removeAll(below: Self.keyPrefix) }
 }

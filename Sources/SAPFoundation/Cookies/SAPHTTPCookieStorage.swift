@@ -1,24 +1,19 @@
-public import Foundation
 import MartletEngine
 import MartletSemantics
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
-/// How a ``SAPHTTPCookieStorage`` behaves.
+/// The options of a ``SAPHTTPCookieStorage``.
 public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
   public let rawValue: Int
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Cookies without a date of their own are stored too, for a program whose session goes on when it is started again.
+  /// Stores cookies without an expiry date, too, for a program that continues its session when it is started again.
   public static let persistSessionCookies = SAPHTTPCookieStorageOptions(rawValue: 1)
-  /// Cookies without a date of their own end with the program.
+  /// Cookies without an expiry date are removed when the program ends.
   public static let `default`: SAPHTTPCookieStorageOptions = []
 }
 
-/// Cookies of a session's own, in memory and, if wanted, in a store: sent and taken as RFC 6265bis says.
+/// The cookies of a session, in memory and optionally in a store. They are sent and stored by the rules of RFC 6265bis.
 ///
 /// ```swift
 /// let configuration = URLSessionConfiguration.default
@@ -26,12 +21,12 @@ public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
 /// let session = SAPURLSession(configuration: configuration)
 /// ```
 ///
-/// Nothing is shared with other storages; sessions that are given the same one share it. All methods may be called from any
-/// thread, and what they change holds for the next request. A store that fails or holds what cannot be read is done without,
-/// which the log says: the cookies are in memory then.
+/// Different storages share no cookies; sessions with the same storage share them. All methods may be called from any
+/// thread, and take effect for the next request. If the store fails or its content cannot be read, the cookies are in
+/// memory only, and the log says so.
 ///
-/// SAP's is a subclass of `HTTPCookieStorage`. That cannot be made on Linux, so that this one is a class of its own, with the
-/// same methods, which a configuration takes in the same way; on Apple's platforms too, so that it is one behaviour.
+/// SAP's is a subclass of `HTTPCookieStorage`, which is not possible on Linux. This class has the same methods, and is
+/// assigned to a configuration in the same way. It is the same on Apple's platforms.
 public final class SAPHTTPCookieStorage: Sendable {
   let jar: CookieJar
   private let cookieJarStore: StoredCookies
@@ -39,42 +34,43 @@ public final class SAPHTTPCookieStorage: Sendable {
   /// Makes a storage.
   ///
   /// - Parameters:
-  ///   - persistentStorage: where the cookies are kept beyond the program's end; nowhere by default. Cookies are secrets.
-  ///   - options: how it behaves; session cookies end with the program by default.
+  ///   - persistentStorage: stores the cookies permanently; none by default. Cookies are secrets.
+  ///   - options: the options; by default session cookies are removed when the program ends.
   public init(persistentStorage: (any CodableStoring)? = nil, options: SAPHTTPCookieStorageOptions = .default) {
     cookieJarStore = StoredCookies(persistentStorage, options)
     jar = CookieJar(store: cookieJarStore)
   }
 
-  /// Where the cookies are kept beyond the program's end.
+  /// The permanent store of the cookies; nil for none.
   public var persistentStorage: (any CodableStoring)? { cookieJarStore.storage }
 
-  /// How it behaves. A change holds from the next change of a cookie on.
+  /// The options. A change takes effect with the next change of a cookie.
   public var options: SAPHTTPCookieStorageOptions {
     get { cookieJarStore.options }
     set { cookieJarStore.options = newValue }
   }
 
-  /// Which cookies of responses are taken; all by default. Under `.never` those that are there are still sent.
-  /// `.onlyFromMainDocumentDomain` matters where a main document is known, and takes no others' cookies then.
+  /// Which cookies of responses are stored; all by default. With `.never`, stored cookies are still sent.
+  /// `.onlyFromMainDocumentDomain` has an effect only if the main document is known: then only cookies of its site are
+  /// stored.
   public var cookieAcceptPolicy: HTTPCookie.AcceptPolicy {
     get { cookieJarStore.policy }
     set { cookieJarStore.policy = newValue }
   }
 
-  /// All cookies whose time is not over, in the order in which they were made.
+  /// All cookies that have not expired, in the order of their creation.
   public var cookies: [HTTPCookie]? {
     cookieJarStore.all(at: .now).sorted { $0.created < $1.created }.compactMap(\.foundation)
   }
 
-  /// The cookies that go with a request to the URL, in the order in which they go.
+  /// Returns the cookies that are sent with a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL) -> [HTTPCookie]? {
     guard let request = CookieRequest(url) else { return [] }
     return CookieList(cookieJarStore.read(jar.site(of: request.host)))
       .cookies(for: request, in: CookieContext(), now: .now).compactMap(\.foundation)
   }
 
-  /// All cookies, in the order that the descriptors ask for. (SAP's does not sort.)
+  /// Returns all cookies, sorted by the descriptors. (SAP's does not sort.)
   public func sortedCookies(using sortOrder: [NSSortDescriptor]) -> [HTTPCookie] {
     let cookies = self.cookies ?? []
     let sorted = cookies.enumerated().sorted { one, other in
@@ -90,8 +86,8 @@ public final class SAPHTTPCookieStorage: Sendable {
     return sorted.map(\.element)
   }
 
-  /// Puts a cookie in, in place of the one with its name, domain and path. One that could never be sent is not taken, nor any
-  /// under `.never`.
+  /// Stores a cookie, and replaces the one with its name, domain and path. A cookie that could never be sent is not
+  /// stored, and with `.never` none is.
   public func setCookie(_ cookie: HTTPCookie) {
     guard cookieAcceptPolicy != .never, let cookie = try? Cookie(cookie).checked(jar.publicSuffixes) else { return }
     change(cookie.domain) { list, limits in
@@ -101,13 +97,13 @@ public final class SAPHTTPCookieStorage: Sendable {
     }
   }
 
-  /// Puts cookies of a response in, as ``setCookie(_:)`` does.
+  /// Stores cookies of a response, as ``setCookie(_:)`` does.
   ///
   /// - Parameters:
   ///   - cookies: the cookies.
-  ///   - url: where they came from; nil takes them as they are.
-  ///   - mainDocumentURL: the page on whose behalf it was asked; under `.onlyFromMainDocumentDomain` nothing is taken from
-  ///     another site than its.
+  ///   - url: the response's URL; nil if it is not known.
+  ///   - mainDocumentURL: the page that made the request. With `.onlyFromMainDocumentDomain`, cookies of another site
+  ///     than the page's are not stored.
   public func setCookies(_ cookies: [HTTPCookie], for url: URL?, mainDocumentURL: URL?) {
     if cookieAcceptPolicy == .onlyFromMainDocumentDomain, let url, let mainDocumentURL {
       guard jar.isSameSite(url, as: mainDocumentURL) else { return }
@@ -124,8 +120,12 @@ public final class SAPHTTPCookieStorage: Sendable {
     }
   }
 
-  /// Removes the cookies that were made at this time or later; `.distantPast` removes all.
-  public func removeCookies(since date: Date) { cookieJarStore.remove { $0.created >= date } }
+  /// Removes the cookies that were created at this date or later. `.distantPast` removes all, as at a sign-out: then
+  /// cookies in later responses to requests that began before are not stored.
+  public func removeCookies(since date: Date) {
+    if date == .distantPast { jar.signOut.set() }
+    cookieJarStore.remove { $0.created >= date }
+  }
 
   private func change(_ domain: String, _ body: (inout CookieList, CookieLimits) -> Void) {
     cookieJarStore.change(jar.site(of: domain)) { cookies in
@@ -137,7 +137,7 @@ public final class SAPHTTPCookieStorage: Sendable {
 }
 
 extension Cookie {
-  /// What Foundation calls a cookie.
+  /// Makes a cookie from Foundation's.
   fileprivate init(_ cookie: HTTPCookie) {
     self.init(
       name: cookie.name, value: cookie.value, domain: cookie.domain, isHostOnly: !cookie.domain.hasPrefix("."),
@@ -145,7 +145,7 @@ extension Cookie {
       isHTTPOnly: cookie.isHTTPOnly)
   }
 
-  /// The cookie for Foundation; nil if it has no name, which Foundation does not know.
+  /// The cookie as Foundation's; nil if it has no name, which Foundation does not support.
   fileprivate var foundation: HTTPCookie? {
     var properties: [HTTPCookiePropertyKey: Any] = [
       .name: name, .value: value, .domain: isHostOnly ? domain : "." + domain, .path: path,

@@ -1,15 +1,12 @@
-import Foundation
 import MartletEngine
 import MartletSemantics
 import Synchronization
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// Cookies in memory, with a copy in a ``CodableStoring``: for the engine's jar, and at once for who cannot suspend.
+/// Cookies in memory, with a copy in a ``CodableStoring``. It is the store of the engine's cookie jar, and has
+/// synchronous methods for ``SAPHTTPCookieStorage``.
 ///
-/// The copy is written by one thread after another, and always the newest state, so that the last write is the last change.
+/// Copies are written one after another on a queue. Each has the current state, so that the last copy has the last
+/// change.
 final class StoredCookies: CookieStore {
   private struct State {
     var sites: [String: [Cookie]] = [:]
@@ -47,7 +44,7 @@ final class StoredCookies: CookieStore {
     set { state.withLock { $0.policy = newValue } }
   }
 
-  // MARK: At once
+  // MARK: Synchronous methods
 
   func read(_ site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
 
@@ -66,11 +63,11 @@ final class StoredCookies: CookieStore {
     writeNow()
   }
 
-  // MARK: For the jar
+  // MARK: Methods for the cookie jar
 
   func cookies(in site: String) async throws -> [Cookie] { read(site) }
 
-  /// Only what responses bring comes this way: where no cookie is to be accepted, nothing is changed.
+  /// Changes the cookies of a site with those of a response. With the policy `.never` nothing is stored.
   func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
@@ -110,7 +107,7 @@ final class StoredCookies: CookieStore {
     }
   }
 
-  /// The app's storage may change cookies while it is written to.
+  /// Writes the copy before it returns. The app's storage may change cookies while it is called, on the same queue.
   private func writeNow() {
     if queue.getSpecific(key: isOnQueue) == true { write() } else { queue.sync { write() } }
   }

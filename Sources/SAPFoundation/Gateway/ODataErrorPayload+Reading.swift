@@ -1,9 +1,12 @@
 import MartletSemantics
+#if canImport(FoundationXML)
+import FoundationXML
+#endif
 
 extension ODataErrorPayload.Body {
   /// Finds the error in a document; nil if there is none.
   init?(document: JSONValue) {
-    if let fault = document["fault"] {  // an API gateway in front of the service
+    if let fault = document["fault"] {  // an API gateway's
       guard let text = fault.first("faultstring", "message")?.text else { return nil }
       let code = fault["detail"]?["errorcode"]?.text ?? fault.first("faultcode", "code")?.text
       self.init(code: code ?? "", message: .init(language: nil, value: text), target: nil, inner: nil, details: [])
@@ -17,8 +20,8 @@ extension ODataErrorPayload.Body {
     self.init(error)
   }
 
-  /// The `<exc:exception>` of ABAP's communication framework, as the ABAP Development Tools' services answer: the type is what
-  /// comes nearest to a code.
+  /// Reads the `<exc:exception>` of ABAP's communication framework, which the services of the ABAP Development Tools
+  /// send. Its type is used as the code.
   private init?(exception: JSONValue) {
     let code = exception["type"].flatMap { $0["id"]?.text ?? $0.text } ?? ""
     let messages = [exception["localizedMessage"], exception["message"]].map { ODataErrorPayload.Message($0) }
@@ -30,7 +33,7 @@ extension ODataErrorPayload.Body {
 
   private init?(_ error: JSONValue) {
     if let text = error.text {
-      // {"error": "invalid_client", "error_description": "…"} and services that answer with a sentence
+      // {"error": "invalid_client", "error_description": "…"}, or a sentence
       self.init(code: "", message: .init(language: nil, value: text), target: nil, inner: nil, details: [])
       return
     }
@@ -46,7 +49,7 @@ extension ODataErrorPayload.Body {
 }
 
 extension ODataErrorPayload.Message {
-  /// A text, an object of text and language, or nothing.
+  /// Reads a text, an object of text and language, or nothing.
   init(_ value: JSONValue?) {
     self.init(language: value?.first("lang", "xml:lang")?.text, value: value?.text ?? value?["value"]?.text ?? "")
   }
@@ -84,7 +87,7 @@ extension ODataErrorPayload.Resolution {
 }
 
 extension ODataErrorPayload.Detail {
-  /// An array of details, an object around one or several (`errordetail`, `detail`), one detail, or texts.
+  /// Reads an array of details, an object that contains one or several (`errordetail`, `detail`), one detail, or texts.
   static func list(_ value: JSONValue) -> [Self] {
     let isOne = value.first("code", "message") != nil
     return (isOne ? value : value.first("errordetail", "detail") ?? value).elements.compactMap(Self.init)
@@ -97,12 +100,12 @@ extension ODataErrorPayload.Detail {
     guard text != nil || !message.isEmpty || !code.isEmpty else { return nil }
     self.init(
       code: code, message: text ?? message, propertyRef: value["propertyref"]?.text, target: value["target"]?.text,
-      severity: ODataErrorPayload.Severity(value), transition: value["transition"]?.truth ?? false)
+      severity: ODataErrorPayload.Severity(value), transition: value["transition"]?.boolean ?? false)
   }
 }
 
 extension ODataErrorPayload.Severity {
-  /// By name, or by the vocabulary's number: 1 success, 2 info, 3 warning, 4 error.
+  /// Reads a name, or the vocabulary's number: 1 success, 2 info, 3 warning, 4 error.
   init?(_ value: JSONValue) {
     if let name = (value["severity"] ?? value.term("Severity"))?.text?.lowercased(), let named = Self(name: name) {
       self = named
@@ -127,12 +130,130 @@ extension ODataErrorPayload.Severity {
 }
 
 extension [ODataErrorPayload.Detail] {
-  /// Leaves out what only says again what was said: the outer error itself, and the frame's own exception beside others.
+  /// Returns the details without those that repeat the outer error or each other.
   fileprivate func withoutRepetitions(of code: String, _ message: String) -> Self {
     var seen: Set<[String]> = [[code, message]]
     let distinct = filter { detail in
       detail.message != message && seen.insert([detail.code, detail.message]).inserted
     }
     return distinct
+  }
+}
+
+// Lenient access to JSON whose structure may vary.
+extension JSONValue {
+  /// The member of an object; nil for anything else, and for null.
+  subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self, let value = members[name], value != .null else { return nil }
+    return value
+  }
+
+  /// Returns the first of these members that exists.
+  func first(_ names: String...) -> JSONValue? {
+    for name in names { if let value = self[name] { return value } }
+    return nil
+  }
+
+  /// Returns the member with a vocabulary's term; the alias before it varies (`@Common.`, `@SAP__common.`).
+  func term(_ suffix: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    let name = members.keys.sorted().first { $0.hasPrefix("@") && $0.lowercased().hasSuffix("." + suffix.lowercased()) }
+    return name.flatMap { self[$0] }
+  }
+
+  /// The text of a scalar; numbers and Booleans as text. nil for arrays, objects, null and empty text.
+  var text: String? {
+    switch self {
+    case .string(let text): text.isEmpty ? nil : text
+    case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
+    case .bool(let value): "\(value)"
+    case .null, .array, .object: nil
+    }
+  }
+
+  /// The Boolean that is written as a Boolean or as text.
+  var boolean: Bool? {
+    switch self {
+    case .bool(let value): value
+    case .string(let text): Bool(text.lowercased())
+    default: nil
+    }
+  }
+
+  /// The elements of an array. null has none, and any other value is its own only element.
+  var elements: [JSONValue] {
+    switch self {
+    case .array(let elements): elements
+    case .null: []
+    default: [self]
+    }
+  }
+}
+
+/// Reads XML as JSON, so that errors in both formats are read by the same code: an element with children becomes an
+/// object, one with text a string, repeated ones an array. Of attributes only the language is kept, and the `id` of an
+/// element without content.
+final class XMLAsJSON: NSObject, XMLParserDelegate {
+  fileprivate struct Element {
+    var members: [String: JSONValue] = [:]
+    var text = ""
+    var language: String?
+    var id: String?
+  }
+
+  private var open: [Element] = [Element()]
+  /// The greatest depth that is read, against malicious documents.
+  private static let maximumDepth = 64
+
+  /// Returns the document as an object with the root element as its member; nil if it is not XML.
+  static func read(_ data: Data) -> JSONValue? {
+    let reader = XMLAsJSON()
+    let parser = XMLParser(data: data)
+    parser.delegate = reader
+    parser.shouldResolveExternalEntities = false
+    guard parser.parse(), let root = reader.open.first, reader.open.count == 1, !root.members.isEmpty else {
+      return nil
+    }
+    return .object(root.members)
+  }
+
+  func parser(
+    _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+    attributes: [String: String]
+  ) {
+    guard open.count < Self.maximumDepth else { return parser.abortParsing() }
+    open.append(Element(language: attributes["xml:lang"] ?? attributes["lang"], id: attributes["id"]))
+  }
+
+  func parser(_ parser: XMLParser, foundCharacters text: String) { open[open.count - 1].text += text }
+
+  func parser(_ parser: XMLParser, foundCDATA data: Data) {
+    open[open.count - 1].text += String(decoding: data, as: UTF8.self)
+  }
+
+  func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+    guard open.count > 1, let element = open.popLast() else { return }
+    let name = name.split(separator: ":").last.map(String.init) ?? name
+    let value = element.value
+    switch open[open.count - 1].members.removeValue(forKey: name) {
+    case nil: open[open.count - 1].members[name] = value
+    case .array(var elements):  // the only reference, so that the array is not copied
+      elements.append(value)
+      open[open.count - 1].members[name] = .array(elements)
+    case let earlier?: open[open.count - 1].members[name] = .array([earlier, value])
+    }
+  }
+}
+
+extension XMLAsJSON.Element {
+  fileprivate var value: JSONValue {
+    let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    let text = JSONValue.string(trimmed)
+    if let id, members.isEmpty, trimmed.isEmpty { return .object(["id": .string(id)]) }
+    guard members.isEmpty else {
+      return .object(language.map { members.merging(["lang": .string($0)]) { $1 } } ?? members)
+    }
+    return language.map { .object(["lang": .string($0), "value": text]) } ?? text
   }
 }

@@ -1,57 +1,58 @@
 import MartletSemantics
 
-/// The error that an OData service answers with: SAP Gateway's V2 and V4 forms, the plain OASIS form, and their relatives.
+/// The error in a response of an OData service: in SAP Gateway's V2 and V4 formats, the OASIS format, and similar ones.
 ///
 /// ```swift
 /// let payload = try JSONDecoder().decode(ODataErrorPayload.self, from: data)
 /// print(payload.error.message.value, payload.error.inner?.transactionId ?? "")
 /// ```
 ///
-/// The payload type in SAP's published article decodes one of the eight kinds found in public code, because all of its
-/// members are required. Here everything but the error itself is optional, and these forms are understood too: `odata.error`
-/// as root, a message that is plain text, an integer code, details as an object, as text or beside the inner error, and the
-/// vocabulary's annotations under any alias. In XML also OData's `details` and the `exc:exception` of the ABAP Development Tools. Where the answer need not be JSON, use ``ODataServiceError``.
+/// All members of the payload type in SAP's published article are required, so that it decodes one of eight formats
+/// found in public code. Here every member except the error itself is optional. These variants are supported, too:
+/// `odata.error` as root; a message that is a string; an integer code; details as an object, as text or beside the
+/// inner error; and the vocabulary's annotations with any alias; in XML also OData's `details` and the `exc:exception`
+/// of the ABAP Development Tools. For responses that may not be JSON, use ``ODataServiceError``.
 public struct ODataErrorPayload: Sendable, Hashable, Decodable {
   /// The error.
   public let error: Body
 
   /// The error's own members.
   public struct Body: Sendable, Hashable {
-    /// The service's code, `ZX/100`; a number is given as text. Empty if there is none.
+    /// The service's code, such as `ZX/100`; a number as text. Empty if there is none.
     public let code: String
-    /// What happened, for people.
+    /// The message for the user.
     public let message: Message
-    /// What the error is about: a property, a parameter.
+    /// The target of the error, such as a property or a parameter.
     public let target: String?
-    /// What the server's implementation adds.
+    /// Details of the server's implementation.
     public let inner: Inner?
-    /// The further errors, of V4's `details` or else V2's `errordetails`, without those that only repeat this one.
+    /// The further errors, from V4's `details` or V2's `errordetails`, without those that repeat this one.
     public let details: [Detail]
   }
 
-  /// A text and its language.
+  /// A text with its language.
   public struct Message: Sendable, Hashable {
-    /// The language's tag, where the service names it.
+    /// The language tag, if the service specifies it.
     public let language: String?
-    /// The text; empty if the service gave none.
+    /// The text; empty if there is none.
     public let value: String
   }
 
-  /// What the server's implementation adds.
+  /// Details of the server's implementation.
   public struct Inner: Sendable, Hashable {
-    /// Which service it was.
+    /// The service.
     public let application: Application?
-    /// The transaction by which an administrator finds the error.
+    /// The transaction by which an administrator can find the error.
     public let transactionId: String?
-    /// When it happened, as the server writes it: `20200101000000.0000000`.
+    /// The time of the error, in the server's format: `20200101000000.0000000`.
     public let timestamp: String?
-    /// Where an administrator finds more.
+    /// Further information for an administrator.
     public let resolution: Resolution?
-    /// The further errors as they came, repetitions included.
+    /// The further errors, including repetitions.
     public let details: [Detail]
   }
 
-  /// A service as SAP Gateway names it.
+  /// The identification of a service in SAP Gateway.
   public struct Application: Sendable, Hashable {
     /// The application component.
     public let componentId: String?
@@ -63,11 +64,11 @@ public struct ODataErrorPayload: Sendable, Hashable, Decodable {
     public let serviceVersion: String?
   }
 
-  /// Where an administrator finds more.
+  /// Further information for an administrator.
   public struct Resolution: Sendable, Hashable {
-    /// What to run: usually a transaction's name within a sentence.
+    /// The transaction to run, usually a sentence with its name.
     public let transaction: String?
-    /// The number of an SAP Note, or a sentence with one.
+    /// The number of an SAP Note, or a sentence with it.
     public let note: String?
   }
 
@@ -75,37 +76,38 @@ public struct ODataErrorPayload: Sendable, Hashable, Decodable {
   public struct Detail: Sendable, Hashable {
     /// The code; empty if there is none.
     public let code: String
-    /// What happened, for people.
+    /// The message for the user.
     public let message: String
-    /// The property that it is about (V2).
+    /// The affected property (V2).
     public let propertyRef: String?
-    /// What it is about.
+    /// The target of the error.
     public let target: String?
-    /// How bad it is, where that is said.
+    /// The severity, if it is specified.
     public let severity: Severity?
-    /// Whether it was raised by the change of state rather than by the data (V2); false where it is not said.
+    /// Whether the error was raised by the change of state rather than by the data (V2); false if that is not
+    /// specified.
     public let transition: Bool
   }
 
-  /// How bad a message is.
+  /// The severity of a message.
   public enum Severity: String, Sendable, Hashable, CaseIterable {
-    /// It worked.
+    /// The request succeeded.
     case success
-    /// Good to know.
+    /// Information.
     case info
-    /// It worked, but look at it.
+    /// The request succeeded with a warning.
     case warning
-    /// It did not work.
+    /// The request failed.
     case error
   }
 
-  /// Reads any of the forms.
+  /// Reads any of the formats.
   ///
-  /// - Throws: `DecodingError` if there is no member `error`, `odata.error` or `fault` that holds an error.
+  /// - Throws: `DecodingError` if there is no member `error`, `odata.error` or `fault` with an error.
   public init(from decoder: any Decoder) throws {
     guard let error = Body(document: try JSONValue(from: decoder)) else {
       throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "there is no 'error' in it that could be read"))
+        .init(codingPath: decoder.codingPath, debugDescription: "there is no member 'error' that can be read"))
     }
     self.error = error
   }

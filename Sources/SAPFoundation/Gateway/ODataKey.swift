@@ -1,8 +1,6 @@
-public import Foundation
 import MartletSemantics
 
-/// The key of an entity, as it is written in a URL: quoted as OData wants it (OData 4.01 URL conventions §4.3.1; 2.0 is the
-/// same).
+/// The key of an entity in a URL, in OData's syntax (OData 4.01 URL conventions §4.3.1; 2.0 has the same).
 ///
 /// ```swift
 /// serviceURL.odataMedia("Images", "it's a/b")             // …/Images('it''s%20a%2Fb')/$value
@@ -10,25 +8,25 @@ import MartletSemantics
 /// serviceURL.odataEntity("Items", ["Order": 42, "Item": "7"])  // …/Items(Order=42,Item='7')
 /// ```
 public struct ODataKey: Sendable, Hashable {
-  /// As it stands between the parentheses, before it is percent-encoded.
+  /// The text between the parentheses, before it is percent-encoded.
   private let literal: String
 
-  /// A text: in quotes, those within it doubled.
+  /// Makes a key from a text, which is quoted; quotes within it are doubled.
   public init(_ text: String) { literal = "'" + text.replacing("'", with: "''") + "'" }
 
-  /// A number.
+  /// Makes a key from a number.
   public init(_ number: some BinaryInteger) { literal = "\(number)" }
 
-  /// A GUID as OData 4.0 writes it, or as 2.0 does: `guid'…'`.
+  /// Makes a key from a GUID in the syntax of OData 4.0, or of 2.0: `guid'…'`.
   public init(_ id: UUID, isVersion2: Bool = false) {
     let text = id.uuidString.lowercased()
     literal = isVersion2 ? "guid'\(text)'" : text
   }
 
-  /// Any other literal, as it stands in the URL before it is percent-encoded: `datetime'2020-01-01T00:00:00'`.
+  /// Makes a key from another literal, before it is percent-encoded: `datetime'2020-01-01T00:00:00'`.
   public init(literal: String) { self.literal = literal }
 
-  /// A key of several properties.
+  /// Makes a key from several properties.
   public init(_ parts: [(name: String, key: ODataKey)]) {
     literal = parts.map { "\($0.name)=\($0.key.literal)" }.joined(separator: ",")
   }
@@ -48,11 +46,11 @@ extension ODataKey: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 }
 
 extension URL {
-  /// The entity of a set below this URL, which is a service's root, with or without a slash at its end. A query, such as
-  /// `?sap-client=100`, stays.
+  /// Returns the URL of an entity below this URL, which is a service's root, with or without a slash at its end. A
+  /// query, such as `?sap-client=100`, is kept.
   public func odataEntity(_ set: String, _ key: ODataKey) -> URL { odata(set, key, "") }
 
-  /// The bytes of a media entity below this URL: `…/Set(key)/$value`.
+  /// Returns the URL of a media entity's bytes below this URL: `…/Set(key)/$value`.
   public func odataMedia(_ set: String, _ key: ODataKey) -> URL { odata(set, key, "/$value") }
 
   private func odata(_ set: String, _ key: ODataKey, _ suffix: String) -> URL {

@@ -1,35 +1,34 @@
-public import Foundation
 public import MartletSemantics
 
-/// What a service says went wrong, whatever it said it in: OData's JSON (V2, V4, older), XML, an API gateway's fault, HTML,
-/// plain text, nothing at all, or the `sap-message` field of an otherwise successful response.
+/// The error of a service, in any format: OData's JSON (V2, V4, older), XML, an API gateway's fault, HTML, plain text,
+/// an empty body, or the `sap-message` field of an otherwise successful response.
 ///
 /// ```swift
 /// let (data, response) = try await HTTPSession.shared.data(for: HTTPRequest(.get, url))
 /// if let error = ODataServiceError(response.head, body: data) { throw error }   // a 4xx or 5xx, or an error in sap-message
 /// ```
 ///
-/// `errorDescription` is the service's own text where there is one.
+/// `errorDescription` is the service's text if there is one.
 public struct ODataServiceError: Error, Sendable, Hashable {
   /// The response's status.
   public let status: HTTPStatus
   /// The service's code; empty if there is none.
   public let code: String
-  /// What happened, for people: the service's text, or the status's phrase where it gave none.
+  /// The message for the user: the service's text, or the status's phrase if there is none.
   public let message: String
-  /// The text's language, where the service names it.
+  /// The language of the text, if the service specifies it.
   public let language: String?
   /// The further errors, without repetitions.
   public let details: [ODataErrorPayload.Detail]
-  /// The structure that was read, if there was one.
+  /// The error in the body, if it has the structure of one.
   public let payload: ODataErrorPayload?
-  /// The body as it came.
+  /// The body.
   public let data: Data
 
-  /// Reads the error of a response; nil if it is none: a status below 400 without a `sap-message` of severity error.
+  /// Reads the error of a response; nil for a status below 400 without a `sap-message` of severity error.
   public init?(_ head: ResponseHead, body: Data) {
-    if let told = ODataErrorPayload.Body.sapMessage(in: head.fields) {
-      self.init(head.status, told, nil, body)
+    if let error = ODataErrorPayload.Body.sapMessage(in: head.fields) {
+      self.init(head.status, error, nil, body)
       return
     }
     guard head.status.code >= 400 else { return nil }
@@ -54,7 +53,7 @@ extension ODataServiceError: LocalizedError, CustomStringConvertible {
   /// The service's text.
   public var errorDescription: String? { message }
 
-  /// The status and the code, for whoever has to look for the cause.
+  /// The status and the code, for support.
   public var failureReason: String? { code.isEmpty ? "\(status)" : "\(status), \(code)" }
 
   /// Text, status and code.
@@ -62,7 +61,7 @@ extension ODataServiceError: LocalizedError, CustomStringConvertible {
 }
 
 extension ODataErrorPayload {
-  /// Reads an error's body, JSON or XML; nil if it is neither or holds no error.
+  /// Reads the error in a JSON or XML body; nil if there is none.
   public init?(body: Data) {
     let bytes = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(body.dropFirst(3)) : body
     if let payload = try? JSONDecoder().decode(ODataErrorPayload.self, from: bytes) {
@@ -76,12 +75,13 @@ extension ODataErrorPayload {
 }
 
 extension ODataErrorPayload.Body {
-  /// An error of which only a text is known.
+  /// Makes an error with a text only.
   init(text: String) {
     self.init(code: "", message: .init(language: nil, value: text), target: nil, inner: nil, details: [])
   }
 
-  /// The error in `sap-message` (V2: one message with details) or `sap-messages` (V4: an array); nil if none is an error.
+  /// Returns the error in `sap-message` (V2: one message with details) or `sap-messages` (V4: an array); nil if no
+  /// message is an error.
   static func sapMessage(in fields: HTTPFields) -> Self? {
     guard let text = fields["sap-message"] ?? fields["sap-messages"],
       let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
@@ -98,5 +98,57 @@ extension JSONValue {
     guard case .object(var members) = self else { return self }
     members["details"] = .array(details)
     return .object(members)
+  }
+}
+
+/// Extracts a readable text from a body without a known structure.
+enum ReadableText {
+  /// The most characters of a text. A longer text is a page rather than a message.
+  private static let maximumLength = 500
+
+  /// Returns plain text unchanged, and of an HTML page its title and first heading.
+  static func of(_ body: Data) -> String {
+    let text = String(data: body, encoding: .utf8) ?? String(data: body, encoding: .isoLatin1) ?? ""
+    let readable = isMarkup(body) ? headline(of: text) : text
+    let line = readable.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    return line.count > maximumLength ? line.prefix(maximumLength) + "…" : line
+  }
+
+  static func isMarkup(_ body: Data) -> Bool {
+    body.first { $0 > 0x20 && ![0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "<")
+  }
+
+  private static func headline(of page: String) -> String {
+    var lines: [String] = []
+    for element in ["title", "h1", "h2"] {
+      guard let line = content(of: element, in: page), !line.isEmpty, !lines.contains(line) else { continue }
+      lines.append(line)
+      if lines.count == 2 { break }
+    }
+    return lines.joined(separator: ": ")
+  }
+
+  private static func content(of element: String, in page: String) -> String? {
+    guard let start = page.range(of: "<\(element)", options: .caseInsensitive),
+      let open = page.range(of: ">", range: start.upperBound..<page.endIndex),
+      let end = page.range(of: "</\(element)", options: .caseInsensitive, range: open.upperBound..<page.endIndex)
+    else { return nil }
+    return unescaped(withoutTags(page[open.upperBound..<end.lowerBound]))
+      .trimmingCharacters(in: .whitespacesAndNewlines)
+  }
+
+  private static func withoutTags(_ text: Substring) -> String {
+    var isInTag = false
+    return String(
+      text.filter { character in
+        if character == "<" { isInTag = true }
+        defer { if character == ">" { isInTag = false } }
+        return !isInTag
+      })
+  }
+
+  private static func unescaped(_ text: String) -> String {
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")]
+      .reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }
 }

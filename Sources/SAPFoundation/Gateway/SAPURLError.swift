@@ -1,41 +1,35 @@
-public import Foundation
 import MartletSemantics
 import MartletURLSession
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
-/// What went wrong with a request, as SAP's article on images tells it apart; with what its author left out.
+/// The error of a request, with the cases of SAP's article on images, and those that the article leaves out.
 ///
 /// ```swift
 /// let session = SAPURLSession()
 /// session.dataTaskPublisher(for: url)
-///   .tryMap { try SAPURLError.checked($0.data, $0.response) }   // throws for everything but a good answer
+///   .tryMap { try SAPURLError.checked($0.data, $0.response) }   // throws for every other response than a success
 ///   .tryMap { try ImageDecoder.decode($0) }
 ///   .mapError { SAPURLError($0) }
 /// ```
 ///
-/// An app that declares an enum of this name of its own, within an extension of ``SAPURLSession`` as the article does, uses
-/// its own.
+/// An app that declares an enum with this name in an extension of ``SAPURLSession``, as the article does, uses its own.
 public enum SAPURLError: Error {
-  /// There is no response: no connection, no host, a timeout, a cancellation.
+  /// There is no response, because of a lost connection, an unknown host, a timeout or a cancellation.
   case requestFailed(URLError)
   /// The response is a redirect that was not followed (3xx).
   case redirection(HTTPURLResponse)
-  /// The service refuses (4xx), with the error that it gives; nil if it gives none that can be read.
+  /// The service refused the request (4xx). The payload is the error in the body; nil if it has none that can be read.
   case client(response: HTTPURLResponse, payload: ODataErrorPayload?)
-  /// The service failed (5xx), with the error that it gives; nil if it gives none that can be read.
+  /// The service failed (5xx). The payload is the error in the body; nil if it has none that can be read.
   case server(response: HTTPURLResponse, payload: ODataErrorPayload?)
-  /// Something else has failed: an observer, a decoder; a service that tells an error with a good status
-  /// (``ODataServiceError``) or shows a login page in place of the answer (``SAPLoginRequiredError``).
+  /// Another error: of an observer or a decoder; an error with a 2xx status (``ODataServiceError``); or a login page
+  /// instead of the resource (``SAPLoginRequiredError``).
   case other(any Error)
-  /// The response is none of HTTP, or one that makes no sense here (1xx).
+  /// The response is not an HTTP response, or has an unexpected status (1xx).
   case unknown
 }
 
 extension SAPURLError {
-  /// Takes an error that a publisher or a task ended with.
+  /// Makes an error from that of a publisher or a task.
   public init(_ error: any Error) {
     switch error {
     case let error as SAPURLError: self = error
@@ -52,7 +46,7 @@ extension SAPURLError {
     }
   }
 
-  /// The error that a response tells; nil for a good one: a 2xx that is neither a login page nor carries an error in
+  /// Makes the error of a response; nil for a success: a 2xx that is not a login page and has no error in
   /// `sap-message`.
   public init?(response: URLResponse, data: Data) {
     guard let response = response as? HTTPURLResponse else {
@@ -76,15 +70,15 @@ extension SAPURLError {
     }
   }
 
-  /// The bytes of a good response.
+  /// Returns the bytes of a successful response.
   ///
-  /// - Throws: `SAPURLError` for every other.
+  /// - Throws: `SAPURLError` for every other response.
   public static func checked(_ data: Data, _ response: URLResponse) throws(SAPURLError) -> Data {
     if let error = SAPURLError(response: response, data: data) { throw error }
     return data
   }
 
-  /// The body's error, or else that of `sap-message`.
+  /// Returns the error in the body, or that in `sap-message`.
   private static func payload(_ head: ResponseHead, _ data: Data) -> ODataErrorPayload? {
     ODataErrorPayload(body: data)
       ?? ODataErrorPayload.Body.sapMessage(in: head.fields).map { ODataErrorPayload(error: $0) }
@@ -92,7 +86,7 @@ extension SAPURLError {
 }
 
 extension SAPURLError: LocalizedError {
-  /// The service's own text where there is one.
+  /// The service's text if there is one.
   public var errorDescription: String? {
     switch self {
     case .requestFailed(let error): error.localizedDescription
@@ -100,7 +94,7 @@ extension SAPURLError: LocalizedError {
     case .client(let response, let payload), .server(let response, let payload):
       payload?.text ?? Self.phrase(response)
     case .other(let error): error.localizedDescription
-    case .unknown: "The answer is not one of HTTP."
+    case .unknown: "The response is not an HTTP response."
     }
   }
 
@@ -119,8 +113,42 @@ extension SAPURLError: LocalizedError {
 }
 
 extension ODataErrorPayload {
-  /// What happened, for people; nil where nothing is said.
+  /// The message for the user; nil if there is none.
   fileprivate var text: String? {
     error.message.value.isEmpty ? error.details.first?.message : error.message.value
+  }
+}
+
+/// The service returned a sign-in page, with status 200, instead of the resource.
+public struct SAPLoginRequiredError: Error, Sendable, Hashable {
+  /// How the user signs in.
+  public enum Method: String, Sendable, Hashable {
+    /// SAML: the response has the field `com.sap.cloud.security.login`.
+    case saml
+    /// A one-time password: the response has `x-smp-authentication: otp-challenge`.
+    case oneTimePassword
+  }
+
+  /// How the user signs in.
+  public let method: Method
+
+  init?(_ fields: HTTPFields) {
+    if fields.contains("com.sap.cloud.security.login") {
+      method = .saml
+    } else if fields["x-smp-authentication"]?.lowercased() == "otp-challenge" {
+      method = .oneTimePassword
+    } else {
+      return nil
+    }
+  }
+}
+
+extension SAPLoginRequiredError: LocalizedError {
+  /// The message for the user.
+  public var errorDescription: String? {
+    switch method {
+    case .saml: "The service requires the user to sign in (SAML)."
+    case .oneTimePassword: "The service requires a one-time password."
+    }
   }
 }

@@ -1,33 +1,32 @@
-public import Foundation
 import MartletEngine
 import MartletSemantics
 
-/// Where an app's Mobile Services are, and what the app and the device are called there.
+/// The URL of an app's Mobile Services, and the identifiers of the app and the device there.
 ///
 /// ```swift
 /// let session = SAPURLSession()
 /// let settings = SAPcpmsSettingsParameters(backendURL: url, applicationID: "com.example.app")
 /// session.register(SAPcpmsObserver(settingsParameters: settings))
-/// settings.url(destination: "orders")      // backendURL and the path that the destination has there
+/// settings.url(destination: "orders")      // backendURL and the destination's path
 /// ```
 public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
-  /// Where Mobile Services are: scheme, host and port.
+  /// The URL of Mobile Services: scheme, host and port.
   public var backendURL: URL
-  /// What the app is called there.
+  /// The app's identifier.
   public var applicationID: String
-  /// What the device is called there; nil for nothing.
+  /// The device's identifier; nil for none.
   public var deviceID: String?
   /// The app's version; nil for none.
   public var applicationVersion: String?
-  /// The paths of destinations by their names; nil where they were not loaded: see ``SAPcpmsDestinations``.
+  /// The paths of destinations by their names; nil if they were not loaded: see ``SAPcpmsDestinations``.
   public var destinations: [String: String]?
 
   /// Makes parameters.
   ///
   /// - Parameters:
-  ///   - backendURL: where Mobile Services are.
-  ///   - applicationID: what the app is called there; ``defaultApplicationID`` by default.
-  ///   - deviceID: what the device is called; ``defaultDeviceID`` by default.
+  ///   - backendURL: the URL of Mobile Services.
+  ///   - applicationID: the app's identifier; ``defaultApplicationID`` by default.
+  ///   - deviceID: the device's identifier; ``defaultDeviceID`` by default.
   ///   - applicationVersion: the app's version; ``defaultApplicationVersion`` by default.
   ///   - destinations: the paths of destinations; none by default.
   public init(
@@ -41,21 +40,21 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
     self.destinations = destinations
   }
 
-  /// The app's version as its bundle says (`CFBundleShortVersionString`); nil where there is none, as on Linux.
+  /// The version in the app's bundle (`CFBundleShortVersionString`); nil if there is none, as on Linux.
   public static var defaultApplicationVersion: String? {
     Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String
   }
 
-  /// The bundle's identifier; the name of the program where there is none, as on Linux.
+  /// The bundle's identifier; if there is none, as on Linux, the program's name.
   public static var defaultApplicationID: String {
     Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
   }
 
-  /// A name for this device and this app: the same at every start, and of no use to find out the machine's own. Computed
-  /// once.
+  /// An identifier for this device and this app, the same at every start. The machine's own identifier cannot be
+  /// derived from it. It is computed once.
   ///
-  /// It is made of ``defaultApplicationID`` and the machine's identifier (`/etc/machine-id`), or its host name where it has
-  /// none: apps that share a machine and a name share it too.
+  /// It is a hash of ``defaultApplicationID`` and the machine's identifier (`/etc/machine-id`), or the host name if the
+  /// machine has no identifier. Apps with the same name on the same machine have the same identifier.
   public static let defaultDeviceID: String = {
     let machine = (try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)) ?? ProcessInfo.processInfo.hostName
     let text = "\(defaultApplicationID) \(ASCII.trimmed(machine))"
@@ -63,12 +62,72 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
     return hash.prefix(16).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
   }()
 
-  /// The URL of a destination: the backend's, with the path that the destination has, or else its name. A query stays.
+  /// Returns the URL of a destination: the backend's URL with the destination's path, or with its name if the path is
+  /// not known. A query is kept.
   public func url(destination: String) -> URL {
     guard var parts = URLComponents(url: backendURL, resolvingAgainstBaseURL: true) else { return backendURL }
     let path = (destinations?[destination] ?? destination).split(separator: "/")
     while parts.path.hasSuffix("/") { parts.path.removeLast() }
     parts.path += "/" + path.joined(separator: "/")
     return parts.url ?? backendURL
+  }
+}
+
+/// Loads the destinations of an app, with names and paths, from Mobile Services.
+///
+/// ```swift
+/// let session = SAPURLSession()
+/// SAPcpmsDestinations(sapURLSession: session, settingsParameters: settings).load { destinations, error in
+///   print(destinations ?? [:], error?.localizedDescription ?? "")
+/// }
+/// ```
+///
+/// The URL and the format of the service are not published. By default the URL is
+/// `…/mobileservices/application/ID/endpoints` below the backend. The response has to be a JSON object of names and
+/// paths, or an array of objects with `name` and `path`. The other initializer takes any URL.
+open class SAPcpmsDestinations {
+  private let session: SAPURLSession
+  private let url: URL
+
+  /// Makes a loader for a URL.
+  public init(sapURLSession: SAPURLSession, destinationsServiceUrl: URL) {
+    session = sapURLSession
+    url = destinationsServiceUrl
+  }
+
+  /// Makes a loader for the destinations of the settings' app at their backend.
+  public convenience init(sapURLSession: SAPURLSession, settingsParameters: SAPcpmsSettingsParameters) {
+    let id = PercentEncoding.pathSegment.encode(settingsParameters.applicationID)
+    let base = settingsParameters.backendURL
+    var parts = URLComponents(url: base, resolvingAgainstBaseURL: true)
+    parts?.percentEncodedPath = "/mobileservices/application/\(id)/endpoints"
+    self.init(sapURLSession: sapURLSession, destinationsServiceUrl: parts?.url ?? base)
+  }
+
+  /// Loads the destinations. The handler is called once, on the session's `delegateQueue`, with the destinations or an
+  /// error, which is a ``SAPURLError``.
+  open func load(completionHandler: @escaping @Sendable ([String: String]?, (any Error)?) -> Void) {
+    var request = URLRequest(url: url)
+    request.setValue(SAPURLSession.HTTPContentType.applicationJSON, forHTTPHeaderField: SAPURLSession.HTTPHeader.accept)
+    let task = session.dataTask(with: request) { data, response, error in
+      do {
+        if let error { throw error }
+        guard let response else { throw SAPURLError.unknown }
+        completionHandler(try Self.read(SAPURLError.checked(data ?? Data(), response)), nil)
+      } catch { completionHandler(nil, SAPURLError(error)) }
+    }
+    task.resume()
+  }
+
+  private struct Destination: Decodable {
+    let name: String
+    let path: String
+  }
+
+  private static func read(_ data: Data) throws -> [String: String] {
+    if let list = try? JSONDecoder().decode([Destination].self, from: data) {
+      return Dictionary(list.map { ($0.name, $0.path) }) { first, _ in first }
+    }
+    return try JSONDecoder().decode([String: String].self, from: data)
   }
 }

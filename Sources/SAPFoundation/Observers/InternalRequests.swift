@@ -1,75 +1,59 @@
-import Foundation
 import MartletEngine
 import MartletSemantics
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// Lets the observers take part in requests that one of them makes through the engine, a CSRF token's say: for them it is a task
-/// like any other, so that such a request is authenticated and marked as all others are.
+/// Lets observers and delegate take part in the requests that an observer makes through the engine, for a CSRF token,
+/// for example. For each such call there is a task, so that observers authenticate and mark it as any other.
 final class InternalRequests: Interceptor, EventListener {
+  /// The task that stands for an internal call, and the interceptors that let handlers take part in it.
+  private struct Participation: Sendable {
+    let task: SAPURLSessionTask
+    let chain: InterceptorChain
+  }
+
   private struct Owner {
     weak var session: SAPURLSession?
   }
 
   private let owner = Locked(Owner())
-  private let interceptors = ExchangeLocal<[any Interceptor]>([])
-  private let task = ExchangeLocal<SAPURLSessionTask?>(nil)
+  private let participation = CallLocal<Participation?>(nil)
 
-  func serve(_ session: SAPURLSession) { owner.withLock { $0.session = session } }
+  /// Sets the session; to be called once, because session and interceptor refer to each other.
+  func setSession(_ session: SAPURLSession) { owner.withLock { $0.session = session } }
 
-  func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
-    guard !request.options.hasTask, let session = owner.withLock({ $0.session }) else { return request }
-    if exchange[interceptors].isEmpty {
-      var template = URLRequest(url: request.url)
-      template = request.urlRequest(like: template)
-      let task = SAPURLSessionTask(template, of: session, to: .events)
-      task.mutable.withLock { $0.phase = .running }
-      exchange[self.task] = task
-      exchange[interceptors] = task.interceptors(like: template)
-    }
-    var request = request
-    for interceptor in exchange[interceptors] { request = try await interceptor.prepare(request, in: exchange) }
-    if exchange[task]?.state == .canceling { throw CancellationError() }
-    return request
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard !request.options.hasTask, let session = owner.withLock({ $0.session }) else { return .send(request) }
+    let current = call[participation] ?? participation(in: call, of: session, request)
+    call[participation] = current
+    let preparation = try await current.chain.prepare(request, in: call)
+    if current.task.state == .canceling { throw CancellationError() }
+    return preparation
   }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
-    var outcome = outcome
-    var verdict = Verdict.accept
-    for interceptor in exchange[interceptors].reversed() {
-      switch try await interceptor.review(outcome, of: attempt, in: exchange) {
-      case .accept: continue
-      case .replace(let response): (outcome, verdict) = (.success(response), .replace(response))
-      case .resend(let next, let delay, let reason): return .resend(next, after: delay, reason: reason)
-      }
-    }
-    return verdict
+  private func participation(in call: Call, of session: SAPURLSession, _ request: HTTPRequest) -> Participation {
+    let template = request.urlRequest(like: URLRequest(url: request.url))
+    // the task is part of the call, so that its context is the one for which the call was made
+    let task = call.origin.perform { SAPURLSessionTask(template, of: session, to: .events) }
+    task.mutable.withLock { $0.phase = .running }
+    return Participation(task: task, chain: InterceptorChain(task.interceptors(like: template)))
   }
-}
 
-extension InternalRequests {
-  /// The end of such a task: who counts beginnings counts ends too.
-  func receive(_ event: Event, in exchange: Exchange) {
-    guard case .finished(let failure) = event, let task = exchange[task] else { return }
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    try await call[participation]?.chain.review(outcome, of: attempt, in: call) ?? .accept
+  }
+
+  /// Completes the task of an internal call: observers that count tasks get the completion of each.
+  func receive(_ event: Event, in call: Call) {
+    guard case .finished(let failure) = event, let task = call[participation]?.task else { return }
     let session = task.session
-    // whose body nobody wanted is no failure
-    let error = failure.flatMap { $0.isCancelled && $0.response != nil ? nil : $0.forTask }
-    task.mutable.withLock { ($0.phase, $0.error) = (.over, error) }
+    // a body that the observer did not read is no failure
+    let error = failure.flatMap { $0.isCancelled && $0.response != nil ? nil : $0.taskError }
+    task.mutable.withLock { ($0.phase, $0.error) = (.completed, error) }
     session.delegateQueue.addOperation {
       for observer in session.observers {
         observer.sapURLSession(session, task: task, didCompleteWithError: error) { _ in }
       }
       session.delegate?.sapURLSession(session, task: task, didCompleteWithError: error)
     }
-  }
-}
-
-extension SAPURLSessionTask {
-  /// What lets observers and delegate take part in the task.
-  func interceptors(like template: URLRequest) -> [any Interceptor] {
-    [ObserverInterceptor(task: self, template: template), AuthenticationInterceptor([ChallengeSource(self)])]
   }
 }
 

@@ -1,78 +1,194 @@
-public import Foundation
 public import MartletEngine
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
-/// What observers and the delegate are both told and asked. Conform to ``SAPURLSessionObserving`` or
-/// ``SAPURLSessionDelegate``, not to this.
+/// The methods that observers and the delegate have in common. Conform to ``SAPURLSessionObserving`` or
+/// ``SAPURLSessionDelegate``, not to this protocol.
 ///
-/// Every method has a default implementation that lets everything pass: a misspelled one is never called, and the compiler
-/// says nothing. Subclass ``SAPURLSessionObserver`` and write `override` to have it checked.
+/// Every method has a default implementation that changes nothing. Therefore the compiler does not report a misspelled
+/// method, which is never called. Subclass ``SAPURLSessionObserver`` and write `override`, and it does.
 ///
-/// All methods run on the session's `delegateQueue`, one after another. Each `completionHandler` has to be called once, on
-/// any thread; a second call is ignored, and the end of the task ends the wait for a call that never comes.
+/// All methods are called on the session's `delegateQueue`, one after another. Each `completionHandler` has to be
+/// called once, on any thread; further calls are ignored. If it is never called, the task waits until it is cancelled.
 public protocol SAPURLSessionEvents: AnyObject {
-  /// A request whose task has an ``SAPURLSessionTask/earliestBeginDate`` is about to begin.
+  /// A request with an ``SAPURLSessionTask/earliestBeginDate`` is about to begin.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, willBeginDelayedRequest request: URLRequest,
     completionHandler: @escaping @Sendable (SAPURLSession.DelayedRequestDisposition) -> Void)
 
-  /// A request is about to be sent, for the first time or again. It can be changed or stopped.
+  /// A request is about to be sent, for the first time or again. The handler can change or cancel it.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
     completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void)
 
-  /// The task has a new backing task: once for each time that the request is sent, redirects excepted.
+  /// The task has a new backing task, one each time the request is sent, except to follow a redirect.
   func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCreate sessionTask: URLSessionTask)
 
-  /// The head of a response arrived.
+  /// The head of a response was received.
   func sapURLSession(
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void)
 
-  /// A batch of the body arrived. The next one comes only after the answer.
+  /// A batch of the body was received. No more is read before the answer.
   func sapURLSession(
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive data: Data,
     completionHandler: @escaping @Sendable (SAPURLSession.DataDisposition) -> Void)
 
-  /// The response is a redirect, and this request would follow it.
+  /// The response is a redirect, which this new request would follow.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest,
     completionHandler: @escaping @Sendable (SAPURLSession.HTTPRedirectDisposition) -> Void)
 
-  /// A server wants to know who asks.
+  /// A connection needs a client certificate, or a decision whether the server is trusted. If the answer is
+  /// `.performDefaultHandling`, the same observer or delegate is asked by the method for other challenges:
+  /// ``sapURLSession(_:task:didReceive:completionHandler:)``.
+  func sapURLSession(
+    _ session: SAPURLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void)
+
+  /// A server requests authentication.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void)
 
-  /// A streamed body is needed: for the first time, or because the request goes again.
+  /// The same challenge by another name: the guide writes `dataTask:`. It is called if the method with `task:` answers
+  /// `.performDefaultHandling`.
+  func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void)
+
+  /// The same challenge as the guide spells it, with a label for the session. It is called if the other two methods
+  /// answer `.performDefaultHandling`.
+  func sapURLSession(
+    session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void)
+
+  /// No connection can be made, and the task waits for one, because the configuration has `waitsForConnectivity`. It is
+  /// called once for each task.
+  func sapURLSession(_ session: SAPURLSession, taskIsWaitingForConnectivity task: SAPURLSessionTask)
+
+  /// A stream for the body is needed, for the first time or because the request is sent again.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (SAPURLSession.InputStreamDisposition) -> Void)
 
-  /// The response is about to be stored in the cache.
+  /// A response is about to be stored in the cache.
   func sapURLSession(
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, willCacheResponse proposedResponse: CachedURLResponse,
     completionHandler: @escaping @Sendable (SAPURLSession.CacheResponseDisposition) -> Void)
 
-  /// A part of the request's body was sent; -1 where the length is not known.
+  /// A part of the request's body was sent. The expected total is -1 if it is not known.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64)
 
-  /// One attempt was measured. (SAP hands over `URLSessionTaskMetrics`, which nobody can fill on Linux.)
+  /// An attempt was measured. (SAP's method has Foundation's `URLSessionTaskMetrics`, which cannot be made on Linux.)
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didFinishCollecting metrics: TransferMetrics)
 
-  /// A part of a download was written; -1 where the length is not known.
+  /// A part of a download was written. The expected total is -1 if it is not known.
   func sapURLSession(
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64)
 
-  /// A download is complete. The file is removed when all who are told have returned: move it.
+  /// A download is complete. The file is removed after all observers, the delegate and the completion handler have
+  /// returned: move it.
   func sapURLSession(
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL)
+}
+
+extension SAPURLSessionEvents {
+  /// Sends it as it is.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willBeginDelayedRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.DelayedRequestDisposition) -> Void
+  ) { completionHandler(.continueLoading) }
+
+  /// Sends the request.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
+  ) { completionHandler(.allow(request)) }
+
+  /// Does nothing.
+  public func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCreate sessionTask: URLSessionTask) {}
+
+  /// Continues with the response.
+  public func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void
+  ) { completionHandler(.allow(response)) }
+
+  /// Continues with the bytes.
+  public func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive data: Data,
+    completionHandler: @escaping @Sendable (SAPURLSession.DataDisposition) -> Void
+  ) { completionHandler(.allow(data)) }
+
+  /// Follows the redirect.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.HTTPRedirectDisposition) -> Void
+  ) { completionHandler(.allow(request)) }
+
+  /// Leaves it to the next handler.
+  public func sapURLSession(
+    _ session: SAPURLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  /// Leaves it to the next handler.
+  public func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  /// Leaves it to the next handler.
+  public func sapURLSession(
+    session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  /// Does nothing.
+  public func sapURLSession(_ session: SAPURLSession, taskIsWaitingForConnectivity task: SAPURLSessionTask) {}
+
+  /// Leaves it to the next handler.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  /// Leaves it to the next handler.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (SAPURLSession.InputStreamDisposition) -> Void
+  ) { completionHandler(.allow(nil)) }
+
+  /// Stores it.
+  public func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, willCacheResponse proposedResponse: CachedURLResponse,
+    completionHandler: @escaping @Sendable (SAPURLSession.CacheResponseDisposition) -> Void
+  ) { completionHandler(.allow(proposedResponse)) }
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {}
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didFinishCollecting metrics: TransferMetrics
+  ) {}
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {}
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL
+  ) {}
 }

@@ -1,10 +1,6 @@
-public import Foundation
+public import MartletEngine
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
-/// An observer to subclass: the compiler then checks what it cannot check where all methods have defaults.
+/// A superclass for observers. The compiler checks the names of overridden methods.
 ///
 /// ```swift
 /// final class TokenObserver: SAPURLSessionObserver {
@@ -19,10 +15,11 @@ public import FoundationNetworking
 /// }
 /// ```
 ///
-/// A misspelled method, a `dataTask:` that should be a `task:`, is an error: it overrides nothing. Conforming to
-/// ``SAPURLSessionObserving`` itself works as well, and says nothing then.
+/// It has all callbacks, so that a misspelled `override` is an error. A class may conform to ``SAPURLSessionObserving``
+/// instead, but then the compiler does not report misspelled methods. The observers of this module that can be
+/// subclassed are subclasses of this class.
 open class SAPURLSessionObserver: SAPURLSessionObserving {
-  /// Makes an observer that lets everything pass.
+  /// Makes an observer that changes nothing.
   public init() {}
 
   open func copy() -> Any? { nil }
@@ -56,12 +53,98 @@ open class SAPURLSessionObserver: SAPURLSessionObserving {
   ) { completionHandler(.allow(request)) }
 
   open func sapURLSession(
+    _ session: SAPURLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  open func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
   ) { completionHandler(.performDefaultHandling) }
 
   open func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  open func sapURLSession(
+    session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) { completionHandler(.performDefaultHandling) }
+
+  open func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (SAPURLSession.InputStreamDisposition) -> Void
+  ) { completionHandler(.allow(nil)) }
+
+  open func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, willCacheResponse proposedResponse: CachedURLResponse,
+    completionHandler: @escaping @Sendable (SAPURLSession.CacheResponseDisposition) -> Void
+  ) { completionHandler(.allow(proposedResponse)) }
+
+  open func sapURLSession(_ session: SAPURLSession, taskIsWaitingForConnectivity task: SAPURLSessionTask) {}
+
+  open func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {}
+
+  open func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didFinishCollecting metrics: TransferMetrics
+  ) {}
+
+  open func sapURLSession(
+    _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didWriteData bytesWritten: Int64,
+    totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+  ) {}
+
+  open func sapURLSession(
+    _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL
+  ) {}
+
+  open func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
     completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
   ) { completionHandler(.allow) }
+
+  open func sapURLSession(
+    _ session: SAPURLSession, didBecomeInvalidWithError error: (any Error)?,
+    completionHandler: @escaping @Sendable () -> Void
+  ) { completionHandler() }
+
+  open func sapURLSessionDidFinishEvents(
+    forBackgroundURLSession session: SAPURLSession, completionHandler: @escaping @Sendable () -> Void
+  ) { completionHandler() }
+}
+
+/// The superclass of the observers of this module that work as interceptors of the engine. Their `willSend` and their
+/// response callback are not called, and therefore final. All other callbacks can be overridden.
+///
+/// Subclass ``SAPURLSessionObserver`` for an observer of your own.
+open class BuiltInObserver: SAPURLSessionObserver {
+  /// Final: it is not called, because the observer's interceptor prepares the request.
+  public final override func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
+  ) { completionHandler(.allow(request)) }
+
+  /// Final: it is not called, because the observer's interceptor reviews the response.
+  public final override func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void
+  ) { completionHandler(.allow(response)) }
+}
+
+/// An observer with an interceptor of the engine. The session calls the interceptor at the observer's place in the
+/// order of registration, and does not call the observer's `willSend` and `didReceive response`.
+package protocol InterceptingObserver: SAPURLSessionObserving {
+  /// The interceptor that prepares requests and reviews outcomes.
+  var interceptor: any Interceptor { get }
+}
+
+/// An observer with a listener of the engine, which gets all events of each task that begins while the observer is
+/// registered.
+package protocol ListeningObserver: SAPURLSessionObserving {
+  /// The listener.
+  var listener: any EventListener { get }
 }

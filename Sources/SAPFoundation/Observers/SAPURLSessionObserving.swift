@@ -1,15 +1,15 @@
-/// Can be copied, for a session of another user; nil where it cannot.
+/// A type whose values may be copied for a session of another user.
 public protocol OptionalCopying {
-  /// A copy without the state that belongs to one user; nil, the default, where there is none.
+  /// Returns a copy without the state that belongs to one user; nil, the default, if it cannot be copied.
   func copy() -> Any?
 }
 
 extension OptionalCopying {
-  /// There is no copy.
+  /// Returns nil.
   public func copy() -> Any? { nil }
 }
 
-/// Watches and changes what a session does: adds fields, answers challenges, sends again.
+/// Observes and changes the requests and responses of a session: adds fields, answers challenges, sends requests again.
 ///
 /// ```swift
 /// final class TokenObserver: SAPURLSessionObserving {
@@ -25,43 +25,74 @@ extension OptionalCopying {
 /// session.register(TokenObserver())
 /// ```
 ///
-/// Observers are asked in the order of registration, each when the one before it has answered. `.allow` goes on with the
-/// value that it carries; any other answer is final, and the remaining observers and the delegate are not asked. One
-/// observer can be asked several times for a request that is sent again, and for requests that observers make themselves
-/// through the same session: mark those in ``SAPURLSessionTask/context`` to let them pass.
+/// Observers are asked in the order of registration, each after the previous one has answered. `.allow` continues with
+/// the value that it carries; any other answer is final, and the remaining observers and the delegate are not asked. An
+/// observer may be asked several times about a request that is sent again. It is also asked about requests that
+/// observers make with the same session: mark their tasks in ``SAPURLSessionTask/context`` to recognize them.
 ///
-/// See ``SAPURLSessionEvents`` for the methods that the delegate has too. All have defaults.
+/// See ``SAPURLSessionEvents`` for the methods that the delegate has, too. All have defaults.
 public protocol SAPURLSessionObserving: SAPURLSessionEvents, OptionalCopying {
-  /// The session was invalidated, and its last task is over.
+  /// The session was invalidated, and its last task has completed.
   func sapURLSession(
     _ session: SAPURLSession, didBecomeInvalidWithError error: (any Error)?,
     completionHandler: @escaping @Sendable () -> Void)
 
-  /// All events of a background session were delivered. Never called: there are no background sessions here.
+  /// All events of a background session were delivered. Never called, because background sessions are not supported.
   func sapURLSessionDidFinishEvents(
     forBackgroundURLSession session: SAPURLSession, completionHandler: @escaping @Sendable () -> Void)
 
-  /// The task is over, once, however often it was sent. `.cancel` puts another error in the place of the result.
+  /// The task has completed. It is called once for a task, however often its request was sent. `.cancel` fails the task
+  /// with another error.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
     completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void)
 }
 
 extension SAPURLSessionObserving {
-  /// Goes on.
+  /// Continues.
   public func sapURLSession(
     _ session: SAPURLSession, didBecomeInvalidWithError error: (any Error)?,
     completionHandler: @escaping @Sendable () -> Void
   ) { completionHandler() }
 
-  /// Goes on.
+  /// Continues.
   public func sapURLSessionDidFinishEvents(
     forBackgroundURLSession session: SAPURLSession, completionHandler: @escaping @Sendable () -> Void
   ) { completionHandler() }
 
-  /// Goes on.
+  /// Continues.
   public func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
     completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
   ) { completionHandler(.allow) }
+}
+
+/// The delegate of a session. Its methods are called after those of all observers, unless an observer gave a final
+/// answer.
+///
+/// The session holds its delegate strongly until it is invalidated and its last task has completed, as in Foundation:
+/// if the delegate holds the session, invalidate the session. All methods have defaults; see ``SAPURLSessionEvents``
+/// for the others.
+public protocol SAPURLSessionDelegate: SAPURLSessionEvents {
+  /// The session was invalidated, and its last task has completed.
+  func sapURLSession(_ session: SAPURLSession, didBecomeInvalidWithError error: (any Error)?)
+
+  /// All events of a background session were delivered. Never called, because background sessions are not supported.
+  func sapURLSessionDidFinishEvents(forBackgroundURLSession session: SAPURLSession)
+
+  /// The task has completed. It is called once for a task, however often its request was sent.
+  func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?)
+}
+
+extension SAPURLSessionDelegate {
+  /// Does nothing.
+  public func sapURLSession(_ session: SAPURLSession, didBecomeInvalidWithError error: (any Error)?) {}
+
+  /// Does nothing.
+  public func sapURLSessionDidFinishEvents(forBackgroundURLSession session: SAPURLSession) {}
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?
+  ) {}
 }

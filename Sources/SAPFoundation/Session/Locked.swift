@@ -1,26 +1,26 @@
-import Foundation
-
-/// A value that need not be Sendable, and that nobody touches but under the lock.
+/// A value behind a lock, which need not be Sendable.
 ///
-/// SAFETY: `value` is only reached under the lock. What comes out of it is shared, so only what may be called from any
-/// thread or is called on one queue alone is kept here: observers, the delegate, and what the user put into a context.
+/// SAFETY: `value` is only used under the lock. Objects that are taken out of it are shared, so it holds only objects
+/// that are safe to call from any thread or are called on one queue: observers, the delegate, and values of a
+/// `context`.
 final class Locked<Value>: @unchecked Sendable {
   private let lock = NSLock()
-  private var guarded: Value
+  private var value: Value
 
-  init(_ value: Value) { guarded = value }
+  init(_ value: Value) { self.value = value }
 
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     lock.lock()
     defer { lock.unlock() }
-    return try body(&guarded)
+    return try body(&value)
   }
 }
 
-/// The values of a `context`. What is changed in place is changed under the lock, so that no change of another thread is lost; a
-/// closure in it (`merge`) may read the same context, and sees it as it was before.
+/// The values of a `context`. A change in place holds the lock, so that no change of another thread is lost. A closure
+/// within it (`merge`) may read the same context, and gets the values before the change.
 ///
-/// SAFETY: `values` is only reached under the lock. What comes out of it is shared, which `context` tells its users.
+/// SAFETY: `values` is only used under the lock. The values themselves are shared, which the documentation of `context`
+/// says.
 final class ContextValues: @unchecked Sendable {
   private let lock = NSRecursiveLock()
   private var values: [String: Any] = [:]
@@ -39,8 +39,8 @@ final class ContextValues: @unchecked Sendable {
   }
 }
 
-/// An app's own object that is called by one thread at a time. It may call back, into whatever calls it: the lock is recursive, and
-/// no state of ours is held by it.
+/// An object of the app's that is called by one thread at a time. It may call back into its caller: the lock is
+/// recursive.
 ///
 /// SAFETY: `object` is a constant, and is only called under the lock.
 final class Serialized<Object>: @unchecked Sendable {
@@ -56,24 +56,23 @@ final class Serialized<Object>: @unchecked Sendable {
   }
 }
 
+// What these hold may be secret, so that a dump shows nothing of it.
+
 extension Locked: CustomReflectable {
-  /// Shows nothing: what is kept may be secret.
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension ContextValues: CustomReflectable {
-  /// Shows nothing: what is kept may be secret.
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Serialized: CustomReflectable {
-  /// Shows nothing: what is kept may be secret.
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Something that is no Sendable, on its way from one who lets go of it to another.
+/// A value that is not Sendable, on its way to the only code that uses it from now on.
 ///
-/// SAFETY: whoever wraps a value does not touch it any more.
+/// SAFETY: code that wraps a value does not use it any more.
 struct Handed<Value>: @unchecked Sendable {
   let value: Value
 }

@@ -1,30 +1,116 @@
+import Martlet
 import MartletEngine
+import MartletURLSession
 
-/// Stands directly above the wire: an answer that an observer gave in place of the network comes from here, so that
-/// everything above treats it as a response.
+/// The transport of a session: waits for connectivity, refuses requests of tasks that began before a sign-out, and lets
+/// the transport below ask the observers and the delegate of the task about the connection.
 struct SAPTransport: Transport {
   let base: any Transport
-  /// Whose exchange it is.
-  let task = ExchangeLocal<SAPURLSessionTask?>(nil)
-  /// The answer to an exchange's next attempt.
-  let answer = ExchangeLocal<HTTPResponse?>(nil)
 
-  func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
-    if let response = exchange[answer] {
-      exchange[answer] = nil
-      return response
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard let task = call[SAPURLSessionTask.ofCall] else { return try await base.send(request, in: call) }
+    return try await task.retryingConnection {
+      try task.session.signOut.check(task.begun)
+      guard let base = base as? any ChallengingTransport else { return try await base.send(request, in: call) }
+      return try await base.send(request, in: call, for: task)
     }
-    guard let asking = base as? any AskingTransport, let task = exchange[task] else {
-      return try await base.send(request, in: exchange)
+  }
+
+  /// Returns a transport on Foundation's URLSession, which ignores the settings of a connection.
+  private static func overFoundation(
+    _ configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
+  ) -> any Transport {
+    for name in connection.changedSettings {
+      SAPURLSession.log(
+        .warning, nil, "this session runs over Foundation's URLSession, which ignores connection.\(name)")
     }
-    return try await asking.send(request, in: exchange, for: task)
+    return URLSessionTransport(configuration)
   }
 }
 
-/// A wire that has something to ask observers and the delegate.
-protocol AskingTransport: Transport {
-  func send(_ request: HTTPRequest, in exchange: Exchange, for task: SAPURLSessionTask) async throws -> HTTPResponse
+/// A transport that asks observers and delegate about its connections.
+protocol ChallengingTransport: Transport {
+  /// Sends a request of a task.
+  func send(_ request: HTTPRequest, in call: Call, for task: SAPURLSessionTask) async throws -> HTTPResponse
 
-  /// Forgets what it was answered.
-  func forgetAnswers()
+  /// Removes all answers to challenges.
+  func removeAnswers()
 }
+
+extension SAPURLSessionTask {
+  /// Sends a request. If the configuration says `waitsForConnectivity`, it is sent again for as long as no connection
+  /// can be made; nothing of the request was sent until then.
+  fileprivate func retryingConnection(_ send: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+    guard session.foundationConfiguration.waitsForConnectivity else { return try await send() }
+    var delay = Duration.seconds(1)
+    while true {
+      do { return try await send() } catch let error as HTTPError
+        where error.kind == .cannotConnect || error.kind == .cannotResolveHost
+      {
+        notifyOfWaiting()
+        try await session.engine.configuration.clock.sleep(for: delay)
+        delay = min(delay * 2, .seconds(30))
+      }
+    }
+  }
+
+  private func notifyOfWaiting() {
+    let wasTold = mutable.withLock { state in
+      defer { state.toldOfWaiting = true }
+      return state.toldOfWaiting
+    }
+    guard !wasTold else { return }
+    session.notify { [self] in $0.sapURLSession(session, taskIsWaitingForConnectivity: self) }
+  }
+}
+
+#if os(Linux)
+extension SAPTransport {
+  /// Returns the transport for a configuration: libcurl's, or Foundation's if the configuration has protocol classes of
+  /// the app's own.
+  static func transport(
+    for configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
+  ) -> any Transport {
+    let hasOwnClasses = (configuration.protocolClasses ?? []).contains {
+      !String(reflecting: $0).hasPrefix("FoundationNetworking.")
+    }
+    if hasOwnClasses { return overFoundation(configuration, connection) }
+    var settings = connection
+    if connection.connectionsPerHost == ConnectionConfiguration().connectionsPerHost {
+      let limit = configuration.httpMaximumConnectionsPerHost
+      settings.connectionsPerHost = limit > 0 ? limit : nil
+    }
+    if connection.proxy.isEnvironment, let proxy = proxy(configuration.foundationProxies) { settings.proxy = proxy }
+    return IdentifiedTransport(settings)
+  }
+
+  /// Returns the proxy of a `connectionProxyDictionary`; nil for none, so that the environment decides. One proxy is
+  /// used for all URLs: that for https, else that for http, else SOCKS.
+  private static func proxy(_ dictionary: [AnyHashable: Any]?) -> Proxy? {
+    guard let dictionary else { return nil }
+    func server(_ name: String) -> (host: String, port: Int)? {
+      guard (dictionary["\(name)Enable"] as? NSNumber)?.boolValue ?? (dictionary["\(name)Enable"] as? Bool) ?? false,
+        let host = dictionary["\(name)Proxy"] as? String
+      else { return nil }
+      return (host, dictionary["\(name)Port"] as? Int ?? 80)
+    }
+    var proxy = Proxy.direct
+    if let http = server("HTTPS") ?? server("HTTP") {
+      proxy = .http(http.host, port: http.port)
+    } else if let socks = server("SOCKS") {
+      proxy = .socks5(socks.host, port: socks.port)
+    }
+    if let exceptions = dictionary["ExceptionsList"] as? [String] { proxy = proxy.bypassing(exceptions) }
+    return proxy
+  }
+}
+#else
+extension SAPTransport {
+  /// Returns Foundation's transport.
+  static func transport(
+    for configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
+  ) -> any Transport {
+    overFoundation(configuration, connection)
+  }
+}
+#endif

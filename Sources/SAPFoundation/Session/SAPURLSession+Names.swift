@@ -9,19 +9,19 @@ extension SAPURLSession {
     public static let get = "GET"
     /// `HEAD`: as GET, without the body.
     public static let head = "HEAD"
-    /// `POST`: processes what is sent.
+    /// `POST`: processes the request's body.
     public static let post = "POST"
     /// `PUT`: replaces the resource.
     public static let put = "PUT"
     /// `PATCH`: changes parts of the resource (RFC 5789).
     public static let patch = "PATCH"
-    /// `MERGE`: what OData 2.0 calls PATCH.
+    /// `MERGE`: the name of PATCH in OData 2.0.
     public static let merge = "MERGE"
     /// `DELETE`: removes the resource.
     public static let delete = "DELETE"
-    /// `OPTIONS`: asks what the resource can do.
+    /// `OPTIONS`: asks for the resource's communication options.
     public static let options = "OPTIONS"
-    /// `TRACE`: sends the request back.
+    /// `TRACE`: returns the request.
     public static let trace = "TRACE"
     /// `CONNECT`: asks a proxy for a tunnel.
     public static let connect = "CONNECT"
@@ -29,15 +29,15 @@ extension SAPURLSession {
 
   /// The names of fields. An app adds its own: `extension SAPURLSession.HTTPHeader { static let token = "X-Token" }`.
   public enum HTTPHeader {
-    /// `Accept`: which media types are welcome.
+    /// `Accept`: the accepted media types.
     public static let accept = "Accept"
-    /// `Accept-Language`: which languages are welcome.
+    /// `Accept-Language`: the accepted languages.
     public static let acceptLanguage = "Accept-Language"
-    /// `Authorization`: who asks.
+    /// `Authorization`: the credentials.
     public static let authorization = "Authorization"
     /// `Content-Type`: the media type of the body.
     public static let contentType = "Content-Type"
-    /// `X-CSRF-Token`: the token against forged requests.
+    /// `X-CSRF-Token`: the token against cross-site request forgery.
     public static let csrfToken = "X-CSRF-Token"
   }
 

@@ -1,28 +1,23 @@
-public import Foundation
-
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
-// Every task begins with `resume()`. On a session that was invalidated it fails with `SAPURLSessionError.invalidURLSession`.
+// Every task begins with `resume()`. If the session was invalidated, it fails with
+// `SAPURLSessionError.invalidURLSession`.
 extension SAPURLSession {
-  /// A task that gets a URL and hands over what came, at once: the whole body, empty if there was none; the response as
-  /// observers left it; or the error.
+  /// Makes a task that gets a URL. The handler gets the whole body, which is empty if there was none, and the response,
+  /// with the changes of observers; or the error.
   public func dataTask(
     with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> SAPURLSessionTask {
     dataTask(with: URLRequest(url: url), completionHandler: completionHandler)
   }
 
-  /// A task that sends a request and hands over what came, at once. A body of more than 1 GiB is an error: use the handlers
-  /// for batches, or a download.
+  /// Makes a task that sends a request, with a handler for the whole body. A body of more than 1 GiB is an error: use
+  /// the handlers for batches, or a download.
   public func dataTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> SAPURLSessionTask {
     SAPURLSessionTask(request, of: self, to: .whole(completionHandler))
   }
 
-  /// A task that gets a URL and hands over what comes, as it comes.
+  /// Makes a task that gets a URL, with handlers for the response, for each batch of the body, and for the completion.
   public func dataTask(
     with url: URL, receivedResponseHandler: @escaping @Sendable (URLResponse) -> Void,
     receivedDataHandler: @escaping @Sendable (Data) -> Void,
@@ -33,10 +28,11 @@ extension SAPURLSession {
       receivedDataHandler: receivedDataHandler, completionHandler: completionHandler)
   }
 
-  /// A task that sends a request and hands over what comes, as it comes: the response once, then the body in batches, then
-  /// the end. No more of the body is read before a batch's handler has returned, so that a slow one makes the sender wait.
+  /// Makes a task that sends a request, with handlers for the response, for each batch of the body, and for the
+  /// completion. No more of the body is read before a batch's handler has returned, so that a slow handler makes the
+  /// server wait.
   ///
-  /// A response that is given up, because the request is sent again, is not handed over, and nothing of its body either.
+  /// The handlers do not get a response that is discarded because the request is sent again.
   public func dataTask(
     with request: URLRequest, receivedResponseHandler: @escaping @Sendable (URLResponse) -> Void,
     receivedDataHandler: @escaping @Sendable (Data) -> Void,
@@ -47,12 +43,12 @@ extension SAPURLSession {
       to: .batches(response: receivedResponseHandler, data: receivedDataHandler, completion: completionHandler))
   }
 
-  /// A task whose results go to observers and the delegate alone.
+  /// Makes a task without handlers. Only observers and the delegate get its results.
   public func dataTask(with request: URLRequest) -> SAPURLSessionTask {
     SAPURLSessionTask(request, of: self, to: .events)
   }
 
-  /// A task that sends bytes as the request's body.
+  /// Makes a task that sends bytes as the request's body.
   public func uploadTask(
     with request: URLRequest, from data: Data?,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -60,8 +56,8 @@ extension SAPURLSession {
     SAPURLSessionTask(request, upload: .data(data ?? Data()), of: self, to: .whole(completionHandler))
   }
 
-  /// A task that sends a file as the request's body, reading it as it is sent. A file that cannot be read is a `URLError` with the
-  /// code `.cannotOpenFile`.
+  /// Makes a task that sends a file as the request's body. The file is read as it is sent. A file that cannot be read
+  /// is a `URLError` with the code `.cannotOpenFile`.
   public func uploadTask(
     with request: URLRequest, fromFile file: URL,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -69,13 +65,15 @@ extension SAPURLSession {
     SAPURLSessionTask(request, upload: .file(file), of: self, to: .whole(completionHandler))
   }
 
-  /// A task that sends a stream as the request's body.
+  /// Makes a task that sends a stream as the request's body.
   ///
   /// - Parameters:
-  ///   - request: one with a `Content-Length` promises that many bytes; without one the body goes out in chunks.
-  ///   - needNewBodyStream: makes the stream, anew for every time that the request is sent: for a redirect, a challenge, a
-  ///     resend. nil, or a stream that cannot be opened, fails the task with a `URLError` that says so. Called on any thread.
-  ///   - completionHandler: gets what came.
+  ///   - request: the request. If it has a `Content-Length`, the stream has to have that many bytes; otherwise it is
+  ///     sent in chunks.
+  ///   - needNewBodyStream: makes a new stream each time the request is sent, also after a redirect, a challenge or a
+  ///     resend. If it returns nil, or a stream that cannot be opened, the task fails with a `URLError`. It is called
+  ///     on any thread.
+  ///   - completionHandler: gets the body and the response, or the error.
   public func uploadTask(
     withStreamedRequest request: URLRequest, needNewBodyStream: @escaping @Sendable () -> InputStream?,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
@@ -83,24 +81,24 @@ extension SAPURLSession {
     SAPURLSessionTask(request, upload: .stream(needNewBodyStream), of: self, to: .whole(completionHandler))
   }
 
-  /// A task that gets a URL into a file; see ``downloadTask(with:completionHandler:)-(URLRequest,_)``.
+  /// Makes a task that gets a URL into a file; see ``downloadTask(with:completionHandler:)-(URLRequest,_)``.
   public func downloadTask(
     with url: URL, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> SAPURLSessionDownloadTask {
     downloadTask(with: URLRequest(url: url), completionHandler: completionHandler)
   }
 
-  /// A task that writes the body of the response, whatever its status, to a temporary file, which is removed when the handler
-  /// has returned: move it.
+  /// Makes a task that writes the body of the response to a temporary file, whatever its status. The file is removed
+  /// when the handler has returned: move it.
   public func downloadTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> SAPURLSessionDownloadTask {
     SAPURLSessionDownloadTask(request, of: self, to: .file(completionHandler))
   }
 
-  /// A task that goes on with a download that was stopped by
-  /// ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)``, or begins anew where the resource has changed since. Data that
-  /// are none fail the task with ``SAPURLSessionError/invalidRequest``.
+  /// Makes a task that continues a download that was stopped by
+  /// ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)``. If the resource has changed since, the download
+  /// begins again. Invalid data fail the task with ``SAPURLSessionError/invalidRequest``.
   public func downloadTask(
     withResumeData resumeData: Data,
     completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void

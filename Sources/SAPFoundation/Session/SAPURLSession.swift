@@ -1,9 +1,7 @@
-public import Foundation
-package import MartletEngine
+public import MartletEngine
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
+// The path of a data task: `dataTask(with:completionHandler:)` makes a `SAPURLSessionTask`, whose `resume()` starts a
+// `TaskRun`. That makes one call of the engine, in which an `ObserverInterceptor` asks the observers and the delegate.
 
 /// Makes tasks that run through observers: SAP's documented session, on Martlet's engine.
 ///
@@ -14,66 +12,95 @@ public import FoundationNetworking
 /// ```
 ///
 /// - The configuration is read once, when the session is made: later changes to it have no effect.
-/// - Handlers, observers and the delegate are called on ``delegateQueue``.
-/// - A session that starts tasks stays alive until they are over. Its delegate is held strongly until the session was
-///   invalidated and its last task is over, as Foundation does.
-/// - `streamTask` is not offered, and neither are background sessions.
-public final class SAPURLSession: Sendable, FoundationConfigured {
-  /// The configuration as it was when the session was made.
+/// - Completion handlers, observers and the delegate are called on ``delegateQueue``. They may start tasks of the
+///   session and answer when those have completed. Code that blocks the queue until a task completes deadlocks, as with
+///   Foundation's session.
+/// - A session stays in memory until its running tasks have completed. Its delegate is held strongly until the session
+///   is invalidated and its last task has completed, as in Foundation.
+/// - `streamTask` and background sessions are not supported.
+public final class SAPURLSession: Sendable {
+  /// A copy of the configuration that the session was made with.
   let foundationConfiguration: URLSessionConfiguration
-  /// Where the session keeps its cookies; nil for nowhere.
+  /// The session's cookies; nil if it has none.
   let cookieStorage: SAPHTTPCookieStorage?
-  /// Foundation's face of the session's cache; nil where there is none.
-  let urlCache: SessionURLCache?
-  /// Where handlers, observers and the delegate are called: one after another, on a queue of the session's own unless it was
-  /// given one.
+  /// The session's cache as a `URLCache`; nil if it has none.
+  let urlCache: SAPURLCache?
+  /// The serial queue on which completion handlers, observers and the delegate are called. By default one of the
+  /// session's own.
   public let delegateQueue: OperationQueue
   let state: Locked<State>
-  private let marks = ContextValues()
+  private let contextValues = ContextValues()
   let engine: HTTPSession
-  let wire: SAPTransport
-  /// The most bytes that a task collects for its handler: the engine's own limit.
+  let transport: SAPTransport
+  /// The credentials that were given for the whole session.
+  let credentials = SessionCredentials()
+  /// Tasks that began before the last sign-out send no more requests.
+  let signOut = SignOutMark()
+  /// The passwords that servers have accepted. Later requests carry them without a challenge.
+  let acceptedPasswords = AcceptedPasswords()
+  /// The most bytes that a task collects for its completion handler: the engine's own limit.
   let collectLimit = RequestOptions().collectLimit
 
   struct State {
     var isValid = true
-    var delegate: (any SAPURLSessionDelegate)?
+    /// The registered observers, in order.
+    var observers: [EventHandler] = []
+    var delegate: EventHandler?
+    /// Unregistered observers whose credentials the next sign-out removes, too.
+    var formerHolders: [any CredentialHolder] = []
     var description: String?
-    var observers: [any SAPURLSessionObserving] = []
     var running: [UUID: SAPURLSessionTask] = [:]
     var lastNumber = 0
+
+    /// Keeps an observer that was unregistered for ``SAPURLSession/clearCredentials()``.
+    mutating func retire(_ observer: EventHandler) {
+      guard let holder = observer.events as? any CredentialHolder, !formerHolders.contains(where: { $0 === holder })
+      else { return }
+      formerHolders.append(holder)
+    }
   }
 
   /// Makes a session.
   ///
+  /// ```swift
+  /// var connection = ConnectionConfiguration()
+  /// connection.tls.additionalAuthorities = URL(filePath: "/etc/ssl/company.pem")
+  /// let session = SAPURLSession(connection: connection)
+  /// ```
+  ///
   /// - Parameters:
   ///   - configuration: read once and copied; `.default` by default.
-  ///   - delegate: told after the observers; held strongly until the session is invalidated. None by default.
-  ///   - delegateQueue: where all callbacks run; it has to be serial. One of the session's own by default.
+  ///   - connection: TLS, proxy, versions and limits. Its proxy and its connections per host override
+  ///     `connectionProxyDictionary` and `httpMaximumConnectionsPerHost` of `configuration` if they differ from the
+  ///     defaults. A session whose configuration has `protocolClasses`, and every session on Apple's platforms, runs on
+  ///     Foundation's URLSession, which ignores all of these settings; the log has a warning for each setting that is
+  ///     not the default.
+  ///   - delegate: called after the observers; held strongly until the session is invalidated. None by default.
+  ///   - delegateQueue: the queue of all callbacks; it has to be serial. One of the session's own by default.
   public convenience init(
-    configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
-    delegateQueue: OperationQueue? = nil
+    configuration: URLSessionConfiguration = .default, connection: ConnectionConfiguration = .init(),
+    delegate: (any SAPURLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
   ) {
-    let wire = SAPTransport.wire(for: configuration)
-    self.init(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue, wire: wire)
+    let transport = SAPTransport.transport(for: configuration, connection)
+    self.init(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue, transport: transport)
   }
 
-  /// Makes a session on a transport of the engine's: a mock, in tests.
+  /// Makes a session on any transport: a mock, in tests.
   package init(
     configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
-    delegateQueue: OperationQueue? = nil, wire: any Transport
+    delegateQueue: OperationQueue? = nil, transport: any Transport, clock: any Clock<Duration> = ContinuousClock()
   ) {
     foundationConfiguration = configuration.copy() as? URLSessionConfiguration ?? configuration
     cookieStorage = configuration.sessionCookies
     urlCache = configuration.sessionCache
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
-    state = Locked(State(delegate: delegate))
-    self.wire = SAPTransport(base: wire)
-    let stepIn = InternalRequests()
-    engine = HTTPSession(
-      transport: self.wire,
-      configuration: SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, stepIn))
-    stepIn.serve(self)
+    state = Locked(State(delegate: delegate.map { EventHandler($0) }))
+    self.transport = SAPTransport(base: transport)
+    let internalRequests = InternalRequests()
+    var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
+    settings.clock = clock
+    engine = HTTPSession(transport: self.transport, configuration: settings)
+    internalRequests.setSession(self)
   }
 
   private static func makeQueue() -> OperationQueue {
@@ -83,21 +110,124 @@ public final class SAPURLSession: Sendable, FoundationConfigured {
     return queue
   }
 
+  /// The calls for which the current code runs. Code of an observer, an authenticator or a handler that continues on
+  /// another queue, and makes requests there which the call waits for, takes it along: see `MartletEngine.CallContext`.
+  public typealias CallContext = MartletEngine.CallContext
+
   /// Whether the session can start tasks: true until it is invalidated.
   public var isValid: Bool { state.withLock { $0.isValid } }
 
-  /// The delegate; nil if there is none, or not any more.
-  public var delegate: (any SAPURLSessionDelegate)? { state.withLock { $0.delegate } }
+  /// The delegate; nil if there is none, and after the session was invalidated and its last task has completed.
+  public var delegate: (any SAPURLSessionDelegate)? { state.withLock { $0.delegate?.delegate } }
 
-  /// A name for people; nil by default.
+  /// A description for people; nil by default.
   public var sessionDescription: String? {
     get { state.withLock { $0.description } }
     set { state.withLock { $0.description = newValue } }
   }
 
-  /// What an app wants to remember with the session. It may be used from any thread; what is in it has to allow that too.
+  /// Values that an app keeps with the session. It may be used from any thread, so the values have to be safe to use
+  /// from any thread, too.
   public var context: [String: Any] {
-    get { marks.all }
-    _modify { yield &marks.all }
+    get { contextValues.all }
+    _modify { yield &contextValues.all }
+  }
+
+  /// Returns the number of the next backing task.
+  func nextNumber() -> Int {
+    state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+  }
+}
+
+// MARK: Observers
+
+extension SAPURLSession {
+  /// The registered observers in their order: a copy, which later changes do not affect.
+  public var observers: [any SAPURLSessionObserving] { state.withLock { $0.observers.compactMap(\.observer) } }
+
+  /// Adds an observer after those that are registered already.
+  ///
+  /// It is asked from now on, by running tasks too. Registering the same object twice has no effect but a warning in
+  /// the log. (SAP's session ends the program.)
+  public func register(_ observer: any SAPURLSessionObserving) {
+    let handler = EventHandler(observer)
+    let isNew = state.withLock { state in
+      let isNew = !state.observers.contains { $0.events === observer }
+      if isNew { state.observers.append(handler) }
+      return isNew
+    }
+    if !isNew {
+      Self.log(.warning, nil, "an observer of type \(type(of: observer)) is already registered; nothing was changed")
+    }
+  }
+
+  /// Removes an observer. It is not asked any more from now on; one that is not registered has no effect. It may be
+  /// called from within a callback. ``clearCredentials()`` still removes what the observer stores of a user.
+  public func unregister(_ observer: any SAPURLSessionObserving) {
+    state.withLock { state in
+      state.observers.removeAll { $0.events === observer }
+      state.retire(EventHandler(observer))
+    }
+    // passwords that it gave must not be sent any more
+    if observer is any CredentialHolder { acceptedPasswords.removeAll() }
+  }
+
+  /// Whether this object is registered.
+  public func isRegistered(_ observer: any SAPURLSessionObserving) -> Bool {
+    state.withLock { state in state.observers.contains { $0.events === observer } }
+  }
+}
+
+// MARK: Invalidation
+
+extension SAPURLSession {
+  /// Starts no more tasks, and lets running tasks complete. Then observers and the delegate are notified, and released.
+  public func finishTasksAndInvalidate() { invalidate { _ in } }
+
+  /// Starts no more tasks, and cancels running tasks. When they have completed, observers and the delegate are told,
+  /// and released.
+  public func invalidateAndCancel() { invalidate { $0.cancel() } }
+
+  private func invalidate(_ end: (SAPURLSessionTask) -> Void) {
+    let (wasValid, running) = state.withLock { state in
+      defer { state.isValid = false }
+      return (state.isValid, state.running)
+    }
+    for task in running.values { end(task) }
+    if wasValid, running.isEmpty { didBecomeInvalid() }
+  }
+
+  /// Adds a task to the running ones. Returns false if the session was invalidated.
+  func didBegin(_ task: SAPURLSessionTask) -> Bool {
+    state.withLock { state in
+      if state.isValid { state.running[task.taskID] = task }
+      return state.isValid
+    }
+  }
+
+  /// Removes a task that has completed.
+  func didComplete(_ task: SAPURLSessionTask) {
+    let isLast = state.withLock { state in
+      state.running.removeValue(forKey: task.taskID) != nil && state.running.isEmpty && !state.isValid
+    }
+    if isLast { didBecomeInvalid() }
+  }
+
+  /// Calls observers and delegate one after another without waiting for their completion handlers.
+  private func didBecomeInvalid() {
+    let (observers, delegate) = state.withLock { state in
+      defer {
+        for observer in state.observers { state.retire(observer) }
+        (state.observers, state.delegate) = ([], nil)
+      }
+      return (state.observers, state.delegate)
+    }
+    delegateQueue.addOperation { [self] in
+      for handler in observers { handler.observer?.sapURLSession(self, didBecomeInvalidWithError: nil) {} }
+      delegate?.delegate?.sapURLSession(self, didBecomeInvalidWithError: nil)
+    }
   }
 }

@@ -1,17 +1,18 @@
-public import Foundation
+public import MartletEngine
+import MartletSemantics
 
-/// What SAP's documentation calls the errors of the session and its observers.
+/// The errors of the session and its observers that SAP's documentation names.
 ///
 /// A task fails with one of these, with exactly the error that an observer gave, or with a `URLError` whose
 /// `underlyingHTTPError` is the engine's.
 public enum SAPURLSessionError: Error, Sendable, Hashable {
-  /// The request cannot be sent: it has no URL, or its body cannot be had.
+  /// The request cannot be sent: it has no URL, or its body cannot be read.
   case invalidRequest
-  /// The method does not fit what is asked for.
+  /// The request has an invalid method.
   case unexpectedHTTPMethod
-  /// The session was invalidated, or does not exist any more.
+  /// The session was invalidated.
   case invalidURLSession
-  /// No CSRF token was received; the text says from where, where that is known. (The spelling is SAP's.)
+  /// No CSRF token was received. The text says from where, if that is known. (The spelling is SAP's.)
   case failedToRetriveCSRFToken(String?)
 }
 
@@ -26,7 +27,7 @@ extension SAPURLSessionError: CustomStringConvertible, CustomDebugStringConverti
     }
   }
 
-  /// The name of the case, and what it carries.
+  /// The name of the case, and its associated value.
   public var debugDescription: String {
     switch self {
     case .invalidRequest: "SAPURLSessionError.invalidRequest"
@@ -39,7 +40,7 @@ extension SAPURLSessionError: CustomStringConvertible, CustomDebugStringConverti
   /// The description.
   public var errorDescription: String? { description }
 
-  /// What to do about it.
+  /// What to do.
   public var failureReason: String? {
     switch self {
     case .invalidRequest: "Check the request's URL, and the stream or file that is its body."
@@ -47,5 +48,49 @@ extension SAPURLSessionError: CustomStringConvertible, CustomDebugStringConverti
     case .invalidURLSession: "Make a new session: one that was invalidated starts no tasks."
     case .failedToRetriveCSRFToken(let detail): detail ?? "The server sent no token. Check the URL and the credentials."
     }
+  }
+}
+
+extension URLError {
+  /// The engine's error, with kind, phase and attempts.
+  ///
+  /// It distinguishes errors that have the same code here, such as a PKCS#12 container that cannot be read
+  /// (`.badClientCertificate`) and a wrong password for it (`.badClientCertificatePassword`).
+  public var underlyingHTTPError: HTTPError? { userInfo[NSUnderlyingErrorKey] as? HTTPError }
+
+  /// Makes a `URLError` from the engine's error.
+  init(_ error: HTTPError) {
+    var info: [String: Any] = [NSUnderlyingErrorKey: error, NSLocalizedDescriptionKey: error.message]
+    if let url = error.request?.url {
+      info[NSURLErrorFailingURLErrorKey] = url
+    }
+    if let resumption = error.resumption { info[URLError.resumeDataKey] = try? JSONEncoder().encode(resumption) }
+    self.init(Self.codes[error.kind] ?? .unknown, userInfo: info)
+  }
+
+  /// Foundation's key for the resume data of a download.
+  static let resumeDataKey = "NSURLSessionDownloadTaskResumeData"
+
+  private static let codes: [HTTPError.Kind: URLError.Code] = [
+    .invalidRequest: .badURL, .cancelled: .cancelled, .responseTimeout: .timedOut, .idleTimeout: .timedOut,
+    .connectTimeout: .timedOut, .deadlineExceeded: .timedOut, .cannotResolveHost: .cannotFindHost,
+    .cannotConnect: .cannotConnectToHost, .proxyFailed: .cannotConnectToHost, .connectionLost: .networkConnectionLost,
+    .protocolViolation: .badServerResponse, .untrustedCertificate: .serverCertificateUntrusted,
+    .pinMismatch: .serverCertificateUntrusted, .tlsFailed: .secureConnectionFailed,
+    .badClientCertificate: .clientCertificateRejected, .badClientCertificatePassword: .clientCertificateRejected,
+    .headersTooLarge: .dataLengthExceedsMaximum, .bodyTooLarge: .dataLengthExceedsMaximum,
+    .undecodableBody: .cannotDecodeContentData, .unexpectedResponse: .badServerResponse,
+    .bodyNotReplayable: .requestBodyStreamExhausted, .tooManyRedirects: .httpTooManyRedirects,
+    .redirectRefused: .redirectToNonExistentLocation, .tooManyAttempts: .httpTooManyRedirects,
+    .authenticationFailed: .userAuthenticationRequired, .notCached: .resourceUnavailable, .file: .cannotOpenFile,
+  ]
+}
+
+extension HTTPError {
+  /// The error that a task fails with: exactly what an observer or its interceptor threw, everything else as a
+  /// `URLError`.
+  var taskError: any Error {
+    if kind == .other, let underlying { return underlying }
+    return URLError(self)
   }
 }

@@ -1,34 +1,22 @@
-public import Foundation
-import MartletEngine
+public import MartletEngine
+import MartletSemantics
 
-#if canImport(FoundationNetworking)
-public import FoundationNetworking
-#endif
-
-/// One piece of work of a session: a request, and all that it takes to get its answer. It may be sent several times, and
-/// stays the same task.
+/// A task of a session: one request, which is sent as often as it takes to get its response.
 ///
-/// It begins with ``resume()``. Its handler is called once, on the session's `delegateQueue`. A task that failed says
-/// exactly what an observer failed it with, or a `URLError` whose `underlyingHTTPError` has the details.
+/// It begins with ``resume()``. Its completion handler is called once, on the session's `delegateQueue`. A task fails
+/// with exactly the error that an observer gave, or with a `URLError` whose `underlyingHTTPError` has the details.
 ///
 /// SAFETY: all stored properties are constants, and what changes is behind a lock.
 public class SAPURLSessionTask: @unchecked Sendable {
-  /// Unique, and the same however often the request is sent.
+  /// A unique identifier, which stays the same when the request is sent again.
   public let taskID = UUID()
-  /// The request as it was passed in.
+  /// The request that the task was made with.
   public let originalRequest: URLRequest?
   let session: SAPURLSession
-  /// The body that the task has beside its request.
+  /// The body that the task has besides its request.
   let upload: Upload?
   let mutable: Locked<TaskState>
-  private let locals = ContextValues()
-
-  /// Where the body of an upload comes from.
-  enum Upload: Sendable {
-    case data(Data)
-    case file(URL)
-    case stream(@Sendable () -> InputStream?)
-  }
+  private let contextValues = ContextValues()
 
   init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: Delivery) {
     originalRequest = request
@@ -37,36 +25,43 @@ public class SAPURLSessionTask: @unchecked Sendable {
     mutable = Locked(TaskState(delivery))
   }
 
-  /// What marks the task: an observer finds here what it, or the app, has put in, also when the request is sent again. It may
-  /// be used from any thread; what is in it has to allow that too. A closure that changes it (`merge`) reads it as it was. A
-  /// request that an observer makes inherits nothing.
+  /// Values that an app or an observer keeps with the task, also when the request is sent again.
+  ///
+  /// It may be used from any thread, so the values have to be safe to use from any thread, too. A closure that changes
+  /// it (`merge`) reads it as it was before. Tasks that an observer makes do not inherit it.
   public var context: [String: Any] {
-    get { locals.all }
-    _modify { yield &locals.all }
+    get { contextValues.all }
+    _modify { yield &contextValues.all }
   }
+
+  /// The context for requests that this task waits for. An observer that makes such requests on a queue of its own
+  /// wraps that code in `perform`, so that they never wait for the task. Requests that are made within a callback have
+  /// the context already.
+  public var callContext: SAPURLSession.CallContext { mutable.withLock { $0.call?.context ?? $0.origin } }
 
   // MARK: Control
 
-  /// Begins, or goes on after ``suspend()``; otherwise does nothing. On an invalidated session the task fails with
-  /// ``SAPURLSessionError/invalidURLSession``.
+  /// Starts the task, or continues it after ``suspend()``; otherwise does nothing. If the session was invalidated, the
+  /// task fails with ``SAPURLSessionError/invalidURLSession``.
   public func resume() {
     switch mutable.withLock({ $0.resume() }) {
     case .start: begin()
-    case .release(let gates): for gate in gates { gate.answer(.success(())) }
+    case .release(let waiting): for resumed in waiting { resumed.answer(.success(())) }
     case .nothing: break
     }
   }
 
-  /// Holds the task up: nothing more is sent, and no more of a body is read, so that the sender has to wait as well. A
-  /// download to a file is held up only between two sendings.
+  /// Suspends the task: it sends nothing more, and reads no more of a body, so that the server has to wait, too. A
+  /// download to a file is suspended only between two attempts.
   public func suspend() {
-    mutable.withLock { if $0.phase == .running { $0.phase = .held } }
+    mutable.withLock { if $0.phase == .running { $0.phase = .suspended } }
   }
 
-  /// Ends the task with `URLError.cancelled`, also while an observer has not answered yet, and also if it never began.
+  /// Fails the task with `URLError.cancelled`, even if it waits for an observer's answer, and even if it was never
+  /// resumed.
   public func cancel() {
     let (work, begins) = mutable.withLock { state in
-      state.isCancelled = state.isCancelled || state.phase != .over
+      state.isCancelled = state.isCancelled || state.phase != .completed
       let begins = state.phase == .idle
       if begins { state.phase = .running }
       return (state.work, begins)
@@ -75,13 +70,157 @@ public class SAPURLSessionTask: @unchecked Sendable {
   }
 
   private func begin() {
-    let isAdmitted = session.admit(self)
+    let canStart = session.didBegin(self)
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
-    let (work, isCancelled) = mutable.withLock { state in  // what the work does to the state comes after this
-      let work = Task(priority: priority) { await TaskRun(task: self).run(isAdmitted: isAdmitted) }
-      state.work = work
+    let context = CallContext.current
+    let (work, isCancelled) = mutable.withLock { state in  // the new task changes the state only after this
+      if !context.isEmpty { state.origin = context }
+      let work = state.origin.perform {
+        Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) }
+      }
+      (state.work, state.begun) = (work, SignOutMark.now)
       return (work, state.isCancelled)
     }
     if isCancelled { work.cancel() }
+  }
+}
+
+// MARK: - State
+
+extension SAPURLSessionTask {
+  /// The state: `.suspended` before ``resume()`` and after ``suspend()``; `.canceling` from ``cancel()`` until the task
+  /// has completed.
+  public var state: URLSessionTask.State {
+    mutable.withLock { state in
+      if state.phase == .completed { return .completed }
+      if state.isCancelled { return .canceling }
+      return state.phase == .running ? .running : .suspended
+    }
+  }
+
+  /// A task of Foundation's type for the current or last attempt; nil before the first. **Do not call `resume` on it.**
+  ///
+  /// Its properties are those of this task, and its `cancel` cancels this task; its `resume` and `suspend` do nothing.
+  public var urlSessionTask: URLSessionTask? { mutable.withLock { $0.backing } }
+
+  /// The request as it was sent last, with the changes of observers and redirects. The original request before the
+  /// first attempt.
+  public var currentRequest: URLRequest? { mutable.withLock { $0.sent } ?? originalRequest }
+
+  /// The response, with the changes of observers; nil until there is one.
+  public var response: URLResponse? { mutable.withLock { $0.response } }
+
+  /// The identifier that a ``CorrelationObserver`` gave the task, for error reports; nil without such an observer and
+  /// before the first attempt.
+  public var correlationID: String? { mutable.withLock { $0.correlationID } }
+
+  /// Whether the response came from a cache or from an observer.
+  var isAnsweredLocally: Bool { mutable.withLock { $0.isAnsweredLocally } }
+
+  /// The error that the task failed with; nil if it has not failed.
+  public var error: (any Error)? { mutable.withLock { $0.error } }
+
+  /// The priority, between 0 and 1; 0.5 by default. It is read when the task begins.
+  public var priority: Float {
+    get { mutable.withLock { $0.priority } }
+    set { mutable.withLock { $0.priority = newValue } }
+  }
+
+  /// A description for people; nil by default.
+  public var taskDescription: String? {
+    get { mutable.withLock { $0.description } }
+    set { mutable.withLock { $0.description = newValue } }
+  }
+
+  /// The earliest date at which the request is sent; at once by default. It is read when the task begins. Then
+  /// observers and the delegate are asked whether the request is still right (`willBeginDelayedRequest`).
+  public var earliestBeginDate: Date? {
+    get { mutable.withLock { $0.earliestBeginDate } }
+    set { mutable.withLock { $0.earliestBeginDate = newValue } }
+  }
+
+  /// The number of bytes of the request's body that were sent in the last attempt.
+  public var countOfBytesSent: Int64 { mutable.withLock { $0.counts.sent } }
+  /// The number of bytes of the response's body that were received in the last attempt, decoded.
+  public var countOfBytesReceived: Int64 { mutable.withLock { $0.counts.received } }
+  /// The length of the request's body in bytes; -1 if it is not known.
+  public var countOfBytesExpectedToSend: Int64 { mutable.withLock { $0.counts.expectedToSend } }
+  /// The length of the response's body in bytes; -1 if it is not known.
+  public var countOfBytesExpectedToReceive: Int64 { mutable.withLock { $0.counts.expectedToReceive } }
+
+  /// The measurements of the attempts, in order, as far as the transport measures.
+  public var metrics: [TransferMetrics] { mutable.withLock { $0.metrics } }
+
+  /// The progress of receiving the response's body. It changes on the session's `delegateQueue`. Cancelling it cancels
+  /// the task.
+  public var progress: Progress {
+    mutable.withLock { state in
+      if let progress = state.progress { return progress }
+      let progress = Progress(totalUnitCount: state.counts.expectedToReceive)
+      progress.completedUnitCount = state.counts.received
+      progress.cancellationHandler = { [weak self] in self?.cancel() }
+      state.progress = progress
+      return progress
+    }
+  }
+
+  /// The file with the body, if an observer made the task a download (`.becomeDownload`). It is removed when the
+  /// completion handler has returned.
+  public var downloadLocation: URL? { mutable.withLock { $0.location } }
+}
+
+// MARK: - Downloads
+
+/// A task that writes the response's body to a file.
+///
+/// SAFETY: as its superclass, it has constants only.
+public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Sendable {
+  private let resumption: DownloadResumption?
+
+  init(_ request: URLRequest, of session: SAPURLSession, to delivery: Delivery) {
+    resumption = nil
+    super.init(request, of: session, to: delivery)
+  }
+
+  init(resuming data: Data, of session: SAPURLSession, to delivery: Delivery) {
+    // A local, because the optimizer of Swift 6.3.1 crashes on a property that is set from an optional decoding.
+    let resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
+    self.resumption = resumption
+    super.init(resumption.map { URLRequest(url: $0.url) }, of: session, to: delivery)
+  }
+
+  /// Cancels the task, and returns the data with which
+  /// ``SAPURLSession/downloadTask(withResumeData:completionHandler:)`` continues the download. The data are nil if that
+  /// is not possible: nothing was received, or the server sent no strong validator.
+  ///
+  /// The handler is called on the session's `delegateQueue` when the task has completed.
+  public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
+    mutable.withLock { $0.resumeHandlers.append(completionHandler) }
+    cancel()
+  }
+
+  /// Downloads to a temporary file. Responses with another status than 2xx are written to the file, too.
+  func send(_ request: HTTPRequest) async throws {
+    let location = Self.makeTemporaryFile()
+    let destination = DownloadDestination(location, label: Self.temporaryFileLabel, access: .ownerOnly)
+    let response: HTTPResponse
+    do {
+      response = try await session.engine.resumableDownload(for: request, to: destination, resuming: resumption)
+    } catch {
+      keep(error.resumption)
+      throw error
+    }
+    guard response.status.isSuccessful else { return try await write(response.body) }
+    mutable.withLock { $0.location = location }
+  }
+
+  /// Keeps a partial file only if it can be continued: by the resume data that were asked for, or by those in the error
+  /// of a lost connection.
+  private func keep(_ resumption: DownloadResumption?) {
+    let isKept = mutable.withLock { state in
+      state.resumption = state.resumeHandlers.isEmpty ? nil : resumption
+      return !state.isCancelled || !state.resumeHandlers.isEmpty
+    }
+    if !isKept { resumption?.discard() }
   }
 }

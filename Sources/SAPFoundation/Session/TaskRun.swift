@@ -1,78 +1,63 @@
-import Foundation
 import MartletEngine
 import MartletSemantics
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// Runs a task from its beginning to its end: one call of the engine, between the observers.
+/// Runs a task from `resume()` to its completion handler: one call of the engine, in which observers and delegate take
+/// part.
 struct TaskRun: Sendable {
   let task: SAPURLSessionTask
   private var session: SAPURLSession { task.session }
+  /// The context in which the task's completion handlers are called.
+  private var origin: CallContext { task.mutable.withLock { $0.origin } }
 
   init(task: SAPURLSessionTask) { self.task = task }
 
-  func run(isAdmitted: Bool) async {
+  /// - Parameter canStart: false if the session was invalidated before the task began.
+  func run(canStart: Bool) async {
     var data: Data?
     var failure: (any Error)?
     do {
-      guard isAdmitted else { throw SAPURLSessionError.invalidURLSession }
-      data = try await perform()
+      guard canStart else { throw SAPURLSessionError.invalidURLSession }
+      data = try await send()
       if let failure = task.failure { throw failure }
-    } catch { failure = task.failure ?? HTTPError(wrapping: error).forTask }
-    // what comes now is told to the end, even if the task was cancelled
-    let end = task.mutable.withLock { state in
-      let end = Task { [data, failure] in await finish(data, failure) }
-      state.work = end
-      return end
+    } catch { failure = task.failure ?? HTTPError(wrapping: error).taskError }
+    // completion is reported in a task of its own, because this one may have been cancelled
+    let completion = task.mutable.withLock { state in
+      let completion = Task { [data, failure] in await complete(data, failure) }
+      state.work = completion
+      return completion
     }
-    await end.value
+    await completion.value
   }
 
-  // MARK: The work
+  // MARK: The call
 
-  private func perform() async throws -> Data? {
-    let request = try await engineRequest()
+  private func send() async throws -> Data? {
+    let request = try await makeRequest()
     if let download = task as? SAPURLSessionDownloadTask {
-      try await download.perform(request)
+      try await download.send(request)
       return nil
     }
     let collects = task.mutable.withLock { $0.delivery.collects }
     let (body, _) =
       collects ? try await session.engine.bytesToCollect(for: request) : try await session.engine.bytes(for: request)
     let (delivery, response, isDownload) = task.mutable.withLock { ($0.delivery, $0.response, $0.isDownload) }
-    if case .batches(let receive, _, _) = delivery, let response { try await session.onQueue { receive(response) } }
+    switch (delivery, response) {
+    case (.batches(let receive, _, _), let response?):
+      try await session.callOnQueue(in: origin) { receive(response) }
+    case (.stream(let stream), let response?): stream.begin(response)
+    default: break
+    }
     if isDownload {
       try await task.write(body)
       return nil
     }
-    return try await read(body, to: delivery)
+    // observers are asked about the body, too, so that it is read within the context of the call
+    return try await task.callContext.perform { try await read(body, to: delivery) }
   }
 
-  private func read(_ body: ResponseBody, to delivery: Delivery) async throws -> Data? {
-    var collected = Data()
-    for try await chunk in body {
-      try await task.waitUntilResumed()
-      let answer = try await task.consult(SAPURLSession.DataDisposition.allow(chunk)) { [task, session] in
-        $0.sapURLSession(session, dataTask: task, didReceive: $1, completionHandler: $2)
-      }
-      guard case .allow(let data) = answer else { continue }
-      switch delivery {
-      case .whole:
-        collected.append(data)
-        let limit = session.collectLimit
-        if collected.count > limit { throw HTTPError.bodyTooLarge(limit: limit, giving: body) }
-      case .batches(_, let receive, _): try await session.onQueue { receive(data) }
-      case .events, .file: break
-      }
-    }
-    return delivery.collects ? collected : nil
-  }
-
-  /// The request in the engine's terms, with all that lets the observers take part.
-  private func engineRequest() async throws -> HTTPRequest {
-    guard let original = try await beginning() else { throw SAPURLSessionError.invalidRequest }
+  /// Returns the engine's request, with the options that let observers and delegate take part in the call.
+  private func makeRequest() async throws -> HTTPRequest {
+    guard let original = try await requestToStartWith() else { throw SAPURLSessionError.invalidRequest }
     var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.foundationConfiguration)
     task.mutable.withLock { $0.sent = original }
     request.options.interceptors = task.interceptors(like: original)
@@ -82,17 +67,19 @@ struct TaskRun: Sendable {
         (observer as? any ListeningObserver)?.listener
       }
     request.options.redirectDecision = { [task] next, response, _ in
-      try await task.decide(on: next, after: response, like: original)
+      try await task.resolveRedirect(to: next, after: response, like: original)
     }
-    if !session.parties.isEmpty { request.options.storageDecision = { [task] in try await task.decide(onStoring: $0) } }
+    if !session.eventHandlers.isEmpty {
+      request.options.storageDecision = { [task] in try await task.resolveStorage(of: $0) }
+    }
     return request
   }
 
-  /// Waits for the earliest date at which the task may begin, and returns the request that is then the right one.
-  private func beginning() async throws -> URLRequest? {
+  /// Waits for the task's `earliestBeginDate`, and returns the request that the handlers want to be sent then.
+  private func requestToStartWith() async throws -> URLRequest? {
     guard let original = task.originalRequest, let date = task.earliestBeginDate else { return task.originalRequest }
     try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 1e10)))
-    let answer = try await task.consult(SAPURLSession.DelayedRequestDisposition.continueLoading) {
+    let answer = try await task.resolve(SAPURLSession.DelayedRequestDisposition.continueLoading) {
       [task, session] events, _, done in
       events.sapURLSession(session, task: task, willBeginDelayedRequest: original, completionHandler: done)
     }
@@ -100,41 +87,111 @@ struct TaskRun: Sendable {
     return original
   }
 
-  // MARK: The end
+  /// Reads the body, asking the handlers about each batch. Returns the bytes for a completion handler that takes the
+  /// whole body.
+  private func read(_ body: ResponseBody, to delivery: Delivery) async throws -> Data? {
+    var collected = Data()
+    for try await chunk in body {
+      try await task.waitUntilResumed()
+      let answer = try await task.resolve(SAPURLSession.DataDisposition.allow(chunk)) { [task, session] in
+        $0.sapURLSession(session, dataTask: task, didReceive: $1, completionHandler: $2)
+      }
+      guard case .allow(let data) = answer else { continue }
+      switch delivery {
+      case .whole:
+        collected.append(data)
+        let limit = session.collectLimit
+        if collected.count > limit { throw HTTPError.bodyTooLarge(limit: limit, giving: body) }
+      case .batches(_, let receive, _): try await session.callOnQueue(in: origin) { receive(data) }
+      case .stream(let stream): try await stream.send(data)
+      case .events, .file: break
+      }
+    }
+    return delivery.collects ? collected : nil
+  }
 
-  private func finish(_ data: Data?, _ failure: (any Error)?) async {
+  // MARK: Completion
+
+  private func complete(_ data: Data?, _ failure: (any Error)?) async {
     var failure = failure
     if failure == nil, let download = task as? SAPURLSessionDownloadTask, let location = task.downloadLocation {
-      session.tell { [session] in $0.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location) }
+      session.notify { [session] in $0.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location)
+      }
     }
-    var isStopped = false
-    for party in session.observers.map(Party.init) where !isStopped && session.takesPart(party) {
-      if case .cancel(let error) = await answer(of: party, to: failure) { (failure, isStopped) = (error, true) }
+    var isFinal = false
+    for observer in session.state.withLock({ $0.observers }) where !isFinal && session.isCurrent(observer) {
+      if case .cancel(let error) = await answer(of: observer, to: failure) { (failure, isFinal) = (error, true) }
     }
-    let delegate = isStopped ? nil : Handed(value: session.delegate)
-    let over = task.mutable.withLock { state in
-      (state.phase, state.error, state.work) = (.over, failure, nil)
-      defer { (state.delivery, state.resumeHandlers) = (.events, []) }
+    let delegate = isFinal ? nil : session.state.withLock { $0.delegate }
+    let completed = task.mutable.withLock { state in
+      (state.phase, state.error, state.work) = (.completed, failure, nil)
+      defer { (state.delivery, state.resumeHandlers, state.origin) = (.events, [], .none) }
       return state
     }
-    let resumeData = over.resumption.flatMap { try? JSONEncoder().encode($0) }
+    let resumeData = completed.resumption.flatMap { try? JSONEncoder().encode($0) }
     session.delegateQueue.addOperation { [task, session, failure] in
-      delegate?.value?.sapURLSession(session, task: task, didCompleteWithError: failure)
-      over.delivery.finish(data, over.location, over.response, failure)
-      for handler in over.resumeHandlers { handler(resumeData) }
-      if let location = over.location { try? FileManager.default.removeItem(at: location) }
-      session.dismiss(task)
+      completed.origin.perform {
+        delegate?.delegate?.sapURLSession(session, task: task, didCompleteWithError: failure)
+        completed.delivery.finish(data, completed.location, completed.response, failure)
+        for handler in completed.resumeHandlers { handler(resumeData) }
+      }
+      if let location = completed.location { try? FileManager.default.removeItem(at: location) }
+      session.didComplete(task)
     }
   }
 
-  /// A task that was cancelled tells its end, and waits for nobody.
-  private func answer(of party: Party, to failure: (any Error)?) async -> SAPURLSession.CancellableDisposition {
+  /// Tells an observer that the task has completed, and returns its answer. A cancelled task does not wait for it.
+  private func answer(
+    of observer: EventHandler, to failure: (any Error)?
+  ) async -> SAPURLSession.CancellableDisposition {
     let isCancelled = task.mutable.withLock { $0.isCancelled }
-    let answer: SAPURLSession.CancellableDisposition? = try? await session.ask(party) { [task, session] events, done in
-      (events as? any SAPURLSessionObserving)?.sapURLSession(
+    let answer: SAPURLSession.CancellableDisposition? = try? await session.ask(observer) { [task, session] _, done in
+      observer.observer?.sapURLSession(
         session, task: task, didCompleteWithError: failure, completionHandler: done)
       if isCancelled { done(.allow) }
     }
     return answer ?? .allow
+  }
+}
+
+// MARK: - What a run needs of its task
+
+extension SAPURLSessionTask {
+  /// When the task began, in the order of calls and sign-outs.
+  var begun: UInt64 { mutable.withLock { $0.begun } }
+
+  /// The error that an observer, the delegate or the completion failed the task with; the first one counts.
+  var failure: (any Error)? { mutable.withLock { $0.error } }
+
+  /// Fails the task with this error, and returns the error to throw: an earlier one if there is one.
+  func fail(_ error: any Error) -> any Error {
+    mutable.withLock { state in
+      state.error = state.error ?? error
+      return state.error ?? error
+    }
+  }
+
+  /// Returns at once unless the task is suspended.
+  func waitUntilResumed() async throws {
+    while let resumed = mutable.withLock({ $0.suspension() }) { try await resumed.wait() }
+  }
+
+  /// Writes a body to a temporary file, the task's ``downloadLocation``.
+  func write(_ body: ResponseBody) async throws {
+    let location = Self.makeTemporaryFile()
+    let file = try PartialFile(for: location, label: Self.temporaryFileLabel, access: .ownerOnly)
+    for try await chunk in body {
+      try await waitUntilResumed()
+      try file.append(chunk)
+    }
+    try file.complete()
+    mutable.withLock { $0.location = location }
+  }
+
+  static let temporaryFileLabel = "sapurlsession"
+
+  /// Returns a new name in the folder for temporary files.
+  static func makeTemporaryFile() -> URL {
+    FileManager.default.temporaryDirectory.appending(component: "\(temporaryFileLabel)-\(UUID().uuidString).tmp")
   }
 }

@@ -1,45 +1,49 @@
-import Foundation
 import MartletEngine
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
-/// What of a task changes.
+/// The changing state of a task.
 struct TaskState {
   enum Phase {
-    /// Not begun.
+    /// Not resumed yet.
     case idle
     case running
-    /// Begun, and held up.
-    case held
-    case over
+    /// Resumed once, and suspended now.
+    case suspended
+    case completed
   }
 
-  /// What ``SAPURLSessionTask/resume()`` has to do.
+  /// The effect of ``SAPURLSessionTask/resume()``.
   enum Resumption {
     case start
-    case release([AnswerGate<Void>])
+    /// What waits for the task to be resumed.
+    case release([OneShot<Void>])
     case nothing
   }
 
   var phase = Phase.idle
+  /// When the task began, in the order of calls and sign-outs.
+  var begun = SignOutMark.now
   var isCancelled = false
-  /// The work, and what comes after it.
+  /// Sends the request, and completes the task afterwards.
   var work: Task<Void, Never>?
-  var waiting: [AnswerGate<Void>] = []
-  /// Where the results go; gone when they went there.
+  var suspensions: [OneShot<Void>] = []
+  /// The receiver of the results; `.events` once it got them.
   var delivery: Delivery
   var isDownload = false
   var location: URL?
   var sent: URLRequest?
   var response: URLResponse?
-  /// Whether the response came without the network.
+  /// Whether the response did not come over the network.
   var isAnsweredLocally = false
-  /// What the task is called in the logs of servers.
+  /// The identifier by which servers log the task.
   var correlationID: String?
   var error: (any Error)?
+  /// The engine's call.
+  weak var call: Call?
+  /// The calls for which the task was made.
+  var origin = CallContext.current
   var backing: URLSessionTask?
+  /// Whether handlers were told that the task waits for a connection.
+  var toldOfWaiting = false
   /// Whether the next attempt only follows a redirect.
   var followsRedirect = false
   var counts = ByteCounts()
@@ -65,19 +69,112 @@ struct TaskState {
     case .idle:
       phase = .running
       return .start
-    case .held:
+    case .suspended:
       phase = .running
-      defer { waiting = [] }
-      return .release(waiting)
-    case .running, .over: return .nothing
+      defer { suspensions = [] }
+      return .release(suspensions)
+    case .running, .completed: return .nothing
     }
   }
 
-  /// A gate to wait at, as long as the task is held up.
-  mutating func hold() -> AnswerGate<Void>? {
-    guard phase == .held else { return nil }
-    let gate = AnswerGate<Void>()
-    waiting.append(gate)
-    return gate
+  /// Returns the event to wait for before work continues; nil unless the task is suspended.
+  mutating func suspension() -> OneShot<Void>? {
+    guard phase == .suspended else { return nil }
+    let resumed = OneShot<Void>()
+    suspensions.append(resumed)
+    return resumed
   }
+}
+
+/// The receiver of a task's results.
+enum Delivery: Sendable {
+  /// None but observers and the delegate.
+  case events
+  /// A handler for the whole body.
+  case whole(@Sendable (Data?, URLResponse?, (any Error)?) -> Void)
+  /// Three handlers, for the response, each batch of the body and the completion.
+  case batches(
+    response: @Sendable (URLResponse) -> Void, data: @Sendable (Data) -> Void,
+    completion: @Sendable ((any Error)?) -> Void)
+  /// A handler for the complete file.
+  case file(@Sendable (URL?, URLResponse?, (any Error)?) -> Void)
+  /// An async sequence, as fast as it is iterated.
+  case stream(ByteStream)
+
+  var collects: Bool {
+    if case .whole = self { true } else { false }
+  }
+
+  /// Calls the completion handler.
+  func finish(_ data: Data?, _ location: URL?, _ response: URLResponse?, _ error: (any Error)?) {
+    switch self {
+    case .events: break
+    case .whole(let handler): handler(error == nil ? data : nil, response, error)
+    case .batches(_, _, let handler): handler(error)
+    case .file(let handler): handler(error == nil ? location : nil, response, error)
+    case .stream(let stream): stream.finish(error)
+    }
+  }
+}
+
+/// A `URLSessionTask` that represents one sending of a task where Foundation's type is needed. Its properties are those
+/// of the task, and `cancel` cancels the task; `resume` and `suspend` do nothing, because no `URLSession` runs it.
+///
+/// SAFETY: the properties are constants, and the task is safe to use from any thread.
+final class BackingTask: URLSessionDataTask, @unchecked Sendable {
+  private let request: URLRequest
+  private let number: Int
+  private weak let task: SAPURLSessionTask?
+
+  init(_ request: URLRequest, number: Int, of task: SAPURLSessionTask) {
+    self.request = request
+    self.number = number
+    self.task = task
+    super.init()
+  }
+
+  override var taskIdentifier: Int {
+    get { number }
+    set {}
+  }
+  override var originalRequest: URLRequest? {
+    get { request }
+    set {}
+  }
+  override var currentRequest: URLRequest? {
+    get { task?.currentRequest ?? request }
+    set {}
+  }
+  override var response: URLResponse? {
+    get { task?.response }
+    set {}
+  }
+  override var state: URLSessionTask.State { task?.state ?? .completed }
+  override var error: (any Error)? {
+    get { task?.error }
+    set {}
+  }
+  override var countOfBytesSent: Int64 {
+    get { task?.countOfBytesSent ?? 0 }
+    set {}
+  }
+  override var countOfBytesReceived: Int64 {
+    get { task?.countOfBytesReceived ?? 0 }
+    set {}
+  }
+  override var countOfBytesExpectedToSend: Int64 {
+    get { task?.countOfBytesExpectedToSend ?? 0 }
+    set {}
+  }
+  override var countOfBytesExpectedToReceive: Int64 {
+    get { task?.countOfBytesExpectedToReceive ?? -1 }
+    set {}
+  }
+  override var priority: Float {
+    get { task?.priority ?? 0.5 }
+    set { task?.priority = newValue }
+  }
+  override func resume() {}
+  override func suspend() {}
+  override func cancel() { task?.cancel() }
 }

@@ -1,14 +1,57 @@
-public import Foundation
+public import MartletEngine
+public import MartletSQLite
 
-/// Stores values as bytes.
+/// Stores values of any `Codable` type by key: cookies, tokens, credentials.
+///
+/// The stores of this module may be used from any thread; SAP's may not. An app's own store that belongs to one
+/// observer or cookie storage is called by one thread at a time. While it is called, it may use the session, but not
+/// wait for it.
+public protocol CodableStoring: AnyObject {
+  /// Returns the value for a key; nil if there is none.
+  ///
+  /// - Throws: an error of the store, for example if the file cannot be read or the value has another type.
+  func get<T: Codable>(_ type: T.Type, for key: String) throws -> T?
+
+  /// Stores a value, and replaces a previous one.
+  func put<T: Codable>(_ value: T, for key: String) throws
+
+  /// Removes the value for a key. It is no error if there is none.
+  func remove(for key: String) throws
+}
+
+/// Stores bytes by key, for a ``CodableStorage``.
+public protocol DataStoring {
+  /// Stores bytes, and replaces previous ones.
+  func put(data: Data, for key: String) throws
+
+  /// Returns the bytes for a key; nil if there are none.
+  func data(for key: String) throws -> Data?
+
+  /// Removes the bytes for a key. It is no error if there are none.
+  func removeData(for key: String) throws
+
+  /// Returns all keys.
+  func keys() throws -> Set<String>
+}
+
+/// Encodes values as bytes, and decodes them.
+public protocol CoderProtocol {
+  /// Returns the value that the bytes encode.
+  func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T
+
+  /// Returns the bytes that encode a value.
+  func encode<Value: Encodable>(_ value: Value) throws -> Data
+}
+
+/// Stores encoded values in a ``DataStoring``.
 ///
 /// ```swift
 /// let storage = CodableStorage(store: try SQLiteDataStore(at: folder.appending(path: "values.sqlite")))
 /// try storage.put(settings, for: "settings")
 /// ```
 ///
-/// It holds nothing itself, so that it may be used from any thread if its store may: both ``MemoryDataStore`` and
-/// ``SQLiteDataStore`` may. (SAP's must not.)
+/// It may be used from any thread if its store may, as ``MemoryDataStore`` and ``SQLiteDataStore`` may. (SAP's may
+/// not.)
 open class CodableStorage: CodableStoring {
   private let store: any DataStoring
   private let coder: any CoderProtocol
@@ -16,8 +59,8 @@ open class CodableStorage: CodableStoring {
   /// Makes a storage.
   ///
   /// - Parameters:
-  ///   - store: where the bytes go; memory by default, which forgets everything with the process.
-  ///   - coder: how they are made; property lists by default.
+  ///   - store: stores the bytes; by default in memory, until the process ends.
+  ///   - coder: encodes the values; as property lists by default.
   public init(store: any DataStoring = MemoryDataStore(), coder: any CoderProtocol = PlistCoder()) {
     self.store = store
     self.coder = coder
@@ -31,15 +74,26 @@ open class CodableStorage: CodableStoring {
 
   open func remove(for key: String) throws { try store.removeData(for: key) }
 
-  /// All keys.
+  /// Returns all keys.
   public func keys() throws -> Set<String> { try store.keys() }
 }
 
-/// Property lists. A value that is no list or dictionary is put into a list of one, because a property list needs one.
+extension CodableStoring {
+  /// Removes all values whose keys have a prefix, if the storage can list its keys.
+  func removeAll(below prefix: String) {
+    guard let storage = self as? CodableStorage else { return }
+    SAPURLSession.logFailure(deleting: "\(prefix)…") {
+      for key in try storage.keys() where key.hasPrefix(prefix) { try storage.remove(for: key) }
+    }
+  }
+}
+
+/// Encodes values as property lists. Each value is the only element of an array, because a property list has to be an
+/// array or a dictionary.
 open class PlistCoder: CoderProtocol {
-  /// What encodes.
+  /// The encoder.
   public let encoder = PropertyListEncoder()
-  /// What decodes.
+  /// The decoder.
   public let decoder = PropertyListDecoder()
 
   /// Makes a coder that writes binary property lists.
@@ -53,4 +107,49 @@ open class PlistCoder: CoderProtocol {
   }
 
   open func encode<Value: Encodable>(_ value: Value) throws -> Data { try encoder.encode([value]) }
+}
+
+/// Stores bytes in memory, as long as the store exists. It may be used from any thread.
+public final class MemoryDataStore: DataStoring, Sendable {
+  private let values = MemoryKeyValueStore()
+
+  /// Makes an empty store.
+  public init() {}
+
+  public func put(data: Data, for key: String) { values.set(data, for: key) }
+
+  public func data(for key: String) -> Data? { values.value(for: key) }
+
+  public func removeData(for key: String) { values.removeValue(for: key) }
+
+  public func keys() -> Set<String> { Set(values.keys()) }
+}
+
+/// Stores bytes in a file, for any number of threads and processes at once.
+///
+/// The file is that of a ``MartletSQLite/SQLiteKeyValueStore``, and has its limits: only its owner may read it, it is
+/// not encrypted, and it has to be on a local disk. A damaged file is renamed, and replaced by an empty one. Reads take
+/// microseconds; a write waits for other writes, at most five seconds.
+public final class SQLiteDataStore: DataStoring, Sendable {
+  private let values: SQLiteKeyValueStore
+
+  /// Opens the file. If it does not exist, it is made, with its folder.
+  ///
+  /// - Parameters:
+  ///   - file: a file URL.
+  ///   - onSetAside: called when a damaged file was replaced by an empty one; does nothing by default.
+  /// - Throws: `HTTPError` of kind `.file`, as all methods do. It names the file and what to do.
+  public init(
+    at file: URL, onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
+  ) throws(HTTPError) {
+    values = try SQLiteKeyValueStore(at: file, onSetAside: onSetAside)
+  }
+
+  public func put(data: Data, for key: String) throws { try values.setNow(data, for: key) }
+
+  public func data(for key: String) throws -> Data? { try values.valueNow(for: key) }
+
+  public func removeData(for key: String) throws { try values.removeValueNow(for: key) }
+
+  public func keys() throws -> Set<String> { Set(try values.keysNow()) }
 }

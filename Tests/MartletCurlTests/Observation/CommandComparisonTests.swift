@@ -1,12 +1,14 @@
 import Glibc
 import MartletCurl
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
-/// What `curlCommand` says, the shell and curl do; and what arrives is what a session sends.
-@Suite("The curl command arrives as the session's request does", .timeLimit(.minutes(5)))
+/// A shell runs `curlCommand`, and the server receives the same request as from a session.
+@Suite("curl commands and sessions send the same request", .timeLimit(.minutes(5)))
 struct CommandComparisonTests {
   private static let text = Data("it's \"quoted\" $HOME `id` \\ !\n%s & ä=ö\r\n\ttab".utf8)
   private static let binary = Data((0...255).map { UInt8($0) })
@@ -26,14 +28,14 @@ struct CommandComparisonTests {
     HTTPRequest(.post, URL(filePath: "/"), body: .data(Data(repeating: 65, count: 300_000))),
     HTTPRequest(.patch, URL(filePath: "/"), fields: [.acceptEncoding: "identity"], body: .data(Data("@x".utf8))),
   ])
-  func bothArriveEqual(request: HTTPRequest) async throws {
+  func theCommandSendsTheSameRequest(request: HTTPRequest) async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let arrived = try await arrivals(of: request, at: server)
 
     #expect(arrived[0] == arrived[1])
   }
 
-  @Test func aFileArrivesEqual() async throws {
+  @Test func theCommandSendsTheSameFile() async throws {
     let folder = try TemporaryFolder()
     try folder.write(Data(repeating: 66, count: 2 << 20), to: "it's a file")
     let server = try LoopbackServer { _ in .text("hello") }
@@ -43,7 +45,7 @@ struct CommandComparisonTests {
     #expect(arrived[0] == arrived[1] && arrived[0].body.count == 2 << 20)
   }
 
-  @Test func redirectsAreFollowedEqually() async throws {
+  @Test func theCommandFollowsTheSameRedirects() async throws {
     let server = try LoopbackServer { request in
       request.path == "/" ? .redirect(to: "/new", status: 303) : .text("there")
     }
@@ -54,12 +56,12 @@ struct CommandComparisonTests {
     #expect(server.requests.map { "\($0.method) \($0.path)" } == ["POST /", "GET /new", "POST /", "GET /new"])
   }
 
-  @Test func theUserOfTheURLIsAnswered() async throws {
+  @Test func theUserInTheURLIsAuthenticated() async throws {
     let server = try LoopbackServer { request in
       request.fields.contains(.authorization)
         ? .text("hello") : .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=\"a\""])
     }
-    let target = try #require(URL(string: "http://anna:it's%20secret@127.0.0.1:\(server.port)/"))
+    let target = url("http://anna:it's%20secret@127.0.0.1:\(server.port)/")
     let request = HTTPRequest(.get, target)
     let (_, response) = try await session.data(for: request)
     _ = try run(request.curlCommand(redaction: .off))
@@ -68,7 +70,7 @@ struct CommandComparisonTests {
     #expect(response.status == .ok && answers.count == 2 && answers[0] == answers[1])
   }
 
-  /// Without what a session adds of its own.
+  /// The request's fields without those that a session adds itself.
   private var session: HTTPSession {
     var configuration = SessionConfiguration()
     configuration.userAgent = nil
@@ -107,13 +109,12 @@ struct CommandComparisonTests {
     return received.map(Arrival.init)
   }
 
-  /// `popen`, and not Foundation's `Process`: that one forks, and a fork does not survive the thread sanitizer.
-  private func run(_ command: String) throws -> Int32 {
+  private func run(_ command: String) throws -> Int32? {
     let quiet = command.replacing("curl ", with: "curl -q -s --noproxy '*' -o /dev/null ", maxReplacements: 1)
     let folder = try TemporaryFolder()
-    try folder.write(Data(quiet.utf8), to: "command")
-    let pipe = try #require(popen("sh '\(folder.file("command").path)'", "re"))
-    while fgetc(pipe) != EOF {}
-    return (pclose(pipe) >> 8) & 0xFF
+    let script = try folder.write(Data(quiet.utf8), to: "command")
+    let shell = try ChildProcess("sh", [script.path], output: .read)
+    _ = shell.readToEnd()
+    return shell.exitCode()
   }
 }

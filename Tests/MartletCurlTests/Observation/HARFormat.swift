@@ -1,9 +1,10 @@
+import MartletObservation
 import MartletSemantics
 
-/// The rules of HAR 1.2 as tables, written down from the specification: what an object must have, what it may have, and
-/// of which type. A member that begins with an underscore is a program's own, and none of the format's business.
+/// The rules of HAR 1.2 as tables, according to the specification: the required and the optional members of an object,
+/// and their types. Members that begin with an underscore are custom and not checked.
 struct HARFormat {
-  /// What is wrong, each with its place; empty where nothing is.
+  /// Returns the errors in an archive, each with its place.
   static func problems(in json: Data) throws -> [String] {
     var format = HARFormat()
     format.check(try JSONDecoder().decode(Value.self, from: json), .object("document"), at: "")
@@ -15,7 +16,7 @@ struct HARFormat {
   private indirect enum Kind: Sendable {
     case text
     case number
-    /// A number of milliseconds or bytes, or -1.
+    /// A number of milliseconds or bytes, or -1 for unknown.
     case measure
     case flag
     case date
@@ -44,7 +45,7 @@ struct HARFormat {
     }
   }
 
-  /// Members; a question mark means that it may be missing.
+  /// The members; a question mark marks an optional one.
   private static let objects: [String: [String: Kind]] = [
     "document": ["log": .object("log")],
     "log": [
@@ -120,7 +121,7 @@ struct HARFormat {
     }
   }
 
-  /// The time is the sum of the timings that apply, without ssl, which is part of connect.
+  /// Checks that the time is the sum of the known timings, without `ssl`, which is part of `connect`.
   private mutating func checkSum(_ entry: [String: Value], at place: String) {
     guard case .number(let time)? = entry["time"], case .object(let timings)? = entry["timings"] else { return }
     var sum = 0.0

@@ -1,11 +1,12 @@
 import MartletCurl
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The recorder over real sockets: what the wire measured, and whether the archive is one.
-@Suite("Archives of real exchanges", .timeLimit(.minutes(5)))
+/// The recorder over real sockets: the metrics in the archive, and the archive's format.
+@Suite("Archives of real calls", .timeLimit(.minutes(5)))
 struct RecordingTests {
   private let recorder = HARRecorder()
 
@@ -39,7 +40,7 @@ struct RecordingTests {
     _ = try await session.data(for: head)
   }
 
-  @Test func theArchiveKeepsTheRulesOfTheFormat() async throws {
+  @Test func theArchiveConformsToTheFormat() async throws {
     try await record()
     let json = try recorder.har.json()
 
@@ -48,7 +49,7 @@ struct RecordingTests {
     #expect(recorder.har.log.entries.count == 8)
   }
 
-  @Test func theCheckFindsWhatIsWrong() async throws {
+  @Test func theCheckFindsErrorsInAnArchive() async throws {
     try await record()
     var har = recorder.har
     har.log.entries[0].time += 1
@@ -64,7 +65,7 @@ struct RecordingTests {
     #expect(problems.contains { $0.hasSuffix("redirectUrl is not in the format") })
   }
 
-  @Test func whatTheWireMeasuredIsThere() async throws {
+  @Test func theMetricsOfTheTransportAreRecorded() async throws {
     try await record()
     let entries = recorder.har.log.entries
     let post = try #require(entries.first { $0.request.method == "POST" })

@@ -1,39 +1,44 @@
 import Foundation
 import MartletTesting
 
-/// An HTTP/2 server, made of frames by hand in Python, that breaks the rules as it is told: `first` frames answer the first
-/// request of its life on a connection, and so on. Every other request is answered with how many there were.
+/// An HTTP/2 server in Python that sends prepared frames, some of which violate the protocol: the `first` frames answer
+/// the first request on a connection, and so on. Every other request is answered with the number of requests so far.
 final class FrameServer: Sendable {
   let url: URL
   let authority: TestAuthority
   private let process: RealProcess
 
-  /// What the second request of the first connection gets.
+  /// The response to the second request of the first connection.
   enum Fault: String, Sendable, CaseIterable {
     case none
-    /// DATA on a stream that is idle, then the end (RFC 9113 §5.1).
+    /// DATA on an idle stream, then the end of the connection (RFC 9113 §5.1).
     case idleData
-    /// SETTINGS of a wrong size, then the end (§6.5).
+    /// SETTINGS of a wrong size, then the end of the connection (§6.5).
     case badSettings
-    /// The end.
+    /// The end of the connection.
     case end
     /// REFUSED_STREAM (§8.7).
     case refused
-    /// GOAWAY below the stream (§6.8).
+    /// GOAWAY with a lower stream number (§6.8).
     case goAway
-    /// A head, half a body, DATA on an idle stream, the end.
+    /// A head, half a body, DATA on an idle stream, the end of the connection.
     case cutByIdleData
-    /// A head, half a body, a bad SETTINGS, the end.
+    /// A head, half a body, invalid SETTINGS, the end of the connection.
     case cutBySettings
-    /// A head, half a body, the end.
+    /// A head, half a body, the end of the connection.
     case cut
-    /// GOAWAY at the stream, then a whole response without a length, then the end.
+    /// GOAWAY with the stream's number, a complete response without a length, the end of the connection.
     case graceful
-    /// A whole response without a length.
+    /// A complete response without a length.
     case whole
-    /// Nothing is wrong, but no response has a length.
+    /// A valid response; no response of this server has a length.
     case noLength
-    /// A head of two lines that are together larger than libcurl takes.
+    /// A complete response to each request's head, and RST_STREAM with NO_ERROR after the second DATA, because the body
+    /// is not needed (§8.1).
+    case early
+    /// The same, with the RST_STREAM directly after the response.
+    case earlyAtOnce
+    /// A head of two lines that are together larger than libcurl accepts.
     case largeHead
   }
 
@@ -110,6 +115,12 @@ final class FrameServer: Sendable {
         payload = file.read(size)
         if kind == SETTINGS and not flags & ACK: connection.sendall(frame(SETTINGS, ACK, 0))
         if kind == PING and not flags & ACK: connection.sendall(frame(PING, ACK, 0, payload))
+        reset = frame(RESET, 0, stream, struct.pack(">I", 0))
+        if fault.startswith("early"):
+          if kind == HEADERS: chunks = 0; connection.sendall(answer(stream, b"whole") + (reset if fault == "earlyAtOnce" else b""))
+          if kind == DATA: chunks += 1
+          if kind == DATA and chunks == 2 and fault == "early": connection.sendall(reset)
+          continue
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
         with lock: total += 1
         count += 1

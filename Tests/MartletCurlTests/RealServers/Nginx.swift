@@ -1,7 +1,7 @@
 import Foundation
 import MartletTesting
 
-/// nginx with TLS, HTTP/2, gzip, and a place that wants a client certificate.
+/// nginx with TLS, HTTP/2, gzip, and a port that requires a client certificate.
 final class Nginx: Sendable {
   let authority: TestAuthority
   private let folder: TemporaryFolder
@@ -17,7 +17,7 @@ final class Nginx: Sendable {
     let brief: Int
   }
 
-  /// One for all tests of a run.
+  /// The instance for all tests of a run.
   static let shared = Result { try Nginx() }
 
   init() throws {
@@ -38,13 +38,13 @@ final class Nginx: Sendable {
 
   func plain(_ path: String) -> URL { url("http", ports.plain, path) }
   func tls(_ path: String) -> URL { url("https", ports.tls, path) }
-  /// Wants a client certificate.
+  /// Requires a client certificate.
   func client(_ path: String) -> URL { url("https", ports.client, path) }
-  /// Shows a certificate for another name.
+  /// Has a certificate for another name.
   func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
   /// Ends every connection after a few requests.
   func brief(_ path: String) -> URL { url("https", ports.brief, path) }
-  /// Speaks TLS 1.2 only.
+  /// Supports TLS 1.2 only.
   func old(_ path: String) -> URL { url("https", ports.old, path) }
 
   private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A server from Python's standard library that tells, as JSON, what it understood of a request's body: forms are read by its
-/// `email` and `urllib` packages, compression by its `zlib`.
+/// A server with Python's standard library that returns, as JSON, how it read a request's body: it parses forms with
+/// its `email` and `urllib` packages, and decompresses with its `zlib`.
 final class PythonServer: Sendable {
   let url: URL
   private let process: RealProcess
 
-  /// One for all tests of a run.
+  /// The instance for all tests of a run.
   static let shared = Result { try PythonServer() }
 
   init() throws {
@@ -16,7 +16,7 @@ final class PythonServer: Sendable {
     self.url = url
   }
 
-  /// What the server says of a request.
+  /// The server's response.
   struct Understood: Decodable, Sendable {
     var length: String?
     var size: Int

@@ -4,40 +4,32 @@ import MartletTesting
 
 /// A server from the system's packages that a test starts and stops.
 ///
-/// A shell holds it and reads from a pipe of ours: when the pipe closes, because the test is over or its process is gone
-/// for whatever reason, the shell ends the server with all that it has started. Nothing is left running.
+/// It runs under a shell that reads from a pipe: when the pipe closes, because the object is deallocated or the tests'
+/// process ends for whatever reason, the shell kills the server and the processes that it started.
 final class RealProcess: Sendable {
   let port: Int
   private let shell: ChildProcess
 
-  /// Starts a server and returns once its port answers.
+  /// Starts a server and returns when its port accepts connections.
   init(_ executable: String, _ arguments: [String], port: Int) throws {
     self.port = port
     let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
     shell = try ChildProcess(
-      "/bin/sh", ["-c", script, "sh", try Self.find(executable)] + arguments, output: .discarded)
+      "sh", ["-c", script, "sh", try ChildProcess.path(of: executable)] + arguments, output: .discarded)
     let limit = ContinuousClock.now + .seconds(20)
     while !LocalPort.answers(port) {
       guard ContinuousClock.now < limit else {
         throw RealServerError("\(executable) does not answer; run it by hand: \(arguments)")
       }
-      usleep(5000)  // a server that starts needs the processor more than we do
+      usleep(5000)  // leaves the processor to the server that starts
     }
   }
 
-  /// Runs a program to its end.
+  /// Runs a program until it exits.
   static func run(_ executable: String, _ arguments: [String], in folder: URL) throws {
-    let process = try ChildProcess(try find(executable), arguments, in: folder, output: .readWithErrors)
+    let process = try ChildProcess(executable, arguments, in: folder, output: .readWithErrors)
     let text = String(decoding: process.readToEnd(), as: UTF8.self)
     guard process.succeeds() else { throw RealServerError("\(executable) \(arguments): \(text)") }
-  }
-
-  private static func find(_ executable: String) throws -> String {
-    if executable.hasPrefix("/") { return executable }
-    let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/bin"]
-    let path = folders.map { $0 + "/" + executable }.first { FileManager.default.isExecutableFile(atPath: $0) }
-    guard let path else { throw RealServerError("\(executable) is not installed: `make test` installs it") }
-    return path
   }
 }
 
@@ -48,7 +40,7 @@ struct RealServerError: Error, CustomStringConvertible {
 
 /// Ports of the loopback interface.
 enum LocalPort {
-  /// One that was free a moment ago.
+  /// Returns a port that is free at the moment.
   static func free() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -1,8 +1,8 @@
 import Foundation
 import MartletTesting
 
-/// An HTTP/1.1 server with TLS whose answers are the number of their connection: the head in one record, the body and more
-/// in another.
+/// An HTTP/1.1 server with TLS whose responses are the number of their connection: the head in one record, the body and
+/// more in another.
 final class RecordServer: Sendable {
   let url: URL
   let authority: TestAuthority

@@ -1,15 +1,15 @@
 import Foundation
 import MartletTesting
 
-/// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name, and
-/// a client certificate as PKCS#12.
+/// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name,
+/// and a client certificate as PKCS#12.
 struct TestAuthority: Sendable {
   let folder: TemporaryFolder
   static let password = "correct horse"
 
   init() throws {
     folder = try TemporaryFolder()
-    // a name of its own, so that no other authority is taken for this one
+    // a unique name, so that it is not confused with another authority
     let subject = "/CN=MartletTestCA-\(UUID())"
     try openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj \(subject)")
     try issue("server", subject: "/CN=localhost", names: "DNS:localhost,IP:127.0.0.1")
@@ -30,7 +30,7 @@ struct TestAuthority: Sendable {
 
   var certificate: URL { folder.file("ca.pem") }
 
-  /// What `TLSSettings.pinnedPublicKeys` documents, made by that command.
+  /// The pin, made by the command in the documentation of `TLSSettings.pinnedPublicKeys`.
   func pin(of name: String) throws -> String {
     let pipeline = """
       openssl x509 -pubkey -noout -in \(name).pem | openssl pkey -pubin -outform der \

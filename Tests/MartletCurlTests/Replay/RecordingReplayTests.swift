@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// What was recorded over sockets is the same when the server is gone.
+/// A recording made over sockets gives the same responses without the server.
 @Suite(.timeLimit(.minutes(5)))
 struct RecordingReplayTests {
   private let folder: TemporaryFolder
@@ -16,7 +16,7 @@ struct RecordingReplayTests {
     file = folder.url.appending(path: "deep/er/test.har")
   }
 
-  /// Runs the same steps against the server, and against the recording when the server is stopped.
+  /// Runs the same steps with the server, and then with the recording after the server was stopped.
   private func twice<Result: Equatable>(
     _ server: LoopbackServer, credentials: () -> [any CredentialSource] = { [] },
     _ steps: (HTTPSession) async throws -> Result
@@ -144,17 +144,17 @@ struct RecordingReplayTests {
     #expect(!String(decoding: try Data(contentsOf: file), as: UTF8.self).contains("hidden"))
   }
 
-  @Test func aBodyThatWasNotReadToItsEndSaysSo() async throws {
+  @Test func anIncompletelyReadBodyIsMarkedInTheRecording() async throws {
     let server = try LoopbackServer { _ in .repeating(Data("0123456789".utf8), length: 8 << 20) }
     let request = HTTPRequest(.get, server.url("/"))
     let recording = try Recording(file: file, mode: .record, around: CurlTransport())
-    let response = try await recording.send(request, in: Exchange())
+    let response = try await recording.send(request, in: Call())
     for try await _ in response.body { break }
     response.body.cancel()
     try recording.save()
     server.stop()
 
-    let replayed = try await Recording(file: file, mode: .replay, around: CurlTransport()).send(request, in: Exchange())
+    let replayed = try await Recording(file: file, mode: .replay, around: CurlTransport()).send(request, in: Call())
     var first: Data?
     let failure = await #expect(throws: HTTPError.self) {
       for try await chunk in replayed.body { first = first ?? chunk }

@@ -13,7 +13,7 @@ struct NetrcFileTests {
     return url
   }
 
-  @Test func itsCredentialsAnswerForTheirHostsOnly() async throws {
+  @Test func itsCredentialsAreSentToTheirHostsOnly() async throws {
     let file = try file("machine a.example login anna password secret")
     defer { try? FileManager.default.removeItem(at: file) }
     let server = PasswordServer(.basic)
@@ -25,7 +25,7 @@ struct NetrcFileTests {
   }
 
   @Test(arguments: [0o644, 0o640, 0o604, 0o620])
-  func aFileThatOthersCanOpenIsRefused(permissions: Int) throws {
+  func aFileThatIsAccessibleToOthersIsAnError(permissions: Int) throws {
     let file = try file("machine a login b password hidden", permissions: permissions)
     defer { try? FileManager.default.removeItem(at: file) }
 
@@ -35,7 +35,7 @@ struct NetrcFileTests {
     #expect(error?.message.contains("hidden") == false)
   }
 
-  @Test func aMissingOrBrokenFileIsNamed() throws {
+  @Test func theErrorOfAMissingOrInvalidFileContainsItsPath() throws {
     let missing = #expect(throws: HTTPError.self) { try Netrc.file(URL(filePath: "/nowhere/netrc")) }
     #expect(missing?.message.contains("/nowhere/netrc") == true)
 

@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Synchronization
 
-/// A mock that wants a password, and checks it as a server would.
+/// A mock server that requires a password and checks it.
 final class PasswordServer: Sendable {
   private struct State: Sendable {
     var nonce = "nonce-0"
@@ -20,7 +20,8 @@ final class PasswordServer: Sendable {
 
   enum Scheme: Sendable {
     case basic
-    /// The challenge's parameters besides realm and nonce; after so many uses a nonce is stale, if that is said.
+    /// The parameters of the challenge besides realm and nonce; the number of uses after which a nonce is stale;
+    /// whether the challenge then says `stale`.
     case digest(String, usesOfNonce: Int = .max, saysStale: Bool = true)
   }
 
@@ -30,12 +31,12 @@ final class PasswordServer: Sendable {
   }
 
   var requests: [HTTPRequest] { state.withLock { $0.requests } }
-  /// How many 401 there were.
+  /// The number of 401 responses.
   var challenges: Int { state.withLock { $0.challenges } }
-  /// How often a nonce came twice with the same count.
+  /// How often a nonce was received again with the same count.
   var replays: Int { state.withLock { $0.replays } }
 
-  /// What was sent as `Authorization`, the scheme only.
+  /// The schemes of all `Authorization` fields; "-" for a request without.
   var schemes: [String] {
     requests.map { $0.fields[.authorization]?.split(separator: " ").first.map(String.init) ?? "-" }
   }
@@ -49,7 +50,7 @@ final class PasswordServer: Sendable {
 
   func session(_ sources: any CredentialSource...) -> HTTPSession {
     var configuration = SessionConfiguration()
-    configuration.cache = nil  // which would let one of several equal requests go, and the others wait
+    configuration.cache = nil  // because it sends only one of several equal requests
     configuration.credentials = sources
     return HTTPSession(transport: transport, configuration: configuration)
   }

@@ -18,7 +18,7 @@ struct PasswordSourceTests {
     PasswordServer.Scheme.basic, .digest(", qop=auth"), .digest(", qop=auth, algorithm=SHA-256"),
     .digest(", qop=auth, algorithm=SHA-512-256-sess"), .digest(", qop=\"auth-int,auth\", userhash=true"),
   ])
-  func aPasswordIsSentWhenAskedForAndThenUnasked(_ scheme: PasswordServer.Scheme) async throws {
+  func aPasswordIsSentAfterAChallengeAndThenWithoutOne(_ scheme: PasswordServer.Scheme) async throws {
     let server = PasswordServer(scheme)
     let session = server.session(PasswordSource(Self.right, for: Self.scope))
 
@@ -39,26 +39,26 @@ struct PasswordSourceTests {
     #expect(server.requests.count == 2)
   }
 
-  @Test func basicCanBeSentFromTheStart() async throws {
+  @Test func basicCanBeSentPreemptively() async throws {
     let server = PasswordServer(.basic)
-    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .preemptive))
 
     #expect(try await status(session) == .ok)
     #expect(server.requests.count == 1)
   }
 
-  @Test func aServerThatWantsDigestGetsItAfterBasicFromTheStart() async throws {
+  @Test func aServerThatRequiresDigestGetsItAfterPreemptiveBasic() async throws {
     let server = PasswordServer(.digest(", qop=auth"))
-    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .preemptive))
 
     #expect(try await status(session) == .ok)
     #expect(try await status(session) == .ok)
     #expect(server.schemes == ["Basic", "Digest", "Digest"])
   }
 
-  @Test func aRefusedPasswordFromTheStartIsSentOnce() async throws {
+  @Test func aRefusedPreemptivePasswordIsSentOnce() async throws {
     let server = PasswordServer(.basic)
-    let session = server.session(PasswordSource(Self.wrong, for: Self.scope, offer: .fromTheStart))
+    let session = server.session(PasswordSource(Self.wrong, for: Self.scope, offer: .preemptive))
 
     #expect(try await status(session) == .unauthorized)
     #expect(server.requests.count == 1)
@@ -76,7 +76,7 @@ struct PasswordSourceTests {
   }
 
   @Test(arguments: [true, false])
-  func aStaleNonceIsRenewedWithoutAsking(saysStale: Bool) async throws {
+  func aStaleNonceIsRenewedWithoutAQuestion(saysStale: Bool) async throws {
     let server = PasswordServer(.digest(", qop=auth", usesOfNonce: 2, saysStale: saysStale))
     let questions = Mutex<[PasswordQuestion]>([])
     let source = PasswordSource(for: Self.scope) { question in
@@ -91,7 +91,7 @@ struct PasswordSourceTests {
     #expect(server.challenges == 3)  // the first, and two stale ones
   }
 
-  @Test func aNonceThatIsAlwaysStaleComesToAnEnd() async throws {
+  @Test func aNonceThatIsAlwaysStaleEndsWithA401() async throws {
     let server = PasswordServer(.digest(", qop=auth", usesOfNonce: 0))
     let session = server.session(PasswordSource(Self.right, for: Self.scope))
 
@@ -99,7 +99,7 @@ struct PasswordSourceTests {
     #expect(server.requests.count < 10)
   }
 
-  @Test func theUserIsAskedAgainUntilTheyGiveUp() async throws {
+  @Test func theClosureIsCalledUntilItReturnsNil() async throws {
     let server = PasswordServer(.basic)
     let failures = Mutex<[Int]>([])
     let source = PasswordSource(for: Self.scope) { question in
@@ -114,7 +114,7 @@ struct PasswordSourceTests {
     #expect(failures.withLock { $0 } == [0, 1, 2, 3])
   }
 
-  @Test func manyRequestsAskOnce() async throws {
+  @Test func manyRequestsCallTheClosureOnce() async throws {
     let server = PasswordServer(.basic)
     let questions = Mutex(0)
     let source = PasswordSource(for: Self.scope) { _ in
@@ -130,7 +130,7 @@ struct PasswordSourceTests {
     #expect(questions.withLock { $0 } == 1)
   }
 
-  @Test func whatTheQuestionThrowsIsOneClearError() async throws {
+  @Test func anErrorOfTheClosureFailsTheRequest() async throws {
     struct Locked: Error {}
     let source = PasswordSource(for: Self.scope) { _ in throw Locked() }
     let error = await #expect(throws: HTTPError.self) {
@@ -141,13 +141,13 @@ struct PasswordSourceTests {
     #expect(error?.response?.status == .unauthorized)
   }
 
-  @Test func theQuestionMayUseTheSameSession() async throws {
+  @Test func theClosureMayUseTheSameSession() async throws {
     let server = PasswordServer(.basic)
     let found = Mutex<HTTPSession?>(nil)
     let source = PasswordSource(for: Self.scope) { _ in
       let session = try #require(found.withLock { $0 })
       let (_, response) = try await session.data(for: HTTPRequest(.get, url("http://a.example/vault")))
-      #expect(response.status == .unauthorized)  // it passes by the source, and so without a password
+      #expect(response.status == .unauthorized)  // sent without a password of the source
       return Self.right
     }
     let session = server.session(source)
@@ -165,14 +165,14 @@ struct PasswordSourceTests {
         return .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=r"])
       })
     var configuration = SessionConfiguration()
-    configuration.credentials = [PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart)]
+    configuration.credentials = [PasswordSource(Self.right, for: Self.scope, offer: .preemptive)]
     let session = HTTPSession(transport: transport, configuration: configuration)
 
     #expect(try await status(session, "http://a.example/go") == .unauthorized)
     #expect(transport.records.map { $0.request.fields.contains(.authorization) } == [true, false])
   }
 
-  @Test func aRedirectIntoAnotherRealmIsAnotherQuestion() async throws {
+  @Test func aRedirectToAnotherRealmIsAnotherQuestion() async throws {
     let questions = Mutex<[String]>([])
     let transport = RecordingTransport(
       around: MockTransport { request in
@@ -204,16 +204,16 @@ struct PasswordSourceTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func anAuthorizationOfTheCallersIsLeftAlone() async throws {
+  @Test func anAuthorizationOfTheCallerIsNotChanged() async throws {
     let server = PasswordServer(.basic)
-    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .fromTheStart))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope, offer: .preemptive))
     let request = HTTPRequest(.get, origin, fields: [.authorization: "Custom x"])
 
     #expect(try await session.data(for: request).1.status == .unauthorized)
     #expect(server.requests.map { $0.fields[.authorization] } == ["Custom x"])
   }
 
-  @Test func aReplayableBodyGoesAgain() async throws {
+  @Test func aReplayableBodyIsSentAgain() async throws {
     let server = PasswordServer(.digest(", qop=auth"))
     let session = server.session(PasswordSource(Self.right, for: Self.scope))
 
@@ -223,7 +223,7 @@ struct PasswordSourceTests {
     #expect(server.requests.map(\.body.bytes) == [Data("body".utf8), Data("body".utf8)])
   }
 
-  @Test func aSingleUseBodyLeavesThe401ToTheCallerAndTheNextGoesThrough() async throws {
+  @Test func aSingleUseBodyIsNotSentAgainButTheNextRequestIsAuthorized() async throws {
     let server = PasswordServer(.digest(", qop=auth"))
     let session = server.session(PasswordSource(Self.right, for: Self.scope))
     func send() async throws -> HTTPStatus {
@@ -240,7 +240,7 @@ struct PasswordSourceTests {
     #expect(server.challenges == 2)
   }
 
-  @Test func aColonInTheUsersNameIsAnErrorForBasicOnly() async throws {
+  @Test func aColonInTheUserNameIsAnErrorForBasicOnly() async throws {
     let credential = Credential(user: "a:b", password: "secret")
     let error = await #expect(throws: HTTPError.self) {
       try await status(PasswordServer(.basic).session(PasswordSource(credential, for: Self.scope)))
@@ -252,7 +252,7 @@ struct PasswordSourceTests {
     #expect(try await status(server.session(PasswordSource(credential, for: Self.scope))) == .ok)
   }
 
-  @Test func aServerThatProvesNothingIsAnError() async throws {
+  @Test func aWrongProofOfTheServerIsAnError() async throws {
     let transport = MockTransport { request in
       request.fields.contains(.authorization)
         ? .text("in").with(.authenticationInfo, "rspauth=\"00000000000000000000000000000000\"")
@@ -286,7 +286,7 @@ struct PasswordSourceTests {
     #expect(nonces == ["- -", "first 00000001", "next 00000001"])
   }
 
-  @Test func theNextSourceIsAskedWhenOneHasNoAnswer() async throws {
+  @Test func theNextSourceIsUsedWhenTheFirstIsRefused() async throws {
     let server = PasswordServer(.basic)
     let session = server.session(
       PasswordSource(Self.wrong, for: Self.scope), PasswordSource(for: Self.scope) { _ in Self.right })
@@ -295,7 +295,7 @@ struct PasswordSourceTests {
     #expect(server.requests.count == 3)
   }
 
-  @Test func whatWasAnsweredToDigestIsNotStored() async throws {
+  @Test func responsesToDigestAreNotStored() async throws {
     let server = PasswordServer(.digest(", qop=\"auth\""))
     let cache = HTTPCache()
     var configuration = SessionConfiguration()
@@ -303,12 +303,36 @@ struct PasswordSourceTests {
     configuration.credentials = [PasswordSource(server.credential, for: .any)]
     let session = HTTPSession(
       transport: TestTransport { request in
-        var response = try await server.transport.send(request, in: Exchange())
+        var response = try await server.transport.send(request, in: Call())
         if response.status == .ok { response.head.fields[.cacheControl] = "max-age=60" }
         return response
       }, configuration: configuration)
 
-    for _ in 0..<5 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
+    for _ in 0..<5 { #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok) }
+    #expect(server.requests.count == 6)
     #expect(try await cache.usage().entries == 0)
+  }
+
+  @Test func sourcesShareAcceptedPasswordsUnlessTheAnswerForbidsIt() async throws {
+    for isShared in [true, false] {
+      let (server, accepted) = (PasswordServer(.basic), AcceptedPasswords())
+      let ask: PasswordSource.AskingOnce = { _ in PasswordAnswer(Self.right, isShared: isShared) }
+
+      for _ in 0..<2 { _ = try await status(server.session(PasswordSource(forOneCall: accepted, asking: ask))) }
+
+      #expect(server.requests.count == (isShared ? 3 : 4))
+    }
+  }
+
+  @Test func anAnswerFromBeforeTheRemovalOfAllPasswordsIsNotUsed() async throws {
+    let (server, accepted) = (PasswordServer(.basic), AcceptedPasswords())
+    let ask: PasswordSource.AskingOnce = { _ in
+      accepted.removeAll()
+      return PasswordAnswer(Self.right, isShared: true)
+    }
+
+    #expect(try await status(server.session(PasswordSource(forOneCall: accepted, asking: ask))) == .unauthorized)
+
+    #expect(server.requests.count == 1)
   }
 }

@@ -8,12 +8,12 @@ import Testing
 struct TokenSourceTests {
   private static let scope = CredentialScope.origin(of: origin)
 
-  /// What a server accepts, and who came.
+  /// A server that accepts one token, and records the tokens of all requests.
   private final class TokenServer: Sendable {
     private let accepted = Mutex("new")
     private let seen = Mutex<[String]>([])
     private let renewed = Mutex(0)
-    /// How many requests with an old token are held until all have come.
+    /// The number of requests with the old token that are answered only when all of them have arrived.
     let holds: Int
     private let gate = Gate()
 
@@ -21,10 +21,10 @@ struct TokenSourceTests {
 
     var tokens: [String] { seen.withLock { $0 } }
 
-    /// How often a source was asked for a token.
+    /// The number of renewals.
     var renewals: Int { renewed.withLock { $0 } }
 
-    /// A source that has an old token and counts its renewals.
+    /// Returns a source with an old token, whose renewals are counted.
     func source(
       _ token: AccessToken? = AccessToken("old"),
       renew: @escaping @Sendable () async throws -> AccessToken? = { AccessToken("new") }
@@ -39,7 +39,7 @@ struct TokenSourceTests {
 
     func session(_ source: TokenSource) -> HTTPSession {
       var configuration = SessionConfiguration()
-      configuration.cache = nil  // identical requests would go out once
+      configuration.cache = nil  // because it sends only one of several equal requests
       configuration.credentials = [source]
       return HTTPSession(transport: MockTransport { [self] in try await respond(to: $0) }, configuration: configuration)
     }
@@ -64,7 +64,7 @@ struct TokenSourceTests {
     try await session.data(for: HTTPRequest(.get, url(text))).1.status
   }
 
-  @Test func theTokenGoesWithEveryRequestToItsOriginsOnly() async throws {
+  @Test func theTokenIsSentToItsOriginsOnly() async throws {
     let server = TokenServer()
     let session = server.session(TokenSource(AccessToken("new"), for: Self.scope))
 
@@ -79,7 +79,7 @@ struct TokenSourceTests {
     #expect(server.tokens == ["old"])
   }
 
-  @Test func aThousandRequestsThatMeetAnExpiredTokenCauseOneRefresh() async throws {
+  @Test func aThousandRequestsWithAnExpiredTokenCauseOneRefresh() async throws {
     let server = TokenServer(holds: 1000)
     let refreshes = Mutex<[String?]>([])
     let source = TokenSource(AccessToken("old", refreshToken: "r1"), for: Self.scope) { old in
@@ -108,7 +108,7 @@ struct TokenSourceTests {
       for try await status in group { #expect(status == .ok) }
     }
     #expect(server.renewals == 1)
-    #expect(server.tokens.allSatisfy { $0 == "new" })
+    #expect(server.tokens == Array(repeating: "new", count: 1000))
   }
 
   @Test func aTokenIsRenewedBeforeItExpires() async throws {
@@ -156,12 +156,12 @@ struct TokenSourceTests {
     found.withLock { $0 = nil }
   }
 
-  @Test func whoCameLateWithTheOldTokenUsesTheNewOne() async throws {
+  @Test func aLateRefusalOfTheOldTokenUsesTheNewOne() async throws {
     let server = TokenServer()
     let late = Gate(), arrived = Gate()
     var configuration = SessionConfiguration()
     configuration.credentials = [server.source()]
-    configuration.cache = nil  // which would send one request for many that are alike
+    configuration.cache = nil  // because it sends only one of several equal requests
     let session = HTTPSession(
       transport: MockTransport { request in
         guard request.fields[.authorization] == "Bearer old" else { return .text("welcome") }
@@ -192,7 +192,7 @@ struct TokenSourceTests {
     #expect(server.tokens.count == 40)
   }
 
-  @Test func aFailedRefreshFailsAllWhoWaitAndTheNextTriesAgain() async throws {
+  @Test func aFailedRefreshFailsAllWaitersAndTheNextRequestTriesAgain() async throws {
     struct Down: Error, CustomStringConvertible { let description = "token r1 was not accepted" }
     let server = TokenServer(holds: 20)
     let refreshes = Mutex(0)
@@ -218,7 +218,7 @@ struct TokenSourceTests {
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
-    // one refresh for the twenty, or for those of them that came before it had failed
+    // One refresh for the twenty, or for those of them that were refused before it failed.
     #expect(errors.count { $0?.kind == .authenticationFailed && $0?.underlying is Down } >= 1)
     #expect(errors.allSatisfy { $0.map { !"\($0)".contains("r1") } ?? true })
     #expect(try await status(session) == .ok)
@@ -248,7 +248,7 @@ struct TokenSourceTests {
     #expect(server.renewals == 1)
   }
 
-  @Test func aRefreshThatNobodyWaitsForIsKeptForTheNext() async throws {
+  @Test func theResultOfARefreshWithoutWaitersIsKept() async throws {
     let server = TokenServer()
     let started = Gate(), go = Gate()
     let source = server.source {
@@ -267,13 +267,13 @@ struct TokenSourceTests {
     #expect(server.renewals == 1)
   }
 
-  @Test func noTokenMeansThatTheRequestGoesWithout() async throws {
+  @Test func withoutATokenRequestsHaveNoAuthorization() async throws {
     let server = TokenServer()
     #expect(try await status(server.session(TokenSource(for: Self.scope) { _ in nil })) == .unauthorized)
     #expect(server.tokens == ["-"])
   }
 
-  @Test func aTokenFromALoginIsUsedAtOnce() async throws {
+  @Test func aReplacedTokenIsUsedAtOnce() async throws {
     let server = TokenServer()
     let source = TokenSource(AccessToken("old"), for: Self.scope)
     let session = server.session(source)
@@ -286,7 +286,7 @@ struct TokenSourceTests {
   }
 
   @Test(arguments: ["insufficient_scope", "invalid_request"])
-  func whatNoRenewalCuresIsNotRenewed(_ code: String) async throws {
+  func errorsThatANewTokenCannotSolveCauseNoRefresh(_ code: String) async throws {
     let server = TokenServer()
     var configuration = SessionConfiguration()
     configuration.credentials = [server.source()]
@@ -299,7 +299,7 @@ struct TokenSourceTests {
     #expect(server.renewals == 0)
   }
 
-  @Test func aTokenShowsNothing() {
+  @Test func descriptionsOfTokensContainNoSecrets() {
     let token = AccessToken("hidden", refreshToken: "hidden")
     var dumped = ""
     dump(token, to: &dumped)

@@ -62,19 +62,21 @@ struct JSONTests {
     let wrong = Order(id: 1, lines: [Line(name: "a", price: 1), Line(name: "b", price: .nan)])
     let error = #expect(throws: HTTPError.self) { try RequestBody.json(wrong) }
     #expect(error?.kind == .invalidRequest)
-    #expect(error?.message == "the Order cannot be written as JSON at 'lines[1].price'")
+    #expect(error?.message == "the Order cannot be encoded as JSON at 'lines[1].price'")
     #expect(error?.underlying is EncodingError)
   }
 
   @Test(arguments: [
-    (#"{"id": 1}"#, "a key is missing at 'lines'"),
+    (#"{"id": 1}"#, "missing key at 'lines'"),
     (
       #"{"id": 1, "lines": [{"name": "secret", "price": "secret"}]}"#,
-      "something else stands where a Double should be at 'lines[0].price'"
+      "type mismatch: expected Double at 'lines[0].price'"
     ),
-    (#"{"id": null, "lines": []}"#, "null stands where a Int should be at 'id'"),
-    (#"{"id": secret"#, "the JSON is damaged, or a value is none of its type"),
-    ("", "the JSON is damaged, or a value is none of its type"),
+    (#"{"id": null, "lines": []}"#, "unexpected null: expected Int at 'id'"),
+    (#"{"id": 1.5, "lines": []}"#, "invalid value"),
+    (#"{"id": secret"#, "invalid JSON at line 1, column 8"),
+    ("", "it is empty"),
+    (" <html><p>secret</p></html>", "it is HTML or XML, not JSON"),
   ])
   func bodyOfAnotherShapeIsAnErrorThatShowsNothingOfIt(_ text: String, _ reason: String) async throws {
     let session = HTTPSession(transport: MockTransport { _ in .json(text) })
@@ -84,7 +86,8 @@ struct JSONTests {
     }
 
     #expect(error?.kind == .unexpectedResponse)
-    #expect(error?.message == "the body (application/json, \(text.utf8.count) bytes) is no Order: \(reason)")
+    #expect(
+      error?.message == "the body (application/json, \(text.utf8.count) bytes) cannot be decoded as Order: \(reason)")
     #expect(error?.underlying is DecodingError)
     #expect(error?.body == Data(text.utf8))
     #expect(error?.response?.status == .ok)

@@ -9,18 +9,19 @@ final class WallClock: Sendable {
   private let time = Mutex(Date(timeIntervalSince1970: 1_735_689_600))
 
   var now: Date { time.withLock { $0 } }
-  /// The present, as a field writes it.
+  /// The current time as the value of a field.
   var field: String { HTTPDate.format(now) }
 
   func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
 }
 
-/// A session with a cache on a wire that is a closure, and everything that a test wants to see of it.
+/// A session with a cache, whose transport is a closure, and what a test observes of them.
 struct CacheFixture: Sendable {
+  private let notes = AsyncStream<Void>.makeStream()
   let wall = WallClock()
   let clock = ManualClock()
   let cache: HTTPCache
-  let wire: RecordingTransport
+  let transport: RecordingTransport
   let session: HTTPSession
 
   init(
@@ -34,15 +35,18 @@ struct CacheFixture: Sendable {
     store: any CacheStore = MemoryCacheStore(), interceptors: [any Interceptor] = [], transport: any Transport
   ) {
     cache = HTTPCache(store: store) { [wall] in wall.now }
-    wire = RecordingTransport(around: transport)
+    self.transport = RecordingTransport(around: transport)
     var configuration = SessionConfiguration()
     configuration.cache = cache
     configuration.clock = clock
     configuration.interceptors = interceptors
-    session = HTTPSession(transport: wire, configuration: configuration)
+    configuration.listeners = [
+      EventHandler { [notes] event, _ in if case .note = event { notes.continuation.yield() } }
+    ]
+    session = HTTPSession(transport: self.transport, configuration: configuration)
   }
 
-  /// A wire with its answers in order.
+  /// A session whose transport returns these responses in order.
   init(store: any CacheStore = MemoryCacheStore(), _ script: MockResponse...) {
     self.init(store: store, transport: ScriptedTransport(script))
   }
@@ -62,8 +66,14 @@ struct CacheFixture: Sendable {
     return Answer(text: String(decoding: data, as: UTF8.self), response: response)
   }
 
-  /// The requests that reached the wire.
-  var sent: [HTTPRequest] { wire.records.map(\.request) }
+  /// The requests that were sent.
+  var sent: [HTTPRequest] { transport.records.map(\.request) }
+
+  /// Suspends until so many requests have waited for an identical one. The cache counts them before it notes that.
+  func collapsed(_ count: Int) async {
+    guard cache.statistics.collapsed < count else { return }
+    for await _ in notes.stream where cache.statistics.collapsed >= count { return }
+  }
 
   @dynamicMemberLookup
   struct Answer: Sendable {
@@ -75,7 +85,7 @@ struct CacheFixture: Sendable {
 }
 
 extension MockResponse {
-  /// A text with the fields that a cache goes by.
+  /// A text with `Cache-Control` and other fields.
   static func cacheable(_ text: String, _ control: String, _ fields: HTTPFields = [:]) -> MockResponse {
     var response = MockResponse.text(text)
     response.fields[.cacheControl] = control

@@ -4,10 +4,11 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// What a user of a private cache sees of one URL over several requests, a row a behaviour. Times are seconds.
+/// Several requests for one URL, and which of them a private cache answers: one row for each behaviour. Times are
+/// seconds.
 @Suite(.timeLimit(.minutes(5)))
 struct CacheScenarioTests {
-  /// One request, what the origin would answer, what is to be seen, and the time until the next.
+  /// One request, the response that the origin would send, what is expected, and the time until the next request.
   struct Step: Sendable {
     enum Expected: Sendable { case cached, asked, byTag, byDate, other }
 
@@ -15,7 +16,7 @@ struct CacheScenarioTests {
     var status: HTTPStatus?
     var method = HTTPMethod.get
     var asks: HTTPFields = [:]
-    /// The answer; numbers stand for dates, so many seconds from the present.
+    /// The fields of the response; numbers are dates, in seconds from now.
     var answer: [(FieldName, Value)] = []
     var answerStatus = HTTPStatus.ok
     var policy = CachePolicy.useProtocolCachePolicy
@@ -177,7 +178,7 @@ struct CacheScenarioTests {
     for (name, value) in step.shows { #expect(answer?.fields[name] == value, "step \(index)") }
   }
 
-  /// Answers as the step says; a condition is always met.
+  /// Responds as the step defines; every condition is met.
   private final class Origin: Sendable {
     private struct State {
       var step: Step?

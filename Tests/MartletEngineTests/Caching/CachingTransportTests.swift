@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct CachingTransportTests {
-  @Test func aFreshAnswerIsGivenAgain() async throws {
+  @Test func aFreshResponseIsUsedAgain() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=60", [.setCookie: "a=b"]))
 
     let first = try await fixture.get()
@@ -14,12 +14,12 @@ struct CachingTransportTests {
     let second = try await fixture.get()
 
     #expect(first.source == .network)
-    #expect(first.wire?.fields[.setCookie] == "a=b")
+    #expect(first.networkHead?.fields[.setCookie] == "a=b")
     #expect(second.source == .cache)
     #expect(second.text == "one")
     #expect(second.fields[.age] == "30")
     #expect(second.fields[.setCookie] == "a=b")
-    #expect(second.wire == nil)
+    #expect(second.networkHead == nil)
     #expect(second.response.body.length == 3)
     #expect(fixture.sent.count == 1)
     #expect(fixture.cache.statistics.hits == 1)
@@ -27,7 +27,7 @@ struct CachingTransportTests {
     #expect(fixture.cache.statistics.stored == 1)
   }
 
-  @Test func aStaleAnswerIsConfirmed() async throws {
+  @Test func aStaleResponseIsValidated() async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5", [.eTag: "\"a\"", "X-Test": "old"]),
       .notModified([.eTag: "\"a\"", .cacheControl: "max-age=60", "X-Test": "new", .setCookie: "c=d"]))
@@ -43,15 +43,15 @@ struct CachingTransportTests {
     #expect(second.status == .ok)
     #expect(second.text == "one")
     #expect(second.fields["X-Test"] == "new")
-    #expect(second.wire?.status == .notModified)
-    #expect(second.wire?.fields[.setCookie] == "c=d")
+    #expect(second.networkHead?.status == .notModified)
+    #expect(second.networkHead?.fields[.setCookie] == "c=d")
     #expect(third.source == .cache)
     #expect(third.fields[.age] == "30")
     #expect(third.fields["X-Test"] == "new")
     #expect(fixture.cache.statistics.revalidations == 1)
   }
 
-  @Test func aNewAnswerTakesThePlaceOfTheStale() async throws {
+  @Test func aNewResponseReplacesTheStaleOne() async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5", [.eTag: "\"a\""]), .cacheable("two", "max-age=60", [.eTag: "\"b\""]))
 
@@ -65,7 +65,7 @@ struct CachingTransportTests {
     #expect(try await fixture.cache.usage().entries == 1)
   }
 
-  @Test func variantsAreKeptSideBySide() async throws {
+  @Test func variantsAreStoredBesideEachOther() async throws {
     let fixture = CacheFixture { request in
       .cacheable(request.fields["Foo"] ?? "none", "max-age=60", [.vary: "Foo"])
     }
@@ -79,7 +79,7 @@ struct CachingTransportTests {
     #expect(fixture.sent.count == 3)
   }
 
-  @Test func aKeyHasNoMoreThanSoManyVariants() async throws {
+  @Test func aKeyHasAtMost32Variants() async throws {
     let fixture = CacheFixture { _ in .cacheable("one", "max-age=6000", [.vary: "Foo"]) }
 
     for number in 1...40 {
@@ -92,7 +92,7 @@ struct CachingTransportTests {
     #expect(try await fixture.get("/", ["Foo": "1"]).source == .network)
   }
 
-  @Test func partitionsDoNotSeeEachOther() async throws {
+  @Test func partitionsAreSeparate() async throws {
     let fixture = CacheFixture(.cacheable("of a", "max-age=60"), .cacheable("of b", "max-age=60"))
 
     let texts = [
@@ -104,7 +104,7 @@ struct CachingTransportTests {
     #expect(texts == ["of a", "of b", "of a", "of b"])
   }
 
-  @Test func oneUsersAnswerIsNotForAnother() async throws {
+  @Test func aResponseToOneUserIsNotUsedForAnother() async throws {
     let fixture = CacheFixture { request in
       .cacheable("for \(request.fields[.authorization] ?? "all")", "max-age=60")
     }
@@ -118,7 +118,7 @@ struct CachingTransportTests {
     #expect(fixture.sent.count == 3)
   }
 
-  @Test func withinAPartitionARenewedTokenFindsTheUsersAnswers() async throws {
+  @Test func withinAPartitionStoredResponsesAreUsedWithARenewedToken() async throws {
     let fixture = CacheFixture { .cacheable("for \($0.fields[.authorization] ?? "all")", "max-age=60") }
 
     let texts = [
@@ -132,7 +132,7 @@ struct CachingTransportTests {
     #expect(fixture.sent.count == 4)
   }
 
-  @Test func anotherHostThanTheURLsIsNeitherStoredNorAnsweredFromTheStore() async throws {
+  @Test func requestsWithAnotherHostThanTheURLsDoNotUseTheCache() async throws {
     let fixture = CacheFixture { .cacheable("of \($0.fields[.host] ?? "a")", "max-age=60", [.contentLocation: "/"]) }
     var post = HTTPRequest(.post, url("http://a.example/"), fields: [.host: "b.example"])
     post.body = .data(Data("x".utf8))
@@ -149,7 +149,7 @@ struct CachingTransportTests {
     }
   }
 
-  @Test func aHeadIsAnsweredFromAStoredGet() async throws {
+  @Test func aHeadRequestIsAnsweredFromAStoredGet() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=60", [.contentLength: "3"]))
 
     _ = try await fixture.get()
@@ -160,7 +160,7 @@ struct CachingTransportTests {
     #expect(head.fields[.contentLength] == "3")
   }
 
-  @Test func aHeadThatWentOutFreshensTheStoredGet() async throws {
+  @Test func aHeadRequestUpdatesTheStoredGet() async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5", ["X-Test": "old"]),
       MockResponse(fields: [.cacheControl: "max-age=1000", "X-Test": "new"]))
@@ -175,7 +175,7 @@ struct CachingTransportTests {
     #expect(third.fields["X-Test"] == "new")
   }
 
-  @Test func aPartIsCutFromAWholeAnswer() async throws {
+  @Test func aRangeIsTakenFromACompleteResponse() async throws {
     let fixture = CacheFixture(.cacheable("0123456789", "max-age=60"))
 
     _ = try await fixture.get()
@@ -186,7 +186,7 @@ struct CachingTransportTests {
     #expect(part.fields[.contentRange] == "bytes 2-4/10")
   }
 
-  @Test func aPartIsNotStoredAsTheWhole() async throws {
+  @Test func aPartialResponseIsNotStoredAsComplete() async throws {
     let fixture = CacheFixture(
       MockResponse(
         status: .partialContent, fields: [.cacheControl: "max-age=60", .contentRange: "bytes 0-2/10"],
@@ -201,7 +201,7 @@ struct CachingTransportTests {
   }
 
   @Test(arguments: [("POST", 200, 1), ("M-SEARCH", 200, 1), ("DELETE", 302, 1), ("PUT", 500, 0), ("OPTIONS", 200, 0)])
-  func aChangeForgetsWhatWasStored(method: String, status: Int, more: Int) async throws {
+  func anUnsafeRequestRemovesWhatIsStored(method: String, status: Int, more: Int) async throws {
     let fixture = CacheFixture { request in
       request.method == .get ? .cacheable("one", "max-age=60") : .status(HTTPStatus(status))
     }
@@ -216,7 +216,7 @@ struct CachingTransportTests {
     #expect(again.source == (more == 1 ? .network : .cache))
   }
 
-  @Test func aPostMayAnswerALaterGet() async throws {
+  @Test func theResponseToAPostMayAnswerALaterGet() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=60", [.contentLocation: "/"]))
 
     _ = try await fixture.send(HTTPRequest(.post, url("http://a.example/"), body: .data(Data("x".utf8))))
@@ -224,7 +224,7 @@ struct CachingTransportTests {
     #expect(try await fixture.get().source == .cache)
   }
 
-  @Test func aGetWithABodyIsNoQuestionForTheCache() async throws {
+  @Test func aGetWithABodyDoesNotUseTheCache() async throws {
     let fixture = CacheFixture { request in
       .cacheable(request.request.body.bytes.map { String(decoding: $0, as: UTF8.self) } ?? "", "max-age=60")
     }
@@ -239,7 +239,7 @@ struct CachingTransportTests {
     #expect(fixture.sent.count == 2)
   }
 
-  @Test func theBodyOfARedirectThatBreaksOffFailsItsReader() async throws {
+  @Test func aReaderOfATruncatedRedirectBodyFails() async throws {
     let fixture = CacheFixture(
       MockResponse(status: 301, fields: [.cacheControl: "max-age=60", .location: "/new"]) {
         ResponseBody(length: 5, from: BrokenOff())
@@ -254,7 +254,7 @@ struct CachingTransportTests {
     func next() async throws -> Data? { throw HTTPError(.connectionLost, "gone") }
   }
 
-  @Test func aRedirectIsGivenAgain() async throws {
+  @Test func aStoredRedirectIsFollowed() async throws {
     let fixture = CacheFixture { request in
       guard request.url.path == "/old" else { return .cacheable("there", "max-age=60") }
       var redirect = MockResponse.redirect(to: "/new", status: 301)
@@ -285,7 +285,7 @@ struct CachingTransportTests {
     #expect(fixture.sent.map(\.url.path) == ["/old", "/new"])
   }
 
-  @Test func aRedirectWhoseBodyIsLargeOrSlowIsFollowedAllTheSame() async throws {
+  @Test func aRedirectWithALargeOrSlowBodyIsFollowedWithoutStoringIt() async throws {
     let gate = Gate()
     let fixture = CacheFixture { request in
       guard request.url.path != "/new" else { return .cacheable("there", "max-age=60") }
@@ -303,7 +303,7 @@ struct CachingTransportTests {
     gate.open()
   }
 
-  /// Bytes one by one, and then an end, or nothing until a gate opens.
+  /// Single bytes, and then the end, when the gate is open if there is one.
   private final class Pieces: BodySource {
     private let rest: Mutex<Int>
     private let gate: Gate?
@@ -324,7 +324,7 @@ struct CachingTransportTests {
     }
   }
 
-  @Test func onlyIfCachedIsAnsweredWithAGatewayTimeout() async throws {
+  @Test func onlyIfCachedIsAnsweredWithGatewayTimeout() async throws {
     let fixture = CacheFixture()
 
     let answer = try await fixture.get("/", [.cacheControl: "only-if-cached"])
@@ -333,7 +333,7 @@ struct CachingTransportTests {
     #expect(fixture.sent.isEmpty)
   }
 
-  @Test func thePolicyThatForbidsTheNetworkFails() async throws {
+  @Test func aRequestThatForbidsNetworkAccessFailsWithoutStoredResponse() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=5"))
 
     await #expect { try await fixture.get(policy: .returnCacheDataDontLoad) } throws: {
@@ -345,7 +345,7 @@ struct CachingTransportTests {
     #expect(try await fixture.get(policy: .returnCacheDataDontLoad).source == .stale)
   }
 
-  @Test func aReloadGoesOutAndIsStored() async throws {
+  @Test func aReloadIsSentAndStored() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=60"), .cacheable("two", "max-age=60"))
 
     _ = try await fixture.get()
@@ -356,7 +356,7 @@ struct CachingTransportTests {
     #expect(try await fixture.get().text == "two")
   }
 
-  @Test func aCallersOwnConditionIsAnsweredFromTheCache() async throws {
+  @Test func aConditionOfTheCallerIsAnsweredFromTheCache() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=60", [.eTag: "\"a\""]))
 
     _ = try await fixture.get()
@@ -367,7 +367,7 @@ struct CachingTransportTests {
     #expect(answer.source == .cache)
   }
 
-  @Test func withoutACacheEverythingGoesOut() async throws {
+  @Test func withoutACacheEveryRequestIsSent() async throws {
     let transport = ScriptedTransport(.cacheable("one", "max-age=60"), .cacheable("two", "max-age=60"))
     var configuration = SessionConfiguration()
     configuration.cache = nil
@@ -380,7 +380,7 @@ struct CachingTransportTests {
     #expect(response.source == .network)
   }
 
-  @Test func aConfigurationsSessionsShareItsCache() async throws {
+  @Test func sessionsOfOneConfigurationShareItsCache() async throws {
     let transport = ScriptedTransport(.cacheable("one", "max-age=3600"))
     let configuration = SessionConfiguration()
 

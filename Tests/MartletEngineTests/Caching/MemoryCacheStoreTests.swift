@@ -28,7 +28,7 @@ struct MemoryCacheStoreTests {
     return String(decoding: try await source.next() ?? Data(), as: UTF8.self)
   }
 
-  @Test func anEntryIsFoundWhenItIsCommittedAndNotBefore() async throws {
+  @Test func anEntryIsFoundOnlyAfterItIsCommitted() async throws {
     let store = MemoryCacheStore()
     let entry = Self.entry("a")
     let writer = try #require(await store.begin(entry))
@@ -52,7 +52,7 @@ struct MemoryCacheStoreTests {
     #expect(await store.usage() == CacheUsage(entries: 0, bytes: 0))
   }
 
-  @Test func theSameVariantIsReplacedAndOthersStay() async throws {
+  @Test func committingReplacesTheEntryWithTheSameVariant() async throws {
     let store = MemoryCacheStore()
     try await put("a", "1", variant: "x", in: store)
     try await put("a", "2", variant: "y", in: store)
@@ -63,7 +63,7 @@ struct MemoryCacheStoreTests {
     #expect(try await read(entry, 0..<1, in: store) == "3")
   }
 
-  @Test func whatWasUsedLongestAgoMakesRoom() async throws {
+  @Test func theLeastRecentlyUsedEntriesAreRemovedFirst() async throws {
     let store = MemoryCacheStore(capacity: 6000, entryLimit: 2000)
     let body = String(repeating: "x", count: 1200)
     let entries = [
@@ -79,7 +79,7 @@ struct MemoryCacheStoreTests {
     #expect(await store.usage().bytes <= 6000)
   }
 
-  @Test func whatIsTooLargeIsNotTaken() async throws {
+  @Test func aBodyThatIsTooLargeIsNotStored() async throws {
     let store = MemoryCacheStore(capacity: 100, entryLimit: 10)
     #expect(await store.begin(Self.entry("a", length: 11)) == nil)
 
@@ -90,7 +90,7 @@ struct MemoryCacheStoreTests {
     await #expect(throws: HTTPError.self) { try await writer.commit() }
   }
 
-  @Test func anOpenBodyOutlivesItsEntry() async throws {
+  @Test func anOpenBodyCanBeReadAfterItsEntryIsRemoved() async throws {
     let store = MemoryCacheStore()
     let entry = try await put("a", "abc", in: store)
     let source = try #require(await store.open(entry.id, range: 0..<3))
@@ -101,7 +101,7 @@ struct MemoryCacheStoreTests {
     #expect(await store.open(entry.id, range: 0..<3) == nil)
   }
 
-  @Test func anUpdateChangesTheHeadAlone() async throws {
+  @Test func anUpdateChangesOnlyTheHead() async throws {
     let store = MemoryCacheStore()
     var entry = try await put("a", "abc", variant: "x", in: store)
     try await put("a", "def", variant: "y", in: store)
@@ -119,7 +119,7 @@ struct MemoryCacheStoreTests {
     #expect(await store.usage().entries == 1)
   }
 
-  @Test func emptyMeansZeroBytes() async throws {
+  @Test func anEmptyStoreUsesNoBytes() async throws {
     let store = MemoryCacheStore()
     var entries: [CacheEntry] = []
     for index in 0..<20 { entries.append(try await put("\(index)", "x", in: store)) }

@@ -4,10 +4,10 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Tokens that cannot be renewed because there is no network, and what the cache has meanwhile.
+/// Responses from the cache while tokens cannot be renewed because there is no network.
 @Suite(.timeLimit(.minutes(5)))
 struct OfflineCredentialsTests {
-  /// A network that a test switches off, with an origin that wants tokens, each good for 100 seconds.
+  /// A network that a test can switch off, with an origin that requires tokens, each valid for 100 seconds.
   private final class Network: Sendable {
     struct State {
       var failure: HTTPError?
@@ -46,15 +46,15 @@ struct OfflineCredentialsTests {
   }
 
   private let network = Network()
-  private let wire: RecordingTransport
+  private let transport: RecordingTransport
 
   private init(_ control: String) {
-    wire = RecordingTransport(around: MockTransport { [network] in try network.respond($0, control) })
+    transport = RecordingTransport(around: MockTransport { [network] in try network.respond($0, control) })
   }
 
   init() { self.init("max-age=1000") }
 
-  /// A session as a new process makes it, whose first request needs a token.
+  /// A session as in a new process, whose first request needs a token.
   private func session(_ cache: HTTPCache, retry: RetryPolicy = RetryPolicy()) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.cache = cache
@@ -64,7 +64,7 @@ struct OfflineCredentialsTests {
         try network.renew()
       }
     ]
-    return HTTPSession(transport: wire, configuration: configuration)
+    return HTTPSession(transport: transport, configuration: configuration)
   }
 
   private var cache: HTTPCache { HTTPCache(now: { [network] in network.wall.now }) }
@@ -85,7 +85,7 @@ struct OfflineCredentialsTests {
   }
 
   @Test(arguments: [CachePolicy.returnCacheDataIfOffline, .useProtocolCachePolicy, .returnCacheDataDontLoad])
-  func aProcessWithoutNetworkGetsTheFreshAnswersOfItsPartition(_ policy: CachePolicy) async throws {
+  func aProcessWithoutNetworkUsesTheFreshResponsesOfItsPartition(_ policy: CachePolicy) async throws {
     let cache = cache
     #expect(try await get(session(cache)).source == .network)
     network.fail(.cannotResolveHost)
@@ -94,10 +94,10 @@ struct OfflineCredentialsTests {
 
     #expect(answer.text == "Bearer 1")
     #expect(answer.source == .cache)
-    #expect(wire.records.count == 1)
+    #expect(transport.records.count == 1)
   }
 
-  @Test func aStaleAnswerIsGivenOfflineWhereThePolicySaysSo() async throws {
+  @Test func aStaleResponseIsUsedOfflineIfThePolicyAllowsIt() async throws {
     let cache = cache
     _ = try await get(session(cache))
     network.wall.advance(5_000)
@@ -108,11 +108,11 @@ struct OfflineCredentialsTests {
       _ = try await get(session(cache), .useProtocolCachePolicy)
     }
     #expect(error.kind == .cannotConnect)
-    #expect(wire.records.count == 1, "nothing goes out without its token")
+    #expect(transport.records.count == 1, "nothing goes out without its token")
   }
 
   @Test(arguments: ["ben", ""])
-  func anotherPartitionsAnswersAreNotGivenOffline(_ partition: String) async throws {
+  func theResponsesOfAnotherPartitionAreNotUsedOffline(_ partition: String) async throws {
     let cache = cache
     _ = try await get(session(cache))
     _ = try await get(session(cache), partition: "")
@@ -123,14 +123,14 @@ struct OfflineCredentialsTests {
     }
 
     #expect(error.kind == .cannotConnect)
-    #expect(wire.records.count == 2)
+    #expect(transport.records.count == 2)
   }
 
-  @Test func aGuestsAnswersAreNotGivenInPlaceOfAUsersOffline() async throws {
+  @Test func responsesWithoutCredentialsAreNotUsedForAUserOffline() async throws {
     let cache = cache
     var configuration = SessionConfiguration()
     configuration.cache = cache
-    let guest = HTTPSession(transport: wire, configuration: configuration)
+    let guest = HTTPSession(transport: transport, configuration: configuration)
     #expect(try await get(guest, partition: "").text == "none")
     network.fail(.cannotConnect)
 
@@ -140,7 +140,7 @@ struct OfflineCredentialsTests {
     #expect(error.kind == .cannotConnect)
   }
 
-  @Test func whatIsPublicIsGivenOfflineWithoutCredentials() async throws {
+  @Test func publicResponsesAreUsedOfflineWithoutCredentials() async throws {
     let test = Self("public, max-age=1000")
     let cache = test.cache
     #expect(try await test.get(test.session(cache), partition: "").text == "Bearer 1")
@@ -150,7 +150,7 @@ struct OfflineCredentialsTests {
   }
 
   @Test(arguments: ["anna", ""])
-  func aStoredRefusalIsNotTheAnswerToTheRenewedToken(_ partition: String) async throws {
+  func aStoredRefusalIsNotUsedForTheRenewedToken(_ partition: String) async throws {
     let session = session(cache)
     _ = try await get(session, partition: "ben")
     network.state.withLock { $0.refused = ["Bearer 1"] }
@@ -159,29 +159,29 @@ struct OfflineCredentialsTests {
 
     #expect(answer.text == "Bearer 2")
     #expect(answer.source == .network)
-    #expect(wire.records.count == 3)
+    #expect(transport.records.count == 3)
   }
 
-  @Test func theAnswersOutliveTheTokens() async throws {
+  @Test func storedResponsesAreUsedAfterTheTokenHasExpired() async throws {
     let session = session(cache)
     _ = try await get(session)
     network.wall.advance(90)
     #expect(try await get(session).text == "Bearer 1")
     #expect(network.renewals == 2)
-    #expect(wire.records.count == 1)
+    #expect(transport.records.count == 1)
   }
 
   @Test(arguments: [
     HTTPError.Kind.cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .connectionLost,
     .untrustedCertificate,
   ])
-  func aRenewalThatFailsForWantOfANetworkKeepsItsKind(_ kind: HTTPError.Kind) async throws {
+  func aRenewalThatFailsWithoutANetworkKeepsItsKind(_ kind: HTTPError.Kind) async throws {
     network.fail(kind)
     let error = try await failure { () async throws(HTTPError) in _ = try await get(session(cache)) }
     #expect(error.kind == kind)
     #expect(error.message.hasPrefix("the access token could not be renewed"))
     #expect(error.underlying is HTTPError)
-    #expect(wire.records.isEmpty)
+    #expect(transport.records.isEmpty)
   }
 
   @Test func aRenewalThatIsRefusedIsAFailedAuthentication() async throws {
@@ -191,7 +191,7 @@ struct OfflineCredentialsTests {
   }
 
   @Test(arguments: [HTTPMethod.get, .post])
-  func aRenewalThatFailsForWantOfANetworkIsRetriedByPolicy(_ method: HTTPMethod) async throws {
+  func aRenewalThatFailsWithoutANetworkIsRetriedByPolicy(_ method: HTTPMethod) async throws {
     network.fail(.connectionLost)
     var policy = RetryPolicy(limit: 3)
     policy.random = { [network] in
@@ -200,10 +200,10 @@ struct OfflineCredentialsTests {
     }
 
     #expect(try await get(session(cache, retry: policy), method: method).text == "Bearer 3")
-    #expect(wire.records.count == 1)
+    #expect(transport.records.count == 1)
   }
 
-  @Test func aRefusedTokenThatCannotBeRenewedOfflineIsNoLogout() async throws {
+  @Test func aRefusedTokenThatCannotBeRenewedOfflineIsNotALogout() async throws {
     let session = session(cache)
     _ = try await get(session)
     network.state.withLock { $0.refused = ["Bearer 1"] }
@@ -224,7 +224,7 @@ struct OfflineCredentialsTests {
     #expect(error.kind == .cannotConnect)
     #expect(error.isConnectionFailure)
     #expect(error.attempts.map { $0.response?.status } == [.unauthorized])
-    #expect(wire.records.count == 2)
+    #expect(transport.records.count == 2)
     network.fail(nil)
     network.state.withLock { $0.refused = ["Bearer 1"] }
     #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok)

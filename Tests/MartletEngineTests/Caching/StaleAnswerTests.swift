@@ -3,12 +3,13 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// RFC 5861, and what happens without a network.
+/// Stale responses: RFC 5861, and requests without a network.
 @Suite(.timeLimit(.minutes(5)))
 struct StaleAnswerTests {
-  @Test func aStaleAnswerIsGivenWhileItIsRevalidatedOnce() async throws {
+  @Test func aStaleResponseIsUsedWhileItIsValidatedOnce() async throws {
     let gate = Gate()
-    let fixture = CacheFixture { request in
+    let store = AwaitableCacheStore()
+    let fixture = CacheFixture(store: store) { request in
       guard request.fields.contains(.ifNoneMatch) else {
         return .cacheable("one", "max-age=5, stale-while-revalidate=60", [.eTag: "\"a\""])
       }
@@ -21,14 +22,46 @@ struct StaleAnswerTests {
     let answers = [try await fixture.get(), try await fixture.get()]
     #expect(answers.map(\.text) == ["one", "one"])
     #expect(answers.map(\.source) == [.stale, .stale])
-    _ = try await fixture.wire.request(2)
+    _ = try await fixture.transport.request(2)
     gate.open()
 
-    while try await fixture.get().text != "two" { await Task.yield() }
+    try await store.commits(2)
+    #expect(try await fixture.get().text == "two")
     #expect(fixture.sent.count == 2)
   }
 
-  @Test func behindTheWindowNothingStaleIsGiven() async throws {
+  /// A transport that reads the local of a call which an interceptor has set.
+  private struct Watching: Interceptor, Transport {
+    let user = CallLocal("nobody")
+    let seen = AsyncStream<String>.makeStream()
+
+    func prepare(_ request: HTTPRequest, in call: Call) -> Preparation {
+      call[user] = "anna"
+      return .send(request)
+    }
+
+    func send(_ request: HTTPRequest, in call: Call) -> HTTPResponse {
+      seen.continuation.yield(call[user])
+      let fields: HTTPFields = [.cacheControl: "max-age=0, stale-while-revalidate=60"]
+      return HTTPResponse(
+        url: request.url, networkHead: ResponseHead(status: .ok, fields: fields), body: ResponseBody(Data("one".utf8)))
+    }
+  }
+
+  @Test func aValidationInTheBackgroundHasTheLocalsOfTheCall() async throws {
+    let watching = Watching()
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [watching]
+    let session = HTTPSession(transport: watching, configuration: configuration)
+    var seen = watching.seen.stream.makeAsyncIterator()
+
+    for _ in 1...2 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
+
+    #expect(await seen.next() == "anna")
+    #expect(await seen.next() == "anna")
+  }
+
+  @Test func noStaleResponseIsUsedAfterTheWindow() async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5, stale-while-revalidate=60"), .cacheable("two", "max-age=60"))
 
@@ -38,7 +71,7 @@ struct StaleAnswerTests {
     #expect(try await fixture.get().text == "two")
   }
 
-  @Test func aRevalidationThatFailsLeavesTheStaleAnswer() async throws {
+  @Test func aValidationThatFailsKeepsTheStaleResponse() async throws {
     let failed = Gate()
     let fixture = CacheFixture { request in
       guard request.fields.contains(.ifNoneMatch) else {
@@ -56,7 +89,7 @@ struct StaleAnswerTests {
   }
 
   @Test(arguments: [500, 502, 503, 504])
-  func aStaleAnswerStandsInForAnError(status: Int) async throws {
+  func aStaleResponseIsUsedInsteadOfAServerError(status: Int) async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5, stale-if-error=60"), .status(HTTPStatus(status)), .status(HTTPStatus(status)))
 
@@ -71,7 +104,7 @@ struct StaleAnswerTests {
     #expect(third.status.code == status)
   }
 
-  @Test func aStaleAnswerStandsInForAConnectionThatBreaks() async throws {
+  @Test func aStaleResponseIsUsedInsteadOfALostConnection() async throws {
     let fixture = CacheFixture(
       .cacheable("one", "max-age=5, stale-if-error=60"), .failure(HTTPError(.connectionLost, "gone")))
 
@@ -87,7 +120,9 @@ struct StaleAnswerTests {
     ("max-age=5", .untrustedCertificate, false), ("max-age=5", .cancelled, false),
     ("max-age=5, must-revalidate", .cannotConnect, false), ("no-cache", .cannotConnect, false),
   ])
-  func offlineTheSameCallAnswersFromTheCache(control: String, kind: HTTPError.Kind, answers: Bool) async throws {
+  func offlineAStoredResponseIsUsedIfThePolicyAllowsIt(control: String, kind: HTTPError.Kind, answers: Bool)
+    async throws
+  {
     let fixture = CacheFixture(.cacheable("one", control), .failure(HTTPError(kind, "no network")))
 
     _ = try await fixture.get(policy: .returnCacheDataIfOffline)
@@ -104,7 +139,7 @@ struct StaleAnswerTests {
     }
   }
 
-  @Test func offlineTheErrorIsTheAnswerWhereThePolicyDoesNotSayOtherwise() async throws {
+  @Test func offlineTheRequestFailsIfThePolicyDoesNotAllowAStoredResponse() async throws {
     let fixture = CacheFixture(.cacheable("one", "max-age=5"), .failure(HTTPError(.cannotConnect, "no network")))
 
     _ = try await fixture.get()
@@ -113,7 +148,7 @@ struct StaleAnswerTests {
     await #expect(throws: HTTPError.self) { try await fixture.get() }
   }
 
-  @Test func whatSaysNothingAboutCachingIsKeptForWhoWantsItOffline() async throws {
+  @Test func aResponseWithoutCachingFieldsIsStoredForUseOffline() async throws {
     let fixture = CacheFixture(.text("one"), .failure(HTTPError(.cannotConnect, "no network")))
 
     _ = try await fixture.get(policy: .returnCacheDataIfOffline)

@@ -100,7 +100,7 @@ struct DecodingTransportTests {
     let raw = TestTransport { request in
       var head = ResponseHead(status: status, fields: fields, version: .http1_1)
       head.fields.append(codings, for: .contentEncoding)
-      return HTTPResponse(to: request, wire: head, from: source)
+      return HTTPResponse(to: request, networkHead: head, from: source)
     }
     return HTTPSession(transport: DecodingTransport(raw), configuration: configuration)
   }
@@ -114,7 +114,7 @@ struct DecodingTransportTests {
     let (data, response) = try await answer(row.codings, chunks: [row.bytes])
     #expect(String(decoding: data, as: UTF8.self) == Self.text)
     #expect(!response.fields.contains(.contentEncoding))
-    #expect(response.wire?.fields[.contentEncoding] == row.codings)
+    #expect(response.networkHead?.fields[.contentEncoding] == row.codings)
 
     let single = row.bytes.map { Data([$0]) }
     #expect(try await answer(row.codings, chunks: single).0 == data, "byte by byte")
@@ -172,7 +172,7 @@ struct DecodingTransportTests {
 
   @Test func errorsNameTheServerTheCodingAndWhatIsWrong() async throws {
     let cut = await failure("gzip", chunks: [Self.gzip.dropLast(3)])
-    #expect(cut?.message == "a.example: the gzip body ends before the coded data do")
+    #expect(cut?.message == "a.example: the gzip body is truncated")
     #expect(cut?.phase == .receiving)
     let damaged = await failure("br", chunks: [Data(repeating: 0xFF, count: 40)])
     #expect(damaged?.message.hasPrefix("a.example: the br body cannot be decoded: ") == true)
@@ -198,7 +198,7 @@ struct DecodingTransportTests {
     request.options.listeners = [log]
     let (data, _) = try await answer(coding, chunks: [bytes + Data("\r\n".utf8), Data([0])], to: request)
     #expect(String(decoding: data, as: UTF8.self) == Self.text)
-    #expect(log.lines.contains("note: 3 bytes behind the end of the \(coding) body were left out"))
+    #expect(log.lines.contains("note: 3 bytes after the end of the \(coding) body were ignored"))
   }
 
   @Test func endlessBytesBehindTheEndAreAnError() async throws {
@@ -263,7 +263,7 @@ struct DecodingTransportTests {
     let raw = TestTransport { request in
       seen.withLock { $0 = request.fields }
       let head = ResponseHead(status: .ok, fields: [.contentEncoding: "gzip"])
-      return HTTPResponse(to: request, wire: head, from: ChunkSource([bytes]))
+      return HTTPResponse(to: request, networkHead: head, from: ChunkSource([bytes]))
     }
     let (data, _) = try await HTTPSession(transport: DecodingTransport(raw)).data(
       for: HTTPRequest(.get, origin, fields: fields))

@@ -1,5 +1,5 @@
 import Foundation
-import MartletEngine
+@testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
@@ -10,7 +10,7 @@ struct CookieJarTests {
   private static let home = url("https://www.example.com/dir/page")
 
   @Test
-  func cookiesComeBackInOneLine() async throws {
+  func cookiesAreSentInOneLine() async throws {
     let jar = CookieJar()
     try await jar.store(
       setCookie: ["a=1", "b=2; Path=/", "c=3; Domain=example.com", "d=4; Path=/other"], for: Self.home)
@@ -22,7 +22,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func refusalsAreTold() async throws {
+  func refusalsAreReturned() async throws {
     let jar = CookieJar()
     let refusals = try await jar.store(
       setCookie: ["a=1", "b=2; Domain=com", "c\u{1}", "a=2; Domain=other.example.com", "__Host-d=3"], for: Self.home)
@@ -33,7 +33,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func cookiesAreTakenFromFields() async throws {
+  func cookiesAreReadFromFields() async throws {
     let jar = CookieJar()
     let fields: HTTPFields = [.setCookie: "a=1, b=2", "Server": "x", "set-cookie": "c=3"]
 
@@ -60,7 +60,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func listMayBeOnesOwn() async throws {
+  func theListOfPublicSuffixesCanBeReplaced() async throws {
     let jar = CookieJar(publicSuffixes: PublicSuffixes { $0 == "shop.example.com" || $0 == "com" })
     let shop = url("http://a.shop.example.com/")
     #expect(
@@ -102,7 +102,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func cookieIsSetAndRemovedByHand() async throws {
+  func cookiesCanBeSetAndRemovedWithoutRequests() async throws {
     let jar = CookieJar()
     let cookie = Cookie(name: "id", value: "1", domain: ".Example.com", isHostOnly: false)
 
@@ -118,7 +118,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func endedCookieSetByHandRemovesTheOneThatIsThere() async throws {
+  func settingAnExpiredCookieRemovesTheOneItReplaces() async throws {
     let jar = CookieJar()
     try await jar.set(Cookie(name: "id", value: "1", domain: "example.com"))
     try await jar.set(Cookie(name: "id", value: "1", domain: "example.com", expires: .distantPast))
@@ -126,7 +126,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func timeIsTheJarsOwn() async throws {
+  func expiryUsesTheClockOfTheJar() async throws {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(now: { time.withLock { $0 } })
     try await jar.store(setCookie: ["a=1; Max-Age=10"], for: Self.home)
@@ -136,14 +136,14 @@ struct CookieJarTests {
   }
 
   @Test
-  func copiesShareOneStore() async throws {
+  func jarsWithOneStoreShareItsCookies() async throws {
     let store = MemoryCookieStore()
     try await CookieJar(store: store).store(setCookie: ["a=1"], for: Self.home)
     #expect(try await CookieJar(store: store).cookieHeader(for: Self.home) == "a=1")
   }
 
   @Test(.timeLimit(.minutes(5)))
-  func longCookieFileOfOneSiteTakesNoLongTime() async throws {
+  func aLongCookieFileOfOneSiteIsImportedInLinearTime() async throws {
     let jar = CookieJar()
     let text = (0..<20_000).map { "x\($0).example.com\tFALSE\t/\tFALSE\t0\ta\tb" }.joined(separator: "\n")
 
@@ -155,7 +155,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func writtenCookieFileIsItsOwnersAndReplacesALink() async throws {
+  func aWrittenCookieFileIsReadableByItsOwnerAndReplacesALink() async throws {
     let folder = try TemporaryFolder()
     let target = try folder.write(Data("kept".utf8), to: "target")
     let file = folder.file("cookies.txt")
@@ -172,7 +172,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func cookieFileIsTakenAndGiven() async throws {
+  func cookieFilesAreImportedAndExported() async throws {
     let jar = CookieJar(now: { Date(timeIntervalSince1970: 1_800_000_000) })
     let text = """
       www.example.com\tFALSE\t/\tTRUE\t1800000100\ta\t1
@@ -199,7 +199,7 @@ struct CookieJarTests {
   // MARK: Limits
 
   @Test
-  func leastUsedCookieOfADomainMakesRoom() async throws {
+  func theLeastRecentlyUsedCookieOfADomainIsRemoved() async throws {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(limits: CookieLimits(perDomain: 3), now: { time.withLock { $0 } })
     func tick() { time.withLock { $0 += 1 } }
@@ -217,7 +217,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func leastUsedCookieOfAllMakesRoom() async throws {
+  func theLeastRecentlyUsedCookieOfAllIsRemoved() async throws {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(limits: CookieLimits(total: 3), now: { time.withLock { $0 } })
     func tick() { time.withLock { $0 += 1 } }
@@ -234,7 +234,7 @@ struct CookieJarTests {
   }
 
   @Test
-  func threeThousandCookiesAreHeldAndNotMore() async throws {
+  func atMost3000CookiesAreStored() async throws {
     let jar = CookieJar()
     for site in 0..<31 {
       let lines = (0..<100).map { "n\($0)=1; Path=/\($0)" }
@@ -246,10 +246,26 @@ struct CookieJarTests {
   }
 
   @Test
-  func eachDomainHolds180() async throws {
+  func atMost180CookiesOfADomainAreStored() async throws {
     let jar = CookieJar()
     try await jar.store(setCookie: (0..<200).map { "n\($0)=1" }, for: Self.home)
     #expect(try await jar.cookies(for: Self.home).map(\.name) == (20..<200).map { "n\($0)" })
+  }
+
+  /// The times of access of removed cookies would otherwise fill the memory.
+  @Test
+  func timesOfAccessAreRemovedWithTheirCookies() async throws {
+    let jar = CookieJar(limits: CookieLimits(total: 3))
+    for number in 0..<20 {
+      let page = url("https://site\(number).example/")
+      try await jar.store(setCookie: ["a=1"], for: page)
+      #expect(try await jar.cookieHeader(for: page) == "a=1")
+    }
+
+    let remembered = (0..<20).filter { number in
+      jar.accesses.withLock { !$0.take(jar.site(of: "site\(number).example")).isEmpty }
+    }
+    #expect(remembered == [17, 18, 19])
   }
 
   // MARK: The store
@@ -284,16 +300,16 @@ struct CookieJarTests {
   }
 
   @Test
-  func storesFailureIsThrown() async throws {
+  func theErrorOfTheStoreIsThrown() async throws {
     let jar = CookieJar(store: FailingCookieStore())
     await #expect(throws: FailingCookieStore.Failure.self) { try await jar.cookieHeader(for: Self.home) }
     await #expect(throws: FailingCookieStore.Failure.self) { try await jar.store(setCookie: ["a=1"], for: Self.home) }
-    // What is refused anyway does not ask the store.
+    // For a refused cookie, the store is not called.
     #expect(try await jar.store(setCookie: ["a=1; Domain=com"], for: Self.home).count == 1)
   }
 }
 
-/// Counts what would be writes.
+/// Counts updates.
 final class CountingStore: CookieStore {
   private let base = MemoryCookieStore()
   private let count = Mutex(0)
@@ -313,7 +329,7 @@ final class CountingStore: CookieStore {
   func removeAll() async throws { try await base.removeAll() }
 }
 
-/// A store whose medium is gone.
+/// A store whose operations all fail.
 struct FailingCookieStore: CookieStore {
   struct Failure: Error {}
 

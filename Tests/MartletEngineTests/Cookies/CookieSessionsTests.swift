@@ -8,18 +8,18 @@ struct CookieSessionsTests {
   private let home = url("http://a.example/service/")
   private let jar = CookieJar()
 
-  /// A response that brought a token: what its request carried, and what it set.
+  /// Receives a response with a token, whose request carried the line, and which sets cookies.
   private func holds(_ line: String?, _ set: String...) async throws -> Bool {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
-    var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
+    var response = HTTPResponse(url: home, networkHead: ResponseHead(status: .ok, fields: fields), body: .empty)
     response.cookieLine = line.map(Self.fields)
     return await jar.holdsSession(of: response, in: .init())
   }
 
   private static func fields(_ line: String) -> HTTPFields { line.isEmpty ? [:] : [.cookie: line] }
 
-  /// What is in the jar after a response to a request that carried the line.
+  /// The cookies in the jar after a response to a request that carried the line.
   private func after(
     _ set: String, sentWith line: String?, to target: URL? = nil, _ method: HTTPMethod = .get,
     _ status: HTTPStatus = .ok
@@ -30,7 +30,22 @@ struct CookieSessionsTests {
     return try await jar.cookieHeader(for: home)
   }
 
-  @Test func onlyItsOwnSessionChangesThem() async throws {
+  @Test func aResponseToARequestFromBeforeRemoveAllSetsNoCookies() async throws {
+    let url = try #require(URL(string: "https://example.com/"))
+    let (jar, call) = (CookieJar(), Call())
+    let head = ResponseHead(status: .ok, fields: [.setCookie: "id=1"])
+
+    try await jar.removeAll()
+    let refusals = try await jar.store(
+      from: head, for: url, in: CookieContext(), sentWith: [:], begun: call.id)
+    #expect(refusals.map(\.reason) == [.otherSession])
+    #expect(try await jar.cookieHeader(for: url) == nil)
+
+    _ = try await jar.store(from: head, for: url, in: CookieContext(), sentWith: [:], begun: Call().id)
+    #expect(try await jar.cookieHeader(for: url) == "id=1")
+  }
+
+  @Test func onlyResponsesOfTheSameSessionReplaceThem() async throws {
     #expect(try await after("id=1", sentWith: "") == "id=1")
     #expect(try await after("id=2", sentWith: "") == "id=2")
     #expect(try await holds("", "id=2"))
@@ -44,14 +59,14 @@ struct CookieSessionsTests {
     #expect(try await after("id=6", sentWith: "id=5") == "id=6; id=5")
   }
 
-  @Test func aRequestThatCouldNotCarryThemMayChangeThem() async throws {
+  @Test func aRequestThatCouldNotCarryThemMayReplaceThem() async throws {
     #expect(try await after("id=1; Path=/service", sentWith: "") == "id=1")
     #expect(try await holds("id=1"))
     let logon = url("http://a.example/logon")
     #expect(try await after("id=2; Path=/service", sentWith: "", to: logon) == "id=2")
   }
 
-  @Test func aValueThatReplacedTheTokensBelongsToNoneUntilTheNext() async throws {
+  @Test func aReplacedValueIsPairedWithNoTokenUntilTheNextOne() async throws {
     _ = try await after("sid=A", sentWith: "")
     #expect(try await holds("", "sid=A"))
     #expect(try await after("sid=N", sentWith: "sid=A") == "sid=N")
@@ -60,14 +75,14 @@ struct CookieSessionsTests {
     #expect(try await after("sid=X", sentWith: "sid=A") == "sid=L")
   }
 
-  @Test func aSessionThatChangesItsCookieWithEveryResponseKeepsTheLast() async throws {
+  @Test func theLastCookieIsKeptOfASessionThatChangesItWithEveryResponse() async throws {
     _ = try await after("sid=A", sentWith: "")
     #expect(try await holds("", "sid=A"))
     #expect(try await after("sid=B", sentWith: "sid=A") == "sid=B")
     #expect(try await after("sid=C", sentWith: "sid=A") == "sid=C")
   }
 
-  @Test func aSignOutThatWasSentBeforeTheCookieChangedEndsIt() async throws {
+  @Test func aSignOutThatWasSentBeforeTheCookieChangedRemovesIt() async throws {
     _ = try await after("sid=A", sentWith: "")
     #expect(try await holds("", "sid=A"))
     #expect(try await after("sid=B", sentWith: "sid=A") == "sid=B")
@@ -79,21 +94,21 @@ struct CookieSessionsTests {
       ("POST", 200, true), ("POST", 302, true), ("PUT", 204, true), ("POST", 401, false), ("POST", 403, false),
       ("POST", 500, false), ("GET", 200, false), ("GET", 302, false), ("HEAD", 200, false),
     ] as [(String, Int, Bool)])
-  func aLoginThatCarriedNoCookieIsTaken(method: String, status: Int, isTaken: Bool) async throws {
+  func theCookieOfALoginThatCarriedNoneIsStored(method: String, status: Int, isTaken: Bool) async throws {
     _ = try await after("sid=A", sentWith: "")
     #expect(try await holds("", "sid=A"))
     let method = try #require(HTTPMethod(rawValue: method))
     #expect(try await after("sid=L", sentWith: "", method, HTTPStatus(status)) == (isTaken ? "sid=L" : "sid=A"))
   }
 
-  @Test func aTokenOfAnotherSessionPairsTheCookieInTheJar() async throws {
+  @Test func aTokenOfAnotherSessionIsPairedWithTheCookieInTheJar() async throws {
     _ = try await after("sid=B", sentWith: "")
     #expect(try await !holds("", "sid=A"))
     #expect(try await after("sid=X", sentWith: "") == "sid=B")
     #expect(try await holds("sid=B"))
   }
 
-  @Test func aRefusalSaysWhy() async throws {
+  @Test func aRefusalNamesItsReason() async throws {
     _ = try await after("id=1", sentWith: "")
     _ = try await holds("id=1")
     let head = ResponseHead(status: .ok, fields: [.setCookie: "id=2"])
@@ -110,13 +125,13 @@ struct CookieSessionsTests {
       ("", [], "id=1", false),
       ("id=1", [], "", false), (nil, ["id=1"], "id=2", true),
     ] as [(String?, [String], String, Bool)])
-  func aTokensSessionIsTheJarsIfItsCookiesAre(
+  func theSessionIsTheSameIfItsCookiesAreThoseOfTheJar(
     line: String?, set: [String], now: String, isSame: Bool
   ) async throws {
     for pair in now.split(separator: "; ") { try await jar.store(setCookie: [String(pair)], for: home) }
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
-    var response = HTTPResponse(url: home, wire: ResponseHead(status: .ok, fields: fields), body: .empty)
+    var response = HTTPResponse(url: home, networkHead: ResponseHead(status: .ok, fields: fields), body: .empty)
     response.cookieLine = line.map(Self.fields)
     #expect(await jar.holdsSession(of: response, in: .init()) == isSame)
   }

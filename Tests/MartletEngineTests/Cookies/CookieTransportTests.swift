@@ -8,7 +8,7 @@ import Testing
 struct CookieTransportTests {
   private static let home = url("https://www.example.com/dir/page")
 
-  /// Answers with these cookies and remembers what came.
+  /// A transport that sets these cookies and records requests.
   private static func recording(_ lines: String..., status: HTTPStatus = .ok) -> RecordingTransport {
     var fields = HTTPFields()
     for line in lines { fields.append(line, for: .setCookie) }
@@ -16,7 +16,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func sessionKeepsCookiesByDefault() async throws {
+  func sessionsStoreCookiesByDefault() async throws {
     let transport = Self.recording("a=1; Path=/", "b=2; Path=/dir")
     let session = HTTPSession(transport: transport)
 
@@ -41,7 +41,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func sessionWithoutJarKeepsNone() async throws {
+  func sessionsWithoutJarStoreNoCookies() async throws {
     let transport = Self.recording("a=1")
     var configuration = SessionConfiguration()
     configuration.cookies = nil
@@ -55,7 +55,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func requestMayLeaveCookiesAlone() async throws {
+  func aRequestCanIgnoreCookies() async throws {
     let transport = Self.recording("a=2")
     let configuration = SessionConfiguration()
     try await configuration.cookies?.store(setCookie: ["a=1"], for: Self.home)
@@ -70,7 +70,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func callersOwnCookieLineStaysAsItIs() async throws {
+  func aCookieLineOfTheCallerIsNotChanged() async throws {
     let transport = Self.recording("b=3")
     let configuration = SessionConfiguration()
     try await configuration.cookies?.store(setCookie: ["a=1", "b=2"], for: Self.home)
@@ -83,7 +83,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func contextOfTheRequestDecides() async throws {
+  func theContextOfTheRequestDecidesWhichCookiesAreSent() async throws {
     let transport = Self.recording("new=1; SameSite=Lax")
     let configuration = SessionConfiguration()
     try await configuration.cookies?.store(
@@ -106,7 +106,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func everyHopOfARedirectSetsAndGetsItsOwnCookies() async throws {
+  func everyRequestOfARedirectChainHasItsOwnCookies() async throws {
     let transport = RecordingTransport(
       around: MockTransport { request in
         switch request.url.path {
@@ -127,7 +127,7 @@ struct CookieTransportTests {
   }
 
   @Test(arguments: [HTTPStatus.notFound, .internalServerError, .unauthorized, .notModified, .noContent])
-  func errorsSetCookiesToo(_ status: HTTPStatus) async throws {
+  func responsesWithErrorStatusSetCookies(_ status: HTTPStatus) async throws {
     let configuration = SessionConfiguration()
     let session = HTTPSession(transport: Self.recording("a=1", status: status), configuration: configuration)
     _ = try await session.data(for: HTTPRequest(.get, Self.home))
@@ -135,7 +135,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func answerThatDidNotComeOverTheNetworkSetsNone() async throws {
+  func aResponseThatDidNotComeOverTheNetworkSetsNoCookies() async throws {
     let configuration = SessionConfiguration()
     let stored = TestTransport { _ in .text("stored", fields: [.setCookie: "a=1"]) }
     _ = try await HTTPSession(transport: stored, configuration: configuration).data(for: HTTPRequest(.get, Self.home))
@@ -143,7 +143,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func headThatCameCountsAndNotWhatAnInterceptorMadeOfIt() async throws {
+  func cookiesAreReadFromTheNetworkHeadAndNotFromAChangedOne() async throws {
     var configuration = SessionConfiguration()
     configuration.interceptors = [
       TestInterceptor(review: { outcome, _ in
@@ -158,7 +158,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func informationalResponseSetsNone() async throws {
+  func informationalResponsesSetNoCookies() async throws {
     let configuration = SessionConfiguration()
     let transport = MockTransport { _ in
       var response = MockResponse(status: .ok)
@@ -171,7 +171,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func storeThatFailsFailsNoRequest() async throws {
+  func aStoreThatFailsFailsNoRequest() async throws {
     var configuration = SessionConfiguration()
     configuration.cookies = CookieJar(store: FailingCookieStore())
     let log = EventLog()
@@ -186,7 +186,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func damagedStoreFailsNoRequest() async throws {
+  func aDamagedStoreFailsNoRequest() async throws {
     let store = MemoryCookieStore()
     try await store.update("example.com") {
       $0 = [Cookie(name: "a", value: "b\r\nX: y", domain: "www.example.com")]
@@ -203,7 +203,7 @@ struct CookieTransportTests {
     #expect(log.lines.contains { $0.hasPrefix("note: the cookie store holds") })
   }
 
-  /// Fails to read on demand; changes are taken all the same.
+  /// A store that cannot be read on demand, but can be changed.
   private final class FlakyStore: CookieStore {
     struct Failure: Error {}
     let memory = MemoryCookieStore()
@@ -222,11 +222,11 @@ struct CookieTransportTests {
   }
 
   @Test(arguments: [false, true])
-  func cookiesAreTakenWhereTheStoreFailedToGiveThoseOfTheRequest(isDamaged: Bool) async throws {
+  func cookiesAreStoredIfThoseOfTheRequestCouldNotBeRead(isDamaged: Bool) async throws {
     let store = FlakyStore()
     let jar = CookieJar(store: store)
     try await jar.store(setCookie: ["id=1"], for: Self.home)
-    var paired = HTTPResponse(url: Self.home, wire: ResponseHead(status: .ok), body: .empty)
+    var paired = HTTPResponse(url: Self.home, networkHead: ResponseHead(status: .ok), body: .empty)
     paired.cookieLine = [.cookie: "id=1"]
     #expect(await jar.holdsSession(of: paired, in: .init()))
     if isDamaged {
@@ -260,7 +260,7 @@ struct CookieTransportTests {
   }
 
   @Test
-  func cacheSetsNoOldCookiesAndItsConfirmationSetsNewOnes() async throws {
+  func storedResponsesSetNoCookiesButTheirValidationDoes() async throws {
     let transport = RecordingTransport(
       around: MockTransport { request in
         switch request.url.path {

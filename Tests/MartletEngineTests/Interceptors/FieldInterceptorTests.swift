@@ -18,9 +18,9 @@ struct FieldInterceptorTests {
     return transport.requests.map(\.fields)
   }
 
-  // MARK: - Fields for whoever is asked
+  // MARK: - Fields for all origins
 
-  @Test func fieldsWithoutOriginsGoWhereTheCallerAsksAndNotWhereARedirectLeads() async throws {
+  @Test func fieldsWithoutOriginsAreNotSentAfterARedirectToAnotherOrigin() async throws {
     let sent = try await send(
       HTTPRequest(.get, origin), through: DefaultFieldsInterceptor(["X-App": "1"]),
       script: [
@@ -44,14 +44,14 @@ struct FieldInterceptorTests {
     #expect(ids[0].flatMap { UUID(uuidString: $0) } != nil)
   }
 
-  @Test func everyExchangeHasItsOwnIdentifier() async throws {
+  @Test func everyCallHasItsOwnIdentifier() async throws {
     let interceptor = CorrelationInterceptor()
     let first = try await send(HTTPRequest(.get, origin), through: interceptor)
     let second = try await send(HTTPRequest(.get, origin), through: interceptor)
     #expect(first.first?["X-CorrelationID"] != second.first?["X-CorrelationID"])
   }
 
-  @Test func theCallersIdentifierIsKeptAndKnownToWhoListens() async throws {
+  @Test func theCallersIdentifierIsKeptAndAvailableToListeners() async throws {
     let seen = EventLogOfIDs()
     var request = HTTPRequest(.get, origin, fields: ["x-correlationid": "mine"])
     request.options.listeners = [seen.listener]
@@ -68,7 +68,7 @@ struct FieldInterceptorTests {
     #expect(sent.first?.contains("traceparent") == false)
   }
 
-  @Test func aTraceIsOneForTheExchangeAndASpanForEveryAttempt() async throws {
+  @Test func aTraceIsOneForTheCallAndASpanForEveryAttempt() async throws {
     let sent = try await send(
       HTTPRequest(.get, origin), through: CorrelationInterceptor(trace: .unsampled),
       script: [.redirect(to: "/b"), .text("done")])
@@ -80,7 +80,7 @@ struct FieldInterceptorTests {
     #expect(sent[0]["X-CorrelationID"]?.replacing("-", with: "") == parts[0][1])
   }
 
-  @Test func aTraceThatIsThereIsPassedOn() async throws {
+  @Test func anExistingTraceIsPassedOn() async throws {
     let value = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let sent = try await send(
       HTTPRequest(.get, origin, fields: ["traceparent": value]), through: CorrelationInterceptor(trace: .sampled))
@@ -89,19 +89,19 @@ struct FieldInterceptorTests {
 
   // MARK: - Languages
 
-  @Test func languagesReplaceWhatWasThere() async throws {
+  @Test func languagesReplaceTheField() async throws {
     let sent = try await send(
       HTTPRequest(.get, origin, fields: [.acceptLanguage: "old", .acceptLanguage: "older"]),
       through: try LanguageInterceptor(["de_CH", "en"]))
     #expect(sent.first?[values: .acceptLanguage] == ["de-CH, en;q=0.9"])
   }
 
-  @Test func noLanguagesMeanNoField() async throws {
+  @Test func withoutLanguagesThereIsNoField() async throws {
     let sent = try await send(HTTPRequest(.get, origin), through: try LanguageInterceptor([]))
     #expect(sent.first?.contains(.acceptLanguage) == false)
   }
 
-  @Test func whatIsNoLanguageIsNamed() {
+  @Test func anInvalidLanguageIsNamedInTheError() {
     let error = #expect(throws: HTTPError.self) { try LanguageInterceptor(["de", "en;q=1"]) }
     #expect(error?.kind == .invalidRequest)
     #expect(error?.message.contains("en;q=1") == true)
@@ -144,7 +144,7 @@ struct FieldInterceptorTests {
     #expect(sent.first?.contains("X-Key") == false)
   }
 
-  @Test func defaultFieldsDoNotFollowARedirectToAThirdParty() async throws {
+  @Test func defaultFieldsAreNotSentAfterARedirectToAnotherOrigin() async throws {
     let interceptor = DefaultFieldsInterceptor(["X-Key": "k"], for: [origin])
     let sent = try await send(
       HTTPRequest(.get, origin), through: interceptor,
@@ -152,7 +152,7 @@ struct FieldInterceptorTests {
     #expect(sent.map { $0.contains("X-Key") } == [true, false, true])
   }
 
-  @Test func whatTheRequestHasAlreadyWins() async throws {
+  @Test func theRequestsOwnFieldsAreKept() async throws {
     let interceptor = DefaultFieldsInterceptor(
       [.accept: "text/html", "X-Tag": "a", "X-Tag": "b"], for: [origin])
     let sent = try await send(HTTPRequest(.get, origin, fields: [.accept: "image/png"]), through: interceptor)
@@ -170,7 +170,7 @@ struct FieldInterceptorTests {
 
   // MARK: - User agent
 
-  @Test func requestsSayWhatSendsThem() async throws {
+  @Test func requestsHaveAUserAgent() async throws {
     let own = HTTPRequest(.get, origin, fields: [.userAgent: "Mine/1"])
     #expect(try await send(HTTPRequest(.get, origin)).first?[.userAgent] == "Martlet")
     #expect(try await send(own).first?[values: .userAgent] == ["Mine/1"])
@@ -179,9 +179,9 @@ struct FieldInterceptorTests {
   }
 }
 
-/// Remembers the correlation identifiers that a listener sees.
+/// Records the correlation identifiers that a listener gets.
 private final class EventLogOfIDs: Sendable {
   private let ids = Mutex<[String?]>([])
   var last: String? { ids.withLock { $0.last ?? nil } }
-  var listener: EventHandler { EventHandler { _, exchange in self.ids.withLock { $0.append(exchange.correlationID) } } }
+  var listener: EventHandler { EventHandler { _, call in self.ids.withLock { $0.append(call.correlationID) } } }
 }

@@ -12,7 +12,7 @@ struct LogListenerTests {
 
     init(from minimum: LogLevel = .debug) { self.minimum = minimum }
 
-    /// Without the exchanges' numbers, which are different in every run.
+    /// The lines without the numbers of calls, which differ in every run.
     var texts: [String] {
       lines.withLock { $0 }.map { line in
         let parts = line.split(separator: " ", maxSplits: 2)
@@ -45,7 +45,7 @@ struct LogListenerTests {
     #expect(await log(HTTPRequest(.get, origin), transport) == [line])
   }
 
-  @Test func aFailureIsAnErrorAndACancellationIsNone() async {
+  @Test func aFailureIsLoggedAsAnErrorAndACancellationIsNot() async {
     let failing = ScriptedTransport(.failure(HTTPError(.cannotConnect, "nobody\nanswers")))
     let cancelling = ScriptedTransport(.failure(CancellationError()))
 
@@ -55,7 +55,7 @@ struct LogListenerTests {
     #expect(await log(HTTPRequest(.get, origin), cancelling) == ["info GET http://a.example/ → cancelled, 0 ms"])
   }
 
-  @Test func whatHappensOnTheWayIsForDebugging() async {
+  @Test func intermediateEventsAreLoggedAtDebug() async {
     let target = url("http://u:p@a.example/?q=1&token=hidden")
     let transport = ScriptedTransport(.redirect(to: "/new?key=hidden"), .text(""))
 
@@ -68,7 +68,7 @@ struct LogListenerTests {
       ])
   }
 
-  @Test func whatTheTransportMeasuredIsPartOfTheLine() async {
+  @Test func theLineContainsTheTransportsMeasurements() async {
     let transport = MeasuredTransport()
     let request = HTTPRequest(.post, origin, body: .data(Data(count: 1234)))
 
@@ -77,13 +77,13 @@ struct LogListenerTests {
         == ["info POST http://a.example/ → 200 OK, 1.2 kB sent, 35 MB received, 0 ms, HTTP/2 on a reused connection"])
   }
 
-  /// Tells of sizes as a wire would.
+  /// Reports sizes as a transport does.
   private struct MeasuredTransport: Transport {
-    func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
       var metrics = TransferMetrics()
       (metrics.bytesSent, metrics.bytesReceived) = (1234, 34_600_000)
       (metrics.version, metrics.reusedConnection) = (.http2, true)
-      exchange.emit(.metrics(metrics))
+      call.emit(.metrics(metrics))
       return .text("")
     }
   }

@@ -4,16 +4,16 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// An event log that also takes the bytes of bodies.
+/// An event log that also records the bytes of bodies.
 final class BodyLog: EventListener {
   private let log = EventLog()
   var wantsBodies: Bool { true }
   var lines: [String] { log.lines }
 
-  func receive(_ event: Event, in exchange: Exchange) { log.receive(event, in: exchange) }
+  func receive(_ event: Event, in call: Call) { log.receive(event, in: call) }
 }
 
-@Suite("What listeners are told", .timeLimit(.minutes(5)))
+@Suite("Events", .timeLimit(.minutes(5)))
 struct ObservationTests {
   private func session(_ listeners: any EventListener..., transport: any Transport) -> HTTPSession {
     var configuration = SessionConfiguration()
@@ -28,7 +28,7 @@ struct ObservationTests {
     }
   }
 
-  @Test func theBytesOfBothBodiesAreToldToWhoWantsThem() async throws {
+  @Test func theBytesOfBothBodiesAreReportedToListenersThatWantThem() async throws {
     let wanting = BodyLog()
     let other = EventLog()
     let transport = MockTransport { request in
@@ -47,7 +47,7 @@ struct ObservationTests {
     #expect(other.lines == wanting.lines.filter { !$0.hasPrefix("bytes") })
   }
 
-  @Test func aBodyInMemoryIsToldAtOnce() async throws {
+  @Test func aBodyInMemoryIsReportedAtOnce() async throws {
     let log = BodyLog()
     let request = HTTPRequest(.post, origin, body: .data(Data("abc".utf8)))
 
@@ -56,7 +56,7 @@ struct ObservationTests {
     #expect(log.lines.prefix(4).map { String($0.prefix { $0 != " " }) } == ["started", "attempt", "sending", "bytes"])
   }
 
-  @Test func whoWantsNoBodiesChangesNothingAboutThem() async throws {
+  @Test func withoutSuchAListenerBodiesAreNotWrapped() async throws {
     let seen = Mutex<[Bool]>([])
     let transport = TestTransport { request in
       let body = try await request.body.open()
@@ -71,7 +71,7 @@ struct ObservationTests {
     #expect(seen.withLock { $0 } == [true, true])
   }
 
-  @Test func whatIsSentIsToldAsTheInterceptorsMadeIt() async throws {
+  @Test func theSentRequestIsReportedWithTheInterceptorsChanges() async throws {
     let log = EventLog()
     var configuration = SessionConfiguration()
     configuration.listeners = [log]

@@ -200,13 +200,13 @@ struct RetryTests {
     #expect(try await call.value == .ok)
   }
 
-  @Test func theLastAttemptOfAnExchangeIsDeliveredAndNotAnError() async throws {
+  @Test func theLastAttemptOfACallIsDeliveredAndNotAnError() async throws {
     let transport = MockTransport { _ in .status(.serviceUnavailable) }
     let session = session(transport, policy(100)) { $0.attemptLimit = 3 }
     let (_, response) = try await session.data(for: HTTPRequest(.get, origin))
     #expect(response.status == .serviceUnavailable)
     #expect(response.history.count == 2)
-    #expect(notes == ["note: not retried: the exchange has no attempt left of its 3"])
+    #expect(notes == ["note: not retried: the limit of 3 attempts is reached"])
   }
 
   @Test func aBodyIsMadeAnewForARetry() async throws {

@@ -4,8 +4,8 @@ import MartletTesting
 import SAPFoundationTesting
 import Testing
 
-/// A service of media entities as SAP Gateway's, behind a sign-in: the same loader, and nothing in it that knows of SAP.
-@Suite("Rows 35, 38 and 40: pictures of a Gateway", .timeLimit(.minutes(5)))
+/// Media entities of a service like SAP Gateway, behind a login, loaded without any code for SAP.
+@Suite("Images of SAP Gateway", .timeLimit(.minutes(5)))
 struct GatewayMediaTests {
   private let service: MobileServices
   private let loader: ImageLoader
@@ -28,7 +28,7 @@ struct GatewayMediaTests {
     loader = ImageLoader(session: HTTPSession(configuration: settings), configuration: configuration)
   }
 
-  @Test func pictureIsFreshForADayThenShownWithoutTheService() async throws {
+  @Test func imageIsFreshForADayAndThenAvailableOffline() async throws {
     let url = service.url("/backend/Images('O''Hara%2F1')/$value")
     #expect(try await loader.image(for: url).source == .session(.network))
     #expect(try await loader.image(for: url).source == .session(.cache))
@@ -36,7 +36,7 @@ struct GatewayMediaTests {
     #expect(try await loader.image(for: url).source == .session(.cache))
   }
 
-  @Test func stalePictureIsConfirmedByItsTagThenShownWithoutTheService() async throws {
+  @Test func staleImageIsRevalidatedAndThenAvailableOffline() async throws {
     let url = service.url("/backend/Images('checked')/$value")
     #expect(try await loader.image(for: url).source == .session(.network))
     #expect(try await loader.image(for: url).source == .session(.revalidated))
@@ -44,7 +44,7 @@ struct GatewayMediaTests {
     #expect(try await loader.image(for: url).source == .session(.offline))
   }
 
-  @Test func loginPageInThePlaceOfAPictureIsAnErrorAndNotKept() async throws {
+  @Test func loginPageIsAnErrorAndNotCached() async throws {
     let path = "/backend/Images('checked')/$value"
     service.answer(path, with: .samlLoginPage)
     let error = await #expect(throws: ImageLoadError.self) { try await loader.image(for: service.url(path)) }

@@ -3,9 +3,9 @@ import MartletImages
 import MartletTesting
 import Testing
 
-@Suite("Rows 35 and 47: pictures on demand", .timeLimit(.minutes(5)))
+@Suite("Image loader", .timeLimit(.minutes(5)))
 struct ImageLoaderTests {
-  @Test func urlRequestAndImageRequestBringAPicture() async throws {
+  @Test func urlRequestAndImageRequestLoadAnImage() async throws {
     let fixture = try LoadingFixture { _ in try .picture("coffee.jpg") }
     let url = fixture.server.url("/a.jpg")
 
@@ -20,7 +20,7 @@ struct ImageLoaderTests {
     #expect(fixture.server.requests.map(\.path) == ["/a.jpg", "/b.jpg", "/c.jpg"])
   }
 
-  @Test func theSecondTimeItComesFromMemory() async throws {
+  @Test func secondLoadComesFromMemory() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
 
     _ = try await fixture.loader.image(for: fixture.picture())
@@ -36,7 +36,7 @@ struct ImageLoaderTests {
     (ImageRequest.ContentMode.fit, 60, 60, 60, 40), (.fill, 60, 60, 90, 60), (.fit, 900, 900, 600, 400),
     (.fill, 900, 900, 600, 400), (.fill, 900, 40, 600, 400), (.fill, 1, 1, 2, 1), (.fit, 0, -5, 1, 1),
   ])
-  func pictureIsMadeInTheSizeThatTheBoxNeedsAndNeverLarger(
+  func imageIsScaledDownForItsBoxAndNeverEnlarged(
     mode: ImageRequest.ContentMode, width: Int, height: Int, wantedWidth: Int, wantedHeight: Int
   ) async throws {
     let fixture = try LoadingFixture { _ in try .picture("coffee.jpg") }
@@ -50,7 +50,7 @@ struct ImageLoaderTests {
     #expect(image.info?.size == PixelSize(width: 600, height: 400))
   }
 
-  @Test func processorsWorkInOrderAndArePartOfTheKey() async throws {
+  @Test func processorsRunInOrderAndArePartOfTheKey() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var request = fixture.picture()
     request.processors = [Cut(width: 20), Cut(width: 10)]
@@ -64,7 +64,7 @@ struct ImageLoaderTests {
     #expect(fixture.loader.key(for: request).description.hasSuffix("/a.jpg, cut 20, cut 10"))
   }
 
-  @Test func framesOfAnAnimationComeToWhoeverWantsThem() async throws {
+  @Test func framesOfAnAnimationAreDecodedOnRequest() async throws {
     let fixture = try LoadingFixture { _ in try .picture("animated.webp") }
     var request = fixture.picture()
     request.isAnimated = true
@@ -81,7 +81,7 @@ struct ImageLoaderTests {
     #expect(fixture.loader.configuration.cache?.byteCount == moving.pixelBytes + still.bitmap.pixels.count)
   }
 
-  @Test func formatsOfYourOwnAreLoadedToo() async throws {
+  @Test func additionalFormatsAreLoaded() async throws {
     let format = AdditionalFormat(ImageFormat(rawValue: "DOT"), recognizes: { $0.starts(with: Data("DOT".utf8)) }) {
       _, _ in Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])
     }
@@ -97,7 +97,7 @@ struct ImageLoaderTests {
     #expect(image.info?.format.rawValue == "DOT")
   }
 
-  @Test func formatOfYourOwnIsNotDecodedBeforeItsFileIsWhole() async throws {
+  @Test func additionalFormatIsNotDecodedBeforeItsFileIsComplete() async throws {
     let gate = Gate()
     let lengths = Journal<Int>()
     let format = AdditionalFormat(ImageFormat(rawValue: "DOT"), recognizes: { $0.starts(with: Data("DOT".utf8)) }) {
@@ -117,7 +117,7 @@ struct ImageLoaderTests {
     #expect(Set(lengths.entries) == [23])
   }
 
-  @Test func processorThatThrowsIsNamed() async throws {
+  @Test func throwingProcessorIsNamedInTheError() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var request = fixture.picture()
     request.processors = [Cut(width: 41)]
@@ -129,7 +129,7 @@ struct ImageLoaderTests {
     _ = try await fixture.loader.image(for: fixture.picture())
   }
 
-  @Test func credentialsAndPartitionsTellPicturesApartAndAreNotShown() async throws {
+  @Test func credentialsAndPartitionsArePartOfTheKeyAndNotShown() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var anna = fixture.picture("/a.jpg?token=secret")
     anna.http.fields[.authorization] = "Bearer anna"
@@ -146,7 +146,7 @@ struct ImageLoaderTests {
     #expect(!shown.contains("anna") && !shown.contains("secret"))
   }
 
-  @Test func whatIsNoPlainGETIsSentEachTimeAndNotKept() async throws {
+  @Test func otherRequestsThanPlainGETsAreSentEachTimeAndNotCached() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     let request = HTTPRequest(.post, fixture.server.url("/render"), body: .data(Data("chart".utf8)))
 
@@ -156,7 +156,7 @@ struct ImageLoaderTests {
     #expect(fixture.loader.configuration.cache?.count == 0)
   }
 
-  @Test func statisticsTellWhereWhatCameFrom() async throws {
+  @Test func statisticsCountImagesBySource() async throws {
     let fixture = try LoadingFixture { request in
       request.path == "/a.jpg" ? try .picture() : .status(.notFound)
     }
@@ -175,7 +175,7 @@ struct ImageLoaderTests {
   }
 }
 
-/// Cuts the right side off.
+/// Crops the right side.
 struct Cut: ImageProcessor {
   struct TooNarrow: Error {}
   let width: Int

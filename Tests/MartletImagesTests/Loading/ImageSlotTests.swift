@@ -5,14 +5,14 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("Row 48: no older picture over a newer one", .timeLimit(.minutes(5)))
+@Suite("Image slot", .timeLimit(.minutes(5)))
 struct ImageSlotTests {
-  @Test func olderPictureNeverComesAfterANewerOne() async throws {
+  @Test func olderImageNeverFollowsANewerOne() async throws {
     let slow = Gate()
     let fixture = try LoadingFixture { request in
       request.path == "/slow" ? try .picture().held(by: slow) : try .picture("coffee.jpg")
     }
-    // Another caller keeps the first load alive, so that it does end.
+    // another caller waits for the first load, so that it is not cancelled
     let other = await fixture.begin(fixture.picture("/slow"))
     let slot = ImageSlot(loader: fixture.loader)
     let seen = Journal<Int>()
@@ -24,18 +24,18 @@ struct ImageSlotTests {
 
     slot.show(fixture.picture("/slow"))
     slot.show(fixture.picture("/fast"))
-    while slot.phase.image == nil { await Task.yield() }
+    for await phase in slot.phases where phase.image != nil { break }
     slow.open()
     _ = try await other.value
 
     #expect(slot.phase.bitmap?.size.width == 600)
-    while seen.entries.isEmpty { await Task.yield() }
+    try await seen.waitForEntries(1)
     watching.cancel()
     await watching.value
     #expect(seen.entries == [600])
   }
 
-  @Test func showingAnotherPictureGivesTheLoadOfTheFirstUp() async throws {
+  @Test func showingAnotherImageCancelsTheFirstLoad() async throws {
     let fixture = try LoadingFixture { request in request.path == "/slow" ? .never : try .picture() }
     let slot = ImageSlot(loader: fixture.loader)
     slot.show(fixture.picture("/slow"))
@@ -46,7 +46,7 @@ struct ImageSlotTests {
     #expect(try await fixture.server.end(ofConnection: 1) == .client)
   }
 
-  @Test func samePictureIsNotLoadedAnewAndGoesOnUndisturbed() async throws {
+  @Test func sameRequestContinuesItsLoad() async throws {
     let fixture = try LoadingFixture { _ in .never }
     let slot = ImageSlot(loader: fixture.loader)
 
@@ -57,7 +57,7 @@ struct ImageSlotTests {
     #expect(slot.phase.name == "loading")
   }
 
-  @Test func failureIsTriedAgainWhenItIsShownAgain() async throws {
+  @Test func failedImageIsLoadedAgainWhenItIsShownAgain() async throws {
     let isThere = Atomic(false)
     let fixture = try LoadingFixture {
       $0.failureAge = .zero
@@ -66,16 +66,16 @@ struct ImageSlotTests {
     }
     let slot = ImageSlot(loader: fixture.loader)
     slot.show(fixture.picture())
-    while slot.phase.error == nil { await Task.yield() }
+    for await phase in slot.phases where phase.error != nil { break }
 
     isThere.store(true, ordering: .relaxed)
     slot.show(fixture.picture())
 
-    while slot.phase.image == nil { await Task.yield() }
+    for await phase in slot.phases where phase.image != nil { break }
     #expect(fixture.server.requests.count == 2)
   }
 
-  @Test func pictureInMemoryIsThereWhenShowReturnsAndNothingIsEmpty() async throws {
+  @Test func imageInMemoryIsShownAtOnceAndNilIsEmpty() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     _ = try await fixture.loader.image(for: fixture.picture())
     let slot = ImageSlot(loader: fixture.loader)
@@ -88,7 +88,7 @@ struct ImageSlotTests {
     #expect(slot.phase.name == "empty")
   }
 
-  @Test func everyWatcherBeginsWithWhatIsSoNowAndEndsWithTheSlot() async throws {
+  @Test func everyObserverBeginsWithTheCurrentPhaseAndEndsWithTheSlot() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     _ = try await fixture.loader.image(for: fixture.picture())
     var slot: ImageSlot? = ImageSlot(loader: fixture.loader)
@@ -96,7 +96,7 @@ struct ImageSlotTests {
     let streams = [slot?.phases, slot?.phases].compactMap(\.self)
     let published = Journal<String>()
     let subscription = slot?.publisher.sink { published.append($0.name) }
-    while published.entries.isEmpty { await Task.yield() }
+    try await published.waitForEntries(1)
 
     slot = nil
 
@@ -109,7 +109,7 @@ struct ImageSlotTests {
     withExtendedLifetime(subscription) {}
   }
 
-  @Test func slotThatGoesGivesItsLoadUp() async throws {
+  @Test func releasedSlotCancelsItsLoad() async throws {
     let fixture = try LoadingFixture { _ in .never }
     var slot: ImageSlot? = ImageSlot(loader: fixture.loader)
     slot?.show(fixture.picture())
@@ -120,7 +120,7 @@ struct ImageSlotTests {
     #expect(try await fixture.server.end(ofConnection: 1) == .client)
   }
 
-  @Test @MainActor func phasesAreReadOnTheActorOfWhoeverDraws() async throws {
+  @Test @MainActor func phasesCanBeReadOnTheMainActor() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     let slot = ImageSlot(loader: fixture.loader)
     let phases = slot.phases

@@ -3,12 +3,12 @@ import MartletImages
 import MartletTesting
 import Testing
 
-@Suite("Row 35: what is no picture", .timeLimit(.minutes(5)))
+@Suite("Loads that fail", .timeLimit(.minutes(5)))
 struct LoadFailureTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let kind: ImageLoadError.Kind
-    /// What the message says.
+    /// A part of the expected message.
     let hint: String
     let reply: @Sendable () throws -> Reply
 
@@ -54,7 +54,7 @@ struct LoadFailureTests {
   ]
 
   @Test(arguments: cases)
-  func everythingElseIsAnErrorThatSaysWhatItIs(_ item: Case) async throws {
+  func contentThatIsNotAnImageIsAnErrorThatNamesIt(_ item: Case) async throws {
     let fixture = try LoadingFixture {
       $0.maximumEncodedBytes = 100_000
     } respond: { _ in
@@ -74,7 +74,7 @@ struct LoadFailureTests {
     #expect(fixture.loader.configuration.cache?.count == 0)
   }
 
-  @Test func textOfTheServerIsThereForPeopleAndNotInTheMessage() async throws {
+  @Test func textOfTheServerIsNotInTheMessage() async throws {
     let fixture = try LoadingFixture { request in
       request.path == "/status" ? .text("gone for lunch", status: .notFound) : .text(Self.page)
     }
@@ -92,7 +92,7 @@ struct LoadFailureTests {
     #expect(!shown.contains("lunch") && !shown.contains("Log"))
   }
 
-  @Test func redirectToALoginPageIsNamed() async throws {
+  @Test func redirectToALoginPageIsNamedInTheError() async throws {
     let fixture = try LoadingFixture { request in
       request.path == "/login" ? .data(Data(Self.page.utf8), type: "text/html") : .redirect(to: "/login?from=a")
     }
@@ -104,7 +104,7 @@ struct LoadFailureTests {
     #expect(error?.url == fixture.server.url("/a.jpg"))
   }
 
-  @Test func nobodyThereIsTheNetworksError() async throws {
+  @Test func unreachableServerIsANetworkError() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     fixture.server.stop()
 
@@ -114,7 +114,7 @@ struct LoadFailureTests {
     #expect(error?.httpError?.isConnectionFailure == true)
   }
 
-  @Test func errorPageWithoutAnEndIsNotReadToIt() async throws {
+  @Test func endlessErrorPageIsReadUpToALimit() async throws {
     let fixture = try LoadingFixture { _ in
       var reply = Reply.repeating(Data("sorry ".utf8), length: 1 << 40)
       reply.status = .internalServerError
@@ -128,7 +128,7 @@ struct LoadFailureTests {
     #expect(try await fixture.server.end(ofConnection: 1) == .client)
   }
 
-  @Test func whatFailedIsNotTriedAgainBeforeItsTime() async throws {
+  @Test func failureIsRememberedForItsAge() async throws {
     let clock = ManualClock()
     let fixture = try LoadingFixture {
       $0.clock = clock
@@ -152,7 +152,7 @@ struct LoadFailureTests {
     #expect(fixture.server.requests.count == 2)
   }
 
-  @Test func whatFailedIsTriedAgainAtOnceWhenSomebodyAsksForIt() async throws {
+  @Test func forgottenFailureIsTriedAgain() async throws {
     let clock = ManualClock()
     let fixture = try LoadingFixture {
       $0.clock = clock
@@ -173,7 +173,7 @@ struct LoadFailureTests {
     #expect(fixture.server.requests.count == 4)
   }
 
-  @Test func cancelledLoadAndOneThatMayNotAskAreNotRemembered() async throws {
+  @Test func cancelledAndCacheOnlyLoadsAreNotRemembered() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var stored = fixture.picture()
     stored.http.options.cachePolicy = .returnCacheDataDontLoad
@@ -184,7 +184,7 @@ struct LoadFailureTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).bitmap.size.width == 40)
   }
 
-  @Test func reloadThatFailsLeavesWhatIsStored() async throws {
+  @Test func failedReloadKeepsTheStoredImage() async throws {
     let fixture = try LoadingFixture(cache: HTTPCache()) {
       $0.cache = nil
     } respond: { _ in
@@ -201,7 +201,7 @@ struct LoadFailureTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.cache))
   }
 
-  @Test func oneSizeThatIsTooLargeDoesNotSpoilTheOthers() async throws {
+  @Test func oneTooLargeSizeDoesNotAffectTheOthers() async throws {
     let fixture = try LoadingFixture {
       $0.decoding.limits = .init(bytes: 100_000)
     } respond: { _ in

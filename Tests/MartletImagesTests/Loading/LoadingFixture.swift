@@ -3,10 +3,9 @@ import MartletEngine
 import MartletImages
 import MartletSemantics
 import MartletTesting
-import Synchronization
 import Testing
 
-/// A server with a loader in front of it. The session keeps nothing, unless a test gives it a cache.
+/// A server and a loader. The session has no cache, unless a test sets one.
 struct LoadingFixture {
   let server: LoopbackServer
   let session: HTTPSession
@@ -25,21 +24,26 @@ struct LoadingFixture {
     loader = ImageLoader(session: session, configuration: configuration)
   }
 
-  /// The request for a picture of the server.
+  /// Returns a request for an image of the server.
   func picture(_ target: String = "/a.jpg", fitting size: Int? = nil) -> ImageRequest {
     ImageRequest(server.url(target), targetSize: size.map { PixelSize(width: $0, height: $0) })
   }
 
-  /// Begins to load a picture, and returns when so many wait for it.
+  /// Starts to load an image, and returns when the load has that many waiters.
   func begin(_ request: ImageRequest, waiting count: Int = 1) async -> Task<LoadedImage, any Error> {
     let task = Task { try await loader.image(for: request) }
-    while loader.waiting(for: request) < count { await Task.yield() }
+    await until { loader.waiting(for: request) >= count }
     return task
   }
 
-  func ended(_ request: ImageRequest) async {
-    while loader.waiting(for: request) > 0 { await Task.yield() }
-  }
+  /// Returns when the load of an image has no more waiters.
+  func ended(_ request: ImageRequest) async { await until { loader.waiting(for: request) == 0 } }
+}
+
+/// Returns when a condition of a loader is met, or when the test is cancelled. A loader reports no changes of its
+/// queues, so the condition is checked each millisecond, which leaves the processor to other threads meanwhile.
+func until(_ condition: () -> Bool) async {
+  while !condition(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
 extension Reply {
@@ -48,16 +52,19 @@ extension Reply {
   }
 }
 
-/// What happened, in order.
+/// A list of events that a test can wait for.
 final class Journal<Entry: Sendable>: Sendable {
-  private let log = Mutex<[Entry]>([])
-  var entries: [Entry] { log.withLock { $0 } }
+  private let log = Awaitable<[Entry]>([])
+  var entries: [Entry] { log.value }
 
-  func append(_ entry: Entry) { log.withLock { $0.append(entry) } }
+  func append(_ entry: Entry) { log.update { $0.append(entry) } }
+
+  /// Returns when there are that many entries.
+  func waitForEntries(_ count: Int) async throws { _ = try await log.wait { $0.count >= count ? true : nil } }
 }
 
 extension ImagePhase {
-  /// In a word, for comparing.
+  /// A short name, for comparison.
   var name: String {
     switch self {
     case .empty: "empty"

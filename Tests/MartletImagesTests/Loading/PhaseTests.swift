@@ -4,7 +4,7 @@ import MartletImages
 import MartletTesting
 import Testing
 
-@Suite("Rows 42 and 48: placeholder, progress, picture, failure", .timeLimit(.minutes(5)))
+@Suite("Phases of a load", .timeLimit(.minutes(5)))
 struct PhaseTests {
   @Test func phasesComeInOrder() async throws {
     let head = Gate()
@@ -31,7 +31,7 @@ struct PhaseTests {
     #expect(last?.isLoading == false)
   }
 
-  @Test func previewsOfAProgressiveJPEGComeBeforeThePictureInItsSizeAndProcessed() async throws {
+  @Test func previewsHaveTheRequestedSizeAndProcessors() async throws {
     let head = Gate()
     let gate = Gate()
     let file = try Fixture.data("progressive.jpg")
@@ -41,7 +41,7 @@ struct PhaseTests {
     var request = fixture.picture(fitting: 20)
     request.processors = [Cut(width: 10)]
     var phases = fixture.loader.phases(for: request).makeAsyncIterator()
-    while fixture.loader.waiting(for: request) < 1 { await Task.yield() }
+    await until { fixture.loader.waiting(for: request) >= 1 }
     let plain = await fixture.begin(request, waiting: 2)
     head.open()
 
@@ -68,7 +68,7 @@ struct PhaseTests {
     #expect(last?.error?.kind == .status)
   }
 
-  @Test func pictureInMemoryIsASuccessAtOnce() async throws {
+  @Test func imageInMemoryIsASuccessAtOnce() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     _ = try await fixture.loader.image(for: fixture.picture())
 
@@ -78,7 +78,7 @@ struct PhaseTests {
     #expect(names == ["success"])
   }
 
-  @Test func streamThatNobodyKeepsGivesItsLoadUp() async throws {
+  @Test func releasedStreamCancelsItsLoad() async throws {
     let fixture = try LoadingFixture { _ in .never }
     do {
       let phases = fixture.loader.phases(for: fixture.picture())
@@ -89,7 +89,7 @@ struct PhaseTests {
     #expect(try await fixture.server.end(ofConnection: 1) == .client)
   }
 
-  @Test func publisherOfAPictureBeginsWithDemandAndSharesTheLoad() async throws {
+  @Test func imagePublisherBeginsWithDemandAndSharesTheLoad() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }
     let publisher = fixture.loader.imagePublisher(for: fixture.picture())
@@ -103,10 +103,10 @@ struct PhaseTests {
         log.append("\($0.bitmap.size)")
       }
     }
-    while fixture.loader.waiting(for: fixture.picture()) < 2 { await Task.yield() }
+    await until { fixture.loader.waiting(for: fixture.picture()) >= 2 }
 
     gate.open()
-    while log.entries.count < 4 { await Task.yield() }
+    try await log.waitForEntries(4)
 
     #expect(log.entries.sorted() == ["40×30", "40×30", "finished", "finished"])
     #expect(fixture.server.requests.count == 1)
@@ -120,7 +120,7 @@ struct PhaseTests {
     } receiveValue: { _ in
     }
     let phases = fixture.loader.phasePublisher(for: fixture.picture()).sink { _ in }
-    while fixture.loader.waiting(for: fixture.picture()) < 2 { await Task.yield() }
+    await until { fixture.loader.waiting(for: fixture.picture()) >= 2 }
     _ = try await fixture.server.request(1)
 
     image.cancel()
@@ -129,7 +129,7 @@ struct PhaseTests {
     #expect(try await fixture.server.end(ofConnection: 1) == .client)
   }
 
-  @Test func publisherOfPhasesNeverFailsAndEndsWithTheLastPhase() async throws {
+  @Test func phasePublisherNeverFailsAndEndsWithTheLastPhase() async throws {
     let fixture = try LoadingFixture { request in request.path == "/a.jpg" ? try .picture() : .status(.notFound) }
     for (target, end) in [("/a.jpg", "success"), ("/b.jpg", "failure: status")] {
       var names: [String] = []
@@ -140,7 +140,7 @@ struct PhaseTests {
     }
   }
 
-  /// A subscriber that never asks for anything.
+  /// A subscriber that never requests a value.
   private final class Idle<Input, Failure: Error>: Subscriber {
     func receive(subscription: any Subscription) {}
     func receive(_ input: Input) -> Subscribers.Demand { .none }

@@ -4,9 +4,9 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite("Row 40: files live in the session's cache", .timeLimit(.minutes(5)))
+@Suite("Files in the session's cache", .timeLimit(.minutes(5)))
 struct SessionCacheTests {
-  /// A wall clock that a test moves.
+  /// A wall clock that the test advances.
   private final class Wall: Sendable {
     private let time = Mutex(Date(timeIntervalSince1970: 1_735_689_600))
     var now: Date { time.withLock { $0 } }
@@ -18,7 +18,7 @@ struct SessionCacheTests {
 
   init() { cache = HTTPCache { [wall] in wall.now } }
 
-  /// Without a memory of its own, so that every picture comes through the session.
+  /// Returns a loader without images in memory, so that every image comes from the session.
   private func fixture(respond: @escaping LoopbackServer.Responder) throws -> LoadingFixture {
     try LoadingFixture(cache: cache) {
       $0.cache = nil
@@ -33,7 +33,7 @@ struct SessionCacheTests {
       : try .picture().with(.eTag, "\"1\"").with(.cacheControl, control)
   }
 
-  @Test func freshThenConfirmedThenOffline() async throws {
+  @Test func imageIsFreshThenRevalidatedThenAvailableOffline() async throws {
     let fixture = try fixture { try Self.tagged($0, "max-age=60") }
     func source() async throws -> ImageSource { try await fixture.loader.image(for: fixture.picture()).source }
 
@@ -54,7 +54,7 @@ struct SessionCacheTests {
     }
   }
 
-  @Test func errorOfTheOriginIsBridgedAsItAllows() async throws {
+  @Test func staleImageIsUsedIfTheServerFails() async throws {
     let isDown = Atomic(false)
     let fixture = try fixture { request in
       isDown.load(ordering: .relaxed)
@@ -68,7 +68,7 @@ struct SessionCacheTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.stale))
   }
 
-  @Test func reloadPassesTheMemoryAndAsksTheOrigin() async throws {
+  @Test func reloadIgnoresTheMemoryAndSendsARequest() async throws {
     let fixture = try LoadingFixture(cache: cache) { _ in
     } respond: {
       try Self.tagged($0, "max-age=60")
@@ -82,7 +82,7 @@ struct SessionCacheTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .memory)
   }
 
-  @Test func whatMayNotBeStoredIsNotInMemoryEither() async throws {
+  @Test func imageWithNoStoreIsNotInMemory() async throws {
     let fixture = try LoadingFixture(cache: cache) { _ in
     } respond: { _ in
       try .picture().with(.cacheControl, "no-store")
@@ -110,7 +110,7 @@ struct SessionCacheTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
   }
 
-  @Test func signingOutRemovesOnePartitionEverywhere() async throws {
+  @Test func removingAPartitionRemovesItEverywhere() async throws {
     let fixture = try LoadingFixture(cache: cache) { _ in
     } respond: {
       try Self.tagged($0, "max-age=60")
@@ -134,7 +134,7 @@ struct SessionCacheTests {
     #expect(try await cache.usage().entries == 0)
   }
 
-  @Test func loadThatIsUnderWayWhenItsUserSignsOutEndsAndLeavesNothing() async throws {
+  @Test func removingAPartitionCancelsItsRunningLoads() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture(cache: cache) { _ in
     } respond: { _ in

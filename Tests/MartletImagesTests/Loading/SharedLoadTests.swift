@@ -3,7 +3,7 @@ import MartletImages
 import MartletTesting
 import Testing
 
-@Suite("Row 47: one load for all who want a picture", .timeLimit(.minutes(5)))
+@Suite("Shared loads", .timeLimit(.minutes(5)))
 struct SharedLoadTests {
   @Test func manyCallersMakeOneGET() async throws {
     let gate = Gate()
@@ -35,7 +35,7 @@ struct SharedLoadTests {
     #expect(fixture.loader.statistics[.session(.network)].count == 3)
   }
 
-  @Test func cancellingOneCallerLeavesTheOthersTheirPicture() async throws {
+  @Test func cancellingOneCallerDoesNotAffectTheOthers() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }
     let first = await fixture.begin(fixture.picture())
@@ -63,7 +63,7 @@ struct SharedLoadTests {
     #expect(fixture.loader.statistics.failures == 0)
   }
 
-  @Test func whoComesAfterACancelledLoadStartsAnother() async throws {
+  @Test func callerAfterACancelledLoadStartsAnother() async throws {
     let fixture = try LoadingFixture { request in
       request.fields["X-Wait"] == nil ? try .picture() : .never
     }
@@ -77,7 +77,7 @@ struct SharedLoadTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
   }
 
-  @Test func whoAsksAfterTheAnswerAsksAnew() async throws {
+  @Test func callerAfterTheResponseSendsANewRequest() async throws {
     let fixture = try LoadingFixture {
       $0.cache = nil
     } respond: { _ in
@@ -90,7 +90,7 @@ struct SharedLoadTests {
     #expect(fixture.loader.statistics.shared == 0)
   }
 
-  @Test func callerThatIsCancelledBeforeItBeginsSendsNothing() async throws {
+  @Test func cancelledCallerSendsNothing() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     let gate = Gate()
     let caller = Task {

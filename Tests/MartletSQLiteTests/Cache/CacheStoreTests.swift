@@ -4,14 +4,10 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What every cache store owes its cache.
+/// The contract of cache stores.
 @Suite(.timeLimit(.minutes(5)))
 struct CacheStoreTests {
-  /// A way to make a store of a megabyte.
-  struct Making: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let store: @Sendable (TemporaryFolder) throws -> any CacheStore
-  }
+  typealias Making = StoreFactory<any CacheStore>
 
   static let all = [
     Making(testDescription: "memory") { _ in MemoryCacheStore(capacity: 1_000_000, entryLimit: 500_000) },
@@ -20,7 +16,7 @@ struct CacheStoreTests {
     },
   ]
 
-  /// Bodies that lie in a piece, at the border, and in chunks.
+  /// Lengths of bodies that are stored in one piece, in exactly one chunk, and in several chunks.
   static let sizes = [0, 1, 1_000, 131_071, 131_072, 131_073, 262_144, 300_000]
 
   private let folder: TemporaryFolder
@@ -37,7 +33,7 @@ struct CacheStoreTests {
     #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
   }
 
-  @Test(arguments: all, sizes) func whatIsCommittedIsFoundWhole(_ making: Making, size: Int) async throws {
+  @Test(arguments: all, sizes) func committedEntriesAreFoundComplete(_ making: Making, size: Int) async throws {
     let store = try making.store(folder)
     let entry = entry("/", length: Int64(size))
     let body = bytes(size)
@@ -75,7 +71,7 @@ struct CacheStoreTests {
     }
   }
 
-  @Test(arguments: all) func variantsLieSideBySide(_ making: Making) async throws {
+  @Test(arguments: all) func variantsAreStoredSideBySide(_ making: Making) async throws {
     let store = try making.store(folder)
     let entries = ["", "gzip", "br"].map { entry("/", variant: $0, length: 1) }
     for (number, entry) in entries.enumerated() { try await store.save(entry, bytes(1, UInt8(number))) }
@@ -94,7 +90,7 @@ struct CacheStoreTests {
     #expect(try await store.usage().bytes < 10_000)
   }
 
-  @Test(arguments: all) func partitionsAreApart(_ making: Making) async throws {
+  @Test(arguments: all) func partitionsAreSeparate(_ making: Making) async throws {
     let store = try making.store(folder)
     let (mine, yours) = (entry("/", partition: "me", length: 1), entry("/", partition: "you", length: 1))
     try await store.save(mine, bytes(1, 1))
@@ -104,7 +100,7 @@ struct CacheStoreTests {
     #expect(try await store.read(yours) == bytes(1, 2))
   }
 
-  @Test(arguments: all, [1_000, 300_000]) func nothingIsFoundBeforeItIsWhole(_ making: Making, size: Int) async throws {
+  @Test(arguments: all, [1_000, 300_000]) func nothingIsFoundBeforeTheCommit(_ making: Making, size: Int) async throws {
     let store = try making.store(folder)
     let entry = entry("/")
     let writer = try #require(try await store.begin(entry))
@@ -115,7 +111,7 @@ struct CacheStoreTests {
     #expect(try await store.entries(for: entry.key).map(\.id) == [entry.id])
   }
 
-  @Test(arguments: all, [1_000, 300_000]) func anAbortedEntryNeverWas(_ making: Making, size: Int) async throws {
+  @Test(arguments: all, [1_000, 300_000]) func anAbortedEntryIsNotFound(_ making: Making, size: Int) async throws {
     let store = try making.store(folder)
     let old = entry("/", length: 1)
     try await store.save(old, bytes(1))
@@ -192,14 +188,14 @@ struct CacheStoreTests {
     try await store.update(one)
     #expect(try await store.entries(for: one.key) == [one])
 
-    // What is gone stays gone, and takes nothing along.
+    // Removed entries are not added again, and others are not removed.
     other.response.variant = "2"
     try await store.update(other)
     #expect(try await store.entries(for: one.key) == [one])
     #expect(try await store.usage().entries == 1)
   }
 
-  @Test(arguments: all) func selectionsRemoveWhatTheyMean(_ making: Making) async throws {
+  @Test(arguments: all) func selectionsRemoveTheirEntries(_ making: Making) async throws {
     let url = key("/a").url
     let table: [(CacheSelection, left: Set<String>)] = [
       (.key(key("/a")), ["/a me", "/b", "/b me", "/old"]),
@@ -232,7 +228,7 @@ struct CacheStoreTests {
     }
   }
 
-  @Test(arguments: all) func usageGoesBackToNothing(_ making: Making) async throws {
+  @Test(arguments: all) func usageGoesBackToZero(_ making: Making) async throws {
     let store = try making.store(folder)
     for (number, size) in Self.sizes.enumerated() where size < 140_000 {
       var first = entry("/\(number)", length: Int64(size))
@@ -246,12 +242,13 @@ struct CacheStoreTests {
     #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
   }
 
-  @Test(arguments: all, [60_000, 150_000]) func theLeastUsedMakeRoom(_ making: Making, size: Int) async throws {
+  @Test(arguments: all, [60_000, 150_000]) func theLeastRecentlyUsedAreEvicted(_ making: Making, size: Int) async throws
+  {
     let store = try making.store(folder)
     let entries = (0..<40).map { entry("/\($0)", length: Int64(size)) }
     for (number, entry) in entries.enumerated() {
       try await store.save(entry, bytes(size, UInt8(number)))
-      // The first is used again and again, and the second confirmed.
+      // The first is used repeatedly, and the second is validated.
       _ = try await store.open(entries[0].id, range: 0..<1)
       if number > 0 { try await store.update(entries[1]) }
       #expect(try await store.usage().bytes <= 1_000_000)
@@ -264,7 +261,7 @@ struct CacheStoreTests {
     #expect(count == 1_000_000 / (size + 1_000))
   }
 
-  @Test(arguments: all) func whatIsTooLargeIsNotTaken(_ making: Making) async throws {
+  @Test(arguments: all) func entriesThatAreTooLargeAreRefused(_ making: Making) async throws {
     let store = try making.store(folder)
     #expect(try await store.begin(entry("/", length: 500_001)) == nil)
     let writer = try #require(try await store.begin(entry("/")))
@@ -284,7 +281,7 @@ struct CacheStoreTests {
             let entry = entry("/\(round % 3)", length: Int64(size))
             try await store.save(entry, bytes(size, UInt8(task)))
             for found in try await store.entries(for: entry.key) {
-              // It may be gone by now, but it is never another's.
+              // It may have been removed, but is never that of another entry.
               guard let body = try await store.read(found) else { continue }
               #expect(body.count == Int(found.length ?? -1))
               #expect(Set(body).count == 1 || body == bytes(body.count, body[0]))

@@ -14,7 +14,7 @@ func entry(
   return CacheEntry(key: key(path, partition: partition), response: response, length: length)
 }
 
-/// Bytes that tell where they stand: the number of their thousand, beginning with one of one's own.
+/// Returns bytes that depend on their position: each thousand has the next value.
 func bytes(_ count: Int, _ first: UInt8 = 0) -> Data {
   var bytes = Data(capacity: count)
   var value = first
@@ -26,7 +26,7 @@ func bytes(_ count: Int, _ first: UInt8 = 0) -> Data {
 }
 
 extension CacheStore {
-  /// Stores an entry whose body comes in pieces as from a network.
+  /// Stores an entry whose body is written in pieces, as from a network.
   func save(_ entry: CacheEntry, _ body: Data) async throws {
     guard let writer = try await begin(entry) else { throw NotWanted() }
     var rest = body
@@ -37,7 +37,7 @@ extension CacheStore {
     try await writer.commit()
   }
 
-  /// The whole body of an entry, nil if it is gone.
+  /// Returns the complete body of an entry; nil if it was removed.
   func read(_ entry: CacheEntry) async throws -> Data? {
     try await open(entry.id, range: 0..<(entry.length ?? 0))?.all()
   }
@@ -46,7 +46,7 @@ extension CacheStore {
 struct NotWanted: Error {}
 
 extension BodySource {
-  /// The rest of the body.
+  /// Returns the rest of the body.
   func all() async throws -> Data {
     var body = Data()
     while let chunk = try await next() { body.append(chunk) }

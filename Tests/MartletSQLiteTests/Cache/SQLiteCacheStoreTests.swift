@@ -34,7 +34,7 @@ struct SQLiteCacheStoreTests {
     }
   }
 
-  @Test func storesOfOneFileSeeEachOthersEntries() async throws {
+  @Test func storesOfOneFileShareEntries() async throws {
     let (first, second) = (try open(), try open())
     let entry = entry("/", length: 300_000)
     try await first.save(entry, bytes(300_000))
@@ -62,7 +62,7 @@ struct SQLiteCacheStoreTests {
     #expect(try rows("use") == 0)
   }
 
-  @Test func anEntryThatIsBeingWrittenSurvivesARemoval() async throws {
+  @Test func removingEntriesKeepsTheOneThatIsBeingWritten() async throws {
     let store = try open()
     let entry = entry("/", length: 300_000)
     let writer = try #require(try await store.begin(entry))
@@ -74,7 +74,7 @@ struct SQLiteCacheStoreTests {
     #expect(try await store.read(entry) == bytes(300_000))
   }
 
-  @Test func aReplacedBodyStaysForReadersInOtherProcesses() async throws {
+  @Test func aReplacedBodyIsKeptForReadersInOtherProcesses() async throws {
     let (reading, writing) = (try open(), try open())
     let old = entry("/", length: 300_000)
     try await writing.save(old, bytes(300_000))
@@ -87,7 +87,7 @@ struct SQLiteCacheStoreTests {
     #expect(try rows("chunk") == 0)
   }
 
-  @Test func readingABodyThatIsGoneThrows() async throws {
+  @Test func readingARemovedBodyThrows() async throws {
     let (reading, writing) = (try open(), try open())
     let old = entry("/", length: 300_000)
     try await writing.save(old, bytes(300_000))
@@ -105,12 +105,12 @@ struct SQLiteCacheStoreTests {
       try await writer.append(bytes(300_000))
       #expect(try rows("chunk") == 2)
     }
-    // The store is told of it by a task of its own: sooner or later.
+    // The store is notified by another task, at an unknown time.
     while try rows("chunk") > 0 { try await clean(store) }
     #expect(try rows("loose") == 0)
   }
 
-  @Test func aKilledProcessLeavesWholeEntriesAndItsRestIsRemoved() async throws {
+  @Test func aKilledProcessLeavesCompleteEntriesOnly() async throws {
     for round in 0..<6 {
       let process = try OtherProcess("entries", file.path)
       var said = 0
@@ -136,7 +136,7 @@ struct SQLiteCacheStoreTests {
     #expect(try await store.usage().entries == rows("entry"))
   }
 
-  @Test func theFileStaysWithinBoundsAndShrinks() async throws {
+  @Test func theFileStaysWithinItsCapacityAndShrinks() async throws {
     let store = try open(capacity: 4 << 20)
     for number in 0..<60 { try await store.save(entry("/\(number)"), bytes(400_000)) }
     try await clean(store)
@@ -144,13 +144,13 @@ struct SQLiteCacheStoreTests {
     #expect(try size() < 8 << 20)
 
     try await store.remove(.all)
-    try await store.file.tidy()
+    try await store.file.cleanUp()
     try RawDatabase.run("PRAGMA wal_checkpoint(TRUNCATE)", on: file)
     #expect(try size() < 5 << 20)
   }
 
   @Test(arguments: [131_071, 131_072, 131_073, 262_144, 3_000_000])
-  func aBodyInOnePieceIsStoredAsOneInMany(_ size: Int) async throws {
+  func bodiesAreStoredTheSameInOneOrManyPieces(_ size: Int) async throws {
     let store = try open(capacity: 100 << 20)
     let entry = entry("/", length: Int64(size))
     let writer = try #require(try await store.begin(entry))
@@ -177,7 +177,7 @@ struct SQLiteCacheStoreTests {
     #expect(try rows("chunk") == 0)
   }
 
-  @Test func damageCostsTheEntriesAlone() async throws {
+  @Test func damageAffectsOnlyTheDamagedEntries() async throws {
     do {
       let store = try open()
       for number in 0..<50 { try await store.save(entry("/\(number)"), bytes(50_000)) }
@@ -198,7 +198,7 @@ struct SQLiteCacheStoreTests {
 
   @Test(arguments: CacheStatement.allCases) func everyStatementUsesAnIndex(_ statement: CacheStatement) async throws {
     _ = try open()
-    // What touches the one row of `state` needs none, and removing all looks at all.
+    // The single row of `state` needs no index, and removing all entries scans all.
     guard statement != .removeAll else { return }
     let values = Array(repeating: "NULL", count: statement.rawValue.count { $0 == "?" })
     var text = ""
@@ -210,7 +210,7 @@ struct SQLiteCacheStoreTests {
     }
   }
 
-  /// Lets the store delete what is due.
+  /// Deletes what is due.
   private func clean(_ store: SQLiteCacheStore) async throws {
     for _ in 0..<3 { try await store.remove(.entry(UUID())) }
   }
@@ -221,7 +221,7 @@ struct SQLiteCacheStoreTests {
 
   private func size() throws -> Int { try Data(contentsOf: file, options: .alwaysMapped).count }
 
-  /// A wall clock that a test moves.
+  /// A wall clock that a test sets.
   final class Clock: Sendable {
     private let offset = Mutex(0.0)
     var now: Date { Date().addingTimeInterval(offset.withLock { $0 }) }

@@ -4,14 +4,10 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What every cookie store owes its jar.
+/// The contract of cookie stores.
 @Suite(.timeLimit(.minutes(5)))
 struct CookieStoreTests {
-  /// A way to make a store.
-  struct Making: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let store: @Sendable (TemporaryFolder) throws -> any CookieStore
-  }
+  typealias Making = StoreFactory<any CookieStore>
 
   static let all = [
     Making(testDescription: "memory") { _ in MemoryCookieStore() },
@@ -42,7 +38,7 @@ struct CookieStoreTests {
     #expect(Set(found) == Set(cookies))
   }
 
-  @Test(arguments: all) func aChangeSeesWhatIsThere(_ making: Making) async throws {
+  @Test(arguments: all) func aChangeSeesTheStoredCookies(_ making: Making) async throws {
     let store = try making.store(folder)
     try await store.update("example.com") { $0 = [cookie("a"), session("b")] }
     let names = try await store.update("example.com") { cookies in
@@ -72,7 +68,7 @@ struct CookieStoreTests {
     }
   }
 
-  @Test(arguments: all) func cookiesAreToldApartByNameDomainAndPath(_ making: Making) async throws {
+  @Test(arguments: all) func cookiesAreIdentifiedByNameDomainAndPath(_ making: Making) async throws {
     let store = try making.store(folder)
     let cookies = [
       Cookie(name: "a", value: "1", domain: "example.com", expires: .distantFuture),
@@ -85,7 +81,7 @@ struct CookieStoreTests {
     #expect(Set(try await store.cookies(in: "example.com")) == Set(cookies))
   }
 
-  @Test(arguments: all) func sitesAreApart(_ making: Making) async throws {
+  @Test(arguments: all) func sitesAreSeparate(_ making: Making) async throws {
     let store = try making.store(folder)
     try await store.update("example.com") { $0 = [cookie("a"), session("b")] }
     try await store.update("example.org") { $0 = [cookie("a")] }
@@ -95,7 +91,7 @@ struct CookieStoreTests {
     #expect(try await store.allCookies().keys.sorted() == ["example.org"])
   }
 
-  @Test(arguments: all) func allAreCountedAndListedBySite(_ making: Making) async throws {
+  @Test(arguments: all) func cookiesAreCountedAndListedBySite(_ making: Making) async throws {
     let store = try making.store(folder)
     try await store.update("example.com") { $0 = [cookie("a"), session("b")] }
     try await store.update("example.org") { $0 = [session("c")] }
@@ -104,7 +100,7 @@ struct CookieStoreTests {
     #expect(all == ["example.com": ["a", "b"], "example.org": ["c"]])
   }
 
-  @Test(arguments: all) func removingAllForgetsAll(_ making: Making) async throws {
+  @Test(arguments: all) func removingAllRemovesEveryKey(_ making: Making) async throws {
     let store = try making.store(folder)
     try await store.update("example.com") { $0 = [cookie("a"), session("b")] }
     try await store.removeAll()
@@ -112,7 +108,7 @@ struct CookieStoreTests {
     #expect(try await store.allCookies() == [:])
   }
 
-  @Test(arguments: all) func changesOfManyTasksComeOneAfterAnother(_ making: Making) async throws {
+  @Test(arguments: all) func changesOfManyTasksAreSerialized(_ making: Making) async throws {
     let store = try making.store(folder)
     try await withThrowingTaskGroup { group in
       for _ in 0..<8 {

@@ -15,19 +15,19 @@ struct SQLiteCookieStoreTests {
     try SQLiteCookieStore(at: folder.file("cookies.sqlite"), sessionCookies: sessionCookies)
   }
 
-  @Test func cookiesWithADateOutliveTheStore() async throws {
+  @Test func persistentCookiesOutliveTheStore() async throws {
     do { try await open().update("example.com") { $0 = [cookie("a"), session("b")] } }
     let store = try open()
     #expect(try await store.cookies(in: "example.com") == [cookie("a")])
     #expect(try await store.count() == 1)
   }
 
-  @Test func sessionCookiesOutliveTheStoreWhereThatIsAskedFor() async throws {
+  @Test func sessionCookiesOutliveTheStoreIfPersistent() async throws {
     do { try await open(.persistent).update("example.com") { $0 = [cookie("a"), session("b")] } }
     #expect(Set(try await open(.persistent).cookies(in: "example.com")) == [cookie("a"), session("b")])
   }
 
-  @Test func sessionCookiesInTheFileAreDroppedWhereTheyAreNotAskedFor() async throws {
+  @Test func storedSessionCookiesAreRemovedIfTransient() async throws {
     do { try await open(.persistent).update("example.com") { $0 = [cookie("a"), session("b")] } }
     #expect(try await open().cookies(in: "example.com") == [cookie("a")])
     #expect(try await open(.persistent).cookies(in: "example.com") == [cookie("a")])
@@ -43,7 +43,7 @@ struct SQLiteCookieStoreTests {
     #expect(try await store.count() == 2)
   }
 
-  @Test func expiredCookiesAreDroppedAtOpening() async throws {
+  @Test func expiredCookiesAreRemovedOnOpening() async throws {
     let expired = Cookie(name: "old", value: "x", domain: "example.com", expires: Date(timeIntervalSinceNow: -10))
     do {
       let store = try open()
@@ -55,8 +55,8 @@ struct SQLiteCookieStoreTests {
     #expect(try await store.count() == 1)
   }
 
-  /// A session cookie of one store and a cookie with a date that another keeps under the same name.
-  @Test func cookieOfEachIdentityIsThereOnce() async throws {
+  /// A session cookie of one store, and a persistent cookie that another store keeps under the same name.
+  @Test func thereIsOneCookieOfEachIdentity() async throws {
     let (first, second) = (try open(), try open())
     let earlier = Date(timeIntervalSinceNow: -10)
     try await first.update("example.com") {
@@ -79,7 +79,7 @@ struct SQLiteCookieStoreTests {
     #expect(try await first.cookies(in: "example.com").map(\.name) == ["b"])
   }
 
-  @Test func storesOfOneFileSeeEachOthersCookies() async throws {
+  @Test func storesOfOneFileShareCookies() async throws {
     let (first, second) = (try open(), try open())
     try await first.update("example.com") { $0 = [cookie("a")] }
     #expect(try await second.cookies(in: "example.com") == [cookie("a")])
@@ -87,7 +87,7 @@ struct SQLiteCookieStoreTests {
     #expect(try await first.count() == 2)
   }
 
-  @Test func processesSeeEachOthersCookiesAndMixNoChanges() async throws {
+  @Test func processesShareCookiesWithAtomicChanges() async throws {
     let file = folder.file("cookies.sqlite")
     let store = try open()
     let others = try (0..<2).map { _ in try OtherProcess("count", file.path, "300") }
@@ -102,7 +102,7 @@ struct SQLiteCookieStoreTests {
     #expect(try await store.count() == 1)
   }
 
-  @Test func aKilledProcessLeavesWholeChanges() async throws {
+  @Test func aKilledProcessLeavesCompleteChangesOnly() async throws {
     let file = folder.file("cookies.sqlite")
     for round in 0..<8 {
       let process = try OtherProcess("pairs", file.path)

@@ -3,10 +3,11 @@ import MartletEngine
 import MartletSQLite
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
-/// One byte that changed on the disk, wherever it lies, costs what it belongs to: the store can be used, and what it gives
-/// is what was stored.
+/// A byte that changed on disk, at any position, only affects the data that it belongs to: the store can be used, and returns
+/// only what was stored.
 @Suite(.timeLimit(.minutes(5)))
 struct DamageTests {
   private let folder: TemporaryFolder
@@ -14,7 +15,7 @@ struct DamageTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func valuesAreIntactOrGoneWhicheverByteChanged() async throws {
+  @Test func aChangedByteNeverChangesAValue() async throws {
     var values: [String: Data] = [:]
     for number in 0..<12 { values["key \(number)"] = bytes(20 + number * 150, UInt8(number)) }
     let whole = try await content { file in
@@ -38,7 +39,7 @@ struct DamageTests {
     }
   }
 
-  @Test func aStoreCanBeUsedWhicheverByteOfItsHeaderChanged() async throws {
+  @Test func aStoreWithAnyChangedByteInItsHeaderCanBeUsed() async throws {
     let whole = try await content { file in
       let store = try SQLiteKeyValueStore(at: file)
       for number in 0..<5 { try await store.set(bytes(100 + number), for: "\(number)") }
@@ -59,7 +60,7 @@ struct DamageTests {
     }
   }
 
-  @Test func cookiesAreIntactOrGoneWhicheverByteChanged() async throws {
+  @Test func aChangedByteNeverChangesACookie() async throws {
     let sites = (0..<3).map { "site\($0).example" }
     let all = Set(sites.flatMap { site in (0..<20).map { Self.cookie($0, site) } })
     let whole = try await content { file in
@@ -90,7 +91,7 @@ struct DamageTests {
       expires: .distantFuture, created: Date(timeIntervalSince1970: Double(1_000 + number)))
   }
 
-  @Test func answersAreIntactOrGoneWhicheverByteChanged() async throws {
+  @Test func aChangedByteNeverChangesAResponse() async throws {
     let entries: [CacheEntry] = (0..<12).map { number in
       let length: Int64 = number % 6 == 0 ? 150_000 : Int64(200 + number * 500)
       return entry("/\(number)", length: length)
@@ -125,23 +126,23 @@ struct DamageTests {
     "UPDATE state SET bytes = 1000000000", "UPDATE state SET entries = 7", "DELETE FROM state",
     "DELETE FROM use", "INSERT INTO use VALUES (100000, 1)",
   ])
-  func totalsOfACacheThatCannotBeTrueAreDamage(_ damage: String) async throws {
+  func impossibleTotalsOfACacheAreDamage(_ damage: String) async throws {
     let file = folder.file("cache.sqlite")
     do {
       let store = try SQLiteCacheStore(at: file)
       for number in 0..<3 { try await store.save(entry("/\(number)"), bytes(10)) }
     }
     try RawDatabase.run(damage, on: file)
-    let warnings = Warnings()
-    let store = try SQLiteCacheStore(at: file, onSetAside: { warnings.add($0) })
+    let warnings = Log<SetAsideFile>()
+    let store = try SQLiteCacheStore(at: file, onSetAside: { warnings.append($0) })
     try await store.save(entry("/new"), bytes(10))
     #expect(try await store.entries(for: key("/new")).count == 1)
     for _ in 0..<3 { try await store.save(entry("/new"), bytes(10)) }
     #expect(try await store.usage().entries == 1)
-    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
   }
 
-  @Test func theTotalOfTheCookiesIsCountedAnew() async throws {
+  @Test func theTotalOfTheCookiesIsCountedAgain() async throws {
     let file = folder.file("cookies.sqlite")
     do { try await SQLiteCookieStore(at: file).update("a.example") { $0 = [Self.cookie(1, "a.example")] } }
     try RawDatabase.run("DELETE FROM total", on: file)
@@ -152,40 +153,40 @@ struct DamageTests {
     "DROP TABLE total", "DROP TRIGGER cookie_added", "ALTER TABLE cookie RENAME COLUMN path TO way",
     "DROP TRIGGER cookie_added; CREATE TRIGGER cookie_added AFTER INSERT ON cookie BEGIN SELECT 1; END;",
   ])
-  func tablesAndTriggersThatChangedAreDamage(_ damage: String) async throws {
+  func changedTablesAndTriggersAreDamage(_ damage: String) async throws {
     let file = folder.file("cookies.sqlite")
     do { _ = try SQLiteCookieStore(at: file) }
     try RawDatabase.run(damage, on: file)
-    let warnings = Warnings()
-    let store = try SQLiteCookieStore(at: file, onSetAside: { warnings.add($0) })
+    let warnings = Log<SetAsideFile>()
+    let store = try SQLiteCookieStore(at: file, onSetAside: { warnings.append($0) })
     try await store.update("a.example") { $0 = [Self.cookie(1, "a.example")] }
     #expect(try await store.count() == 1)
-    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
   }
 
-  @Test func aTableThatChangesWhileTheStoreIsOpenIsDamage() async throws {
+  @Test func aTableThatChangesInAnOpenStoreIsDamage() async throws {
     let file = folder.file("values.sqlite")
-    let warnings = Warnings()
-    let store = try SQLiteKeyValueStore(at: file, onSetAside: { warnings.add($0) })
+    let warnings = Log<SetAsideFile>()
+    let store = try SQLiteKeyValueStore(at: file, onSetAside: { warnings.append($0) })
     try await store.set(Data([1]), for: "a")
     try RawDatabase.run("ALTER TABLE entry RENAME TO other", on: file)
     try await store.set(Data([2]), for: "b")
     #expect(try await store.keys() == ["b"])
-    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
   }
 
-  @Test func aFileThatALaterVersionMigratedWhileTheStoreIsOpenIsNotTakenForDamaged() async throws {
+  @Test func migrationByALaterVersionIsNotDamage() async throws {
     let file = folder.file("values.sqlite")
-    let warnings = Warnings()
-    let store = try SQLiteKeyValueStore(at: file, onSetAside: { warnings.add($0) })
+    let warnings = Log<SetAsideFile>()
+    let store = try SQLiteKeyValueStore(at: file, onSetAside: { warnings.append($0) })
     try await store.set(Data([1]), for: "a")
     try RawDatabase.run("ALTER TABLE entry RENAME COLUMN value TO content; PRAGMA user_version = 1000", on: file)
     try await store.set(Data([2]), for: "b")
     #expect(try await store.keys() == ["b"])
-    #expect(warnings.all.map(\.reason) == [.newer])
+    #expect(warnings.entries.map(\.reason) == [.newer])
   }
 
-  @Test func theSameEntryStoredTwiceIsNoDamage() async throws {
+  @Test func storingTheSameEntryTwiceIsNotDamage() async throws {
     let store = try SQLiteCacheStore(at: folder.file("cache.sqlite"), onSetAside: { Issue.record("\($0)") })
     var twice = entry("/a", length: 3)
     try await store.save(twice, bytes(3))
@@ -195,7 +196,7 @@ struct DamageTests {
     #expect(try await store.read(twice) == bytes(3, 1))
   }
 
-  /// The file that a store leaves behind, in one piece.
+  /// Returns the file of a store after it was closed.
   private func content(_ fill: (URL) async throws -> Void) async throws -> Data {
     let file = folder.file("whole.sqlite")
     try await fill(file)
@@ -203,7 +204,7 @@ struct DamageTests {
     return try Data(contentsOf: file)
   }
 
-  /// A file of which one byte is another: the first is as good as random, and the rest is spread evenly.
+  /// Returns a file with one changed byte: the first one is pseudorandom, and the others are evenly distributed.
   private func damaged(_ whole: Data, _ index: Int) throws -> URL {
     var content = whole
     let offset = (index * whole.count / Self.count + 61 * index) % whole.count

@@ -5,8 +5,8 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// Files that the stores of earlier versions wrote: `Fixtures/version-1` is from before there were checksums, when bodies
-/// were stored as the transport had unpacked them.
+/// Files that earlier versions wrote: `Fixtures/version-1` has no checksums, and bodies were stored as the transport had
+/// decoded them.
 @Suite(.timeLimit(.minutes(5)))
 struct EarlierVersionTests {
   private let folder: TemporaryFolder
@@ -14,7 +14,7 @@ struct EarlierVersionTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// A copy of a fixture, which the store may change.
+  /// Returns a copy of a fixture, which the store may change.
   private func file(_ name: String) throws -> URL {
     let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     let file = folder.file(name)
@@ -33,7 +33,7 @@ struct EarlierVersionTests {
     }
   }
 
-  @Test func whatAProcessOfTheFirstVersionStillWritesIsRead() async throws {
+  @Test func valuesThatAProcessOfTheFirstVersionWritesAreRead() async throws {
     let (values, cookies) = (folder.file("new-values.sqlite"), folder.file("new-cookies.sqlite"))
     let store = try SQLiteKeyValueStore(at: values, onSetAside: { Issue.record("\($0)") })
     try await store.set(Data("one".utf8), for: "first")
@@ -78,7 +78,7 @@ struct EarlierVersionTests {
     ("/coded", "", false, "gzip", Data("coded".utf8)),
     ("/large", "anna", false, nil, Data(repeating: 9, count: 150_000)),
   ])
-  func answersOfTheFirstVersionAreRead(
+  func responsesOfTheFirstVersionAreRead(
     _ path: String, partition: String, isUnpacked: Bool, coding: String?, body: Data
   ) async throws {
     let file = try file("cache.sqlite")

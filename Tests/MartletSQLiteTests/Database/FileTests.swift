@@ -3,22 +3,22 @@ import MartletEngine
 import MartletSQLite
 import MartletSemantics
 import MartletTesting
-import Synchronization
+import TestSupport
 import Testing
 
-/// What happens to the file of a store; the key-value store stands for all.
+/// The file of a store, tested with the key-value store.
 @Suite(.timeLimit(.minutes(5)))
 struct FileTests {
   private let folder: TemporaryFolder
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func whatIsStoredIsThereAfterOpeningAgain() async throws {
+  @Test func valuesAreKeptAfterOpeningAgain() async throws {
     do { try await open().set(Data([1]), for: "a") }
     #expect(try await open().value(for: "a") == Data([1]))
   }
 
-  @Test func twoStoresOfOneFileSeeEachOthersValues() async throws {
+  @Test func twoStoresOfOneFileShareValues() async throws {
     let (first, second) = (try open(), try open())
     try await first.set(Data([1]), for: "a")
     #expect(try await second.value(for: "a") == Data([1]))
@@ -26,7 +26,7 @@ struct FileTests {
     #expect(try await first.value(for: "a") == nil)
   }
 
-  @Test func foldersAreMadeForTheOwnerAlone() async throws {
+  @Test func onlyTheOwnerMayUseNewFolders() async throws {
     let store = try SQLiteKeyValueStore(at: folder.file("a/b/values.sqlite"))
     try await store.set(Data([1]), for: "a")
     #expect(try folder.permissions(of: "a") == 0o700)
@@ -41,7 +41,7 @@ struct FileTests {
     }
   }
 
-  @Test func aFileThatOthersCouldReadIsClosedToThem() async throws {
+  @Test func permissionsOfOthersAreRemoved() async throws {
     do { try await open().set(Data([1]), for: "a") }
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("values.sqlite").path)
     let store = try open()
@@ -49,7 +49,7 @@ struct FileTests {
     #expect(try folder.permissions(of: "values.sqlite") == 0o600)
   }
 
-  @Test func theFileShrinksWhenMuchIsRemoved() async throws {
+  @Test func theFileShrinksAfterManyValuesAreRemoved() async throws {
     let store = try open()
     for number in 0..<5 { try await store.set(Data(count: 1 << 20), for: "\(number)") }
     try await store.removeAll()
@@ -57,7 +57,7 @@ struct FileTests {
     #expect(try Data(contentsOf: folder.file("values.sqlite")).count < 100_000)
   }
 
-  @Test func whatWasRemovedIsOverwritten() async throws {
+  @Test func removedValuesAreOverwritten() async throws {
     let secret = Data(String(repeating: "TheSecret", count: 1_000).utf8)
     do {
       let store = try open()
@@ -72,32 +72,32 @@ struct FileTests {
   @Test(arguments: [
     Data("no database at all, but long enough to have a header".utf8), Data(repeating: 0xA5, count: 9_000),
   ])
-  func aFileThatMakesNoSenseIsSetAside(_ content: Data) async throws {
+  func aFileThatIsNotADatabaseIsSetAside(_ content: Data) async throws {
     try content.write(to: folder.file("values.sqlite"))
-    let warnings = Warnings()
+    let warnings = Log<SetAsideFile>()
     let store = try open(warnings)
     try await store.set(Data([1]), for: "a")
     #expect(try await store.value(for: "a") == Data([1]))
-    #expect(warnings.all.map(\.reason) == [.damaged])
-    #expect(warnings.all.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-1"])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-1"])
     #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-1")) == content)
-    #expect(warnings.all.first?.description.contains("values.sqlite.damaged-1") == true)
+    #expect(warnings.entries.first?.description.contains("values.sqlite.damaged-1") == true)
   }
 
   @Test(arguments: ["", "-wal"])
-  func aNameThatALinkHasIsNotTakenBySettingAside(_ companion: String) async throws {
+  func settingAsideDoesNotReplaceALink(_ companion: String) async throws {
     try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
     let link = folder.file("values.sqlite.damaged-1" + companion)
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.file("nowhere"))
-    let warnings = Warnings()
+    let warnings = Log<SetAsideFile>()
 
     _ = try open(warnings)
 
-    #expect(warnings.all.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-2"])
+    #expect(warnings.entries.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-2"])
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == folder.file("nowhere").path)
   }
 
-  @Test func whatALinkInPlaceOfTheJournalNamesKeepsItsPermissions() async throws {
+  @Test func theTargetOfALinkInPlaceOfTheJournalKeepsItsPermissions() async throws {
     do { try await open().set(Data([1]), for: "a") }
     try folder.write(Data("another's".utf8), to: "other")
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("other").path)
@@ -123,80 +123,68 @@ struct FileTests {
 
   @Test func anotherApplicationsDatabaseIsSetAside() async throws {
     try sqlite("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1);")
-    let warnings = Warnings()
+    let warnings = Log<SetAsideFile>()
     let store = try open(warnings)
     #expect(try await store.keys() == [])
-    #expect(warnings.all.map(\.reason) == [.foreign])
+    #expect(warnings.entries.map(\.reason) == [.foreign])
     #expect(try folder.names().contains("values.sqlite.foreign-1"))
   }
 
   @Test func aStoreOfAnotherKindIsSetAside() async throws {
     _ = try SQLiteCookieStore(at: folder.file("values.sqlite"))
-    let warnings = Warnings()
+    let warnings = Log<SetAsideFile>()
     _ = try open(warnings)
-    #expect(warnings.all.map(\.reason) == [.foreign])
+    #expect(warnings.entries.map(\.reason) == [.foreign])
   }
 
   @Test func aFileOfALaterVersionIsSetAside() async throws {
     do { try await open().set(Data([1]), for: "a") }
     try sqlite("PRAGMA user_version = 1000;")
-    let warnings = Warnings()
+    let warnings = Log<SetAsideFile>()
     let store = try open(warnings)
     #expect(try await store.keys() == [])
-    #expect(warnings.all.map(\.reason) == [.newer])
+    #expect(warnings.entries.map(\.reason) == [.newer])
   }
 
-  @Test func aFileThatLostItsTablesIsSetAside() async throws {
+  @Test func aFileWithoutItsTablesIsSetAside() async throws {
     do { _ = try open() }
     try sqlite("DROP TABLE entry;")
-    let warnings = Warnings()
+    let warnings = Log<SetAsideFile>()
     let store = try open(warnings)
     #expect(try await store.keys() == [])
-    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
   }
 
-  @Test func damageThatShowsWhileReadingIsMended() async throws {
-    let warnings = Warnings()
-    do {
-      let store = try open()
-      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
-    }
-    try overwritePages()
+  @Test func damageFoundWhileReadingIsRepaired() async throws {
+    let warnings = Log<SetAsideFile>()
+    try await writeDamagedFile()
     let store = try open(warnings)
     #expect(try await store.value(for: "150") == nil)
-    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
     try await store.set(Data([1]), for: "a")
     #expect(try await store.keys() == ["a"])
   }
 
-  @Test func damageThatShowsWhileWritingIsMended() async throws {
-    let warnings = Warnings()
-    do {
-      let store = try open()
-      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
-    }
-    try overwritePages()
+  @Test func damageFoundWhileWritingIsRepaired() async throws {
+    let warnings = Log<SetAsideFile>()
+    try await writeDamagedFile()
     let store = try open(warnings)
     try await store.set(Data([1]), for: "a")
     #expect(try await store.keys() == ["a"])
-    #expect(warnings.all.map(\.reason) == [.damaged])
+    #expect(warnings.entries.map(\.reason) == [.damaged])
   }
 
-  @Test func storesThatMeetTheSameDamageShareTheNewFile() async throws {
-    let warnings = Warnings()
-    do {
-      let store = try open()
-      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
-    }
-    try overwritePages()
+  @Test func storesThatFindTheSameDamageShareTheNewFile() async throws {
+    let warnings = Log<SetAsideFile>()
+    try await writeDamagedFile()
     let stores = [try open(warnings), try open(warnings), try open(warnings)]
     for (number, store) in stores.enumerated() { try await store.set(Data([1]), for: "key \(number)") }
     for store in stores { #expect(try await store.keys() == ["key 0", "key 1", "key 2"]) }
-    #expect(warnings.all.count == 1)
+    #expect(warnings.entries.count == 1)
     #expect(try await open().keys().count == 3)
   }
 
-  @Test func processesThatMeetTheSameDamageShareTheNewFile() async throws {
+  @Test func processesThatFindTheSameDamageShareTheNewFile() async throws {
     try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
     let path = folder.file("values.sqlite").path
     let others = try (1...3).map { try OtherProcess("value", path, "key \($0)", "x") }
@@ -207,14 +195,14 @@ struct FileTests {
     #expect(try folder.names().filter { $0.contains("damaged") } == ["values.sqlite.damaged-1"])
   }
 
-  @Test func closingAStoreWhoseFileWasSetAsideLeavesTheNewFileAlone() async throws {
+  @Test func closingAStoreWhoseFileWasSetAsideDoesNotChangeTheNewFile() async throws {
     var old: SQLiteKeyValueStore? = try open()
     try await old?.set(Data([1]), for: "old")
     try sqlite("PRAGMA user_version = 1000")
     let new = try open()
     try await new.set(Data([1]), for: "new")
 
-    // The last connection to a file folds its journal in and removes it, by name.
+    // The last connection to a file writes the journal back and removes it, by name.
     old = nil
 
     try await new.set(Data([2]), for: "newer")
@@ -224,7 +212,7 @@ struct FileTests {
     #expect(aside == ["old"])
   }
 
-  @Test func whatIsWrittenAfterTheFilesWereDeletedIsKept() async throws {
+  @Test func valuesWrittenAfterTheFilesWereDeletedAreKept() async throws {
     let store = try open()
     try await store.set(Data([1]), for: "old")
     for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
@@ -236,7 +224,7 @@ struct FileTests {
     #expect(try RawDatabase.run("SELECT key FROM entry", on: folder.file("values.sqlite")) == ["new"])
   }
 
-  @Test func whatWasDeletedWithTheFilesIsNotReadAnyMore() async throws {
+  @Test func valuesOfDeletedFilesAreNotRead() async throws {
     let store = try open()
     try await store.set(Data([1]), for: "old")
     for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
@@ -246,7 +234,7 @@ struct FileTests {
     #expect(try await open().keys() == ["new"])
   }
 
-  @Test func callersThatCannotSuspendNoticeThatTheFilesWereDeleted() async throws {
+  @Test func synchronousCallsNoticeDeletedFiles() async throws {
     let store = try open()
     try store.setNow(Data([1]), for: "old")
     #expect(try store.valueNow(for: "old") == Data([1]))
@@ -259,7 +247,7 @@ struct FileTests {
     #expect(try open().keysNow() == ["new"])
   }
 
-  @Test func aStoreWhoseFileWasSetAsideGoesOnWithTheNewOne() async throws {
+  @Test func aStoreWhoseFileWasSetAsideUsesTheNewOne() async throws {
     let old = try open()
     try await old.set(Data([1]), for: "old")
     try sqlite("PRAGMA user_version = 1000")
@@ -284,19 +272,19 @@ struct FileTests {
     #expect(try await open().keys().count == 8)
   }
 
-  @Test func aFolderThatCannotBeMadeIsAnErrorThatNamesIt() throws {
+  @Test func aFolderThatCannotBeCreatedIsAnError() throws {
     try Data().write(to: folder.file("file"))
     let error = #expect(throws: HTTPError.self) { try SQLiteKeyValueStore(at: folder.file("file/values.sqlite")) }
     #expect(error?.kind == .file)
     #expect(error?.message.contains("file") == true)
   }
 
-  @Test func aFolderInPlaceOfTheFileIsAnErrorThatNamesIt() throws {
+  @Test func aFolderInPlaceOfTheFileIsAnError() throws {
     try FileManager.default.createDirectory(at: folder.file("values.sqlite"), withIntermediateDirectories: true)
     let error = #expect(throws: HTTPError.self) { try open() }
     #expect(error?.kind == .file)
     #expect(error?.message.contains("values.sqlite' cannot be opened") == true)
-    #expect(try folder.permissions(of: "values.sqlite") & 0o100 != 0, "a folder's permissions are no affair of ours")
+    #expect(try folder.permissions(of: "values.sqlite") & 0o100 != 0, "permissions of folders are not changed")
   }
 
   @Test func aRemoteURLIsAnError() throws {
@@ -305,15 +293,24 @@ struct FileTests {
     #expect(error?.message.contains("secret") == false)
   }
 
-  private func open(_ warnings: Warnings? = nil) throws -> SQLiteKeyValueStore {
-    try SQLiteKeyValueStore(at: folder.file("values.sqlite")) { warnings?.add($0) }
+  private func open(_ warnings: Log<SetAsideFile>? = nil) throws -> SQLiteKeyValueStore {
+    try SQLiteKeyValueStore(at: folder.file("values.sqlite")) { warnings?.append($0) }
+  }
+
+  /// Writes a store's file and then overwrites some of its pages.
+  private func writeDamagedFile() async throws {
+    do {
+      let store = try open()
+      for number in 0..<200 { try await store.set(Data(repeating: 1, count: 2_000), for: "\(number)") }
+    }
+    try overwritePages()
   }
 
   private func sqlite(_ script: String) throws {
     try RawDatabase.run(script, on: folder.file("values.sqlite"))
   }
 
-  /// Spoils everything behind the header and the schema.
+  /// Overwrites everything after the header and the schema.
   private func overwritePages() throws {
     let file = try FileHandle(forUpdating: folder.file("values.sqlite"))
     let end = try file.seekToEnd()
@@ -321,11 +318,4 @@ struct FileTests {
     try file.write(contentsOf: Data(repeating: 0xFF, count: Int(end) - 4_096))
     try file.close()
   }
-}
-
-/// The warnings that came.
-final class Warnings: Sendable {
-  private let received = Mutex<[SetAsideFile]>([])
-  var all: [SetAsideFile] { received.withLock { $0 } }
-  func add(_ warning: SetAsideFile) { received.withLock { $0.append(warning) } }
 }

@@ -7,13 +7,13 @@ import Testing
 #if canImport(Glibc)
 import Glibc
 
-/// A file that the system opens for reading only, though its permissions as the process sees them would allow writing: the
-/// user for file accesses is another one for a moment, which only the superuser can arrange.
+/// A file that the system opens for reading only, although the process has the permission to write: the user ID for file
+/// access is changed temporarily, which only the superuser can do.
 @Suite(.enabled(if: geteuid() == 0), .timeLimit(.minutes(5)))
 struct ReadOnlyFileTests {
   private typealias SetUser = @convention(c) (UInt32) -> Int32
 
-  @Test func aFileThatCannotBeOpenedForWritingIsNotTakenForDamaged() async throws {
+  @Test func aReadOnlyFileIsNotDamage() async throws {
     let folder = try TemporaryFolder()
     let file = folder.file("values.sqlite")
     do { try await SQLiteKeyValueStore(at: file).set(Data([1]), for: "a") }

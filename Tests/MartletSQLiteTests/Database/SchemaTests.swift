@@ -19,7 +19,7 @@ struct SchemaTests {
     try Database(at: folder.file("test.sqlite"), schema, onSetAside: { Issue.record("\($0)") })
   }
 
-  @Test func aFileOfAnEarlierVersionIsBroughtUpWithItsContent() async throws {
+  @Test func aFileOfAnEarlierVersionIsMigratedWithItsContent() async throws {
     let first = "CREATE TABLE thing (name TEXT)"
     do {
       try await open(Schema(application: application, steps: [first])).write {
@@ -61,7 +61,7 @@ struct SchemaTests {
     try await database.write { try $0.run("INSERT INTO thing VALUES ('b')") }
   }
 
-  @Test func aStatementThatFailsOnceDoesNotCostTheFile() async throws {
+  @Test func aStatementThatFailsOnceDoesNotReplaceTheFile() async throws {
     let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT UNIQUE)"]))
     try await database.write { try $0.run("INSERT INTO thing VALUES ('a')") }
     let runs = Atomic(0)
@@ -75,7 +75,7 @@ struct SchemaTests {
     #expect(names == ["a", "b"])
   }
 
-  @Test func aFurtherConnectionDoesNotCheckTheFileAgain() async throws {
+  @Test func anotherConnectionDoesNotCheckTheFileAgain() async throws {
     var schema = Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"])
     schema.opening = "INSERT INTO thing VALUES ('opened')"
     let database = try open(schema)
@@ -84,11 +84,11 @@ struct SchemaTests {
     #expect(names == ["opened", "written"])
   }
 
-  @Test func aBodysNumberIsDrawnAgainWhileTheFileHasIt() throws {
+  @Test func theNumberOfABodyIsUnique() throws {
     let connection = try Connection()
     for step in CacheStatement.schema.steps { try connection.script(step) }
     let table = CacheTable(connection)
-    try connection.run("INSERT INTO chunk (place, bytes) VALUES (?, x'00')", [.integer(CacheStatement.place(7, 3))])
+    try connection.run("INSERT INTO chunk (place, bytes) VALUES (?, x'00')", [.integer(CacheStatement.chunkKey(7, 3))])
     try connection.run("INSERT INTO loose (body, owner, size, due) VALUES (8, x'00', 0, 0)")
     var numbers: [Int64] = [7, 8, 9]
     #expect(try table.beginBody(of: UUID(), due: Date()) { numbers.removeFirst() } == 9)
@@ -101,7 +101,7 @@ struct SchemaTests {
     }
   }
 
-  @Test func theJournalIsWrittenAhead() async throws {
+  @Test func theFileHasAWriteAheadLog() async throws {
     let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"]))
     let mode = try await database.read { try $0.first("PRAGMA journal_mode") { $0.text(0) } }
     #expect(mode == "wal")

@@ -4,14 +4,10 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What every key-value store owes its users.
+/// The contract of key-value stores.
 @Suite(.timeLimit(.minutes(5)))
 struct KeyValueStoreTests {
-  /// A way to make a store.
-  struct Making: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    let store: @Sendable (TemporaryFolder) throws -> any KeyValueStore
-  }
+  typealias Making = StoreFactory<any KeyValueStore>
 
   static let all = [
     Making(testDescription: "memory") { _ in MemoryKeyValueStore() },
@@ -30,7 +26,7 @@ struct KeyValueStoreTests {
     try await store.removeAll()
   }
 
-  @Test(arguments: all) func whatIsSetIsFound(_ making: Making) async throws {
+  @Test(arguments: all) func valuesThatWereSetAreFound(_ making: Making) async throws {
     let store = try making.store(folder)
     try await store.set(Data([1, 2, 3]), for: "a")
     try await store.set(Data("x".utf8), for: "b")
@@ -52,7 +48,7 @@ struct KeyValueStoreTests {
     #expect(try await store.value(for: "a") == Data())
   }
 
-  @Test(arguments: all) func removingForgetsOneKey(_ making: Making) async throws {
+  @Test(arguments: all) func removingRemovesOneKey(_ making: Making) async throws {
     let store = try making.store(folder)
     for key in ["a", "b"] { try await store.set(Data([1]), for: key) }
     try await store.removeValue(for: "a")
@@ -60,7 +56,7 @@ struct KeyValueStoreTests {
     #expect(try await store.keys() == ["b"])
   }
 
-  @Test(arguments: all) func removingAllForgetsAll(_ making: Making) async throws {
+  @Test(arguments: all) func removingAllRemovesEveryKey(_ making: Making) async throws {
     let store = try making.store(folder)
     for key in ["a", "b"] { try await store.set(Data([1]), for: key) }
     try await store.removeAll()
@@ -76,9 +72,9 @@ struct KeyValueStoreTests {
     for key in keys { #expect(try await store.value(for: key) == Data(key.utf8)) }
   }
 
-  @Test(arguments: all) func keysAreToldApartByTheirBytes(_ making: Making) async throws {
+  @Test(arguments: all) func keysAreComparedAsBytes(_ making: Making) async throws {
     let store = try making.store(folder)
-    // Composed and decomposed, which Swift calls equal; and what a C string would end at.
+    // Composed and decomposed characters, which are equal in Swift; and NUL, which ends a C string.
     let keys = ["\u{E9}", "e\u{301}", "a", "a\0b", "A", "a ", "' OR 1 --"]
     for (number, key) in keys.enumerated() { try await store.set(Data([UInt8(number)]), for: key) }
     for (number, key) in keys.enumerated() {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Challenges (RFC 9110 §11)")
 struct AuthenticationChallengeTests {
-  /// Scheme, realm, other parameters, token68 of each challenge, in short.
+  /// Returns each challenge as `scheme|parameter|…` or `scheme|token68`.
   private func summary(_ lines: [String]) -> [String] {
     var fields = HTTPFields()
     for line in lines { fields.append(line, for: .wwwAuthenticate) }
@@ -36,7 +36,7 @@ struct AuthenticationChallengeTests {
       ("Negotiate a-._~+/1=, Basic realm=x", ["Negotiate|a-._~+/1=", "Basic|realm=x"]),
       // §11.2: a parameter's name occurs once; the first counts
       ("Basic realm=a, REALM=b", ["Basic|realm=a"]),
-      // what real servers write
+      // syntax errors of real servers
       ("Basic realm=My Site", ["Basic|realm=My Site"]),
       ("Basic realm=", ["Basic|realm="]),
       (#"Basic realm="""#, ["Basic|realm="]),
@@ -44,11 +44,11 @@ struct AuthenticationChallengeTests {
       (#"Basic realm="open"#, ["Basic|realm=open"]),
       (#"Basic, realm="a""#, ["Basic|realm=a"]),
       ("bAsIc ReAlM=a", ["bAsIc|realm=a"]),
-      // what makes no sense is ignored
+      // invalid text is ignored
       ("realm=a", []), ("", []), ("=", []), ("@#, \u{7F}", []), (#""Basic""#, []), ("Basic/x", []),
       ("a=b, Basic realm=c", ["Basic|realm=c"]),
     ] as [(String, [String])])
-  func aLineIsRead(_ line: String, expected: [String]) {
+  func aLineIsParsed(_ line: String, expected: [String]) {
     #expect(summary([line]) == expected)
   }
 
@@ -58,22 +58,24 @@ struct AuthenticationChallengeTests {
         == ["Digest|realm=a|nonce=n", "Basic|realm=b", "Bearer"])
   }
 
-  @Test func aSchemeHasNoCase() throws {
+  @Test func schemesAreCaseInsensitive() throws {
     let challenge = try #require(AuthenticationChallenge.challenges(in: [.wwwAuthenticate: "DIGEST x=y"]).first)
     #expect(challenge.isScheme("Digest"))
     #expect(!challenge.isScheme("Dig"))
     #expect(challenge.realm == nil)
   }
 
-  @Test func credentialsAreReadLikeChallenges() {
+  @Test func credentialsAreParsedLikeChallenges() {
     let fields: HTTPFields = [.authorization: #"Digest username="a", response="b""#]
     let read = AuthenticationChallenge.challenges(in: fields, .authorization)
     #expect(read.first?.parameters["username"] == "a")
   }
 
-  @Test func aDescriptionShowsNoData() throws {
+  @Test func descriptionsContainOnlySchemeAndRealm() throws {
     let fields: HTTPFields = [.wwwAuthenticate: #"Digest realm="a", nonce="hidden", Negotiate hidden"#]
-    for challenge in AuthenticationChallenge.challenges(in: fields) {
+    let challenges = AuthenticationChallenge.challenges(in: fields)
+    #expect(challenges.count == 2)
+    for challenge in challenges {
       var dumped = ""
       dump(challenge, to: &dumped)
       #expect(!"\(challenge) \(dumped) \(String(reflecting: challenge))".contains("hidden"))
@@ -93,13 +95,13 @@ struct AuthenticationChallengeTests {
     (#"Bearer error="invalid_request""#, ["invalid_request", "", "", "false"]),
     (#"Bearer error="something_new""#, ["something_new", "", "", "true"]),
   ])
-  func bearerSaysWhy(_ line: String, expected: [String]) throws {
+  func bearerErrorsAreParsed(_ line: String, expected: [String]) throws {
     let challenge = try #require(AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line]).first)
     let error = try #require(BearerError(challenge))
-    #expect([error.code, error.message ?? "", error.scope ?? "", "\(error.mayBeCuredByAnotherToken)"] == expected)
+    #expect([error.code, error.message ?? "", error.scope ?? "", "\(error.mayBeSolvedByNewToken)"] == expected)
   }
 
-  @Test func anotherSchemeIsNoBearer() throws {
+  @Test func anotherSchemeHasNoBearerError() throws {
     let challenge = try #require(AuthenticationChallenge.challenges(in: [.wwwAuthenticate: "Basic realm=a"]).first)
     #expect(BearerError(challenge) == nil)
   }

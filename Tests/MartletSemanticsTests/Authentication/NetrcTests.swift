@@ -6,7 +6,7 @@ struct NetrcTests {
     # the file of a test
     machine A.example login anna password secret
     machine b.example
-    \tlogin "berta b"   # behind a value
+    \tlogin "berta b"   # after a value
     \tpassword "q\\"u\\\\o\\te"
     \taccount accounting
     macdef init
@@ -29,13 +29,13 @@ struct NetrcTests {
   }
 
   @Test(arguments: ["b\u{FC}cher.example", "B\u{DC}CHER.example", "xn--bcher-kva.example"])
-  func namesBeyondASCIIAreComparedAsALabels(_ name: String) throws {
+  func internationalHostNamesAreComparedAsALabels(_ name: String) throws {
     let netrc = try Netrc(parsing: "machine \(name) login anna password secret")
     #expect(netrc.credential(for: "xn--bcher-kva.example")?.user == "anna")
     #expect(netrc.credential(for: "b\u{FC}cher.example")?.user == "anna")
   }
 
-  @Test func withoutADefaultAnUnknownHostHasNothing() throws {
+  @Test func withoutADefaultAnUnknownHostHasNoCredential() throws {
     #expect(try Netrc(parsing: "machine a login b password c").credential(for: "b") == nil)
     #expect(try Netrc(parsing: "").credential(for: "b") == nil)
     #expect(try Netrc(parsing: "macdef all\r\ndefault login a\r\n").credential(for: "b") == nil)
@@ -45,13 +45,13 @@ struct NetrcTests {
     ("machine", 1), ("machine a\nlogin b\npassword", 3), ("\nlogin a", 2), ("machine a hidden b", 1),
     ("machine a\nlogin \"hidden\n\n", 2), ("machine a login b password \"hidden\\", 1),
   ])
-  func whatMakesNoSenseIsNamedByItsLine(_ text: String, line: Int) {
+  func aSyntaxErrorHasItsLineNumber(_ text: String, line: Int) {
     let error = #expect(throws: NetrcError.self) { try Netrc(parsing: text) }
     #expect(error?.line == line)
     #expect(error?.description.contains("hidden") == false)
   }
 
-  @Test func itShowsNothing() throws {
+  @Test func descriptionsContainNoSecrets() throws {
     var dumped = ""
     let netrc = try Netrc(parsing: Self.everything)
     dump(netrc, to: &dumped)

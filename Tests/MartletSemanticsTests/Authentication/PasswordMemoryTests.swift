@@ -13,7 +13,7 @@ struct PasswordMemoryTests {
       PasswordChallenge.strongest(of: AuthenticationChallenge.challenges(in: fields), realm: nil))
   }
 
-  /// A memory in which one challenge was answered and accepted.
+  /// Returns a memory with one answer that was accepted.
   private static func memory(_ challenge: PasswordChallenge, at text: String) throws -> PasswordMemory {
     var memory = PasswordMemory()
     let url = try url(text)
@@ -21,7 +21,7 @@ struct PasswordMemoryTests {
     let space = ProtectionSpace(origin: try #require(Origin(url)), realm: challenge.realm)
     let asked = memory.answer(to: (.get, url), in: space)
     let answer = try #require(asked)
-    memory.accepted(answer, by: url, nextNonce: nil)
+    memory.markAccepted(answer, by: url, nextNonce: nil)
     return memory
   }
 
@@ -37,7 +37,7 @@ struct PasswordMemoryTests {
     ("https://a.example/docs/other", false), ("http://a.example:81/docs/other", false),
     ("http://b.example/docs/other", false), ("http://sub.a.example/docs/other", false),
   ])
-  func basicGoesUnaskedBelowTheSamePath(_ text: String, isSent: Bool) throws {
+  func basicIsSentWithoutAChallengeBelowTheSamePath(_ text: String, isSent: Bool) throws {
     var memory = try Self.memory(.basic(realm: "r"), at: "http://a.example/docs/index.html")
     #expect(memory.answer(to: (.get, try Self.url(text)), in: nil) == (isSent ? .basic(Self.anna) : nil))
   }
@@ -52,12 +52,12 @@ struct PasswordMemoryTests {
     (#", domain="http://a.example/in http://b.example/""#, "http://a.example/out", false),
     (#", domain="http://b.example/""#, "http://b.example/", false),
   ])
-  func digestGoesUnaskedInItsDomain(_ rest: String, _ text: String, isSent: Bool) throws {
+  func digestIsSentWithoutAChallengeInItsDomain(_ rest: String, _ text: String, isSent: Bool) throws {
     var memory = try Self.memory(try Self.digest(rest), at: "http://a.example/private/index.html")
     #expect(try (Self.digestAnswer(&memory, text) != nil) == isSent)
   }
 
-  @Test func nothingIsSentUnaskedBeforeItWasAccepted() throws {
+  @Test func nothingIsSentWithoutAChallengeBeforeItWasAccepted() throws {
     var memory = PasswordMemory()
     let url = try Self.url("http://a.example/")
     memory.adopt(.basic(realm: "r"), with: Self.anna, for: url, clientNonce: "")
@@ -82,43 +82,43 @@ struct PasswordMemoryTests {
   }
 
   // RFC 7616 §3.5, nextnonce
-  @Test func theNextNonceIsUsedFromOneOn() throws {
+  @Test func theNextNonceIsUsedWithACountFromOne() throws {
     var memory = try Self.memory(try Self.digest(""), at: "http://a.example/")
     let url = try Self.url("http://a.example/")
     let second = memory.answer(to: (.get, url), in: nil), third = memory.answer(to: (.get, url), in: nil)
     let two = try #require(second), three = try #require(third)
 
-    memory.accepted(two, by: url, nextNonce: "next")
-    memory.accepted(three, by: url, nextNonce: "late")  // it answers with the old nonce
+    memory.markAccepted(two, by: url, nextNonce: "next")
+    memory.markAccepted(three, by: url, nextNonce: "late")  // an answer with the old nonce
 
     let answer = try #require(try Self.digestAnswer(&memory, "http://a.example/"))
     #expect(answer.nonce == "next" && answer.count == 1)
-    #expect(answer.challenge.nonce == "n" && answer.clientNonce == "c")  // the key of a session stays
+    #expect(answer.challenge.nonce == "n" && answer.clientNonce == "c")  // which the key of a session is derived from
   }
 
-  @Test func whatWasRefusedIsForgotten() throws {
+  @Test func aRefusedCredentialIsRemoved() throws {
     var memory = try Self.memory(.basic(realm: "r"), at: "http://a.example/")
     let url = try Self.url("http://a.example/")
 
-    memory.forget(Self.berta, at: try #require(Origin(url)))
+    memory.remove(Self.berta, at: try #require(Origin(url)))
     #expect(memory.answer(to: (.get, url), in: nil) == .basic(Self.anna))
     #expect(memory.answer(to: (.get, url), in: nil, only: Self.berta) == nil)
-    memory.forget(Self.anna, at: try #require(Origin(url)))
+    memory.remove(Self.anna, at: try #require(Origin(url)))
     #expect(memory.answer(to: (.get, url), in: nil) == nil)
   }
 
-  @Test func theDeepestSpaceAnswers() throws {
+  @Test func theSpaceWithTheLongestPathAnswers() throws {
     var memory = try Self.memory(.basic(realm: "outer"), at: "http://a.example/")
     let inner = try Self.url("http://a.example/in/x")
     memory.adopt(.basic(realm: "inner"), with: Self.berta, for: inner, clientNonce: "")
-    memory.accepted(.basic(Self.berta), by: inner, nextNonce: nil)
+    memory.markAccepted(.basic(Self.berta), by: inner, nextNonce: nil)
     memory.adopt(.basic(realm: "outer"), with: Self.anna, for: inner, clientNonce: "")
 
     #expect(memory.answer(to: (.get, inner), in: nil) == .basic(Self.berta))
     #expect(memory.answer(to: (.get, try Self.url("http://a.example/y")), in: nil) == .basic(Self.anna))
   }
 
-  @Test func aHundredSpacesAreRemembered() throws {
+  @Test func onlyTheLastHundredSpacesAreKept() throws {
     var memory = try Self.memory(.basic(realm: "first"), at: "http://a.example/")
     let url = try Self.url("http://b.example/")
     for realm in 0..<100 { memory.adopt(.basic(realm: "\(realm)"), with: Self.berta, for: url, clientNonce: "") }

@@ -48,7 +48,7 @@ struct CacheControlTests {
     Row("max age=5", is: nil),
     Row("", is: nil),
   ])
-  func secondsAreReadAsFarAsTheyAreSeconds(row: Row) {
+  func validSecondsAreRead(row: Row) {
     #expect(Self.control(row.lines).seconds("max-age") == row.seconds)
   }
 
@@ -69,7 +69,7 @@ struct CacheControlTests {
     #expect(control.fieldNames("no-cache") == names)
   }
 
-  @Test func unknownDirectivesAreThereAndMeanNothing() {
+  @Test func unknownDirectivesAreKept() {
     let control = Self.control(["immutable, x-mine=\"a b\""])
 
     #expect(control.contains("immutable"))
@@ -77,7 +77,7 @@ struct CacheControlTests {
     #expect(!control.contains("no-store"))
   }
 
-  @Test func otherFieldsAreNoDirectives() {
+  @Test func otherFieldsHaveNoDirectives() {
     let control = CacheControl(["CDN-Cache-Control": "max-age=60", "Surrogate-Control": "max-age=60"])
 
     #expect(control.seconds("max-age") == nil)

@@ -121,7 +121,7 @@ struct CachePlanTests {
       (.reloadRevalidatingCacheData, [:], "max-age=0"),
       (.reloadRevalidatingCacheData, [.cacheControl: "max-age=5"], "max-age=5"), (.returnCacheDataIfOffline, [:], nil),
     ] as [(CachePolicy, HTTPFields, String?)])
-  func aReloadOfWhatIsNotStoredAsksTheCachesOnTheWay(policy: CachePolicy, asks: HTTPFields, expected: String?) {
+  func aReloadWithoutAStoredResponseAsksOtherCaches(policy: CachePolicy, asks: HTTPFields, expected: String?) {
     guard case .forward(let head) = CachePlan.make(for: RequestHead(asks), policy: policy, stored: [], at: arrival)
     else {
       Issue.record("the request does not go out")
@@ -156,14 +156,14 @@ struct CachePlanTests {
       ),
       ([:], [:], .useProtocolCachePolicy, [:]),
       ([.eTag: "\"a\""], [:], .reloadRevalidatingCacheData, [.ifNoneMatch: "\"a\"", .cacheControl: "max-age=0"]),
-      // The caller's own stay alone, and its directives as they are.
+      // Conditions and directives of the caller are not changed.
       ([.eTag: "\"a\""], [.ifNoneMatch: "\"mine\""], .useProtocolCachePolicy, [.ifNoneMatch: "\"mine\""]),
       (
         [.eTag: "\"a\""], [.cacheControl: "x"], .reloadRevalidatingCacheData,
         [.cacheControl: "x", .ifNoneMatch: "\"a\""]
       ),
     ] as [(HTTPFields, HTTPFields, CachePolicy, HTTPFields)])
-  func whatIsAskedCarriesTheValidators(
+  func validationCarriesTheValidators(
     stored: HTTPFields, asks: HTTPFields, policy: CachePolicy, sent: HTTPFields
   ) {
     var fields = stored
@@ -174,7 +174,7 @@ struct CachePlanTests {
     #expect(plan == .validate(0, RequestHead(sent)))
   }
 
-  @Test func aReloadAsksCachesOnTheWayAsWell() {
+  @Test func aReloadAlsoAsksOtherCaches() {
     let plan = CachePlan.make(for: RequestHead([:]), policy: .reloadIgnoringCacheData, stored: [], at: arrival)
 
     #expect(plan == .forward(RequestHead([.cacheControl: "no-cache"])))

@@ -1,18 +1,14 @@
 import MartletSemantics
+@_exported import TestSupport
 
-/// The moment at which responses in these tests arrive: Wed, 01 Jan 2025 00:00:00 GMT.
+/// When responses are received in these tests: Wed, 01 Jan 2025 00:00:00 GMT.
 let arrival = Date(timeIntervalSince1970: 1_735_689_600)
 
-/// The time so many seconds after the arrival, as a field writes it.
+/// The date of a field, in seconds after the arrival.
 func moment(_ seconds: Double) -> String { HTTPDate.format(arrival.addingTimeInterval(seconds)) }
 
-func target(_ text: String = "http://a.example/") -> URL {
-  guard let url = URL(string: text) else { fatalError("'\(text)' is no URL") }
-  return url
-}
-
 extension StoredResponse {
-  /// A response that went out and arrived at the same moment.
+  /// A response that was requested and received at the same time.
   init(
     _ fields: HTTPFields, status: HTTPStatus = .ok, for request: HTTPFields = [:], delay: Double = 0,
     isUnpacked: Bool = false
@@ -26,6 +22,6 @@ extension StoredResponse {
 
 extension RequestHead {
   init(_ fields: HTTPFields, _ method: HTTPMethod = .get) {
-    self.init(method: method, url: target(), fields: fields)
+    self.init(method: method, url: origin, fields: fields)
   }
 }

@@ -68,7 +68,7 @@ struct FreshnessTests {
     #expect(Freshness(of: StoredResponse(row.fields), at: arrival.addingTimeInterval(10)).age == row.value)
   }
 
-  @Test func theWayHereCountsAsAge() {
+  @Test func theResponseDelayCountsAsAge() {
     let stored = StoredResponse([.age: "5"], delay: 3)
 
     #expect(Freshness(of: stored, at: arrival.addingTimeInterval(1)).age == 9)
@@ -78,7 +78,7 @@ struct FreshnessTests {
     #expect(Freshness(of: StoredResponse([.age: "5"]), at: arrival.addingTimeInterval(-1000)).age == 5)
   }
 
-  @Test func aFractionOfASecondIsNoAge() {
+  @Test func aFractionOfASecondDoesNotCountAsAge() {
     var stored = StoredResponse([.date: moment(0), .cacheControl: "max-age=1"])
     stored.responseTime = arrival.addingTimeInterval(0.9)
     stored.requestTime = stored.responseTime

@@ -5,7 +5,7 @@ import Testing
 struct StorageRuleTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    var request = RequestHead(url: target())
+    var request = RequestHead(url: origin)
     var response: ResponseHead
     let isStored: Bool
 
@@ -65,14 +65,14 @@ struct StorageRuleTests {
     Row("POST without explicit freshness", [.eTag: "\"a\"", .contentLocation: "/"], method: .post, false),
     Row("CDN-Cache-Control", ["CDN-Cache-Control": "max-age=60"], false),
   ])
-  func whatMayBeStoredAndIsOfUse(row: Row) {
+  func responsesAreStoredIfAllowedAndUseful(row: Row) {
     #expect(StorageRule.allows(row.response, to: row.request, receivedAt: arrival) == row.isStored)
   }
 
-  @Test func whoTakesStaleAnswersKeepsThemWithoutAValidator() {
+  @Test func staleResponsesAreStoredIfTheCallerUsesThem() {
     let head = ResponseHead(status: .ok)
 
-    #expect(StorageRule.allows(head, to: RequestHead(url: target()), receivedAt: arrival, wantsStale: true))
+    #expect(StorageRule.allows(head, to: RequestHead(url: origin), receivedAt: arrival, wantsStale: true))
   }
 
   @Test func fieldsOfTheConnectionAreNotStored() {

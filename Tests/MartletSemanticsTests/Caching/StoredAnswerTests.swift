@@ -73,7 +73,7 @@ struct StoredAnswerTests {
     #expect(RangeRule.read([.range: field], length: 10) == expected)
   }
 
-  @Test func aPartSaysWhichItIs() {
+  @Test func a206HasContentRange() {
     let part = answer(StoredResponse([.contentLength: "10", .eTag: "\"a\""]), RequestHead([.range: "bytes=2-4"]))
 
     #expect(part.range == 2..<5)
@@ -82,14 +82,14 @@ struct StoredAnswerTests {
     #expect(part.head.fields[.eTag] == "\"a\"")
   }
 
-  @Test func partsOfUnpackedBodiesAreForTheOrigin() {
+  @Test func rangesOfDecodedBodiesAreUpToTheOrigin() {
     let request = RequestHead([.range: "bytes=0-1"])
 
     #expect(!StoredAnswer.canAnswer(request, with: StoredResponse([:], isUnpacked: true), length: 10))
     #expect(StoredAnswer.canAnswer(request, with: StoredResponse([:]), length: 10))
   }
 
-  @Test func aNotModifiedKeepsWhatACacheNeeds() {
+  @Test func a304KeepsTheFieldsThatCachesNeed() {
     let stored = StoredResponse([
       .eTag: "\"a\"", .cacheControl: "max-age=5", .contentLength: "10", .contentType: "text/plain", .vary: "X",
     ])
@@ -100,19 +100,19 @@ struct StoredAnswerTests {
     #expect(answer.head.fields.map { $0.name } == [.eTag, .cacheControl, .vary, .age])
   }
 
-  @Test func anAnswerSaysHowOldItIs() {
+  @Test func responsesHaveAnAge() {
     #expect(answer(StoredResponse([.age: "30"]), RequestHead([:])).head.fields[values: .age] == ["35"])
     #expect(answer(StoredResponse([:]), RequestHead([:])).head.fields[.age] == "5")
   }
 
-  @Test func aHeadHasNoBody() {
+  @Test func aHEADHasNoBody() {
     let answer = answer(StoredResponse([.contentLength: "10"]), RequestHead([:], .head))
 
     #expect(answer.range.isEmpty)
     #expect(answer.head.fields[.contentLength] == "10")
   }
 
-  @Test func fieldsThatMustBeValidatedAreLeftOutUntilTheyAre() {
+  @Test func fieldsThatNeedValidationAreOmittedBefore() {
     let stored = StoredResponse([.cacheControl: "max-age=60, no-cache=\"A, b\"", "A": "1", "B": "2", "C": "3"])
 
     #expect(answer(stored, RequestHead([:])).head.fields.map { $0.name } == [.cacheControl, "C", .age])

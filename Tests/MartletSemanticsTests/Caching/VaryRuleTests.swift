@@ -61,7 +61,7 @@ struct VaryRuleTests {
     Row("and their absence", [:], [.authorization: "Bearer a"], [:], false),
     Row("not for what is public", [.cacheControl: "public"], [.authorization: "Bearer a"], [:], true),
   ])
-  func variantsAreToldApart(row: Row) {
+  func variantsAreDistinguished(row: Row) {
     let stored = StoredResponse(row.vary, for: row.asked)
 
     #expect(VaryRule.matches(stored, row.asks) == row.matches)
@@ -74,7 +74,7 @@ struct VaryRuleTests {
       ([.vary: "Authorization"], ["Authorization": "Bearer a"], true),
       ([.vary: "Foo"], ["Authorization": "Bearer b", "Foo": "1"], false),
     ] as [(HTTPFields, HTTPFields, Bool)])
-  func aPartitionWithANameStandsForTheCredentials(response: HTTPFields, asks: HTTPFields, matches: Bool) {
+  func aNamedPartitionReplacesTheCredentials(response: HTTPFields, asks: HTTPFields, matches: Bool) {
     var stored = StoredResponse(response)
     stored.variant = VaryRule.variant(of: stored.head, for: [.authorization: "Bearer a"], in: "anna")
 
@@ -82,7 +82,7 @@ struct VaryRuleTests {
   }
 
   @Test(arguments: [HTTPStatus.unauthorized, .forbidden])
-  func aRefusalIsForItsCredentialsAloneWithinAPartitionToo(_ status: HTTPStatus) {
+  func refusalsAreSeparatedByCredentialsInPartitionsToo(_ status: HTTPStatus) {
     var stored = StoredResponse([:], status: status)
     stored.variant = VaryRule.variant(of: stored.head, for: [.authorization: "Bearer a"], in: "anna")
 
@@ -101,8 +101,9 @@ struct VaryRuleTests {
       ("http://a.example/", [.host: "a.example", .host: "b.example"], true), ("http://[::1]/", [.host: "[::1]"], false),
       ("http://[::1]/", [.host: "[::1]:80"], false), ("http://a.example/", [.host: "x@a.example"], true),
     ] as [(String, HTTPFields, Bool)])
-  func aHostFieldThatNamesAnotherHostIsFound(url: String, fields: HTTPFields, isForeign: Bool) {
-    #expect(CacheKey.isForeignHost(in: RequestHead(method: .get, url: target(url), fields: fields)) == isForeign)
+  func aForeignHostFieldIsDetected(url: String, fields: HTTPFields, isForeign: Bool) {
+    #expect(
+      CacheKey.isForeignHost(in: RequestHead(method: .get, url: TestSupport.url(url), fields: fields)) == isForeign)
   }
 
   @Test func theMostRecentThatMatchesIsPreferred() {
@@ -117,7 +118,7 @@ struct VaryRuleTests {
     #expect(VaryRule.select(for: ["Foo": "1"], among: [stored[2]]) == nil)
   }
 
-  @Test func whatTellsVariantsApartCannotBeRead() {
+  @Test func variantsDoNotRevealTheirFields() {
     let variant = VaryRule.variant(of: ResponseHead(status: .ok), for: [.authorization: "Bearer secret"])
 
     #expect(!variant.contains("secret"))

@@ -34,7 +34,7 @@ struct MultipartSyntaxTests {
     #expect(MultipartSyntax.end(boundary: "B", isEmpty: false) == Data("\r\n--B--\r\n".utf8))
   }
 
-  // RFC 2046 §5.1.1: up to 70 characters; of letters, digits and dashes it needs no quotes.
+  // RFC 2046 §5.1.1: up to 70 characters; it needs no quotes if it consists of letters, digits and dashes.
   @Test func boundaryIsATokenOfAtMost70Characters() {
     let boundary = MultipartSyntax.boundary { .max }
     #expect(boundary.utf8.count <= 70)
@@ -45,7 +45,7 @@ struct MultipartSyntaxTests {
   @Test(arguments: [
     ("", true), ("ab", true), ("abc", false), ("xxabc", false), ("abcxx", false), ("aabc", false), ("ab-c", true),
   ])
-  func boundaryIsLookedForInTheContent(_ content: String, isFree: Bool) {
+  func boundaryIsSearchedInTheContent(_ content: String, isFree: Bool) {
     #expect(MultipartSyntax.isFree("abc", in: Data(content.utf8)) == isFree)
     #expect(MultipartSyntax.isFree("abc", in: Data("--\(content)".utf8).dropFirst(2)) == isFree)
   }

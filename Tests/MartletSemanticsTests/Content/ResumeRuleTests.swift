@@ -50,7 +50,7 @@ struct ResumeRuleTests {
     "", "bytes", "bytes */*", "bytes 5-4/10", "bytes 0-9/9", "bytes 0-9/", "bytes -9/10", "bytes 0-/10", "lines 0-9/10",
     "bytes 0-9", "bytes=0-9/10", "bytes +0-9/10", "bytes 0-9/-1", "bytes 0-99999999999999999999/*", "bytes 0-1, 2-3/9",
   ])
-  func whatIsNoContentRangeIsNone(_ text: String) { #expect(ContentRange(text) == nil) }
+  func invalidContentRangesAreNil(_ text: String) { #expect(ContentRange(text) == nil) }
 
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -66,7 +66,7 @@ struct ResumeRuleTests {
     }
   }
 
-  /// 100 bytes are there, of 300, with the tag "a".
+  /// 100 of 300 bytes have been received, with the tag "a".
   @Test(arguments: [
     Row("the rest", 206, [.contentRange: "bytes 100-299/300", .eTag: #""a""#], .append(size: 300)),
     Row("the rest of an untold size", 206, [.contentRange: "bytes 100-299/*", .eTag: #""a""#], .append(size: 300)),
@@ -94,12 +94,12 @@ struct ResumeRuleTests {
     Row("an error", 503, [:], .other), Row("not found", 404, [:], .other), Row("unauthorised", 401, [:], .other),
     Row("a redirect", 302, [:], .other),
   ])
-  func answerIsTheRestTheWholeOrInDoubt(_ row: Row) {
+  func responsesContinueReplaceOrRestartADownload(_ row: Row) {
     let point = ResumePoint(count: 100, validator: #""a""#, size: 300)
     #expect(ResumeRule.decide(ResponseHead(status: row.status, fields: row.fields), after: point) == row.decision)
   }
 
-  /// 100 bytes are there, of nobody knows how many, with a date.
+  /// 100 bytes of an unknown size have been received, with a date.
   @Test(arguments: [
     Row("complete", 416, [.contentRange: "bytes */100"], .complete),
     Row("complete, and the same", 416, [.contentRange: "bytes */100", .lastModified: secondBefore], .complete),
@@ -113,7 +113,7 @@ struct ResumeRuleTests {
     Row("the rest of another", 206, [.contentRange: "bytes 100-299/300", .lastModified: date], .restart),
     Row("the rest without a date", 206, [.contentRange: "bytes 100-299/300", .eTag: #""a""#], .restart),
   ])
-  func answerToADateIsJudgedByIt(_ row: Row) {
+  func responsesAreComparedWithTheDate(_ row: Row) {
     let point = ResumePoint(count: 100, validator: Self.secondBefore, size: nil)
     #expect(ResumeRule.decide(ResponseHead(status: row.status, fields: row.fields), after: point) == row.decision)
   }
@@ -121,12 +121,12 @@ struct ResumeRuleTests {
   @Test(
     arguments: [(200, .whole), (206, .other), (204, .whole), (416, .other), (404, .other)]
       as [(Int, ResumeRule.Decision)])
-  func answerToARequestForTheWholeIsTheWhole(_ status: Int, _ decision: ResumeRule.Decision) throws {
+  func aRequestForEverythingGetsTheWholeBody(_ status: Int, _ decision: ResumeRule.Decision) throws {
     let head = ResponseHead(status: HTTPStatus(status), fields: [.contentRange: "bytes 0-1/2"])
     #expect(ResumeRule.decide(head, after: nil) == decision)
   }
 
-  @Test func restIsAskedForWithTheValidator() {
+  @Test func theRestIsRequestedWithTheValidator() {
     let point = ResumePoint(count: 100, validator: #""a""#, size: nil)
     #expect(point.fields == [.range: "bytes=100-", .ifRange: #""a""#])
   }

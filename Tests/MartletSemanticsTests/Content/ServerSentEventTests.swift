@@ -100,7 +100,7 @@ struct ServerSentEventTests {
     #expect(parser.reconnectionTime == .milliseconds(5))
   }
 
-  @Test func eventWithoutAnEndIsRefused() throws {
+  @Test func anEventAboveTheLimitIsRefused() throws {
     var lines = ServerSentEventParser(limit: 100)
     var line = ServerSentEventParser(limit: 100)
     #expect(throws: ServerSentEventParser.EventTooLarge.self) {

@@ -34,14 +34,14 @@ struct CookieDomainTests {
   ])
   func domainAttributeSaysWhoGetsTheCookie(_ attributes: String, host: String, isSent: Bool) {
     let target = "http://\(host.isEmpty ? "" : host + ".")example.org/dir/page"
-    #expect(Visitor.echo(["a=b\(attributes)"], at: Self.www, to: target) == (isSent ? "a=b" : ""))
+    #expect(CookieClient.echo(["a=b\(attributes)"], at: Self.www, to: target) == (isSent ? "a=b" : ""))
   }
 
   @Test
   func cookieWithoutDomainAndCookieWithOneAreTwo() {
-    #expect(Visitor.echo(["a=1", "a=2; Domain=www.example.org"]) == "a=1; a=2")
-    #expect(Visitor.echo(["a=1; Domain=www.example.org", "a=2; Domain=.WWW.example.org"]) == "a=2")
-    #expect(Visitor.echo(["a=1; Domain=example.org", "a=2; Domain=www.example.org"]) == "a=1; a=2")
+    #expect(CookieClient.echo(["a=1", "a=2; Domain=www.example.org"]) == "a=1; a=2")
+    #expect(CookieClient.echo(["a=1; Domain=www.example.org", "a=2; Domain=.WWW.example.org"]) == "a=2")
+    #expect(CookieClient.echo(["a=1; Domain=example.org", "a=2; Domain=www.example.org"]) == "a=1; a=2")
   }
 
   @Test(arguments: [
@@ -54,7 +54,7 @@ struct CookieDomainTests {
     ("http://org/", "a=b", "http://org/", "a=b"),
   ])
   func publicSuffixIsForItselfAlone(_ url: String, line: String, target: String, sent: String) {
-    #expect(Visitor.echo([line], at: url, to: target) == sent)
+    #expect(CookieClient.echo([line], at: url, to: target) == sent)
   }
 
   @Test(arguments: [
@@ -73,7 +73,7 @@ struct CookieDomainTests {
     ("http://www.example.org./", "a=b; Domain=example.org", "http://www.example.org/", ""),
   ])
   func addressesAndPorts(_ url: String, line: String, target: String, sent: String) {
-    #expect(Visitor.echo([line], at: url, to: target) == sent)
+    #expect(CookieClient.echo([line], at: url, to: target) == sent)
   }
 
   @Test(arguments: [
@@ -91,7 +91,7 @@ struct CookieDomainTests {
 
   /// A label has at most 63 bytes (RFC 1035 §2.3.4): what cannot become one costs nothing.
   @Test
-  func labelThatIsTooLongIsNone() {
+  func aLabelThatIsTooLongIsRefused() {
     let points = (0..<20_000).compactMap { Unicode.Scalar(0x4E00 + $0) }
     #expect(Punycode.encode(label: String(String.UnicodeScalarView(points))) == nil)
     #expect(Punycode.encode(label: String(repeating: "é", count: 64)) == nil)
@@ -100,8 +100,8 @@ struct CookieDomainTests {
   @Test(arguments: ["http://bücher.example.org/", "http://xn--bcher-kva.example.org/", "http://BÜCHER.example.org/"])
   func internationalHostIsTheSameInBothForms(_ url: String) throws {
     let line = "a=b; Domain=xn--bcher-kva.example.org"
-    #expect(Visitor.echo([line], at: url, to: "http://www.bücher.example.org/") == "a=b")
-    #expect(try #require(Visitor.request(url)).host == "xn--bcher-kva.example.org")
+    #expect(CookieClient.echo([line], at: url, to: "http://www.bücher.example.org/") == "a=b")
+    #expect(try #require(CookieClient.request(url)).host == "xn--bcher-kva.example.org")
   }
 
   @Test(arguments: [
@@ -110,7 +110,7 @@ struct CookieDomainTests {
     ("localhost", "localhost"), ("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("www.example.org.", "example.org."),
   ])
   func siteIsTheRegistrableDomain(_ host: String, site: String) {
-    let suffixes = PublicSuffixes { Visitor.suffixes.contains($0) || !$0.contains(".") }
+    let suffixes = PublicSuffixes { CookieClient.suffixes.contains($0) || !$0.contains(".") }
     #expect(suffixes.site(of: host) == site)
   }
 
@@ -124,7 +124,7 @@ struct CookieDomainTests {
   }
 
   @Test
-  func everyDomainThatAHostMayUseIsOfItsSite() {
+  func everyDomainOfAHostBelongsToItsSite() {
     let suffixes = PublicSuffixes { ["ck", "x.ck"].contains($0) }
     #expect(suffixes.site(of: "a.b.x.ck") == "b.x.ck")
     #expect(suffixes.site(of: "a.y.ck") == "y.ck")

@@ -15,7 +15,7 @@ struct CookieListTests {
   }
 
   @Test
-  func insecureCookiesGoFirstThenThoseUnusedForLongest() {
+  func insecureAndLeastRecentlyUsedCookiesAreRemovedFirst() {
     var list = CookieList([
       Self.cookie("secure, old", used: 1, isSecure: true), Self.cookie("new", used: 9), Self.cookie("old", used: 2),
       Self.cookie("secure, new", used: 8, isSecure: true), Self.cookie("elsewhere", domain: "a.example.org", used: 0),
@@ -33,7 +33,7 @@ struct CookieListTests {
   }
 
   @Test
-  func linesOfOneResponseActOneAfterAnother() {
+  func linesOfAResponseAreProcessedInOrder() {
     var list = CookieList([Self.cookie("kept", used: 0), Self.cookie("secure", used: 0, isSecure: true)])
     func line(_ name: String, _ value: String, expires: Date? = nil, path: String = "/") -> Result<
       Cookie, CookieRefusal
@@ -56,7 +56,7 @@ struct CookieListTests {
   }
 
   @Test
-  func ofTenThousandLinesTheLastAreKept() {
+  func theLastOfTenThousandLinesAreKept() {
     var list = CookieList([Self.cookie("old", used: -10)])
     let lines = (0..<11_000).map { number in
       Result<Cookie, CookieRefusal>.success(
@@ -69,7 +69,7 @@ struct CookieListTests {
   }
 
   @Test
-  func leastUsedCookiesOfAllSitesGoWhenThereAreTooMany() {
+  func leastRecentlyUsedCookiesOfAllSitesAreRemovedFirst() {
     var expired = Self.cookie("expired", domain: "b", used: 9)
     expired.expires = Self.start
     let sites = [
@@ -91,7 +91,7 @@ struct CookieListTests {
   }
 
   @Test
-  func accessIsNotedOnceItIsLater() {
+  func onlyLaterAccessTimesAreStored() {
     var list = CookieList([Self.cookie("a", used: 5), Self.cookie("b", used: 5)])
     list.touch([list.cookies[0].identity: Self.start + 9, list.cookies[1].identity: Self.start + 1])
     #expect(list.cookies.map(\.lastAccessed) == [Self.start + 9, Self.start + 5])
@@ -100,7 +100,7 @@ struct CookieListTests {
   @Test
   func manyCookiesOfOneSiteAreFoundAndReplacedFast() {
     var list = CookieList((0..<3000).map { Self.cookie("n\($0)", domain: "h\($0 % 60).example.org", used: 0) })
-    let request = Visitor.request("http://h7.example.org/")
+    let request = CookieClient.request("http://h7.example.org/")
     let clock = ContinuousClock()
     let time = clock.measure {
       for _ in 0..<20 { #expect(request.map { list.cookies(for: $0, in: .init(), now: Self.start).count } == 50) }
@@ -129,19 +129,19 @@ struct CookieListTests {
     (Cookie(name: "a", value: "b", domain: "example.org", sameSite: .none), .sameSiteNoneNotSecure),
   ])
   func cookieThatCouldNotBeSentIsRefused(_ cookie: Cookie, reason: CookieRefusal.Reason) {
-    let refusal = #expect(throws: CookieRefusal.self) { try cookie.checked(Visitor.suffixes) }
+    let refusal = #expect(throws: CookieRefusal.self) { try cookie.checked(CookieClient.suffixes) }
     #expect(refusal?.reason == reason)
   }
 
   @Test
-  func domainIsBroughtIntoItsForm() throws {
+  func domainsAreCanonicalized() throws {
     func domain(_ domain: String) throws -> String {
-      try Cookie(name: "a", value: "b", domain: domain, isHostOnly: false).checked(Visitor.suffixes).domain
+      try Cookie(name: "a", value: "b", domain: domain, isHostOnly: false).checked(CookieClient.suffixes).domain
     }
     #expect(try domain(".Example.ORG") == "example.org")
     #expect(try domain("bücher.example.org") == "xn--bcher-kva.example.org")
     #expect(try domain("[::1]") == "::1")
-    #expect(try Cookie(name: "a", value: "b", domain: "org").checked(Visitor.suffixes).isHostOnly)
+    #expect(try Cookie(name: "a", value: "b", domain: "org").checked(CookieClient.suffixes).isHostOnly)
   }
 
   @Test

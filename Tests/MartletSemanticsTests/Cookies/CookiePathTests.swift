@@ -9,7 +9,7 @@ struct CookiePathTests {
     ("/a//b", "/a/"), ("/a/b?c/d", "/a"), ("/a%2Fb/c", "/a%2Fb"), ("/a/b#c/d", "/a"), ("?a/b", "/"),
   ])
   func defaultPathGoesUpToTheLastSlash(_ path: String, expected: String) throws {
-    #expect(CookiePath.standard(for: try #require(Visitor.request("http://example.org\(path)")).path) == expected)
+    #expect(CookiePath.standard(for: try #require(CookieClient.request("http://example.org\(path)")).path) == expected)
   }
 
   @Test(arguments: [
@@ -22,7 +22,7 @@ struct CookiePathTests {
     ("/a;b", "/a;b", false), ("\"/a\"", "/a", false), ("/*", "/a", false), ("/a/../b", "/b", false),
   ])
   func cookieGoesWithItsPathAndBelow(_ path: String, requested: String, isSent: Bool) {
-    let sent = Visitor.echo(
+    let sent = CookieClient.echo(
       ["a=b; Path=\(path)"], at: "http://example.org/somewhere/else", to: "http://example.org\(requested)")
     #expect(sent == (isSent ? "a=b" : ""))
   }
@@ -33,70 +33,70 @@ struct CookiePathTests {
     "Path=/other; Path=x",
   ])
   func pathThatDoesNotBeginWithASlashIsTheDefault(_ attribute: String) {
-    #expect(Visitor.echo(["a=b; \(attribute)"], to: "http://www.example.org/dir/x") == "a=b")
-    #expect(Visitor.echo(["a=b; \(attribute)"], to: "http://www.example.org/") == "")
+    #expect(CookieClient.echo(["a=b; \(attribute)"], to: "http://www.example.org/dir/x") == "a=b")
+    #expect(CookieClient.echo(["a=b; \(attribute)"], to: "http://www.example.org/") == "")
   }
 
   @Test
   func lastPathCounts() {
-    #expect(Visitor.echo(["a=b; Path=/; Path=/x"]) == "")
-    #expect(Visitor.echo(["a=b; Path=/x; Path=/"]) == "a=b")
-    #expect(Visitor.echo(["a=b; Path=; Path=/x"]) == "")
-    #expect(Visitor.echo(["a=b; PATH = /dir "]) == "a=b")
+    #expect(CookieClient.echo(["a=b; Path=/; Path=/x"]) == "")
+    #expect(CookieClient.echo(["a=b; Path=/x; Path=/"]) == "a=b")
+    #expect(CookieClient.echo(["a=b; Path=; Path=/x"]) == "")
+    #expect(CookieClient.echo(["a=b; PATH = /dir "]) == "a=b")
   }
 
   @Test
-  func pathBeyondASCIILosesTheCookie() {
-    var visitor = Visitor()
-    visitor.receive("a=b; Path=/dir; Path=/dir/é")
-    #expect(visitor.refusals == [.nonASCIIPath])
-    visitor.receive("c=d; Path=/é; Path=/dir")
-    #expect(visitor.sends() == "c=d")
+  func aNonASCIIPathRejectsTheCookie() {
+    var client = CookieClient()
+    client.receive("a=b; Path=/dir; Path=/dir/é")
+    #expect(client.refusals == [.nonASCIIPath])
+    client.receive("c=d; Path=/é; Path=/dir")
+    #expect(client.sends() == "c=d")
   }
 
   @Test
-  func longerPathsGoFirstThenOlderCookies() {
-    var visitor = Visitor()
-    visitor.receive("a=1; Path=/", "b=2; Path=/dir/page", "c=3; Path=/dir", "d=4; Path=/", "e=5; Path=/dir/")
-    #expect(visitor.sends() == "b=2; e=5; c=3; a=1; d=4")
+  func longerPathsAreSentFirstThenOlderCookies() {
+    var client = CookieClient()
+    client.receive("a=1; Path=/", "b=2; Path=/dir/page", "c=3; Path=/dir", "d=4; Path=/", "e=5; Path=/dir/")
+    #expect(client.sends() == "b=2; e=5; c=3; a=1; d=4")
   }
 
   @Test
-  func replacedCookieKeepsItsPlace() {
-    var visitor = Visitor()
-    visitor.receive("a=1", "b=2", "c=3")
-    visitor.now += 60
-    visitor.receive("a=4", "d=5", "b=6")
-    #expect(visitor.sends() == "a=4; b=6; c=3; d=5")
-    #expect(visitor.list.cookies.first { $0.name == "a" }?.created == visitor.now - 60)
-    #expect(visitor.list.cookies.first { $0.name == "a" }?.lastAccessed == visitor.now)
+  func aReplacedCookieKeepsItsPosition() {
+    var client = CookieClient()
+    client.receive("a=1", "b=2", "c=3")
+    client.now += 60
+    client.receive("a=4", "d=5", "b=6")
+    #expect(client.sends() == "a=4; b=6; c=3; d=5")
+    #expect(client.list.cookies.first { $0.name == "a" }?.created == client.now - 60)
+    #expect(client.list.cookies.first { $0.name == "a" }?.lastAccessed == client.now)
   }
 
   @Test
-  func removedCookieLosesItsPlace() {
-    var visitor = Visitor()
-    visitor.receive("a=1", "b=2")
-    visitor.now += 1
-    visitor.receive("a=; Max-Age=0")
-    visitor.receive("a=3")
-    #expect(visitor.sends() == "b=2; a=3")
+  func aRemovedCookieLosesItsPosition() {
+    var client = CookieClient()
+    client.receive("a=1", "b=2")
+    client.now += 1
+    client.receive("a=; Max-Age=0")
+    client.receive("a=3")
+    #expect(client.sends() == "b=2; a=3")
   }
 
   @Test
-  func cookiesOfOneMomentKeepTheirOrderWhereverTheyAreKept() {
-    var visitor = Visitor()
-    for number in 1...40 { visitor.receive("n\(number)=1") }
-    let shuffled = visitor.list.cookies.shuffled()
+  func cookiesOfTheSameTimeKeepTheirOrder() {
+    var client = CookieClient()
+    for number in 1...40 { client.receive("n\(number)=1") }
+    let shuffled = client.list.cookies.shuffled()
     #expect(Set(shuffled.map(\.created)).count == 40)
-    visitor.list = CookieList(shuffled)
-    #expect(visitor.sends() == (1...40).map { "n\($0)=1" }.joined(separator: "; "))
+    client.list = CookieList(shuffled)
+    #expect(client.sends() == (1...40).map { "n\($0)=1" }.joined(separator: "; "))
   }
 
   @Test
-  func samePathAndNameIsOneCookieAndAnotherPathAnother() {
-    #expect(Visitor.echo(["a=1; Path=/dir", "a=2; Path=/dir"]) == "a=2")
-    #expect(Visitor.echo(["a=1; Path=/dir", "a=2; Path=/dir/"]) == "a=2; a=1")
-    #expect(Visitor.echo(["a=1", "A=2"]) == "a=1; A=2")
-    #expect(Visitor.echo(["a", "=b", "c=d"]) == "b; c=d")
+  func cookiesWithOtherPathsAreOtherCookies() {
+    #expect(CookieClient.echo(["a=1; Path=/dir", "a=2; Path=/dir"]) == "a=2")
+    #expect(CookieClient.echo(["a=1; Path=/dir", "a=2; Path=/dir/"]) == "a=2; a=1")
+    #expect(CookieClient.echo(["a=1", "A=2"]) == "a=1; A=2")
+    #expect(CookieClient.echo(["a", "=b", "c=d"]) == "b; c=d")
   }
 }

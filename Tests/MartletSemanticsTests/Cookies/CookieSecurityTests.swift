@@ -10,14 +10,14 @@ struct CookieSecurityTests {
   // MARK: Secure
 
   @Test
-  func secureCookieComesAndGoesOverHTTPSAlone() {
-    var visitor = Visitor()
-    visitor.receive("a=1; Secure", at: Self.http)
-    #expect(visitor.refusals == [.insecureConnection])
-    visitor.receive("a=1; Secure", at: Self.https)
-    #expect(visitor.sends(to: Self.https) == "a=1")
-    #expect(visitor.sends(to: Self.http) == "")
-    #expect(visitor.sends(to: "wss://www.example.org/dir/page") == "a=1")
+  func secureCookiesNeedHTTPS() {
+    var client = CookieClient()
+    client.receive("a=1; Secure", at: Self.http)
+    #expect(client.refusals == [.insecureConnection])
+    client.receive("a=1; Secure", at: Self.https)
+    #expect(client.sends(to: Self.https) == "a=1")
+    #expect(client.sends(to: Self.http) == "")
+    #expect(client.sends(to: "wss://www.example.org/dir/page") == "a=1")
   }
 
   @Test(arguments: [
@@ -33,20 +33,20 @@ struct CookieSecurityTests {
     ("a=1; Secure; Path=/dir", "a=; Path=/dir; Max-Age=0", "a=1"),
     ("a=1; Secure; Path=/dir; Max-Age=0", "a=2; Path=/dir", "a=2"),
   ])
-  func insecureConnectionLeavesSecureCookiesAlone(_ first: String, _ second: String, sent: String) {
-    var visitor = Visitor()
-    visitor.receive(first, at: Self.https)
-    visitor.receive(second, at: Self.http)
-    #expect(visitor.sends(to: Self.https) == sent)
+  func insecureConnectionsCannotChangeSecureCookies(_ first: String, _ second: String, sent: String) {
+    var client = CookieClient()
+    client.receive(first, at: Self.https)
+    client.receive(second, at: Self.http)
+    #expect(client.sends(to: Self.https) == sent)
   }
 
   @Test
   func secureConnectionReplacesAnyCookie() {
-    var visitor = Visitor()
-    visitor.receive("a=1; Secure", "a=2", at: Self.https)
-    #expect(visitor.sends(to: Self.http) == "a=2")
-    visitor.receive("a=3; Secure", at: Self.https)
-    #expect(visitor.sends(to: Self.http) == "")
+    var client = CookieClient()
+    client.receive("a=1; Secure", "a=2", at: Self.https)
+    #expect(client.sends(to: Self.http) == "a=2")
+    client.receive("a=3; Secure", at: Self.https)
+    #expect(client.sends(to: Self.http) == "")
   }
 
   // MARK: HttpOnly
@@ -54,13 +54,13 @@ struct CookieSecurityTests {
   @Test
   func httpOnlyCookieIsHiddenFromOtherInterfaces() {
     let script = CookieContext(access: .nonHTTP)
-    var visitor = Visitor()
-    visitor.receive("a=1; HttpOnly", "b=2")
-    #expect(visitor.sends() == "a=1; b=2")
-    #expect(visitor.sends(in: script) == "b=2")
-    visitor.receive("c=3; HttpOnly", "a=4", "b=5", in: script)
-    #expect(visitor.refusals == [.httpOnly, .httpOnly])
-    #expect(visitor.sends() == "a=1; b=5")
+    var client = CookieClient()
+    client.receive("a=1; HttpOnly", "b=2")
+    #expect(client.sends() == "a=1; b=2")
+    #expect(client.sends(in: script) == "b=2")
+    client.receive("c=3; HttpOnly", "a=4", "b=5", in: script)
+    #expect(client.refusals == [.httpOnly, .httpOnly])
+    #expect(client.sends() == "a=1; b=5")
   }
 
   // MARK: SameSite
@@ -79,10 +79,10 @@ struct CookieSecurityTests {
     (CookieContext(isTopLevelNavigation: true), "none; strict; lax; default; "),
   ])
   func sameSiteDecidesWhatIsSent(_ context: CookieContext, sent: String) {
-    var visitor = Visitor()
-    visitor.receive(
+    var client = CookieClient()
+    client.receive(
       "none; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "default=", at: Self.https)
-    #expect(visitor.sends(to: Self.https, in: context).replacing("=", with: "") + "; " == sent)
+    #expect(client.sends(to: Self.https, in: context).replacing("=", with: "") + "; " == sent)
   }
 
   @Test(arguments: [
@@ -92,29 +92,29 @@ struct CookieSecurityTests {
     (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; strict; lax; default; "),
     (CookieContext(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
   ])
-  func sameSiteDecidesWhatIsTaken(_ context: CookieContext, taken: String) {
-    var visitor = Visitor()
-    visitor.receive(
+  func sameSiteDecidesWhatIsStored(_ context: CookieContext, taken: String) {
+    var client = CookieClient()
+    client.receive(
       "none; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "default=", at: Self.https,
       in: context)
-    #expect(visitor.sends(to: Self.https).replacing("=", with: "") + "; " == taken)
+    #expect(client.sends(to: Self.https).replacing("=", with: "") + "; " == taken)
   }
 
   @Test
   func sameSiteNoneHasToBeSecure() {
-    var visitor = Visitor()
-    visitor.receive("a=1; SameSite=None", at: Self.https)
-    visitor.receive("a=1; SameSite=None", at: Self.http)
-    #expect(visitor.refusals == [.sameSiteNoneNotSecure, .sameSiteNoneNotSecure])
-    visitor.receive("a=1; SameSite=None; SameSite=Lax", at: Self.http)
-    #expect(visitor.sends() == "a=1")
+    var client = CookieClient()
+    client.receive("a=1; SameSite=None", at: Self.https)
+    client.receive("a=1; SameSite=None", at: Self.http)
+    #expect(client.refusals == [.sameSiteNoneNotSecure, .sameSiteNoneNotSecure])
+    client.receive("a=1; SameSite=None; SameSite=Lax", at: Self.http)
+    #expect(client.sends() == "a=1")
   }
 
   @Test
-  func laterCookieTakesSameSiteAway() {
-    var visitor = Visitor()
-    visitor.receive("a=1; SameSite=Strict", "a=2; SameSite=None; Secure", at: Self.https)
-    #expect(visitor.sends(to: Self.https, in: Self.crossSite) == "a=2")
+  func aLaterCookieCanRemoveSameSite() {
+    var client = CookieClient()
+    client.receive("a=1; SameSite=Strict", "a=2; SameSite=None; Secure", at: Self.https)
+    #expect(client.sends(to: Self.https, in: Self.crossSite) == "a=2")
   }
 
   // MARK: Prefixes
@@ -140,23 +140,23 @@ struct CookieSecurityTests {
     ("__secure-a; Secure", false), ("=__Http-a=b; Secure; HttpOnly", false), ("=x__Host-a=b", true),
     ("=__HoSt-HtTp-a=b; Secure; HttpOnly; Path=/", false), ("= __Secure-a=b", false), ("=__Secure", true),
   ])
-  func prefixHoldsWhatItPromises(_ line: String, isTaken: Bool) {
-    var visitor = Visitor()
-    visitor.receive(line, at: Self.https)
-    #expect(visitor.sends(to: Self.https).isEmpty == !isTaken)
-    #expect(visitor.refusals == (isTaken ? [] : [.prefix]))
+  func prefixesRequireTheirAttributes(_ line: String, isTaken: Bool) {
+    var client = CookieClient()
+    client.receive(line, at: Self.https)
+    #expect(client.sends(to: Self.https).isEmpty == !isTaken)
+    #expect(client.refusals == (isTaken ? [] : [.prefix]))
   }
 
   @Test(arguments: ["Secure", "Secure; Path=", "Secure; Path", "Secure; Path=x"])
-  func hostPrefixWantsItsPathSaid(_ attributes: String) {
-    var visitor = Visitor()
-    visitor.receive("__Host-a=b; \(attributes)", at: "https://www.example.org/")
-    #expect(visitor.refusals == [.prefix])
+  func theHostPrefixRequiresAnExplicitPath(_ attributes: String) {
+    var client = CookieClient()
+    client.receive("__Host-a=b; \(attributes)", at: "https://www.example.org/")
+    #expect(client.refusals == [.prefix])
   }
 
   @Test(arguments: ["__Secure-a=b; Secure", "__Host-a=b; Secure; Path=/", "__Http-a=b; Secure; HttpOnly"])
   func prefixesNeedASecureConnection(_ line: String) {
-    #expect(Visitor.echo([line], at: Self.http, to: Self.https) == "")
+    #expect(CookieClient.echo([line], at: Self.http, to: Self.https) == "")
   }
 
   // MARK: What is shown

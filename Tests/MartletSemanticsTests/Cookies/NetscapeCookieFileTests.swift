@@ -47,7 +47,7 @@ struct NetscapeCookieFileTests {
   }
 
   @Test
-  func commentsAndEmptyLinesAreNone() {
+  func commentsAndEmptyLinesAreIgnored() {
     let text = """
       \u{FEFF}# Netscape HTTP Cookie File
       # https://curl.se/docs/http-cookies.html
@@ -68,7 +68,7 @@ struct NetscapeCookieFileTests {
     ("example.org\tFALSE\t/\tFALSE\tnan\ta\tb", "seconds"), ("\tFALSE\t/\tFALSE\t0\ta\tb", "host"),
     ("example.org\tFALSE\tdir\tFALSE\t0\ta\tb", "path"),
   ])
-  func badLineIsNamedWithItsRemedyAndLosesNoOther(_ line: String, remedy: String) {
+  func anInvalidLineIsReportedAndTheOthersAreRead(_ line: String, remedy: String) {
     let good = "example.org\tFALSE\t/\tFALSE\t0\ta\tb"
 
     let (cookies, problems) = NetscapeCookieFile.parse("\(good)\n\(line)\n\(good)", now: Self.now)
@@ -98,7 +98,7 @@ struct NetscapeCookieFileTests {
   }
 
   @Test
-  func whatIsWrittenIsReadAgain() {
+  func writtenFilesAreReadAgain() {
     let cookies = [
       Self.cookie(end: 1_800_000_100), Self.cookie("", "x", isHostOnly: false), Self.cookie("é", "=;ü", isSecure: true),
     ]

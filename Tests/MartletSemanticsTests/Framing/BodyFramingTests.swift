@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-/// Where a response's body ends (RFC 9112 §6.3).
+/// The length of a response body (RFC 9112 §6.3).
 @Suite(.timeLimit(.minutes(5)))
 struct BodyFramingTests {
   private func framing(
@@ -14,9 +14,9 @@ struct BodyFramingTests {
     }
   }
 
-  // Rule 1: before any field is looked at.
+  // Rule 1: regardless of the fields.
   @Test(arguments: [100, 103, 199, 101, 204, 304])
-  func someStatusesHaveNoBodyWhateverTheFieldsSay(_ status: Int) {
+  func someStatusesHaveNoBodyRegardlessOfFields(_ status: Int) {
     for lengths in [[], ["5"], ["x"], ["5", "6"]] {
       #expect(framing(status, lengths: lengths, codings: ["gzip"]) == .success(.none))
     }
@@ -47,7 +47,7 @@ struct BodyFramingTests {
       (["5", "6"], .contentLengths),
       (["10, 4"], .contentLengths), (["\"5\""], .contentLength), (["1e3"], .contentLength),
     ] as [([String], MessageFault)])
-  func anythingElseCannotBeRecoveredFrom(_ values: [String], expected: MessageFault) {
+  func otherLengthsAreRefused(_ values: [String], expected: MessageFault) {
     #expect(framing(lengths: values) == .failure(expected))
   }
 
@@ -66,7 +66,7 @@ struct BodyFramingTests {
   }
 
   // Rule 3.
-  @Test func chunksCountWhereThereIsALengthToo() {
+  @Test func chunkedTakesPrecedenceOverContentLength() {
     #expect(framing(lengths: ["5"], codings: ["chunked"]) == .success(.chunked))
     #expect(framing(lengths: ["x"], codings: ["chunked"]) == .failure(.contentLength))
   }

@@ -1,10 +1,10 @@
 import MartletSemantics
 import Testing
 
-/// What a response is, line by line (RFC 9112 §2 to §5).
+/// Valid and invalid lines of a response (RFC 9112 §2 to §5).
 @Suite(.timeLimit(.minutes(5)))
 struct ResponseHeadReaderTests {
-  /// The events of a message's lines, each but `none`.
+  /// The events of the lines of a message, without `none`.
   private func read(
     _ text: String, answering method: HTTPMethod = .get, isHTTP2: Bool = false
   ) throws(MessageFault) -> [ResponseHeadReader.Event] {
@@ -41,7 +41,7 @@ struct ResponseHeadReaderTests {
     ("HTTP/1.1 999 x\r\n", 999), ("HTTP/1.2 204 x\r\n", 204), ("HTTP/1.1 200 OK\n", 200),
     ("HTTP/1.1 200 caf\u{e9}\r\n", 200), ("HTTP/1.1 200  OK\r\n", 200), ("HTTP/1.1 200 a\tb\r\n", 200),
   ])
-  func statusLineIsTaken(_ line: String, status: Int) throws {
+  func validStatusLinesAreAccepted(_ line: String, status: Int) throws {
     guard case .final(_, let read, _) = try read(line + "\r\n").first else { return #expect(Bool(false)) }
     #expect(read == status)
   }
@@ -59,7 +59,7 @@ struct ResponseHeadReaderTests {
       ("HTTP/1.1 200 a\u{0}b\r\n", .controlCharacter), ("HTTP/1.1 200 a\rb\r\n", .controlCharacter),
       ("HTTP/1.1 200 OK\r\r\n", .controlCharacter), ("HTTP/1.1 200 a\u{7f}\r\n", .controlCharacter),
     ] as [(String, MessageFault)])
-  func anythingElseIsNoStatusLine(_ line: String, expected: MessageFault) {
+  func otherStatusLinesAreRefused(_ line: String, expected: MessageFault) {
     #expect(fault(line + "\r\n") == expected)
   }
 
@@ -68,7 +68,7 @@ struct ResponseHeadReaderTests {
       ("HTTP/2 200 \r\n", nil), ("HTTP/1.1 200 OK\r\n", .version), ("HTTP/2 20 \r\n", .statusCode),
       ("HTTP/2 200 OK\r\n", .statusCode), ("HTTP/2 099 \r\n", .statusCode), ("HTTQ/2 200 \r\n", .statusLine),
     ] as [(String, MessageFault?)])
-  func overHTTP2TheLineIsTheOneThatLibcurlMakes(_ line: String, expected: MessageFault?) {
+  func http2StatusLinesOfLibcurlAreAccepted(_ line: String, expected: MessageFault?) {
     #expect(fault(line + "\r\n", isHTTP2: true) == expected)
   }
 
@@ -77,7 +77,7 @@ struct ResponseHeadReaderTests {
     "A:\r\n", "A: b\r\n", "A:b\n", "A: \t b \t\r\n", "!#$%&'*+-.^_`|~09: x\r\n", "A: b:c\r\n", "A: caf\u{e9}\r\n",
     "A: b\r\n c\r\n", "A: b\r\n\tc\r\n \r\n", "A: b\u{1}\r\n", "A: HTTP/1.1 200 OK\r\n",
   ])
-  func fieldLineIsTaken(_ lines: String) {
+  func validFieldLinesAreAccepted(_ lines: String) {
     #expect(fault("HTTP/1.1 200 OK\r\n" + lines + "\r\n") == nil)
   }
 
@@ -92,7 +92,7 @@ struct ResponseHeadReaderTests {
       ("Content-Length:\r\n 5\r\n", .foldedFraming), ("Transfer-Encoding:\r\n chunked\r\n", .foldedFraming),
       ("Content-Length: 5\r\n 6\r\n", .foldedFraming),
     ] as [(String, MessageFault)])
-  func anythingElseIsNoFieldLine(_ lines: String, expected: MessageFault) {
+  func otherFieldLinesAreRefused(_ lines: String, expected: MessageFault) {
     #expect(fault("HTTP/1.1 200 OK\r\n" + lines + "\r\n") == expected)
   }
 
@@ -110,7 +110,7 @@ struct ResponseHeadReaderTests {
     #expect(fault("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n") == .fieldLine)
   }
 
-  @Test func switchingProtocolsIsTheLastHeadWhereItWasAskedFor() throws {
+  @Test func a101IsFinalIfTheRequestHasUpgrade() throws {
     let head = "HTTP/1.1 101 Switching\r\n"
     var reader = ResponseHeadReader(answering: .get, allowsUpgrade: true)
     #expect(try take(head + "\r\n", into: &reader) == [.final(Array(head.utf8), status: 101, .none)])
@@ -128,7 +128,7 @@ struct ResponseHeadReaderTests {
     }
   }
 
-  @Test func anotherHeadFollowsWhereTheRequestGoesOutAgain() throws {
+  @Test func aRestartExpectsAnotherHead() throws {
     var reader = ResponseHeadReader(answering: .get)
     _ = try take("HTTP/1.1 407 No\r\nContent-Length: 5\r\n\r\n", into: &reader)
     reader.restart()
@@ -138,7 +138,7 @@ struct ResponseHeadReaderTests {
   }
 
   @Test(arguments: MessageFault.allCases)
-  func everyFaultNamesItsRule(_ fault: MessageFault) {
+  func everyErrorNamesItsRule(_ fault: MessageFault) {
     #expect(fault.description.contains(/\(RFC 911[02] §/))
   }
 }

@@ -22,7 +22,7 @@ struct ParityScenario: Sendable, CustomTestStringConvertible {
   var runs = 1
   /// Whether it is cancelled once the server has the request.
   var isCancelled = false
-  /// Whether the session has a token, `old`, which it exchanges at `/token` when it is refused.
+  /// Whether the session has a token, `old`, which it calls at `/token` when it is refused.
   var hasToken = false
   var configure: @Sendable (inout SessionConfiguration) -> Void = { _ in }
   let outcome: ParityOutcome

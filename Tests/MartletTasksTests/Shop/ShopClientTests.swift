@@ -67,7 +67,7 @@ import Testing
       let added = try #require(mock.requests(to: "cart", method: .POST).first)
       #expect(try added.body(as: ShopCart.Item.self) == item)
       #expect(added.url.query() == "gift=true")
-      #expect(mock.unasked.isEmpty)
+      #expect(mock.unused.isEmpty)
     }
   }
 

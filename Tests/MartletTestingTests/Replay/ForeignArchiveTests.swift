@@ -1,6 +1,8 @@
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// Archives as browsers and other tools export them.
@@ -15,10 +17,10 @@ struct ForeignArchiveTests {
   }
 
   private func ask(_ replay: ReplayTransport, _ method: HTTPMethod = .get) async throws -> HTTPResponse {
-    try await replay.send(HTTPRequest(method, try #require(URL(string: "https://a.example/x"))), in: Exchange())
+    try await replay.send(HTTPRequest(method, url("https://a.example/x")), in: Call())
   }
 
-  @Test func packedBodiesAndPseudoFieldsAreUnderstood() async throws {
+  @Test func encodedBodiesAndPseudoFieldsAreSupported() async throws {
     let replay = try replay(
       #""status": 200, "httpVersion": "http/2.0", "headers": ["#
         + #"{"name": ":status", "value": "200"}, {"name": "content-encoding", "value": "br"}, "#
@@ -30,7 +32,7 @@ struct ForeignArchiveTests {
 
     #expect(try await response.body.collect(upTo: 100) == Data("hello".utf8))
     #expect(response.head.version == .http2)
-    #expect(response.wire?.fields[values: .setCookie] == ["a=1", "b=2; Path=/"])
+    #expect(response.networkHead?.fields[values: .setCookie] == ["a=1", "b=2; Path=/"])
     #expect(response.fields[.contentLength] == "5")
     #expect(response.fields["X-Empty"] == "")
     #expect(response.fields.count == 4)
@@ -38,17 +40,17 @@ struct ForeignArchiveTests {
 
   @Test(arguments: [
     (#""status": 200, "content": {"size": 5, "mimeType": "text/plain"}"#, "left out: 5 bytes"),
-    (#""status": 200, "content": {"size": 5, "text": "é", "encoding": "base64"}"#, "it is no base64"),
+    (#""status": 200, "content": {"size": 5, "text": "é", "encoding": "base64"}"#, "invalid base64"),
     (#""status": 0, "content": {"size": 0}"#, "there was no response"),
     (#""status": 0, "_error": "net::ERR_ABORTED""#, "net::ERR_ABORTED, as recorded"),
   ])
-  func whatIsMissingIsAnError(response: String, message: String) async throws {
+  func anIncompleteResponseIsAnError(response: String, message: String) async throws {
     let replay = try replay(response)
     let failure = await #expect(throws: HTTPError.self) { _ = try await ask(replay).body.collect(upTo: 100) }
     #expect(failure?.message.contains(message) == true)
   }
 
-  @Test func nothingIsMissingWhereNoBodyIs() async throws {
+  @Test func aResponseWithoutABodyIsComplete() async throws {
     let empty = #""content": {"size": 0, "mimeType": "x-unknown"}"#
     #expect(try await ask(replay(#""status": 200, "# + empty)).body.collect(upTo: 9) == Data())
     let packed = #""status": 200, "content": {"size": 5}, "headers": [{"name": "Content-Length", "value": "5"}]"#
@@ -60,18 +62,18 @@ struct ForeignArchiveTests {
     #expect(redirect.fields[.location] == "https://b.example/")
   }
 
-  @Test func secretsOfAForeignArchiveAreScrubbedBeforeTheyAreCompared() async throws {
+  @Test func secretsOfAForeignArchiveAreRedactedBeforeTheComparison() async throws {
     let recorded = try replay(
       #""status": 200"#,
       request: #""method": "POST", "postData": {"mimeType": "application/x-www-form-urlencoded", "#
         + #""params": [{"name": "user", "value": "a"}, {"name": "password", "value": "secret"}]}"#)
-    let url = try #require(URL(string: "https://a.example/x"))
+    let url = url("https://a.example/x")
     let body = RequestBody.form([("password", "other"), ("user", "a")])
     let request = HTTPRequest(.post, url, fields: body.fields, body: body)
-    #expect(try await recorded.send(request, in: Exchange()).status == 200)
+    #expect(try await recorded.send(request, in: Call()).status == 200)
   }
 
-  @Test func entriesThatAreNoHTTPAreNotWaitedFor() throws {
+  @Test func entriesOfOtherSchemesAreNotReportedAsUnused() throws {
     let text = #"{"log": {"entries": [{"request": {"url": "data:text/plain,a"}, "response": {}}]}}"#
     #expect(ReplayTransport(try HAR(json: Data(text.utf8))).unused.isEmpty)
   }

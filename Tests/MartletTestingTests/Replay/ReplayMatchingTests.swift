@@ -1,16 +1,18 @@
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
-/// What counts as the same request, and what is said where none is.
+/// Which requests are equal, and the error for one without a recorded response.
 @Suite(.timeLimit(.minutes(5)))
 struct ReplayMatchingTests {
   private static let json: HTTPFields = [.contentType: "application/json"]
   private static let plainText: HTTPFields = [.contentType: "text/plain"]
   private static let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
 
-  /// Records one request, asks another, and says whether the recording answered.
+  /// Records one request, sends another, and returns whether the recording answered it.
   private func answers(
     _ asked: HTTPRequest, recorded: HTTPRequest, _ change: (inout ReplayMatching) -> Void = { _ in }
   ) async throws -> Bool {
@@ -74,7 +76,7 @@ struct ReplayMatchingTests {
     #expect(same == isSame)
   }
 
-  @Test func theBoundaryOfAMultipartBodyDoesNotMatter() async throws {
+  @Test func theBoundaryOfAMultipartBodyIsNotCompared() async throws {
     func upload(_ boundary: String, _ text: String) throws -> HTTPRequest {
       let body = "--\(boundary)\r\nContent-Disposition: form-data; name=a\r\n\r\n\(text)\r\n--\(boundary)--\r\n"
       return try request(.post, "http://a.example/", [.contentType: "multipart/form-data; boundary=\(boundary)"], body)
@@ -107,10 +109,10 @@ struct ReplayMatchingTests {
     #expect(try await !answers(searched, recorded: get) { $0.body = .always })
   }
 
-  @Test func equalRequestsGetTheirAnswersInOrderAndThenTheLast() async throws {
+  @Test func equalRequestsGetTheirResponsesInOrderAndThenTheLast() async throws {
     let recorder = HARRecorder()
     let script = ScriptedTransport(.text("1"), .text("2", status: 503), .text("3"))
-    let url = try #require(URL(string: "http://a.example/"))
+    let url = url("http://a.example/")
     let recording = HTTPSession(transport: script, configuration: plain([recorder]))
     for _ in 1...3 { _ = try await recording.data(for: HTTPRequest(.get, url)) }
     var matching = ReplayMatching()
@@ -129,10 +131,10 @@ struct ReplayMatchingTests {
     let once = HTTPSession(transport: ReplayTransport(recorder.har, matching: matching), configuration: plain())
     for _ in 1...3 { _ = try await once.data(for: HTTPRequest(.get, url)) }
     let failure = await #expect(throws: HTTPError.self) { _ = try await once.data(for: HTTPRequest(.get, url)) }
-    #expect(failure?.message.contains("has 3 answers for GET http://a.example/, and all were given") == true)
+    #expect(failure?.message.contains("has 3 responses for GET http://a.example/, and all were used") == true)
   }
 
-  @Test func anUnknownRequestIsAnErrorThatHelps() async throws {
+  @Test func anUnrecordedRequestIsAnErrorThatNamesTheMostSimilar() async throws {
     let recorder = HARRecorder(now: { Date(timeIntervalSince1970: 1_700_000_000) })
     let recording = HTTPSession(transport: MockTransport { _ in .text("") }, configuration: plain([recorder]))
     for target in ["orders/12?token=secret", "login", "orders/13"] {
@@ -144,30 +146,18 @@ struct ReplayMatchingTests {
     let replay = try ReplayTransport(file: file, now: { Date(timeIntervalSince1970: 1_700_000_000 + 86_400 * 40) })
 
     let failure = await #expect(throws: HTTPError.self) {
-      _ = try await replay.send(request(.post, "http://a.example/orders/12?token=other", [:], "12345"), in: Exchange())
+      _ = try await replay.send(request(.post, "http://a.example/orders/12?token=other", [:], "12345"), in: Call())
     }
 
     #expect(failure?.kind == .other)
     #expect(
-      failure?.message == "'\(file.path)', recorded on 2023-11-14 (40 days ago), has no answer for "
-        + "POST http://a.example/orders/12?token=*** with a body of 5 bytes; nearest are "
+      failure?.message == "'\(file.path)', recorded on 2023-11-14 (40 days ago), has no response for "
+        + "POST http://a.example/orders/12?token=*** with a body of 5 bytes; most similar are "
         + "GET http://a.example/orders/12?token=*** (method differs); "
         + "GET http://a.example/orders/13 (path, method, parameter 'token' differs); "
         + "GET http://a.example/login (path, method, parameter 'token' differs): "
         + "record again, for a Recording by setting MARTLET_RECORD=1")
     #expect(replay.isOlder(than: .seconds(86_400 * 39)))
     #expect(!replay.isOlder(than: .seconds(86_400 * 41)))
-  }
-
-  @Test func aFileThatIsNoneNamesItselfAndTheRemedy() throws {
-    let folder = try TemporaryFolder()
-    for file in [folder.url.appending(path: "none.har"), try folder.write(Data("{}".utf8), to: "other.har")] {
-      let failure = #expect(throws: HTTPError.self) {
-        _ = try Recording(file: file, mode: .replay, around: ScriptedTransport())
-      }
-      #expect(failure?.kind == .file)
-      #expect(failure?.message.contains("'\(file.path)'") == true)
-      #expect(failure?.message.contains("MARTLET_RECORD=1") == true)
-    }
   }
 }

@@ -4,30 +4,30 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// One response of the table: the bytes that a server sends, and what a client is to make of them.
+/// One response of the table: the bytes that a server sends, and the outcome that a client should have.
 struct Message: Decodable, Sendable, CustomTestStringConvertible {
-  /// A sentence; no two messages have the same.
+  /// A unique sentence.
   let name: String
-  /// The section of an RFC that decides.
+  /// The section of the RFC.
   let section: String
-  /// Where the RFC leaves a choice: which one was made, and why.
+  /// If the RFC allows several outcomes: which one was chosen, and why.
   let decision: String?
-  /// The method of the request that is answered with the message; `GET` if it is not there.
+  /// The method of the request; `GET` if nil.
   let method: String?
-  /// The method of the request that follows, over the same connection if that is still good; `GET` if it is not there.
+  /// The method of the next request, over the same connection if that is reusable; `GET` if nil.
   let next: String?
-  /// Whether the rest of the message comes when its response has been read and the connection is idle.
+  /// Whether the rest of the message is sent after the response was read and the connection is idle.
   let idle: [Octets]?
-  /// What is to come of it.
+  /// The expected outcome.
   let expect: Expectation
-  /// Why libcurl cannot be made to do that. Such a row is a known issue.
+  /// Why libcurl cannot have this outcome. Such a row is a known issue.
   let libcurl: String?
-  /// What other clients made of it, by their names.
+  /// The outcomes of other clients, by name.
   let observed: [String: Observation]
 
   var testDescription: String { name }
 
-  /// What another client made of a message; see `observe.py` for what its members mean.
+  /// The outcome of another client; `observe.py` documents the members.
   struct Observation: Decodable, Sendable {
     let status: Int?
     let refused: String?
@@ -36,12 +36,12 @@ struct Message: Decodable, Sendable, CustomTestStringConvertible {
 
   /// The whole file.
   struct Table: Decodable, Sendable {
-    /// The versions of the clients whose outcomes are in the table.
+    /// The versions of the other clients.
     let clients: [String: String]
     let messages: [Message]
   }
 
-  /// The table; empty, which a test notices, if it cannot be read.
+  /// The table; empty if it cannot be read, which a test checks.
   static let table: Table = {
     do {
       return try JSONDecoder().decode(Table.self, from: Data(contentsOf: folder.appending(path: "messages.json")))
@@ -51,35 +51,36 @@ struct Message: Decodable, Sendable, CustomTestStringConvertible {
     }
   }()
 
-  /// Where the table and its server are.
+  /// The folder of the table and its server.
   static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 }
 
-/// What is to come of a message: a response, or an error of a certain kind.
+/// The outcome of a message: a response, or an error of a certain kind.
 struct Expectation: Decodable, Sendable {
-  /// The kind of error; all other members but this are nil where it is there.
+  /// The kind of error; then all other members are nil.
   let refused: String?
   let status: Int?
-  /// The statuses of the informational responses before it; none if it is not there.
+  /// The statuses of the informational responses before it; none if nil.
   let interim: [Int]?
-  /// Fields of the head with all their values, in order; an empty list for one that must not be there. Others may be there.
+  /// Fields of the head with all their values, in order; an empty list for a field that must be missing. Other fields
+  /// are ignored.
   let fields: [String: [Octets]]?
   let body: Octets?
   let trailers: [String: [Octets]]?
-  /// Whether the connection serves the next request; nil where both are right.
+  /// Whether the connection is used for the next request; nil if both are right.
   let reused: Bool?
 
-  /// Whether the next request goes over the same connection. After an error it never does; only that of a content coding says
-  /// nothing about the connection.
+  /// Whether the next request is sent over the same connection. After an error it never is, except for errors of a
+  /// content coding, which do not concern the connection.
   var isReused: Bool? { refused == nil ? reused : refused == "undecodableBody" ? nil : false }
 }
 
-/// Bytes as the table writes them.
+/// Bytes in the form of the table.
 ///
 /// A string, of which each character is one byte; `{"base64": …}`; `{"repeat": …, "times": …}`; or a list of these.
 struct Octets: Decodable, Sendable {
   let data: Data
-  /// The same as text, for the values of fields; empty for what is written in base64.
+  /// The bytes as text, for the values of fields; empty for base64.
   let text: String
 
   private enum Key: CodingKey {

@@ -5,18 +5,18 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What a message is, and what it means, is decided by RFC 9110 and 9112: a table of raw responses, each with its outcome.
+/// A table of raw responses, each with the outcome that RFC 9110 and 9112 require.
 ///
-/// The table is `messages.json`, and `server.py` plays it. It also says what other clients make of each message; those figures
-/// are made by `scripts/observe-messages`. Foundation's URLSession does not run here: on Linux it ends the process on some of
-/// these heads, and on Apple's platforms, where it belongs, it cannot be seen what it does with a connection.
+/// The table is `messages.json`, and `server.py` sends its messages. It also has the outcomes of other clients, which
+/// `scripts/observe-messages` writes. Foundation's URLSession is not tested here: on Linux some of these heads crash
+/// the process, and on Apple's platforms the use of connections cannot be observed.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct MessageTests {
-  /// Who asks.
+  /// The client under test.
   enum Client: String, Sendable, CaseIterable, CustomTestStringConvertible {
-    /// The transport by itself.
+    /// The transport only.
     case transport
-    /// A session as it is by default: with cookies, a cache, redirects and replacements of stale connections.
+    /// A default session: with cookies, a cache, redirects and the replacement of stale connections.
     case session
 
     var testDescription: String { rawValue }
@@ -24,7 +24,7 @@ struct MessageTests {
 
   private static let server = Result { try MessageServer() }
 
-  @Test func tableIsWhole() {
+  @Test func tableIsComplete() {
     let table = Message.table
     #expect(table.messages.count >= 120)
     #expect(Set(table.messages.map(\.name)).count == table.messages.count)
@@ -36,7 +36,7 @@ struct MessageTests {
   }
 
   @Test(arguments: Message.table.messages, Client.allCases)
-  func messageHasItsOutcome(_ message: Message, _ client: Client) async throws {
+  func messageHasTheExpectedOutcome(_ message: Message, _ client: Client) async throws {
     let server = try Self.server.get()
     let asker = Asker(client)
     try await withKnownIssue(Comment(rawValue: message.libcurl ?? ""), isIntermittent: true) {
@@ -61,7 +61,7 @@ struct MessageTests {
     try await checkConnection(after: message, of: server, by: asker)
   }
 
-  /// A request that follows is answered, and over a new connection where the old one is not to be used any more.
+  /// Checks that the next request is answered, and over a new connection if the old one must not be reused.
   private static func checkConnection(after message: Message, of server: MessageServer, by asker: Asker) async throws {
     let method = try #require(HTTPMethod(rawValue: message.next ?? "GET"))
     let request = try HTTPRequest(method, server.url(message, "next"))
@@ -90,7 +90,7 @@ struct MessageTests {
   }
 }
 
-/// Asks over connections of its own.
+/// Sends requests over new connections.
 private struct Asker {
   private let transport = CurlTransport()
   private let session: HTTPSession?
@@ -101,9 +101,9 @@ private struct Asker {
 
   func answer(to request: HTTPRequest, _ recorder: Recorder) async throws -> (HTTPResponse, Data) {
     var request = request
-    // no row needs time, but a machine may be busy
+    // no row takes long, but the machine may be busy
     (request.options.responseTimeout, request.options.idleTimeout) = (.seconds(30), .seconds(30))
-    guard let session else { return try await transport.answer(to: request, in: recorder.exchange) }
+    guard let session else { return try await transport.answer(to: request, in: recorder.call) }
     request.options.listeners = [recorder]
     let (data, response) = try await session.data(for: request)
     return (response, data)

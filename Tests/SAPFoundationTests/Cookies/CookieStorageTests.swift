@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Row 33: the cookies of a session's own")
+@Suite("SAPHTTPCookieStorage")
 struct CookieStorageTests {
   private let shop = URL(string: "https://shop.example.com/cart/")
 
@@ -38,7 +38,7 @@ struct CookieStorageTests {
     #expect(storage.cookies?.count == 6)
   }
 
-  @Test func aCookieTakesThePlaceOfItsNamesake() throws {
+  @Test func aCookieReplacesTheOneWithItsName() throws {
     let storage = SAPHTTPCookieStorage()
     storage.setCookie(try cookie("a", "1"))
     storage.setCookie(try cookie("a", "2"))
@@ -92,7 +92,7 @@ struct CookieStorageTests {
     #expect(storage.sortedCookies(using: []).map(\.name) == ["b", "c", "a"])
   }
 
-  @Test func removingSinceATimeLeavesWhatIsOlder() throws {
+  @Test func removingSinceADateKeepsOlderCookies() throws {
     let storage = SAPHTTPCookieStorage()
     storage.setCookie(try cookie("a"))
     storage.removeCookies(since: .distantFuture)
@@ -164,7 +164,7 @@ struct CookieStorageTests {
     #expect(storage.cookies?.count == 1)
   }
 
-  @Test func aConfigurationTakesAndCopiesTheStorage() throws {
+  @Test func aConfigurationAcceptsAndCopiesTheStorage() throws {
     let sapCookieStorage = SAPHTTPCookieStorage()
     let configuration = URLSessionConfiguration.default
     configuration.httpCookieStorage = sapCookieStorage

@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Row 33: the cookies of a session, over the wire", .timeLimit(.minutes(5)))
+@Suite("The cookies of a session, over the network", .timeLimit(.minutes(5)))
 struct SessionCookiesTests {
   private func server() throws -> LoopbackServer {
     try LoopbackServer { request in
@@ -18,7 +18,7 @@ struct SessionCookiesTests {
     }
   }
 
-  @Test func aStorageOfOnesOwnTakesAndSends() async throws {
+  @Test func anOwnStorageStoresAndSendsCookies() async throws {
     let server = try server()
     let sapCookieStorage = SAPHTTPCookieStorage()
     let sessionConfiguration = URLSessionConfiguration.default
@@ -35,7 +35,7 @@ struct SessionCookiesTests {
     #expect(found === sapCookieStorage)
   }
 
-  @Test func cookiesOutliveTheProgramIfAsked() async throws {
+  @Test func sessionCookiesOutliveTheProgramIfConfigured() async throws {
     let server = try server()
     let storage = CodableStorage()
     func session() -> SAPURLSession {
@@ -48,7 +48,7 @@ struct SessionCookiesTests {
     #expect(await session().get(server.url("/show")).data == Data("a=1".utf8))
   }
 
-  @Test func whatIsRemovedByHandIsNotSent() async throws {
+  @Test func aTokenThatOtherCodeDeletesIsNotSent() async throws {
     let server = try server()
     let storage = SAPHTTPCookieStorage()
     let configuration = URLSessionConfiguration.default
@@ -62,7 +62,7 @@ struct SessionCookiesTests {
     #expect(await session.get(server.url("/show")).data == Data("b=2".utf8))
   }
 
-  @Test func aPolicyOfNeverTakesNothing() async throws {
+  @Test func withThePolicyNeverNothingIsStored() async throws {
     let server = try server()
     let storage = SAPHTTPCookieStorage()
     storage.cookieAcceptPolicy = .never
@@ -94,7 +94,7 @@ struct SessionCookiesTests {
   }
 }
 
-@Suite("Row 32: clearing credentials", .timeLimit(.minutes(5)))
+@Suite("Clearing credentials", .timeLimit(.minutes(5)))
 struct ClearCredentialsTests {
   private func service() throws -> MobileServices {
     try MobileServices(.init(media: ["a": Media(Data([1, 2, 3]))]))
@@ -152,7 +152,7 @@ struct ClearCredentialsTests {
     #expect(plain.urlCache == nil)
   }
 
-  @Test func aConfigurationIsFoundationsWhereThatIsWanted() {
+  @Test func aConfigurationCanBeUsedAsFoundations() {
     let configuration = URLSessionConfiguration.default
     configuration.timeoutIntervalForRequest = 7
     let session = SAPURLSession(configuration: configuration)

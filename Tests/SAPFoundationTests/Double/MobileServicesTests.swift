@@ -4,7 +4,7 @@ import MartletTesting
 import SAPFoundationTesting
 import Testing
 
-@Suite("The double of Mobile Services", .timeLimit(.minutes(5)))
+@Suite("SAPFoundationTesting", .timeLimit(.minutes(5)))
 struct MobileServicesTests {
   private let picture = Media(Data([0xFF, 0xD8, 0xFF, 0xE0]))
 
@@ -19,7 +19,7 @@ struct MobileServicesTests {
     try await session.data(for: HTTPRequest(.get, url, fields: fields))
   }
 
-  @Test func whoDoesNotSignInIsAskedTo() async throws {
+  @Test func aRequestWithoutCredentialsIsChallenged() async throws {
     let service = try MobileServices(.init(users: ["anna": "secret"]))
     let session = session()
 

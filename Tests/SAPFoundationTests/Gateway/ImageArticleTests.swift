@@ -11,7 +11,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What stands for an image here: it knows a JPEG by its first bytes.
+/// A substitute for an image: it recognizes a JPEG by its first bytes.
 private struct Picture: Equatable, Sendable {
   struct Undecodable: Error {}
   let size: Int
@@ -65,7 +65,7 @@ extension Publisher {
 
 private let jpeg = Data([0xFF, 0xD8, 0xFF, 0xE0] + Array(repeating: 7, count: 996))
 
-@Suite("Row 35: an image by publisher", .timeLimit(.minutes(5)))
+@Suite("An image by publisher", .timeLimit(.minutes(5)))
 struct ImageArticleTests {
   private let service: MobileServices
   private let url: URL
@@ -134,7 +134,7 @@ struct ImageArticleTests {
   }
 }
 
-@Suite("Row 39: a placeholder in place of an error", .timeLimit(.minutes(5)))
+@Suite("A placeholder for an error", .timeLimit(.minutes(5)))
 struct PlaceholderTests {
   @Test func theFailureIsSeenAndThePlaceholderShown() async throws {
     let service = try MobileServices()
@@ -152,7 +152,7 @@ struct PlaceholderTests {
   }
 }
 
-@Suite("Row 40: the cache that the server controls, and offline", .timeLimit(.minutes(5)))
+@Suite("The cache that the server controls, and offline", .timeLimit(.minutes(5)))
 struct ImageCacheTests {
   private func image(_ url: URL, _ session: SAPURLSession) async -> Picture? {
     try? await session.getImage(for: url, decode: Picture.init).end().get()
@@ -202,7 +202,7 @@ struct ImageCacheTests {
   }
 }
 
-@Suite("Row 42: in a view model", .timeLimit(.minutes(5)))
+@Suite("In a view model", .timeLimit(.minutes(5)))
 struct ViewModelTests {
   /// A cell that is used again for another image.
   private final class Cell: Sendable {

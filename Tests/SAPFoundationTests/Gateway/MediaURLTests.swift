@@ -2,7 +2,7 @@ import Foundation
 import SAPFoundation
 import Testing
 
-@Suite("Row 38: the URLs of media")
+@Suite("The URLs of media")
 struct MediaURLTests {
   private let settings: SAPcpmsSettingsParameters
 

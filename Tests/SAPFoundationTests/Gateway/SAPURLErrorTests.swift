@@ -16,7 +16,7 @@ private func response(_ status: Int, _ fields: [String: String] = [:]) throws ->
 private let payload = Data(
   #"{"error":{"code":"SY/530","message":{"lang":"de","value":"Bild nicht gefunden"}}}"#.utf8)
 
-@Suite("Row 36: the errors of the article, told apart")
+@Suite("The errors of the article")
 struct SAPURLErrorTests {
   enum Kind: Sendable { case good, requestFailed, redirection, client, server, other, unknown }
 
@@ -90,7 +90,7 @@ struct SAPURLErrorTests {
       return #expect(Bool(false), "a login page passed for an answer")
     }
     #expect(error is SAPLoginRequiredError)
-    #expect(error.localizedDescription.contains("service wants"))
+    #expect(error.localizedDescription.contains("service requires"))
   }
 
   @Test(arguments: [
@@ -105,7 +105,7 @@ struct SAPURLErrorTests {
   }
 }
 
-@Suite("Row 41: localized errors, the service's own text first")
+@Suite("Localized errors, the service's own text first")
 struct LocalizedErrorTests {
   @Test func theServicesTextIsTheDescription() throws {
     let error = try #require(SAPURLError(response: try response(404), data: payload))
@@ -113,7 +113,7 @@ struct LocalizedErrorTests {
     #expect(error.failureReason == "404 Not Found, SY/530")
   }
 
-  @Test func theBodysTextComesBeforeThatOfTheField() throws {
+  @Test func theTextOfTheBodyOverridesThatOfTheField() throws {
     let fields = ["sap-message": #"{"code":"Z","message":"Feld","severity":"error"}"#]
     let error = try #require(SAPURLError(response: try response(400, fields), data: payload))
     #expect(error.errorDescription == "Bild nicht gefunden")
@@ -131,7 +131,7 @@ struct LocalizedErrorTests {
   }
 }
 
-@Suite("Row 37: the payload of an error, whatever the body is")
+@Suite("The payload of an error, whatever the body is")
 struct PayloadTests {
   @Test(arguments: [
     ("", false), ("<html><body>no</body></html>", false), ("plain", false), (#"{"other":1}"#, false),
@@ -171,7 +171,7 @@ extension SAPURLSession {
   }
 }
 
-@Suite("Row 36: the article's own enum")
+@Suite("The article's own enum")
 struct OwnEnumTests {
   @Test func anAppsOwnEnumOfTheNameIsItsOwn() throws {
     guard case .client(_, let payload) = SAPURLSession.told(try response(404), payload) else {

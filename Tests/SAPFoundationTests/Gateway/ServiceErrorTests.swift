@@ -4,7 +4,7 @@ import SAPFoundation
 import Testing
 
 /// The kinds of error bodies that are found in public code, with other names, texts and times.
-@Suite("What a service says went wrong")
+@Suite("Service errors")
 struct ServiceErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -9,8 +9,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Row 18: an observer's own request", .timeLimit(.minutes(5)))
-struct Row18InternalRequestTests {
+@Suite("An observer's own request", .timeLimit(.minutes(5)))
+struct InternalRequestTests {
   /// Fetches a token through the session that it observes, and marks that request.
   private final class Fetcher: SAPURLSessionObserving, Sendable {
     let token: URL

@@ -22,9 +22,9 @@ func tagging(_ name: String) -> ObserverProbe {
   }
 }
 
-@Suite("Row 13: modifying the request", .timeLimit(.minutes(5)))
-struct Row13RequestTests {
-  @Test func theNextObserverSeesWhatTheOneBeforeMade() async throws {
+@Suite("Modifying the request", .timeLimit(.minutes(5)))
+struct RequestTests {
+  @Test func anObserverGetsTheChangesOfThePreviousOne() async throws {
     let server = try LoopbackServer { .text($0.fields["X-Tags"] ?? "") }
     let session = SAPURLSession.uncached(tagging("a"), tagging("b"), tagging("c"))
 
@@ -60,9 +60,10 @@ struct Row13RequestTests {
       }
     }
 
-    _ = await SAPURLSession.uncached(probe).outcome(of: server.url("/"))
+    let outcome = await SAPURLSession.uncached(probe).outcome(of: server.url("/"))
 
-    // Foundation on Linux lets go of such a field itself; where it does not, the engine fails the task
+    // Foundation on Linux drops such a field; on other platforms the engine fails the task
+    #expect(server.requests.count == 1 || outcome.error != nil)
     #expect(server.requests.allSatisfy { !$0.fields.contains("X-Injected") && !$0.fields.contains("X-Bad") })
   }
 
@@ -85,8 +86,8 @@ struct Row13RequestTests {
   }
 }
 
-@Suite("Row 14: modifying the response", .timeLimit(.minutes(5)))
-struct Row14ResponseTests {
+@Suite("Modifying the response", .timeLimit(.minutes(5)))
+struct ResponseTests {
   @Test func handlerAndNextObserverGetTheReplacedOne() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let made = try #require(
@@ -103,8 +104,8 @@ struct Row14ResponseTests {
   }
 }
 
-@Suite("Row 15: optional methods", .timeLimit(.minutes(5)))
-struct Row15OptionalMethodTests {
+@Suite("Optional methods", .timeLimit(.minutes(5)))
+struct OptionalMethodTests {
   private final class Nothing: SAPURLSessionObserving, SAPURLSessionDelegate {}
 
   private final class Checked: SAPURLSessionObserver {
@@ -118,7 +119,7 @@ struct Row15OptionalMethodTests {
     }
   }
 
-  @Test func whoImplementsNothingLetsEverythingPass() async throws {
+  @Test func anObserverWithoutMethodsChangesNothing() async throws {
     let server = try LoopbackServer { $0.path == "/there" ? .text("hello") : .redirect(to: "/there") }
     let both = Nothing()
     let session = SAPURLSession(configuration: SAPURLSession.plain, delegate: both)
@@ -128,15 +129,15 @@ struct Row15OptionalMethodTests {
     #expect(both.copy() == nil)
   }
 
-  @Test func aSubclassOfTheObserverIsCheckedByTheCompilerAndAsked() async throws {
+  @Test func aSubclassOfTheObserverIsCheckedByTheCompilerAndCalled() async throws {
     let server = try LoopbackServer { .text($0.fields["X-Checked"] ?? "no") }
 
     #expect(await SAPURLSession.uncached(Checked()).outcome(of: server.url("/")).text == "yes")
   }
 }
 
-@Suite("Row 16: one after another", .timeLimit(.minutes(5)))
-struct Row16OrderTests {
+@Suite("The order of observers", .timeLimit(.minutes(5)))
+struct OrderTests {
   /// Answers on another thread, and then again.
   private final class Late: SAPURLSessionObserving, Sendable {
     func sapURLSession(
@@ -152,7 +153,7 @@ struct Row16OrderTests {
     }
   }
 
-  @Test func theNextIsAskedWhenTheOneBeforeHasAnswered() async throws {
+  @Test func anObserverIsAskedAfterThePreviousOneHasAnswered() async throws {
     let server = try LoopbackServer { .text($0.fields["X-Tags"] ?? "") }
 
     let outcome = await SAPURLSession.uncached(Late(), tagging("after")).outcome(of: server.url("/"))
@@ -186,8 +187,8 @@ struct Row16OrderTests {
   }
 }
 
-@Suite("Row 17: a final answer", .timeLimit(.minutes(5)))
-struct Row17FinalAnswerTests {
+@Suite("A final answer", .timeLimit(.minutes(5)))
+struct FinalAnswerTests {
   @Test func remainingObserversAndTheDelegateAreNotAsked() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let first = ObserverProbe { $0.onSend = { _, _ in .cancel(TestFailure(name: "no")) } }
@@ -205,8 +206,8 @@ struct Row17FinalAnswerTests {
   }
 }
 
-@Suite("Row 20: registering", .timeLimit(.minutes(5)), .serialized)
-struct Row20RegistrationTests {
+@Suite("Registering", .timeLimit(.minutes(5)), .serialized)
+struct RegistrationTests {
   @Test func observersAreACopyInTheOrderOfRegistration() {
     let session = SAPURLSession()
     let (one, two) = (ObserverProbe(), ObserverProbe())
@@ -249,7 +250,7 @@ struct Row20RegistrationTests {
     #expect(second.log.isEmpty)
   }
 
-  @Test func whoIsRegisteredWhileATaskRunsTakesPartFromThenOn() async throws {
+  @Test func anObserverRegisteredWhileATaskRunsIsAskedFromThenOn() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
     let session = SAPURLSession.uncached()
@@ -264,8 +265,8 @@ struct Row20RegistrationTests {
   }
 }
 
-@Suite("Row 21: sending again", .timeLimit(.minutes(5)))
-struct Row21ResendTests {
+@Suite("Sending again", .timeLimit(.minutes(5)))
+struct ResendTests {
   @Test func itIsTheSameTaskAndItsCallerDoesNotNotice() async throws {
     let server = try LoopbackServer { request in
       request.fields["X-Again"] == nil ? .text("first", status: .unauthorized) : .text("second: \(request.text)")
@@ -298,7 +299,7 @@ struct Row21ResendTests {
       ])
   }
 
-  @Test func anObserverThatAlwaysSendsAgainComesToAnEnd() async throws {
+  @Test func anObserverThatAlwaysResendsEndsWithAnError() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let probe = ObserverProbe { probe in
       probe.onResponse = { task, response in task.originalRequest.map { .resend($0) } ?? .allow(response) }

@@ -11,10 +11,10 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// The same scenario through the engine's session and through SAP's gives the same traffic on the wire.
+/// The same scenario through the engine's session and through SAP's sends the same requests.
 @Suite(.timeLimit(.minutes(5)))
 struct ParityTests {
-  /// A request as far as the two can be compared: without what is another on every run.
+  /// The parts of a request that are the same on every run.
   private struct Line: Equatable, CustomStringConvertible {
     let description: String
 

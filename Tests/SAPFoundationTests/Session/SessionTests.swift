@@ -10,9 +10,9 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Row 1: default session", .timeLimit(.minutes(5)))
-struct Row01DefaultSessionTests {
-  @Test func itHasTheDefaultConfigurationAndNobodyToTell() async throws {
+@Suite("Default session", .timeLimit(.minutes(5)))
+struct DefaultSessionTests {
+  @Test func itHasTheDefaultConfigurationAndNoDelegate() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = SAPURLSession()
 
@@ -26,21 +26,22 @@ struct Row01DefaultSessionTests {
       session.configuration.timeoutIntervalForRequest == URLSessionConfiguration.default.timeoutIntervalForRequest)
   }
 
-  @Test func itGoesWhenNobodyKeepsItAndItsTasksAreOver() async throws {
+  @Test func itIsReleasedWhenItsTasksHaveCompleted() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
-    weak var kept: SAPURLSession?
+    let released = Gate()
     do {
-      let session = SAPURLSession.uncached(ObserverProbe())
-      kept = session
+      let session = SAPURLSession.uncached(ReleaseSignal(released))
       #expect(await session.outcome(of: server.url("/")).text == "hello")
     }
-    // the last callback may still be on its way out of the queue
-    while kept != nil { await Task.yield() }
+
+    // the session is the only owner of its observer; the last callback may still run
+    try await released.wait()
+    #expect(released.isOpen)
   }
 }
 
-@Suite("Row 2: custom configuration", .timeLimit(.minutes(5)))
-struct Row02ConfigurationTests {
+@Suite("Custom configuration", .timeLimit(.minutes(5)))
+struct ConfigurationTests {
   @Test func itIsReadWhenTheSessionIsMade() async throws {
     let server = try LoopbackServer { .text($0.fields["X-Tag"] ?? "none") }
     let configuration = SAPURLSession.plain
@@ -85,7 +86,7 @@ struct Row02ConfigurationTests {
     #expect(await SAPURLSession(configuration: configuration).outcome(of: request).code == .timedOut)
   }
 
-  @Test func theTimeForTheWholeEndsWhatDrips() async throws {
+  @Test func theTotalTimeLimitEndsASlowBody() async throws {
     let server = try LoopbackServer { _ in
       .text(String(repeating: "a", count: 1000)).dripped(1, every: .milliseconds(50))
     }
@@ -147,9 +148,9 @@ private final class Canned: URLProtocol {
   override func stopLoading() {}
 }
 
-@Suite("Row 3: delegate", .timeLimit(.minutes(5)))
-struct Row03DelegateTests {
-  @Test func itIsToldAfterTheObserversAndGetsTheBackingTask() async throws {
+@Suite("Delegate", .timeLimit(.minutes(5)))
+struct DelegateTests {
+  @Test func itIsCalledAfterTheObserversAndGetsTheBackingTask() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let order = ObserverProbe("shared")
     let backing = Mutex<URLSessionTask?>(nil)
@@ -171,7 +172,7 @@ struct Row03DelegateTests {
     #expect(backing.withLock { $0?.originalRequest?.url } == server.url("/"))
   }
 
-  @Test func whoCouldBeAnObserverTooIsToldOnce() async throws {
+  @Test func aDelegateThatIsAnObserverTooIsToldOnce() async throws {
     final class Both: SAPURLSessionDelegate, SAPURLSessionObserving, Sendable {
       let log = Shared<[String]>([])
 
@@ -196,24 +197,19 @@ struct Row03DelegateTests {
   }
 
   @Test func itIsHeldUntilTheSessionIsInvalidatedAndNoLonger() async throws {
-    weak var kept: DelegateProbe?
-    let session: SAPURLSession
-    do {
-      let delegate = DelegateProbe()
-      kept = delegate
-      session = SAPURLSession(delegate: delegate)
-    }
-    #expect(kept != nil)
+    let released = Gate()
+    let session = SAPURLSession(delegate: ReleaseSignal(released))
+    #expect(!released.isOpen)
 
     session.finishTasksAndInvalidate()
 
-    while kept != nil { await Task.yield() }
+    try await released.wait()
     #expect(session.delegate == nil)
   }
 }
 
-@Suite("Row 8: no stream tasks")
-struct Row08StreamTaskTests {
+@Suite("No stream tasks")
+struct StreamTaskTests {
   @Test func aSessionHasNoTaskWithoutARequest() {
     // `streamTask(withHostName:port:)` is not declared: every task there is has a request.
     let session = SAPURLSession()
@@ -226,8 +222,8 @@ struct Row08StreamTaskTests {
   }
 }
 
-@Suite("Row 9: context", .timeLimit(.minutes(5)))
-struct Row09ContextTests {
+@Suite("Context", .timeLimit(.minutes(5)))
+struct ContextTests {
   @Test func aTasksMarkSurvivesAResend() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let seen = Mutex<[Int]>([])
@@ -288,8 +284,8 @@ struct Row09ContextTests {
   }
 }
 
-@Suite("Row 10: names of methods", .timeLimit(.minutes(5)))
-struct Row10MethodTests {
+@Suite("Names of methods", .timeLimit(.minutes(5)))
+struct MethodTests {
   typealias Names = SAPURLSession.HTTPMethod
 
   @Test(arguments: [
@@ -305,9 +301,9 @@ struct Row10MethodTests {
   }
 }
 
-@Suite("Row 11: invalidating", .timeLimit(.minutes(5)))
-struct Row11InvalidationTests {
-  @Test func observersAndDelegateAreToldWhenTheLastTaskIsOver() async throws {
+@Suite("Invalidating", .timeLimit(.minutes(5)))
+struct InvalidationTests {
+  @Test func observersAndDelegateAreToldWhenTheLastTaskHasCompleted() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
     let (observer, delegate) = (ObserverProbe(), DelegateProbe())
@@ -322,12 +318,12 @@ struct Row11InvalidationTests {
     gate.open()
 
     #expect(await outcome.text == "hello")
-    while !delegate.log.contains("invalid") { await Task.yield() }
+    await delegate.wait(for: "invalid")
     #expect(observer.log.suffix(2) == ["complete", "invalid"])
     #expect(delegate.log.suffix(2) == ["complete", "invalid"])
   }
 
-  @Test func runningTasksAreCancelledWhereThatIsWanted() async throws {
+  @Test func invalidateAndCancelCancelsRunningTasks() async throws {
     let server = try LoopbackServer { _ in .text("never").stalled(after: 0) }
     let session = SAPURLSession.uncached()
     async let outcome = session.outcome(of: server.url("/"))

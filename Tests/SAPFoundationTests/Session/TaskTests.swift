@@ -10,8 +10,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Row 4: short request", .timeLimit(.minutes(5)))
-struct Row04ShortRequestTests {
+@Suite("Short request", .timeLimit(.minutes(5)))
+struct ShortRequestTests {
   @Test func nothingIsSentBeforeResume() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = SAPURLSession.uncached()
@@ -59,11 +59,11 @@ struct Row04ShortRequestTests {
   }
 
   @Test func aFailureIsAURLErrorWithTheEnginesBeneath() async throws {
-    let nobody = try LoopbackServer { _ in .text("hello") }
-    nobody.stop()
-    defer { withExtendedLifetime(nobody) {} }  // its port stays its own
+    let stopped = try LoopbackServer { _ in .text("hello") }
+    stopped.stop()
+    defer { withExtendedLifetime(stopped) {} }  // its port stays its own
 
-    let outcome = await SAPURLSession.uncached().outcome(of: nobody.url("/"))
+    let outcome = await SAPURLSession.uncached().outcome(of: stopped.url("/"))
 
     #expect(outcome.code == .cannotConnectToHost)
     #expect((outcome.error as? URLError)?.underlyingHTTPError?.kind == .cannotConnect)
@@ -88,8 +88,8 @@ struct Row04ShortRequestTests {
   }
 }
 
-@Suite("Row 5: a body in batches", .timeLimit(.minutes(5)))
-struct Row05BatchesTests {
+@Suite("A body in batches", .timeLimit(.minutes(5)))
+struct BatchesTests {
   /// What three handlers got, in order.
   private final class Log: Sendable {
     let events = Mutex<[String]>([])
@@ -118,7 +118,7 @@ struct Row05BatchesTests {
     }
   }
 
-  @Test func theResponseComesFirstThenTheBodyInOrderThenTheEnd() async throws {
+  @Test func theHandlersGetTheResponseThenTheBodyInOrderThenTheCompletion() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in .text("hello world").stalled(after: 5, until: gate) }
     let log = Log()
@@ -129,7 +129,7 @@ struct Row05BatchesTests {
     #expect(log.events.withLock { $0 } == ["response 200", "hello", " world", "end"])
   }
 
-  @Test func nothingOfAResponseThatIsGivenUpIsHandedOver() async throws {
+  @Test func aDiscardedResponseIsNotDelivered() async throws {
     let server = try LoopbackServer {
       $0.fields[.authorization] == nil ? .text("refused", status: .unauthorized) : .text("welcome")
     }
@@ -168,7 +168,7 @@ struct Row05BatchesTests {
     #expect(log.events.withLock { $0.last } == "error")
   }
 
-  @Test func whatAnObserverMakesOfABatchIsHandedOver() async throws {
+  @Test func aBatchIsDeliveredAsAnObserverChangedIt() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let log = Log()
     let probe = ObserverProbe { $0.onData = { .allow(Data(String(decoding: $0, as: UTF8.self).uppercased().utf8)) } }
@@ -179,8 +179,8 @@ struct Row05BatchesTests {
   }
 }
 
-@Suite("Row 7: wrapped task", .timeLimit(.minutes(5)))
-struct Row07TaskTests {
+@Suite("Wrapped task", .timeLimit(.minutes(5)))
+struct TaskTests {
   @Test func itsStateIsKnownBeforeItIsSentAndAfter() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = SAPURLSession.uncached()
@@ -211,7 +211,7 @@ struct Row07TaskTests {
     #expect(!task.metrics.isEmpty)
   }
 
-  @Test func itKnowsTheRequestAsItWasAskedForAndAsItWasSent() async throws {
+  @Test func itHasTheOriginalAndTheSentRequest() async throws {
     let server = try LoopbackServer { $0.path == "/there" ? .text("hello") : .redirect(to: "/there") }
     let kept = Mutex<SAPURLSessionTask?>(nil)
     let probe = ObserverProbe { probe in
@@ -276,13 +276,15 @@ struct Row07TaskTests {
     #expect(server.requests.isEmpty)
   }
 
-  @Test func aHeldUpTaskSendsNothingUntilItIsResumed() async throws {
+  @Test func aSuspendedTaskReadsNoBodyUntilItIsResumed() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let kept = Mutex<SAPURLSessionTask?>(nil)
     let session = SAPURLSession.uncached()
+    let suspended = Gate()
     let probe = ObserverProbe { probe in
       probe.onResponse = { task, response in
         task.suspend()
+        suspended.open()
         return .allow(response)
       }
     }
@@ -294,7 +296,8 @@ struct Row07TaskTests {
     }
     try await arrived.wait()
     let task = try #require(kept.withLock { $0 })
-    while task.state != .suspended || task.response == nil { await Task.yield() }
+    try await suspended.wait()
+    #expect(task.state == .suspended)
     #expect(!probe.log.contains("data hello"))
 
     task.resume()
@@ -317,16 +320,18 @@ struct Row07TaskTests {
     #expect(probe.log.first == "delayed")
   }
 
-  @Test func itIsForgottenWhenItIsOver() async throws {
+  @Test func itIsReleasedWhenItHasCompleted() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let session = SAPURLSession.uncached(ObserverProbe())
-    let kept = Mutex(WeakTask())
-    _ = await session.outcome(of: URLRequest(url: server.url("/"))) { task in kept.withLock { $0.task = task } }
+    let released = Gate()
 
-    while kept.withLock({ $0.task }) != nil { await Task.yield() }
+    _ = await session.outcome(of: URLRequest(url: server.url("/"))) { task in
+      task.context["signal"] = ReleaseSignal(released)
+    }
+
+    try await released.wait()
+    #expect(released.isOpen)
   }
-
-  private struct WeakTask: Sendable { weak var task: SAPURLSessionTask? }
 }
 
 /// Is asked and never answers.

@@ -10,8 +10,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Row 6: streamed upload", .timeLimit(.minutes(5)))
-struct Row06StreamedUploadTests {
+@Suite("Streamed upload", .timeLimit(.minutes(5)))
+struct StreamedUploadTests {
   private func upload(
     _ session: SAPURLSession, _ url: URL, length: Int? = nil, _ make: @escaping @Sendable () -> InputStream?
   ) async -> Outcome {
@@ -50,7 +50,7 @@ struct Row06StreamedUploadTests {
     #expect(server.requests.first?.body == content)
   }
 
-  @Test func everyTimeItIsSentAFreshStreamIsAskedFor() async throws {
+  @Test func eachAttemptNeedsANewStream() async throws {
     let server = try LoopbackServer { request in
       switch request.path {
       case "/there":
@@ -94,7 +94,7 @@ struct Row06StreamedUploadTests {
     #expect(server.requests.isEmpty)
   }
 
-  @Test func theStreamOfARequestIsSentOnceAndThenAskedFor() async throws {
+  @Test func theStreamOfARequestIsSentOnceAndAnotherIsNeededAfterwards() async throws {
     let server = try LoopbackServer { request in
       request.path == "/there" ? .text("thanks") : .redirect(to: "/there", status: .permanentRedirect)
     }

@@ -13,7 +13,7 @@ struct SessionClient: Client {
   init(authority: URL? = nil, reusesHandles: Bool = false) {
     name = reusesHandles ? "Martlet, handles reused" : "Martlet"
     var configuration = CurlConfiguration()
-    configuration.tls.authorities = authority
+    configuration.connection.tls.authorities = authority
     if reusesHandles { configuration.reusesHandles = true }
     var settings = SessionConfiguration()
     settings.cache = nil  // What is measured is the wire.

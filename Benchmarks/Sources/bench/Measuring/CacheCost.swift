@@ -22,7 +22,7 @@ enum CacheCost {
   private struct CannedTransport: Transport {
     let body: Data
 
-    func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
       HTTPResponse(fields: [.cacheControl: "max-age=3600"], body: ResponseBody(body), url: request.url)
     }
   }

@@ -6,7 +6,7 @@ enum PipelineCost {
   private struct InstantTransport: Transport {
     let answer = Data(count: 1024)
 
-    func send(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPResponse {
+    func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
       HTTPResponse(body: ResponseBody(answer), url: request.url)
     }
   }
@@ -15,13 +15,13 @@ enum PipelineCost {
   private struct TaggingInterceptor: Interceptor {
     let name: FieldName
 
-    func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
       var request = request
       request.fields[name] = "tag"
-      return request
+      return .send(request)
     }
 
-    func review(_ outcome: Outcome, of attempt: Attempt, in exchange: Exchange) async throws -> Verdict {
+    func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
       if case .success(let response) = outcome, response.status == .serviceUnavailable { throw CancellationError() }
       return .accept
     }

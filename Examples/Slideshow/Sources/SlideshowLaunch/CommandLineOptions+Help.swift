@@ -1,18 +1,26 @@
+import SlideshowModel
+
 extension CommandLineOptions {
+  /// What `--version` says after the program's name.
+  package static let version = "0.1.0"
+
   /// How the slideshow in the terminal is called.
   package static let terminalHelp = """
     slideshow: shows the slides of a web service in the terminal.
 
-    usage: slideshow [--service URL --images URL] [--allow-insecure] [--state FILE] [--cache FILE] [--poll N]
+    usage: slideshow [OPTION...]
+           slideshow --service URL --images URL [OPTION...]
+           slideshow --info-plist FILE [OPTION...]
            slideshow --offline
            slideshow --serve [--port N] [--rate N] [--photos FOLDER]
 
-    \(options)
-      --serve            only runs the demo service, until Ctrl-C
-      --port N           its port: 8000 by default, 0 for a free one
+    \(help(CommandLineOption.allCases))
 
-    \(keys)
+    Without an address, a demo service is started and shown.
 
+    \(keys(.terminal))
+
+    Text can be selected with the mouse while shift is held.
     Where standard output is no terminal, the slides are printed one a line.
     """
 
@@ -20,33 +28,24 @@ extension CommandLineOptions {
   package static let windowHelp = """
     slideshow-window: shows the slides of a web service in a window.
 
-    usage: slideshow-window [--service URL --images URL] [--allow-insecure] [--state FILE] [--cache FILE] [--poll N]
+    usage: slideshow-window [OPTION...]
+           slideshow-window --service URL --images URL [OPTION...]
+           slideshow-window --info-plist FILE [OPTION...]
            slideshow-window --offline
 
-    \(options)
+    \(help(CommandLineOption.allCases.filter { $0 != .serve && $0 != .port }))
 
-    \(keys)
-    mouse: click next   double click full screen   drag to either side next
+    Without an address, a demo service is started and shown.
+
+    \(keys(.window))
     """
 
-  private static let options = """
-      --service URL      the JSON of the slideshow     (or environment: SlideWebServiceUrl)
-      --images URL       the folder of its pictures    (or environment: ImageBaseUrl)
-                         Without both, a demo service is started and shown.
-      --allow-insecure   lets plain http leave this computer
-      --state FILE       where favourites and title are kept
-                         (default: $XDG_STATE_HOME or ~/.local/state, martlet-slideshow/state.json)
-      --cache FILE       where pictures are kept, for when the service cannot be reached
-                         (default: $XDG_CACHE_HOME or ~/.cache, martlet-slideshow/cache.sqlite)
-      --poll N           asks the service every N seconds whether the slides changed: 3 by default, 0 never
-      --offline          shows the demo as it was shown last, without its service
-      --photos FOLDER    what the demo service serves: pictures and their holidayslideshow.json
-      --rate N           the most bytes that the demo service sends in a second
-      --help             this text
-    """
+  private static func help(_ options: [CommandLineOption]) -> String {
+    options.map(\.help).joined(separator: "\n")
+  }
 
-  private static let keys = """
-    keys: → space n next   ← p previous   tab 1 2 list and preview   h favourite   f full screen
-          t title   r reload   esc back   q quit
-    """
+  private static func keys(_ frontEnd: KeyBinding.FrontEnd) -> String {
+    "keys, what they do, and the same with the mouse:\n"
+      + KeyBinding.help(for: frontEnd).map { "  " + $0 }.joined(separator: "\n")
+  }
 }

@@ -4,11 +4,17 @@ package import SlideshowModel
 package struct CommandLineOptions: Sendable, Hashable {
   package var service: String?
   package var images: String?
+  /// The property list that is asked for the addresses.
+  package var infoPropertyList: InfoPropertyList?
   package var allowsInsecure = false
   package var state: String?
   package var cache: String?
   /// After how many seconds the service is asked again; 0 for never.
   package var poll = 3
+  /// Whether the slides play from the beginning.
+  package var isPlaying = false
+  /// For how many seconds each slide is shown then.
+  package var interval = 5
   package var isOffline = false
   package var photos: String?
   package var isServing = false
@@ -16,6 +22,8 @@ package struct CommandLineOptions: Sendable, Hashable {
   /// The most bytes that the demo service sends in a second; nil for all that it can.
   package var rate: Int?
   package var wantsHelp = false
+  package var wantsVersion = false
+  private var given: Set<CommandLineOption> = []
 
   /// A mistake on the command line.
   package struct Mistake: Error, Sendable, CustomStringConvertible {
@@ -24,52 +32,98 @@ package struct CommandLineOptions: Sendable, Hashable {
     package init(description: String) { self.description = description }
   }
 
-  /// Reads the arguments, without the program's name.
-  package init(_ arguments: [String]) throws(Mistake) {
+  /// Reads the arguments, without the program's name. Where help or the version is asked for, the rest does not matter.
+  package init(_ arguments: [String]) throws {
+    wantsHelp = arguments.contains { $0 == "--help" || $0 == "-h" }
+    wantsVersion = arguments.contains("--version")
+    guard !wantsHelp, !wantsVersion else { return }
     var rest = arguments[...]
     while let argument = rest.popFirst() {
-      switch argument {
-      case "--service": service = try Self.value(of: argument, &rest)
-      case "--images": images = try Self.value(of: argument, &rest)
-      case "--state": state = try Self.value(of: argument, &rest)
-      case "--cache": cache = try Self.value(of: argument, &rest)
-      case "--poll": poll = try Self.number(argument, 0...86_400, "seconds", &rest)
-      case "--offline": isOffline = true
-      case "--photos": photos = try Self.value(of: argument, &rest)
-      case "--allow-insecure": allowsInsecure = true
-      case "--serve": isServing = true
-      case "--port": port = try Self.number(argument, 0...65_535, "port", &rest)
-      case "--rate": rate = try Self.number(argument, 1...1_000_000_000, "bytes", &rest)
-      case "--help", "-h": wantsHelp = true
-      default: throw Mistake(description: "unknown option '\(argument)': see --help")
+      guard let option = CommandLineOption(rawValue: argument) else {
+        throw Mistake(description: "unknown option '\(argument)': see --help")
       }
+      guard given.insert(option).inserted else {
+        throw Mistake(description: "\(argument) is given twice: leave one out")
+      }
+      try take(option, &rest)
     }
     if port != nil, !isServing { throw Mistake(description: "--port belongs to --serve") }
+    try refuseContradictions()
   }
 
-  private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(Mistake) -> String {
-    guard let value = rest.popFirst() else { throw Mistake(description: "\(option) needs a value: see --help") }
+  private mutating func take(_ option: CommandLineOption, _ rest: inout ArraySlice<String>) throws {
+    switch option {
+    case .service: service = try Self.value(of: option, &rest)
+    case .images: images = try Self.value(of: option, &rest)
+    case .infoPropertyList: infoPropertyList = try InfoPropertyList(file: try Self.value(of: option, &rest))
+    case .allowInsecure: allowsInsecure = true
+    case .state: state = try Self.value(of: option, &rest)
+    case .cache: cache = try Self.value(of: option, &rest)
+    case .poll: poll = try Self.number(option, 0...86_400, "seconds", &rest)
+    case .autoplay: isPlaying = true
+    case .interval: interval = try Self.number(option, 1...86_400, "seconds", &rest)
+    case .offline: isOffline = true
+    case .photos: photos = try Self.value(of: option, &rest)
+    case .rate: rate = try Self.number(option, 1...1_000_000_000, "bytes", &rest)
+    case .serve: isServing = true
+    case .port: port = try Self.number(option, 0...65_535, "port", &rest)
+    case .version, .help: break
+    }
+  }
+
+  private func refuseContradictions() throws(Mistake) {
+    for contradiction in CommandLineOption.contradictions where given.contains(contradiction.option) {
+      guard let other = contradiction.others.first(where: given.contains) else { continue }
+      throw Mistake(
+        description: "\(contradiction.option.rawValue) and \(other.rawValue) contradict each other: "
+          + "\(contradiction.reason). Leave one of them out")
+    }
+  }
+
+  private static func value(
+    of option: CommandLineOption, _ rest: inout ArraySlice<String>
+  ) throws(Mistake) -> String {
+    guard let value = rest.popFirst() else {
+      throw Mistake(description: "\(option.rawValue) needs a value: see --help")
+    }
     return value
   }
 
   private static func number(
-    _ option: String, _ range: ClosedRange<Int>, _ unit: String, _ rest: inout ArraySlice<String>
+    _ option: CommandLineOption, _ range: ClosedRange<Int>, _ unit: String, _ rest: inout ArraySlice<String>
   ) throws(Mistake) -> Int {
     let text = try value(of: option, &rest)
     guard let number = Int(text), range.contains(number) else {
       throw Mistake(
-        description: "\(option) \(text): no number of \(unit) from \(range.lowerBound) to \(range.upperBound)")
+        description: "\(option.rawValue) \(text): no number of \(unit) from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
+}
 
-  /// What is configured under a key, here or in the environment; nil if nothing is.
+// Where the slideshow comes from.
+extension CommandLineOptions {
+  /// What is configured under a key: by its option, or else in the property list, or, where none is given, in the environment.
+  /// Nil if nothing is.
   package func value(of key: SlideshowConfiguration.Key, environment: [String: String]) -> String? {
-    (key == .service ? service : images) ?? environment[key.rawValue]
+    if let value = key == .service ? service : images { return value }
+    if let infoPropertyList { return infoPropertyList[key] }
+    return environment[key.rawValue]
   }
 
   /// Whether nothing is configured at all: then the program brings its own service.
-  package func needsDemo(environment: [String: String]) -> Bool {
-    SlideshowConfiguration.Key.allCases.allSatisfy { value(of: $0, environment: environment) == nil }
+  ///
+  /// - Throws: `Mistake` if an option is for the demo, and the environment names another slideshow.
+  package func needsDemo(environment: [String: String]) throws(Mistake) -> Bool {
+    guard infoPropertyList == nil, service == nil, images == nil else { return false }
+    guard let key = SlideshowConfiguration.Key.allCases.first(where: { environment[$0.rawValue] != nil }) else {
+      return true
+    }
+    if let option = [.offline, .photos, .rate].first(where: given.contains) {
+      throw Mistake(
+        description: "\(option.rawValue) and \(key.rawValue) in the environment contradict each other: "
+          + "\(option.rawValue) is for the demo. Leave it out, or unset \(key.rawValue)")
+    }
+    return false
   }
 }

@@ -7,21 +7,25 @@ import SlideshowService
 package struct Launch: Sendable {
   package let client: SlideshowClient
   package let store: StateStore
-  /// Lines for people, as they come; also those from before the launch was over.
-  package let warnings: AsyncStream<String>
+  /// What people should know, as it comes; also those from before the launch was over.
+  package let warnings: AsyncStream<Explanation>
   private let pollInterval: Duration?
+  private let interval: Duration
+  private let isPlaying: Bool
   private let demo: DemoService?
 
   /// Prepares what the options ask for.
   package init(_ options: CommandLineOptions, environment: [String: String]) throws {
-    let (warnings, inbox) = AsyncStream<String>.makeStream()
+    let (warnings, inbox) = AsyncStream<Explanation>.makeStream()
     self.warnings = warnings
     let file = options.state.map { URL(filePath: $0) } ?? StateStore.defaultFile(environment: environment)
     let demoStore = StateStore(file: file, name: "demo")
-    let isDemo = options.needsDemo(environment: environment)
+    let isDemo = try options.needsDemo(environment: environment)
     demo = isDemo && !options.isOffline ? try Self.demo(options, demoStore) { inbox.yield($0) } : nil
     let addresses = isDemo ? try Self.addresses(demo?.port ?? demoStore.demoPort) : nil
-    let configuration = try SlideshowConfiguration(allowsInsecure: options.allowsInsecure) { key in
+    let configuration = try SlideshowConfiguration(
+      allowsInsecure: options.allowsInsecure, file: options.infoPropertyList?.file
+    ) { key in
       guard let addresses else { return options.value(of: key, environment: environment) }
       return (key == .service ? addresses.service : addresses.imageBase).absoluteString
     }
@@ -31,6 +35,8 @@ package struct Launch: Sendable {
     client = SlideshowClient(
       configuration, session: .slideshow(allowsInsecure: options.allowsInsecure, cache: cache))
     pollInterval = options.poll == 0 ? nil : .seconds(options.poll)
+    interval = .seconds(options.interval)
+    isPlaying = options.isPlaying
   }
 
   /// Makes the presenter of a front end with that room for a picture.
@@ -41,10 +47,11 @@ package struct Launch: Sendable {
     let (kept, warning) = store.load()
     let state = SlideshowState(
       service: client.configuration.shownService, kept: kept, viewport: viewport, pollInterval: pollInterval,
-      notices: warning.map { [$0] } ?? [])
+      autoplayInterval: interval, notices: warning.map { [$0] } ?? [])
     let presenter = Presenter(client: client, store: store, state: state, draw: draw)
+    if isPlaying { presenter.tell(.command(.autoplay(true))) }
     Task.detached { [warnings] in
-      for await text in warnings { presenter.tell(.warning(text)) }
+      for await warning in warnings { presenter.tell(.warning(warning)) }
     }
     Task.detached { await ImageCache.slideshow.trim(on: MemoryPressure.signals()) }
     return presenter
@@ -55,7 +62,7 @@ package struct Launch: Sendable {
 
   /// The demo's service, at the port of the last time where that is free: then what is cached of it holds.
   private static func demo(
-    _ options: CommandLineOptions, _ store: StateStore, warn: (String) -> Void
+    _ options: CommandLineOptions, _ store: StateStore, warn: (Explanation) -> Void
   ) throws -> DemoService {
     let known = store.demoPort.flatMap { try? DemoService(options, port: $0) }
     let service = try known ?? DemoService(options, port: 0)

@@ -19,6 +19,9 @@ final class ManageTab {
     let heart: Widget
     let title: Widget
     let outcome: Widget
+    let thumbnail: Widget
+    /// What the small picture is the answer to, so that the same pixels are not set again.
+    var request: PictureRequest?
   }
 
   init(_ builder: Builder, tell: @escaping @MainActor (SlideshowEvent) -> Void) {
@@ -49,9 +52,10 @@ final class ManageTab {
     listing.show(state.slides.isEmpty ? "hint" : "list")
     hint.setText(state.hint?.joined(separator: "\n\n") ?? "")
     if state.slides != slides { makeRows(state.slides) }
-    for (row, slide) in zip(rows, state.slides) {
-      row.heart.draw(heart: state.isFavorite(slide))
-      row.outcome.setText(state.outcomes[slide.id] ?? "not loaded yet")
+    for (index, slide) in state.slides.enumerated() {
+      rows[index].heart.draw(heart: state.isFavorite(slide))
+      rows[index].outcome.setText(state.outcome(of: slide))
+      draw(state.thumbnails[slide.id], at: index)
     }
     select(state.index)
   }
@@ -109,12 +113,23 @@ final class ManageTab {
 
   private func makeRow(_ slide: Slide, _ builder: Builder) -> Row {
     let row = Row(
-      root: builder["row"], heart: builder["heart"], title: builder["title"], outcome: builder["outcome"])
+      root: builder["row"], heart: builder["heart"], title: builder["title"], outcome: builder["outcome"],
+      thumbnail: builder["thumbnail"])
     row.title.setText(slide.title)
     row.root.setAccessibleLabel(slide.title)
     row.heart.onClick { [tell] in tell(.command(.toggleFavorite(slide.id))) }
     gtk_list_box_append(list.opaque, row.root.pointer)
     return row
+  }
+
+  private func draw(_ thumbnail: SlideshowState.Thumbnail?, at index: Int) {
+    guard thumbnail?.request != rows[index].request else { return }
+    rows[index].request = thumbnail?.request
+    if let bitmap = thumbnail?.bitmap {
+      rows[index].thumbnail.show(bitmap)
+    } else {
+      rows[index].thumbnail.clearPicture()
+    }
   }
 
   private func select(_ index: Int) {

@@ -11,13 +11,17 @@ final class PicturePage {
   private let progressText: Widget
   private let symbol: Widget
   private let text: Widget
+  private let why: Widget
   /// What the picture was asked for as, so that the same pixels are not set again.
   private var request: PictureRequest?
 
   /// Makes a page of this stack.
-  static func make(in stack: Widget) -> PicturePage {
+  ///
+  /// - Parameter explain: called when somebody wants to know exactly why there is no picture.
+  static func make(in stack: Widget, explain: @escaping @MainActor () -> Void) -> PicturePage {
     Builder.build(WindowLayout.page) { builder in
       gtk_stack_add_child(stack.opaque, builder["page"].pointer)
+      builder["why"].onClick(explain)
       return PicturePage(builder)
     }
   }
@@ -30,6 +34,7 @@ final class PicturePage {
     progressText = builder["progressText"]
     symbol = builder["symbol"]
     text = builder["text"]
+    why = builder["why"]
   }
 
   func draw(_ state: SlideshowState) {
@@ -40,7 +45,7 @@ final class PicturePage {
       case .none: break
       case .loading(let completed, let total): showLoading(SlideshowState.progress(completed, total), completed, total)
       case .shown(let shown): show(shown, state)
-      case .missing(let reason): showMessage(["no picture", reason], state)
+      case .missing(let explanation): showMessage([explanation.sentence], state)
       }
     }
   }
@@ -71,6 +76,7 @@ final class PicturePage {
     gtk_spinner_stop(spinner.opaque)
     let icon = state.slides.isEmpty ? "network-offline-symbolic" : "image-x-generic-symbolic"
     gtk_image_set_from_icon_name(symbol.opaque, icon)
+    why.setVisible(state.loading != .loaded || !state.slides.isEmpty)
     text.setText(lines.joined(separator: "\n\n"))
     root.show("message")
   }

@@ -12,10 +12,14 @@ final class PresentTab {
   private let stack: Widget
   private let heart: Widget
   private let caption: Widget
+  private let back: Widget
+  private let next: Widget
   private let pages: [PicturePage]
   private var front = 0
   private var slide: SlideID?
   private var isFavorite: Bool?
+  private var canTurn: Bool?
+  private var pressedAt = 0.0
   private var pulse = 1
   private var resizing: UInt32?
   private var viewport: Viewport?
@@ -29,7 +33,12 @@ final class PresentTab {
     stack = builder["pages"]
     heart = builder["heart"]
     caption = builder["caption"]
-    pages = [PicturePage.make(in: stack), PicturePage.make(in: stack)]
+    let explain: @MainActor () -> Void = { tell(.command(.panel(.details))) }
+    pages = [PicturePage.make(in: stack, explain: explain), PicturePage.make(in: stack, explain: explain)]
+    back = builder["back"]
+    next = builder["next"]
+    back.onClick { tell(.command(.previous)) }
+    next.onClick { tell(.command(.next)) }
     heart.onClick { tell(.command(.toggleFavorite(nil))) }
     watchRoom()
     watchClicks()
@@ -49,7 +58,16 @@ final class PresentTab {
     caption.setVisible(!state.isFullScreen)
     caption.setText(current?.caption ?? "")
     stage.setClass("is-full", state.isFullScreen)
+    draw(canTurn: state.slides.count > 1)
     draw(heartOf: current, state, isTurned: isTurned)
+  }
+
+  /// What shows that the picture can be clicked: a button at either side, and the pointer's shape.
+  private func draw(canTurn: Bool) {
+    guard canTurn != self.canTurn else { return }
+    self.canTurn = canTurn
+    for button in [back, next] { button.setVisible(canTurn) }
+    gtk_widget_set_cursor_from_name(stack.pointer, canTurn ? "pointer" : nil)
   }
 
   private func turn(_ turn: SlideshowState.Turn) {
@@ -92,6 +110,7 @@ final class PresentTab {
     let scale = gtk_widget_get_scale_factor(room.pointer)
     let size = Self.size(gtk_widget_get_width(room.pointer), gtk_widget_get_height(room.pointer), scale)
     var new = viewport ?? Viewport(fit: size, fill: monitor(scale) ?? size)
+    new.thumbnail = Self.size(Int32(WindowLayout.thumbnailWidth), Int32(WindowLayout.thumbnailHeight), scale)
     if isFullScreen { new.fill = size } else { new.fit = size }
     viewport = new
     return new
@@ -112,8 +131,16 @@ final class PresentTab {
 
   private func watchClicks() {
     let click: OpaquePointer = gtk_gesture_click_new()
-    Signal.connect(click, "released") { [tell] arguments in
-      if case .number(let count) = arguments.first { tell(.click(count)) }
+    Signal.connect(click, "pressed") { [self] arguments in
+      if arguments.count == 3, case .fraction(let x) = arguments[1] { pressedAt = x }
+      return false
+    }
+    Signal.connect(click, "released") { [self] arguments in
+      // A drag that is over before GTK told of a motion ends as a click too.
+      guard arguments.count == 3, case .number(let count) = arguments[0], case .fraction(let x) = arguments[1],
+        abs(x - pressedAt) <= SlideshowState.swipeLength
+      else { return false }
+      tell(.click(count, at: x / Double(max(1, gtk_widget_get_width(stack.pointer)))))
       return false
     }
     stack.add(click)

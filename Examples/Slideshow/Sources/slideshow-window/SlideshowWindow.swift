@@ -15,13 +15,19 @@ final class SlideshowWindow {
   private let remark: Widget
   private let remarkText: Widget
   private let remarkSymbol: Widget
+  private let remarkDetails: Widget
   private let dismiss: Widget
+  private let play: Widget
+  private let panel: Widget
+  private let panelText: Widget
   private let manage: ManageTab
   private let present: PresentTab
   private var presenter: Presenter?
   private var isDrawing = false
   private var tab: SlideshowState.Tab?
   private var isFullScreen = false
+  private var isPlaying: Bool?
+  private var panelLines: [String] = []
   private var hasStarted = false
 
   /// Makes the window; it is not shown yet.
@@ -36,15 +42,17 @@ final class SlideshowWindow {
     remark = builder["remark"]
     remarkText = builder["remarkText"]
     remarkSymbol = builder["remarkSymbol"]
+    remarkDetails = builder["remarkDetails"]
     dismiss = builder["dismiss"]
+    play = builder["play"]
+    panel = builder["panel"]
+    panelText = builder["panelText"]
     let window = Reference()
     let tell: @MainActor (SlideshowEvent) -> Void = { window.target?.handle($0) }
     manage = ManageTab(builder, tell: tell)
     present = PresentTab(builder, tell: tell)
     window.target = self
-    builder["reload"].onClick { tell(.command(.reload)) }
-    builder["fullscreen"].onClick { tell(.command(.fullScreen(true))) }
-    dismiss.onClick { tell(.command(.dismissNotice)) }
+    watchButtons(builder, tell)
     Style.apply(WindowLayout.style)
     watchTabs()
     watchKeys()
@@ -94,20 +102,43 @@ final class SlideshowWindow {
     manage.draw(state)
     present.draw(state)
     footer.setVisible(!state.isFullScreen)
-    status.setText(state.status)
-    statistics.setText("\(state.statistics)")
+    status.setText(state.statusParts.joined(separator: " · "))
+    statistics.setText(state.slides.isEmpty ? "" : state.counts.description)
     drawRemark(state)
+    drawPlay(isPlaying: state.autoplay == .playing)
+    drawPanel(state)
     drawTab(state.tab)
     drawFullScreen(state.isFullScreen)
   }
 
   private func drawRemark(_ state: SlideshowState) {
-    if let text = state.remark { remarkText.setText(text) }
+    if let remark = state.remark { remarkText.setText(remark.sentence) }
+    remarkDetails.setVisible(state.remark?.details.isEmpty == false)
     let isNotice = state.notice != nil
     gtk_image_set_from_icon_name(
       remarkSymbol.opaque, isNotice ? "dialog-information-symbolic" : "network-offline-symbolic")
     dismiss.setVisible(isNotice)
     remark.setVisible(state.remark != nil && !state.isFullScreen)
+  }
+
+  private func drawPlay(isPlaying: Bool) {
+    guard isPlaying != self.isPlaying else { return }
+    self.isPlaying = isPlaying
+    gtk_button_set_icon_name(play.cast(), isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic")
+    play.explain(isPlaying ? "Stop the auto-play (a)" : "Show one slide after another (a)", isPlaying ? "Stop" : "Play")
+  }
+
+  private func drawPanel(_ state: SlideshowState) {
+    let lines: [String] =
+      switch state.panel {
+      case .help: KeyBinding.help(for: .window)
+      case .details: state.details
+      case nil: []
+      }
+    guard lines != panelLines else { return }
+    panelLines = lines
+    panelText.setText(lines.joined(separator: "\n"))
+    panel.setVisible(!lines.isEmpty)
   }
 
   private func drawTab(_ tab: SlideshowState.Tab) {
@@ -124,6 +155,22 @@ final class SlideshowWindow {
   }
 
   // MARK: What the user does
+
+  private func watchButtons(_ builder: Builder, _ tell: @escaping @MainActor (SlideshowEvent) -> Void) {
+    builder["reload"].onClick { tell(.command(.reload)) }
+    builder["fullscreen"].onClick { tell(.command(.fullScreen(true))) }
+    // What these do depends on the state, as with their keys.
+    for (button, key) in [(play, "a"), (builder["help"], "?"), (builder["details"], "d")] as [(Widget, Character)] {
+      button.onClick { [unowned self] in
+        if let state = presenter?.state, let command = KeyBinding.command(for: .character(key), in: state) {
+          tell(.command(command))
+        }
+      }
+    }
+    builder["closePanel"].onClick { tell(.command(.panel(nil))) }
+    remarkDetails.onClick { tell(.command(.panel(.details))) }
+    dismiss.onClick { tell(.command(.dismissNotice)) }
+  }
 
   private func watchTabs() {
     Signal.connect(tabs.opaque, "notify::visible-child-name") { [unowned self] in

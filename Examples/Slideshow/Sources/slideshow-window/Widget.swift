@@ -21,6 +21,12 @@ struct Widget {
     if isOn { gtk_widget_add_css_class(pointer, name) } else { gtk_widget_remove_css_class(pointer, name) }
   }
 
+  /// What is said while the pointer rests there, and to a screen reader.
+  func explain(_ text: String, _ label: String) {
+    gtk_widget_set_tooltip_text(pointer, text)
+    setAccessibleLabel(label)
+  }
+
   /// For labels.
   func setText(_ text: String) { gtk_label_set_text(opaque, text) }
 

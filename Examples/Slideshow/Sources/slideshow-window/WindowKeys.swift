@@ -5,15 +5,17 @@ extension Key {
   /// The key that GDK reports by this number; nil for those that mean nothing here.
   init?(gdk value: UInt32) {
     switch Int32(bitPattern: value) {
-    case GDK_KEY_Right, GDK_KEY_KP_Right, GDK_KEY_Page_Down: self = .right
-    case GDK_KEY_Left, GDK_KEY_KP_Left, GDK_KEY_Page_Up: self = .left
+    case GDK_KEY_Right, GDK_KEY_KP_Right: self = .right
+    case GDK_KEY_Left, GDK_KEY_KP_Left: self = .left
     case GDK_KEY_Up, GDK_KEY_KP_Up: self = .up
     case GDK_KEY_Down, GDK_KEY_KP_Down: self = .down
+    case GDK_KEY_Page_Up, GDK_KEY_KP_Page_Up: self = .pageUp
+    case GDK_KEY_Page_Down, GDK_KEY_KP_Page_Down: self = .pageDown
     case GDK_KEY_Tab, GDK_KEY_ISO_Left_Tab: self = .tab
     case GDK_KEY_Return, GDK_KEY_KP_Enter: self = .enter
     case GDK_KEY_Escape: self = .escape
-    case GDK_KEY_F11: self = .character("f")
-    case GDK_KEY_F5: self = .character("r")
+    case GDK_KEY_F11: self = .f11
+    case GDK_KEY_F5: self = .f5
     default:
       guard let scalar = Unicode.Scalar(gdk_keyval_to_unicode(value)), scalar.value >= 0x20 else { return nil }
       self = .character(Character(scalar))

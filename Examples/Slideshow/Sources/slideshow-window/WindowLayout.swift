@@ -15,10 +15,22 @@ enum WindowLayout {
           <property name="tooltip-text">Load everything again (r)</property>
           <accessibility><property name="label">Load everything again</property></accessibility>
         </object></child>
+        <child type="start"><object class="GtkButton" id="play">
+          <property name="icon-name">media-playback-start-symbolic</property>
+        </object></child>
         <child type="end"><object class="GtkButton" id="fullscreen">
           <property name="icon-name">view-fullscreen-symbolic</property>
           <property name="tooltip-text">Full screen (f)</property>
           <accessibility><property name="label">Full screen</property></accessibility>
+        </object></child>
+        <child type="end"><object class="GtkButton" id="help">
+          <property name="label">?</property>
+          <property name="tooltip-text">All keys (?)</property>
+          <accessibility><property name="label">All keys</property></accessibility>
+        </object></child>
+        <child type="end"><object class="GtkButton" id="details">
+          <property name="label">Details</property>
+          <property name="tooltip-text">Details of the picture and the service (d)</property>
         </object></child>
       </object></child>
       <child><object class="GtkBox">
@@ -36,6 +48,10 @@ enum WindowLayout {
             <property name="xalign">0</property>
             <property name="hexpand">1</property>
           </object></child>
+          <child><object class="GtkButton" id="remarkDetails">
+            <property name="label">Details</property>
+            <property name="valign">center</property>
+          </object></child>
           <child><object class="GtkButton" id="dismiss">
             <property name="icon-name">window-close-symbolic</property>
             <property name="has-frame">0</property>
@@ -43,18 +59,21 @@ enum WindowLayout {
             <accessibility><property name="label">Dismiss</property></accessibility>
           </object></child>
         </object></child>
-        <child><object class="GtkStack" id="tabs">
+        <child><object class="GtkOverlay">
           <property name="vexpand">1</property>
-          <child><object class="GtkStackPage">
-            <property name="name">manage</property>
-            <property name="title">Manage</property>
-            <property name="child">\(manage)</property>
+          <child><object class="GtkStack" id="tabs">
+            <child><object class="GtkStackPage">
+              <property name="name">manage</property>
+              <property name="title">Manage</property>
+              <property name="child">\(manage)</property>
+            </object></child>
+            <child><object class="GtkStackPage">
+              <property name="name">present</property>
+              <property name="title">Present</property>
+              <property name="child">\(present)</property>
+            </object></child>
           </object></child>
-          <child><object class="GtkStackPage">
-            <property name="name">present</property>
-            <property name="title">Present</property>
-            <property name="child">\(present)</property>
-          </object></child>
+          <child type="overlay">\(panel)</child>
         </object></child>
         <child><object class="GtkBox" id="footer">
           <property name="spacing">12</property>
@@ -71,6 +90,33 @@ enum WindowLayout {
         </object></child>
       </object></child>
     </object></interface>
+    """
+
+  /// Help or details, over whatever is shown.
+  private static let panel = """
+    <object class="GtkBox" id="panel">
+      <property name="visible">0</property>
+      <property name="halign">center</property>
+      <property name="valign">center</property>
+      <property name="spacing">12</property>
+      <style><class name="panel"/><class name="osd"/></style>
+      <child><object class="GtkLabel" id="panelText">
+        <property name="selectable">1</property>
+        <property name="focusable">0</property>
+        <property name="wrap">1</property>
+        <property name="wrap-mode">word-char</property>
+        <property name="max-width-chars">84</property>
+        <property name="xalign">0</property>
+        <style><class name="monospace"/></style>
+      </object></child>
+      <child><object class="GtkButton" id="closePanel">
+        <property name="icon-name">window-close-symbolic</property>
+        <property name="has-frame">0</property>
+        <property name="valign">start</property>
+        <property name="tooltip-text">Close (esc)</property>
+        <accessibility><property name="label">Close</property></accessibility>
+      </object></child>
+    </object>
     """
 
   private static let manage = """
@@ -120,6 +166,22 @@ enum WindowLayout {
         <child><object class="GtkDrawingArea" id="room"/></child>
         <child type="overlay"><object class="GtkStack" id="pages">
           <property name="transition-duration">250</property>
+        </object></child>
+        <child type="overlay"><object class="GtkButton" id="back">
+          <property name="icon-name">go-previous-symbolic</property>
+          <property name="halign">start</property>
+          <property name="valign">center</property>
+          <property name="tooltip-text">Previous slide (←); so does a click in the left third</property>
+          <accessibility><property name="label">Previous slide</property></accessibility>
+          <style><class name="turn"/><class name="circular"/><class name="osd"/></style>
+        </object></child>
+        <child type="overlay"><object class="GtkButton" id="next">
+          <property name="icon-name">go-next-symbolic</property>
+          <property name="halign">end</property>
+          <property name="valign">center</property>
+          <property name="tooltip-text">Next slide (→); so does a click on the picture</property>
+          <accessibility><property name="label">Next slide</property></accessibility>
+          <style><class name="turn"/><class name="circular"/><class name="osd"/></style>
         </object></child>
         <child type="overlay"><object class="GtkButton" id="heart">
           <property name="halign">end</property>
@@ -184,10 +246,17 @@ enum WindowLayout {
             <property name="wrap-mode">word-char</property>
             <property name="max-width-chars">60</property>
           </object></child>
+          <child><object class="GtkButton" id="why">
+            <property name="label">Details</property>
+            <property name="halign">center</property>
+          </object></child>
         </object></property>
       </object></child>
     </object></interface>
     """
+
+  /// The size of a small picture in the list, in points.
+  static let (thumbnailWidth, thumbnailHeight) = (84, 56)
 
   /// A slide in the list.
   static let row = """
@@ -200,6 +269,11 @@ enum WindowLayout {
         <property name="has-frame">0</property>
         <property name="focusable">0</property>
         <style><class name="row-heart"/><class name="circular"/></style>
+      </object></child>
+      <child><object class="GtkPicture" id="thumbnail">
+        <property name="width-request">\(thumbnailWidth)</property>
+        <property name="height-request">\(thumbnailHeight)</property>
+        <style><class name="thumbnail"/></style>
       </object></child>
       <child><object class="GtkBox">
         <property name="orientation">vertical</property>
@@ -220,6 +294,13 @@ enum WindowLayout {
   static let style = """
     .heart { font-size: 26px; min-width: 48px; min-height: 48px; padding: 0; margin: 16px; }
     .row-heart { font-size: 18px; min-width: 32px; min-height: 32px; padding: 0; }
+    .turn { min-width: 40px; min-height: 40px; padding: 0; margin: 16px; opacity: 0.5; }
+    .turn:hover, .turn:focus { opacity: 1; }
+    .is-full .turn { opacity: 0.3; }
+    .is-full .turn:hover { opacity: 1; }
+    .panel { padding: 20px; border-radius: 12px; background-color: #303030; color: white; }
+    .panel label { font-size: 13px; }
+    .thumbnail { background-color: alpha(currentColor, 0.07); }
     .is-favorite { color: #f0426b; }
     .pulse-1 { animation: pulse-1 400ms ease-out; }
     .pulse-2 { animation: pulse-2 400ms ease-out; }

@@ -13,6 +13,7 @@ enum WindowProgram {
     do {
       let options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst()))
       if options.wantsHelp { return print(CommandLineOptions.windowHelp) }
+      if options.wantsVersion { return print("slideshow-window \(CommandLineOptions.version)") }
       if options.isServing {
         throw CommandLineOptions.Mistake(description: "--serve is for slideshow, not for its window")
       }

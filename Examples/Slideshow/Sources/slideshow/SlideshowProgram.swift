@@ -22,6 +22,7 @@ enum SlideshowProgram {
     do {
       let options = try CommandLineOptions(Array(CommandLine.arguments.dropFirst()))
       if options.wantsHelp { return print(CommandLineOptions.terminalHelp) }
+      if options.wantsVersion { return print("slideshow \(CommandLineOptions.version)") }
       if options.isServing { return try await serve(options) }
       try await show(options)
     } catch {
@@ -44,40 +45,34 @@ enum SlideshowProgram {
     let terminal = Terminal()
     defer { terminal.restore() }
     let presenter = launch.makePresenter(viewport: terminal.size.viewport) { state in
-      terminal.show(Frame.lines(of: state, on: terminal.size))
+      terminal.show(Frame(of: state, on: terminal.size))
     }
-    terminal.take(tell: presenter.tell)
+    await terminal.take(tell: presenter.tell)
     await presenter.run()
   }
 
   private static func list(_ launch: Launch) async throws {
     let (kept, warning) = launch.store.load()
-    if let warning { complaint.tell(warning) }
-    let warnings = Task { for await text in launch.warnings { complaint.tell(text) } }
+    if let warning { complaint.tell("\(warning)") }
+    let warnings = Task { for await warning in launch.warnings { complaint.tell("\(warning)") } }
     defer { warnings.cancel() }
     try await SlideList.run(client: launch.client, kept: kept) { print($0) }
   }
 
+  @MainActor
   private static func serve(_ options: CommandLineOptions) async throws {
     let service = try DemoService(options, port: options.port ?? 8000)
+    let (signals, inbox) = AsyncStream<Void>.makeStream()
+    var sources: [any DispatchSourceSignal] = []
+    // Ctrl-C, or being told to end.
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      sources.append(await SignalWatch.begin(number) { inbox.yield() })
+    }
     print("serving \(service.service) until Ctrl-C")
     print("slideshow --service \(service.service) --images \(service.imageBase)")
     fflush(nil)
-    await endOfProgram()
-    service.stop()
-  }
-
-  /// Waits for Ctrl-C, or for being told to end.
-  private static func endOfProgram() async {
-    let (signals, inbox) = AsyncStream<Void>.makeStream()
-    let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number)
-      source.setEventHandler { inbox.yield() }
-      source.resume()
-      return source
-    }
     for await _ in signals { break }
     for source in sources { source.cancel() }
+    service.stop()
   }
 }

@@ -5,7 +5,7 @@ import SlideshowModel
 import SlideshowService
 import Testing
 
-@Suite("Row 45: what goes wrong is told by its name", .timeLimit(.minutes(5)))
+@Suite("What goes wrong is told by its name", .timeLimit(.minutes(5)))
 struct ClientTests {
   private static let request = Fixture.request(Slide(id: SlideID("1"), imageFileName: "a.jpg"))
 

@@ -2,7 +2,7 @@ import Martlet
 import SlideshowModel
 import Testing
 
-@Suite("Row 44: where the slideshow comes from", .timeLimit(.minutes(5)))
+@Suite("Where the slideshow comes from", .timeLimit(.minutes(5)))
 struct ConfigurationTests {
   private func configuration(
     service: String?, images: String? = "http://localhost:8000/", allowsInsecure: Bool = false

@@ -2,7 +2,7 @@ import Martlet
 import SlideshowModel
 import Testing
 
-@Suite("Row 43: what the service serves", .timeLimit(.minutes(5)))
+@Suite("What the service serves", .timeLimit(.minutes(5)))
 struct DecodingTests {
   private func decode(_ json: String) throws -> Slideshow {
     try JSONDecoder().decode(Slideshow.self, from: Data(json.utf8))

@@ -4,7 +4,7 @@ import SlideshowModel
 import SlideshowService
 import Testing
 
-@Suite("Row 50: the demo service", .timeLimit(.minutes(5)))
+@Suite("The demo service", .timeLimit(.minutes(5)))
 struct DemoServiceTests {
   @Test func theDemoServiceAnswersAsAStaticServer() async throws {
     let demo = try DemoService()

@@ -1,9 +1,10 @@
+import MartletEngine
 import MartletImages
 import SlideshowModel
 import SlideshowTerminal
 import Testing
 
-@Suite("Row 51: how a terminal shows it", .timeLimit(.minutes(5)))
+@Suite("How a terminal shows it", .timeLimit(.minutes(5)))
 struct DrawingTests {
   private static let bitmap = Bitmap(
     size: PixelSize(width: 2, height: 2),
@@ -36,7 +37,7 @@ struct DrawingTests {
     var state = Fixture.state(slides: slides)
     _ = state.handle(.key(.character("1")))
 
-    let lines = Frame.lines(of: state, on: Fixture.screen).map(Self.plain)
+    let lines = Frame(of: state, on: Fixture.screen).lines.map(Fixture.plain)
 
     #expect(lines[1].hasPrefix("› ♥ A"))
     #expect(lines[2].hasPrefix("  ♡ B"))
@@ -48,9 +49,10 @@ struct DrawingTests {
 
     _ = state.handle(.picture(request, .failure(.refusedFileName("../x", reason: "it leads elsewhere"))))
 
-    let text = Frame.lines(of: state, on: Fixture.screen).map(Self.plain).joined(separator: "\n")
+    let text = Frame(of: state, on: Fixture.screen).lines.map(Fixture.plain).joined(separator: "\n")
     #expect(text.contains("▨"))
-    #expect(text.contains("'../x' is refused"))
+    #expect(text.contains("The name of this picture's file"))
+    #expect(text.contains("d: details"))
   }
 
   @Test func aPictureOnItsWayHasALoadingSymbolAndItsProgress() throws {
@@ -59,34 +61,32 @@ struct DrawingTests {
 
     _ = state.handle(.progress(request, completed: 50, total: 200))
 
-    let text = Frame.lines(of: state, on: Fixture.screen).map(Self.plain).joined(separator: "\n")
+    let text = Frame(of: state, on: Fixture.screen).lines.map(Fixture.plain).joined(separator: "\n")
     #expect(text.contains("⏳"))
-    #expect(text.contains("50 of 200 bytes, 25 %"))
+    #expect(text.contains("25 % of 200 bytes"))
   }
 
   @Test func withoutSlidesAHintSaysWhatToCheck() {
-    let text = Frame.lines(of: Fixture.state(slides: []), on: Fixture.screen).map(Self.plain).joined(separator: "\n")
+    let text = Frame(of: Fixture.state(slides: []), on: Fixture.screen).lines.map(Fixture.plain).joined(separator: "\n")
 
-    #expect(text.contains("check if the web service is running"))
+    #expect(text.contains("Check if the web service is running"))
   }
 
   @Test func theTitleOfTheSlideIsBeneathThePictureAndGoneInFullScreen() {
     var state = Fixture.state(slides: [Slide(id: SlideID("1"), title: "Sunrise")])
-    #expect(Frame.lines(of: state, on: Fixture.screen).map(Self.plain).contains { $0.contains("Sunrise") })
+    #expect(Frame(of: state, on: Fixture.screen).lines.map(Fixture.plain).contains { $0.contains("Sunrise") })
 
     _ = state.handle(.key(.enter))
-    #expect(!Frame.lines(of: state, on: Fixture.screen).map(Self.plain).contains { $0.contains("Sunrise") })
+    #expect(!Frame(of: state, on: Fixture.screen).lines.map(Fixture.plain).contains { $0.contains("Sunrise") })
   }
 
   @Test func whereThePicturesCameFromIsCounted() {
     var state = Fixture.state()
-    var statistics = LoadStatistics()
-    statistics.network = 7
-    _ = state.handle(.counted(statistics))
+    state.showWanted(from: .session(.network), bytes: 12_345)
 
-    let lines = Frame.lines(of: state, on: ScreenSize(columns: 90, rows: 13)).map(Self.plain)
+    let lines = Frame(of: state, on: ScreenSize(columns: 90, rows: 13)).lines.map(Fixture.plain)
 
-    #expect(lines[11] == " network 7 · cache 0 · memory 0 · failed 0 · 0 bytes · 0 ms")
+    #expect(lines[11] == " 1 of 3 pictures shown · 1 from the network · 12.3 kB")
   }
 
   @Test(arguments: [(1, 1), (2, 3), (5, 4), (7, 5), (20, 6), (120, 40), (300, 2)])
@@ -95,20 +95,23 @@ struct DrawingTests {
     let screen = ScreenSize(columns: columns, rows: rows)
     _ = state.handle(.resized(screen.viewport))
 
-    for key in [Key.left, .tab, .tab, .enter, .escape, .character("t"), .escape] {
+    for key in [
+      Key.left, .tab, .tab, .enter, .escape, .character("t"), .escape, .character("?"), .character("d"), .enter, .tab,
+      .character("a"),
+    ] {
       let request = state.handle(.key(key)).pictureRequest
-      check(Frame.lines(of: state, on: screen), columns, rows)
+      check(Frame(of: state, on: screen).lines, columns, rows)
       guard let request else { continue }
       var shown = Fixture.shown(request)
       shown.bitmap = Self.bitmap
       _ = state.handle(.picture(request, .success(shown)))
-      check(Frame.lines(of: state, on: screen), columns, rows)
+      check(Frame(of: state, on: screen).lines, columns, rows)
     }
   }
 
   private func check(_ lines: [String], _ columns: Int, _ rows: Int) {
     #expect(lines.count == rows)
-    for line in lines { #expect(DisplayText.width(Self.plain(line)) <= columns) }
+    for line in lines { #expect(DisplayText.width(Fixture.plain(line)) <= columns) }
   }
 
   @Test func textFromElsewhereCannotSteerTheTerminal() {
@@ -116,7 +119,4 @@ struct DrawingTests {
     #expect(DisplayText.cut("日本語", to: 4) == "日…")
     #expect(DisplayText.wrapped("one two three", columns: 7) == ["one two", "three"])
   }
-
-  /// The line without the codes for colours.
-  private static func plain(_ line: String) -> String { line.replacing(/\u{1B}\[[0-9;]*m/, with: "") }
 }

@@ -54,9 +54,16 @@ enum Fixture {
     return state
   }
 
-  static func shown(_ request: PictureRequest) -> ShownPicture {
-    ShownPicture(request, LoadedImage(Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])))
+  static func shown(
+    _ request: PictureRequest, from source: ImageSource = .memory, bytes: Int = 0
+  ) -> ShownPicture {
+    var image = LoadedImage(Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255]))
+    (image.source, image.encodedBytes) = (source, bytes)
+    return ShownPicture(request, image)
   }
+
+  /// The line without the codes for colours.
+  static func plain(_ line: String) -> String { line.replacing(/\u{1B}\[[0-9;]*m/, with: "") }
 
   /// A request for the picture of a slide as it is in its file.
   static func request(_ slide: Slide, box: PixelSize = PixelSize(width: 600, height: 600)) -> PictureRequest {
@@ -84,6 +91,11 @@ extension SlideshowState {
     handle(.picture(request, .success(Fixture.shown(request))))
   }
 
+  /// Answers the request for the picture that is to be seen, if there is one.
+  mutating func showWanted(from source: ImageSource = .memory, bytes: Int = 0) {
+    if let wanted { _ = handle(.picture(wanted, .success(Fixture.shown(wanted, from: source, bytes: bytes)))) }
+  }
+
   /// The id of the slide whose picture is to be seen; nil if none is.
   var shownID: SlideID? {
     if case .shown(let shown) = picture { shown.request.slide.id } else { nil }
@@ -106,6 +118,12 @@ extension [SlideshowEffect] {
   /// The slides among them whose pictures are to be fetched ahead; nil if nothing is said about that.
   var prefetched: [Slide]? {
     for case .prefetch(let requests) in self { return requests.map(\.slide) }
+    return nil
+  }
+
+  /// The small pictures that are asked for among them; nil if nothing is said about that.
+  var thumbnails: [PictureRequest]? {
+    for case .loadThumbnails(let requests) in self { return requests }
     return nil
   }
 

@@ -4,7 +4,7 @@ import MartletTesting
 import SlideshowModel
 import Testing
 
-@Suite("Row 49: the image cache", .timeLimit(.minutes(5)))
+@Suite("The image cache", .timeLimit(.minutes(5)))
 struct ImageCacheTests {
   private let picture = LoadedImage(Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255]))
   private let urls: [URL]

@@ -2,7 +2,7 @@ import Martlet
 import SlideshowModel
 import Testing
 
-@Suite("Row 47: where a picture is", .timeLimit(.minutes(5)))
+@Suite("Where a picture is", .timeLimit(.minutes(5)))
 struct ImageLocationTests {
   private func urls(_ base: String, _ file: String?) throws -> [String] {
     try ImageLocation(base: Fixture.url(base)).urls(for: file).map(\.absoluteString)

@@ -6,7 +6,7 @@ import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite("Row 51: the slideshow without its service", .timeLimit(.minutes(5)))
+@Suite("The slideshow without its service", .timeLimit(.minutes(5)))
 struct OfflineTests {
   private let folder = FileManager.default.temporaryDirectory.appending(
     path: "slideshow-\(UInt64.random(in: 0 ... .max))")
@@ -50,10 +50,10 @@ struct OfflineTests {
   }
 
   @Test func aCacheThatCannotBeOpenedCostsAWarningOnly() {
-    let warnings = Journal<String>()
+    let warnings = Journal<Explanation>()
     let cache = HTTPCache.slideshow(in: URL(filePath: "/dev/null/cache.sqlite")) { warnings.append($0) }
 
-    #expect(warnings.entries.first?.contains("kept for this run only") == true)
+    #expect(warnings.entries.first?.sentence.contains("only until the program ends") == true)
     #expect(cache.store is MemoryCacheStore)
   }
 
@@ -65,15 +65,15 @@ struct OfflineTests {
       "no data base, but long enough to be taken for the head of one: \(String(repeating: "x", count: 200))".utf8
     )
     .write(to: file)
-    let warnings = Journal<String>()
+    let warnings = Journal<Explanation>()
 
     let cache = HTTPCache.slideshow(in: file) { warnings.append($0) }
 
     #expect(!(cache.store is MemoryCacheStore))
     #expect(warnings.entries.count == 1)
-    let line = try #require(warnings.entries.first)
-    #expect(line.contains("set aside"))
-    #expect(!line.contains("\n"))
+    let warning = try #require(warnings.entries.first)
+    #expect(warning.sentence.contains("set aside"))
+    #expect(!warning.description.contains("\n"))
   }
 
   @Test func thePortOfTheDemoIsRemembered() throws {

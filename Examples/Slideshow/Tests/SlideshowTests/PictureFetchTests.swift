@@ -6,7 +6,7 @@ import SlideshowModel
 import SlideshowService
 import Testing
 
-@Suite("Row 47: pictures on demand", .timeLimit(.minutes(5)))
+@Suite("Pictures on demand", .timeLimit(.minutes(5)))
 struct PictureFetchTests {
   private static let request = Fixture.request(Slide(id: SlideID("1"), imageFileName: "a.jpg"))
 

@@ -2,7 +2,7 @@ import MartletImages
 import SlideshowModel
 import Testing
 
-@Suite("Row 48: on its way, there, or missing", .timeLimit(.minutes(5)))
+@Suite("On its way, there, or missing", .timeLimit(.minutes(5)))
 struct PictureStateTests {
   @Test func anOlderPictureNeverReplacesANewerOne() throws {
     var state = Fixture.state(slides: many)
@@ -69,11 +69,11 @@ struct PictureStateTests {
 
     let effects = state.handle(.picture(request, .failure(.noFileName)))
 
-    guard case .missing(let reason) = state.picture else {
+    guard case .missing(let explanation) = state.picture else {
       Issue.record("expected a placeholder, got \(state.picture)")
       return
     }
-    #expect(reason.contains("the service names no file"))
+    #expect(explanation.details.contains("the service names no file"))
     #expect(effects.prefetched == [many[2], many[3], many[0]])
   }
 
@@ -106,17 +106,6 @@ struct PictureStateTests {
     #expect(effects.pictureRequest?.box == room.fit)
     #expect(state.shownID == request.slide.id)
     #expect(state.handle(.resized(room)).isEmpty)
-  }
-
-  @Test func statisticsAreALine() {
-    var statistics = LoadStatistics()
-    #expect(statistics.description == "network 0 · cache 0 · memory 0 · failed 0 · 0 bytes · 0 ms")
-
-    (statistics.network, statistics.cache, statistics.memory, statistics.failed) = (1, 2, 3, 4)
-    (statistics.bytes, statistics.milliseconds) = (12_345, 67)
-    #expect(statistics.description == "network 1 · cache 2 · memory 3 · failed 4 · 12.3 kB · 67 ms")
-    statistics.bytes = 2_060_000
-    #expect(statistics.description.contains("2.0 MB"))
   }
 
   private let many = (1...9).map { Slide(id: SlideID("\($0)"), imageFileName: "sunset-\($0).jpeg") }

@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletImages
 import Martlet
 import MartletTesting
@@ -6,7 +7,7 @@ import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite("Row 46: events and effects meet", .timeLimit(.minutes(5)))
+@Suite("Events and effects meet", .timeLimit(.minutes(5)))
 @MainActor
 struct PresenterTests {
   /// Runs a presenter until a state is as the test wants it; returns that state.
@@ -42,7 +43,7 @@ struct PresenterTests {
     #expect(state?.title == "Holiday Slideshow")
     #expect(state?.index == 0)
     guard case .shown(let shown) = state?.picture else { return }
-    #expect(shown.bytes == 68052)
+    #expect(shown.facts.bytes == 68052)
     #expect(shown.bitmap.size.height <= 16)
   }
 
@@ -72,7 +73,7 @@ struct PresenterTests {
     let state = await state(of: client) { if case .failed = $0.loading { true } else { false } }
 
     guard case .failed(let reason) = state?.loading else { return }
-    #expect(reason.contains("check if the web service is running"))
+    #expect(reason.sentence.contains("check if the web service is running"))
   }
 
   @Test func theServiceIsAskedAgainWhenItIsTime() async throws {
@@ -145,7 +146,8 @@ struct PresenterTests {
       return
     }
     #expect(shown.source == .memory)
-    #expect(state?.statistics.memory == 1)
+    // Its file came over the network, when it was fetched ahead.
+    #expect(shown.facts.origin == .session(.network))
   }
 
   /// Everything that a front end does without the user's doing: the service changes, and the window follows.

@@ -4,7 +4,7 @@ import SlideshowService
 import SlideshowTerminal
 import Testing
 
-@Suite("Row 46: the slides are loaded at the start and listed", .timeLimit(.minutes(5)))
+@Suite("The slides are loaded at the start and listed", .timeLimit(.minutes(5)))
 struct SlideListTests {
   @Test func theListHasALineForEachSlideAndASummary() async throws {
     let demo = try DemoService()
@@ -15,7 +15,7 @@ struct SlideListTests {
 
     #expect(lines.count == 9)
     #expect(lines[1] == "♡ 10  Ready for the journey  512×512  68052 bytes  network")
-    #expect(lines[4].contains("missing: the server answered 404"))
+    #expect(lines[4].contains("missing: The web service does not have this picture. (the server answered 404"))
     #expect(lines[8].hasPrefix("7 slides, 6 pictures, 1 missing, 937699 bytes"))
   }
 
@@ -23,7 +23,7 @@ struct SlideListTests {
     var state = SlideshowState(service: "s", viewport: Fixture.viewport)
 
     #expect(state.handle(.started) == [.loadSlides(1)])
-    #expect(state.hint == ["loading the slides", "s"])
+    #expect(state.hint == ["Loading the slides", "s"])
   }
 
   @Test func thePresentTabShowsTheFirstSlideAsSoonAsTheSlidesArrive() {
@@ -39,18 +39,19 @@ struct SlideListTests {
   @Test func withoutSlidesTheServiceIsNamed() {
     let state = Fixture.state(slides: [])
 
-    #expect(state.hint?.contains { $0.contains("check if the web service is running") } == true)
+    #expect(state.hint?.contains { $0.contains("Check if the web service is running") } == true)
     #expect(state.hint?.contains { $0.contains("http://localhost:8000/s.json") } == true)
   }
 
   @Test func aServiceThatIsDownIsNamedWithTheReason() throws {
-    var state = SlideshowState(service: "s", viewport: Fixture.viewport)
+    var state = SlideshowState(service: "http://localhost:8000/s.json", viewport: Fixture.viewport)
     let url = try Fixture.url("http://localhost:8000/s.json")
 
     state.fail(state.handle(.started), .serviceDown(url, reason: "connection refused"))
 
     let text = state.hint?.joined(separator: " ") ?? ""
-    #expect(text.contains("nobody answers at http://localhost:8000/s.json"))
+    #expect(text.contains("does not answer"))
+    #expect(text.contains("http://localhost:8000/s.json"))
     #expect(text.contains("check if the web service is running"))
     #expect(state.trouble == nil)
   }
@@ -88,7 +89,7 @@ struct SlideListTests {
       state.handle(.key(.character("r"))), .unexpectedStatusCode(500, try Fixture.url("http://localhost/s")))
 
     #expect(state.slides == Fixture.slides)
-    #expect(state.remark?.contains("500") == true)
+    #expect(state.remark?.details.contains("500") == true)
     #expect(state.loading == .loaded)
   }
 }

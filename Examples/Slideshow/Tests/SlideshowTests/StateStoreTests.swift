@@ -2,7 +2,7 @@ import Martlet
 import SlideshowModel
 import Testing
 
-@Suite("Row 51: what is remembered", .timeLimit(.minutes(5)))
+@Suite("What is remembered", .timeLimit(.minutes(5)))
 struct StateStoreTests {
   private let file = Fixture.stateFile()
 
@@ -35,7 +35,7 @@ struct StateStoreTests {
     let (state, warning) = StateStore(file: file, name: "a").load()
 
     #expect(state == KeptState())
-    #expect(warning?.contains("damaged") == true)
+    #expect(warning?.sentence.contains("damaged") == true)
     #expect(try Data(contentsOf: file.appendingPathExtension("corrupt")) == Data("{ not JSON".utf8))
     #expect(StateStore(file: file, name: "a").load().warning == nil)
     clean()
@@ -44,7 +44,7 @@ struct StateStoreTests {
   @Test func aPlaceThatCannotBeWrittenIsAWarning() {
     let store = StateStore(file: URL(filePath: "/dev/null/state.json"), name: "a")
 
-    #expect(store.save(KeptState())?.contains("--state") == true)
+    #expect(store.save(KeptState())?.sentence.contains("--state") == true)
   }
 
   @Test(arguments: [

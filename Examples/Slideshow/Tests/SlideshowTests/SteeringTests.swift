@@ -2,11 +2,11 @@ import MartletImages
 import SlideshowModel
 import Testing
 
-@Suite("Row 51: tabs, title, favourites, next, swipe, full screen", .timeLimit(.minutes(5)))
+@Suite("Tabs, title, favourites, next, full screen", .timeLimit(.minutes(5)))
 struct SteeringTests {
   @Test(arguments: [
-    (Key.right, 1), (.character(" "), 1), (.character("n"), 1), (.down, 1), (.left, -1), (.character("p"), -1),
-    (.up, -1),
+    (Key.right, 1), (.character(" "), 1), (.character("n"), 1), (.down, 1), (.pageDown, 1), (.left, -1),
+    (.character("p"), -1), (.up, -1), (.pageUp, -1),
   ])
   func nextAndPreviousGoAroundBothEnds(key: Key, step: Int) {
     var state = Fixture.state()
@@ -28,41 +28,6 @@ struct SteeringTests {
     _ = state.handle(.key(.right))
 
     #expect(state.index == 1)
-  }
-
-  @Test(arguments: [
-    (22.0, 0.0, 1, SlideshowState.Turn.backward), (-22, 0, 1, .forward), (21, 0, 0, .forward), (-40, 30, 1, .forward),
-    (30, 40, 0, .forward),
-  ])
-  func aSwipeToEitherSideIsTheNextSlide(x: Double, y: Double, index: Int, turn: SlideshowState.Turn) {
-    var state = Fixture.state()
-
-    _ = state.handle(.swipe(x: x, y: y))
-
-    #expect(state.index == index)
-    #expect(state.turn == turn)
-  }
-
-  @Test func aClickIsTheNextSlideOnceNoSecondOneFollows() throws {
-    var state = Fixture.state()
-
-    let (wait, _) = try #require(state.handle(.click(1)).wait)
-    #expect(state.index == 0)
-    _ = state.handle(.waited(wait))
-
-    #expect(state.index == 1)
-    #expect(!state.isFullScreen)
-  }
-
-  @Test func aDoubleClickIsFullScreenAndNoStep() throws {
-    var state = Fixture.state()
-
-    let (wait, _) = try #require(state.handle(.click(1)).wait)
-    _ = state.handle(.click(2))
-    _ = state.handle(.waited(wait))
-
-    #expect(state.isFullScreen)
-    #expect(state.index == 0)
   }
 
   @Test func aFavouriteIsKeptAsTheUserSays() throws {
@@ -112,7 +77,7 @@ struct SteeringTests {
     #expect(state.handle(.command(.keepTitle("Holiday"))).isEmpty)
   }
 
-  @Test(arguments: [Key.enter, .character("f"), .character("z")])
+  @Test(arguments: [Key.enter, .character("f"), .character("z"), .f11])
   func fullScreenFillsTheScreenAndComesBack(key: Key) throws {
     var state = Fixture.state()
 
@@ -175,12 +140,12 @@ struct SteeringTests {
   }
 
   @Test func noticesAreToldOneAfterAnother() {
-    var state = SlideshowState(service: "s", viewport: Fixture.viewport, notices: ["one"])
-    _ = state.handle(.warning("two"))
+    var state = SlideshowState(service: "s", viewport: Fixture.viewport, notices: [Explanation("one")])
+    _ = state.handle(.warning(Explanation("two")))
 
-    #expect(state.remark == "one")
+    #expect(state.remark?.sentence == "one")
     _ = state.handle(.key(.escape))
-    #expect(state.remark == "two")
+    #expect(state.remark?.sentence == "two")
     _ = state.handle(.key(.right))
     #expect(state.remark == nil)
   }

@@ -1,9 +1,4 @@
-import Foundation
-import SAPFoundation
-
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+import SAPFoundation  // enough for all that its API mentions: Foundation's networking types too
 
 guard let url = URL(string: CommandLine.arguments[1]) else { fatalError("not a URL: \(CommandLine.arguments[1])") }
 let session = SAPURLSession()

@@ -14,11 +14,11 @@ enum PlainHTTP {
 
   /// Applies the rule to every attempt, those after a redirect included.
   struct Guard: Interceptor {
-    func prepare(_ request: HTTPRequest, in exchange: Exchange) async throws -> HTTPRequest {
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
       guard PlainHTTP.isAllowed(for: request.url) else {
         throw HTTPError(.invalidRequest, "the way led to \(request.url.shown), and \(PlainHTTP.refusal)")
       }
-      return request
+      return .send(request)
     }
   }
 }

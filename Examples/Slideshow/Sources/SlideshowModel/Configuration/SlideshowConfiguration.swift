@@ -23,27 +23,32 @@ package struct SlideshowConfiguration: Sendable, Hashable {
 
   /// Checks what was configured.
   ///
-  /// - Parameter value: what is configured under a key, nil if nothing is. An empty text counts as nothing.
+  /// - Parameters:
+  ///   - file: the path of the property list that was asked, for errors; nil if there is none.
+  ///   - value: what is configured under a key, nil if nothing is. An empty text counts as nothing.
   /// - Throws: `noUrlDefinedInInfoPropertyList` or `invalidURL`.
   package init(
-    allowsInsecure: Bool = false, value: (Key) -> String?
+    allowsInsecure: Bool = false, file: String? = nil, value: (Key) -> String?
   ) throws(SlideshowError) {
     self.allowsInsecure = allowsInsecure
-    service = try Self.url(.service, value(.service), allowsInsecure: allowsInsecure)
-    imageBase = try Self.url(.imageBase, value(.imageBase), allowsInsecure: allowsInsecure)
+    func url(_ key: Key) throws(SlideshowError) -> URL {
+      let text = value(key)?.trimmingPrefix(while: \.isWhitespace) ?? ""
+      guard !text.isEmpty else { throw .noUrlDefinedInInfoPropertyList(key, file: file) }
+      return try Self.url(key, String(text), allowsInsecure: allowsInsecure)
+    }
+    service = try url(.service)
+    imageBase = try url(.imageBase)
   }
 
-  private static func url(_ key: Key, _ value: String?, allowsInsecure: Bool) throws(SlideshowError) -> URL {
-    let text = value?.trimmingPrefix(while: \.isWhitespace) ?? ""
-    guard !text.isEmpty else { throw .noUrlDefinedInInfoPropertyList(key) }
-    guard let url = URL(string: String(text), encodingInvalidCharacters: false) else {
-      throw .invalidURL(key, value: String(text), reason: "it is no URL; percent-encode spaces and other unusual bytes")
+  private static func url(_ key: Key, _ text: String, allowsInsecure: Bool) throws(SlideshowError) -> URL {
+    guard let url = URL(string: text, encodingInvalidCharacters: false) else {
+      throw .invalidURL(key, value: text, reason: "it is no URL; percent-encode spaces and other unusual bytes")
     }
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-      throw .invalidURL(key, value: String(text), reason: "it must begin with http:// or https://")
+      throw .invalidURL(key, value: text, reason: "it must begin with http:// or https://")
     }
     guard let host = url.host, !host.isEmpty else {
-      throw .invalidURL(key, value: String(text), reason: "it names no host")
+      throw .invalidURL(key, value: text, reason: "it names no host")
     }
     guard allowsInsecure || PlainHTTP.isAllowed(for: url) else {
       throw .invalidURL(key, value: url.shown, reason: PlainHTTP.refusal)

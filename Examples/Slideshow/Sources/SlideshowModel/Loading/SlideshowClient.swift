@@ -7,6 +7,8 @@ package struct SlideshowClient: Sendable {
   package let configuration: SlideshowConfiguration
   private let session: HTTPSession
   private let loader: ImageLoader
+  /// For the small pictures of the list: their files are in the session's cache, their pixels in no cache.
+  private let thumbnailLoader: ImageLoader
   private let prefetcher: ImagePrefetcher
   private let renewal = PictureRenewal()
 
@@ -15,10 +17,14 @@ package struct SlideshowClient: Sendable {
     self.session = session ?? .slideshow(allowsInsecure: configuration.allowsInsecure)
     var settings = ImageLoader.Configuration()
     settings.cache = cache
-    // Nobody would see them.
+    // Previews are not shown.
     settings.previewLimit = 0
     loader = ImageLoader(session: self.session, configuration: settings)
     prefetcher = ImagePrefetcher(loader: loader)
+    settings.cache = nil
+    // Most of the connection is left to the picture on the screen.
+    settings.concurrentLoads = 2
+    thumbnailLoader = ImageLoader(session: self.session, configuration: settings)
   }
 
   /// Fetches title and slides, asking the server whatever a cache holds; where the server cannot be reached, what it said
@@ -52,10 +58,21 @@ package struct SlideshowClient: Sendable {
   package func picture(
     _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
   ) async throws(PictureError) -> LoadedImage {
+    try await picture(request, by: loader, progress)
+  }
+
+  /// A small picture for the list; nil if there is none.
+  package func thumbnail(_ request: PictureRequest) async -> Bitmap? {
+    try? await picture(request, by: thumbnailLoader) { _ in }.bitmap
+  }
+
+  private func picture(
+    _ request: PictureRequest, by loader: ImageLoader, _ progress: @escaping @Sendable (TransferProgress) -> Void
+  ) async throws(PictureError) -> LoadedImage {
     // The first address is the one that people expect to read about.
     var missing: PictureError?
     for url in try urls(for: request.slide) {
-      do throws(ImageLoadError) { return try await load(request, at: url, progress) } catch {
+      do throws(ImageLoadError) { return try await load(request, at: url, by: loader, progress) } catch {
         guard error.response?.status == .notFound else { throw .notLoaded(error) }
         missing = missing ?? .notLoaded(error)
       }
@@ -63,34 +80,39 @@ package struct SlideshowClient: Sendable {
     throw missing ?? .noFileName
   }
 
-  /// Fetches pictures before they are wanted. Those for which that was asked before, and that are not among them, are given
-  /// up.
+  /// Fetches pictures ahead. Earlier prefetches that are not among them are cancelled.
   package func prefetch(_ requests: [PictureRequest]) {
     let images = requests.compactMap { request in
       (try? urls(for: request.slide))?.first.map { renewal.renewing(request.image(at: $0)) }
     }
-    // Those in memory are not asked for, so that the statistics speak of pictures that somebody looked at.
-    prefetcher.move(to: images.filter { loader.configuration.cache?[loader.key(for: $0)] == nil })
+    prefetcher.prefetch(images.filter { loader.configuration.cache?[loader.key(for: $0)] == nil })
   }
 
   /// Forgets the pictures in memory, and what is known of failures. Afterwards the server is asked whether what is kept on
   /// the disk still holds.
   package func forgetPictures() {
-    prefetcher.move(to: [])
+    prefetcher.prefetch([])
     loader.configuration.cache?.removeAll()
     loader.forgetFailures()
+    thumbnailLoader.forgetFailures()
     renewal.begin()
   }
 
-  /// Where the pictures came from so far.
-  package var statistics: LoadStatistics { LoadStatistics(loader.statistics) }
+  /// Where the file of a picture came from that is in memory; nil if it is not there.
+  package func origin(of request: PictureRequest) -> ImageSource? {
+    for url in (try? urls(for: request.slide)) ?? [] {
+      if let image = loader.configuration.cache?[loader.key(for: request.image(at: url))] { return image.source }
+    }
+    return nil
+  }
 
   private func urls(for slide: Slide) throws(PictureError) -> [URL] {
     try ImageLocation(base: configuration.imageBase).urls(for: slide.imageFileName)
   }
 
   private func load(
-    _ request: PictureRequest, at url: URL, _ progress: @Sendable (TransferProgress) -> Void
+    _ request: PictureRequest, at url: URL, by loader: ImageLoader,
+    _ progress: @Sendable (TransferProgress) -> Void
   ) async throws(ImageLoadError) -> LoadedImage {
     let image = request.image(at: url).priority(.high)
     if let known = loader.cachedImage(for: image) { return known }

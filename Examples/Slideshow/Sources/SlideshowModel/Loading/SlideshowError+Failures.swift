@@ -4,7 +4,7 @@ import Martlet
 
 extension HTTPError {
   /// Whether the other side is not there, in contrast to saying something unwelcome.
-  fileprivate var meansServiceIsDown: Bool {
+  var meansServiceIsDown: Bool {
     (isConnectionFailure && !isTLSFailure) || isTimeout || kind == .connectionLost
   }
 }

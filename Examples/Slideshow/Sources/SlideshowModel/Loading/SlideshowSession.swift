@@ -30,13 +30,18 @@ extension HTTPCache {
 
   /// The cache in a file, which outlives the program; one in memory where there can be none.
   ///
-  /// - Parameter warn: told, in a line for people, what is the matter with the file: that there can be none, or that it was
-  ///   damaged and set aside. That may show at any time.
-  package static func slideshow(in file: URL, warn: @escaping @Sendable (String) -> Void) -> HTTPCache {
+  /// - Parameter warn: told what is the matter with the file: that there can be none, or that it was damaged and set aside.
+  ///   That may show at any time.
+  package static func slideshow(in file: URL, warn: @escaping @Sendable (Explanation) -> Void) -> HTTPCache {
     do throws(HTTPError) {
-      return HTTPCache(store: try SQLiteCacheStore(at: file) { warn("pictures are fetched anew: \($0)") })
+      return HTTPCache(
+        store: try SQLiteCacheStore(at: file) { problem in
+          let sentence = "The pictures that were kept are damaged: they were set aside, and are fetched again."
+          warn(Explanation(sentence, details: "\(problem)"))
+        })
     } catch {
-      warn("pictures are kept for this run only: \(error.message)")
+      let sentence = "Pictures are kept only until the program ends: choose another file with --cache."
+      warn(Explanation(sentence, details: "\(file.path): \(error.message)"))
       return HTTPCache()
     }
   }

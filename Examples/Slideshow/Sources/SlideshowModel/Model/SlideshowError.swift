@@ -2,8 +2,11 @@ package import MartletSemantics
 
 /// Why there is no slideshow.
 package enum SlideshowError: Error, Sendable, Hashable {
-  /// No URL is configured. The name is a tradition: here the key is an option and an environment variable.
-  case noUrlDefinedInInfoPropertyList(SlideshowConfiguration.Key)
+  /// No URL is configured: not in the property list at that path or, where none is given, neither by an option nor by an
+  /// environment variable.
+  case noUrlDefinedInInfoPropertyList(SlideshowConfiguration.Key, file: String? = nil)
+  /// There is no property list at that path, or none that can be read.
+  case unreadableInfoPropertyList(file: String, reason: String)
   /// What is configured cannot be used.
   case invalidURL(SlideshowConfiguration.Key, value: String, reason: String)
   /// The service answered, and not with what was asked for.
@@ -12,17 +15,28 @@ package enum SlideshowError: Error, Sendable, Hashable {
   case slideshowDataDecodingError(URL, field: String, reason: String)
   /// Nobody answers.
   case serviceDown(URL, reason: String)
-  /// The exchange failed for another reason: a certificate, a redirect, a body without an end.
+  /// The call failed for another reason: a certificate, a redirect, a body without an end.
   case transferFailed(URL, reason: String)
   /// The task was cancelled.
   case cancelled
 }
 
+extension SlideshowError {
+  /// Whether nobody answered.
+  package var meansServiceIsDown: Bool {
+    if case .serviceDown = self { true } else { false }
+  }
+}
+
 extension SlideshowError: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .noUrlDefinedInInfoPropertyList(let key):
+    case .noUrlDefinedInInfoPropertyList(let key, nil):
       "no URL is defined for \(key.rawValue): pass \(key.option) URL, or set the environment variable \(key.rawValue)"
+    case .noUrlDefinedInInfoPropertyList(let key, let file?):
+      "no URL is defined for \(key.rawValue) in \(file): add a string for that key, or pass \(key.option) URL"
+    case .unreadableInfoPropertyList(let file, let reason):
+      "\(file) cannot be used as property list: \(reason)"
     case .invalidURL(let key, let value, let reason):
       "'\(value)' cannot be used as \(key.rawValue): \(reason)"
     case .unexpectedStatusCode(let code, let url):

@@ -24,9 +24,12 @@ package struct Viewport: Sendable, Hashable {
   package var fit: PixelSize
   /// In full screen.
   package var fill: PixelSize
+  /// For a small picture in the list; nil where there is no room for one.
+  package var thumbnail: PixelSize?
 
-  package init(fit: PixelSize, fill: PixelSize) {
+  package init(fit: PixelSize, fill: PixelSize, thumbnail: PixelSize? = nil) {
     self.fit = fit
     self.fill = fill
+    self.thumbnail = thumbnail
   }
 }

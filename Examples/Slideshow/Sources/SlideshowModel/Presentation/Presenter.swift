@@ -18,8 +18,8 @@ package final class Presenter {
   private let draw: @MainActor (SlideshowState) -> Void
   private var slidesTask: Task<Void, Never>?
   private var pictureTask: Task<Void, Never>?
-  private var pollTask: Task<Void, Never>?
-  private var clickTask: Task<Void, Never>?
+  private var thumbnailTasks: [PictureRequest: Task<Void, Never>] = [:]
+  private var waitTasks: [Wait.Kind: Task<Void, Never>] = [:]
 
   package init(
     client: SlideshowClient, store: StateStore, state: SlideshowState, clock: any Clock<Duration> = ContinuousClock(),
@@ -54,13 +54,14 @@ package final class Presenter {
       }
       effects += perform(effect)
     }
-    _ = state.handle(.counted(client.statistics))
     draw(state)
     return true
   }
 
   private func stop() {
-    for task in [slidesTask, pictureTask, pollTask, clickTask] { task?.cancel() }
+    for task in [slidesTask, pictureTask] { task?.cancel() }
+    for task in waitTasks.values { task.cancel() }
+    loadThumbnails([])
     client.prefetch([])
     inbox.finish()
   }
@@ -70,12 +71,13 @@ package final class Presenter {
     switch effect {
     case .loadSlides(let number):
       slidesTask?.cancel()
-      // All tasks are detached: in a window nobody serves the main actor's queue.
+      // All tasks are detached: in a window, the main actor's queue is not served.
       slidesTask = Task.detached { [client, inbox] in
         inbox.yield(.slides(number, await client.slides()))
       }
     case .loadPicture(let request): return load(request)
     case .prefetch(let requests): client.prefetch(requests)
+    case .loadThumbnails(let requests): loadThumbnails(requests)
     case .forgetPictures: client.forgetPictures()
     case .wait(let wait, let duration): begin(wait, duration)
     case .save(let kept): if let warning = store.save(kept) { tell(.warning(warning)) }
@@ -88,7 +90,8 @@ package final class Presenter {
   private func load(_ request: PictureRequest) -> [SlideshowEffect] {
     pictureTask?.cancel()
     if let image = client.pictureInMemory(request) {
-      return state.handle(.picture(request, .success(ShownPicture(request, image))))
+      let origin = client.origin(of: request)
+      return state.handle(.picture(request, .success(ShownPicture(request, image, origin: origin))))
     }
     pictureTask = Task.detached { [client, inbox] in
       let result = await client.shownPicture(request) { step in
@@ -101,16 +104,21 @@ package final class Presenter {
 
   private func begin(_ wait: Wait, _ duration: Duration) {
     let task = Task.detached { [clock, inbox] in
-      // Whoever is cancelled is not waited for.
+      // A wait that is cancelled is no event.
       if (try? await clock.sleep(for: duration)) != nil { inbox.yield(.waited(wait)) }
     }
-    switch wait {
-    case .poll:
-      pollTask?.cancel()
-      pollTask = task
-    case .click:
-      clickTask?.cancel()
-      clickTask = task
+    waitTasks.updateValue(task, forKey: wait.kind)?.cancel()
+  }
+
+  private func loadThumbnails(_ requests: [PictureRequest]) {
+    for request in Set(thumbnailTasks.keys).subtracting(requests) {
+      thumbnailTasks.removeValue(forKey: request)?.cancel()
+    }
+    for request in requests where thumbnailTasks[request] == nil {
+      thumbnailTasks[request] = Task.detached { [client, inbox] in
+        let bitmap = await client.thumbnail(request)
+        if !Task.isCancelled { inbox.yield(.thumbnail(request, bitmap)) }
+      }
     }
   }
 }
@@ -125,7 +133,10 @@ extension SlideshowClient {
   fileprivate func shownPicture(
     _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async -> Result<ShownPicture, PictureError> {
-    do { return .success(ShownPicture(request, try await picture(request, progress: progress))) } catch {
+    do {
+      let image = try await picture(request, progress: progress)
+      return .success(ShownPicture(request, image, origin: origin(of: request)))
+    } catch {
       return .failure(error)
     }
   }

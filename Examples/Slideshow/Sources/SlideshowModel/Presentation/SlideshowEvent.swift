@@ -1,25 +1,28 @@
+package import MartletImages
+
 /// What happens to the slideshow.
 package enum SlideshowEvent: Sendable {
   case started
   case key(Key)
   case command(SlideshowCommand)
-  /// The picture was clicked, or tapped: for the first, the second, … time in quick succession.
-  case click(Int)
-  /// The picture was dragged so far, in points, and let go.
+  /// The picture was clicked, or tapped: for the first, the second, … time in quick succession, and where: 0 is its left edge,
+  /// 1 its right one.
+  case click(Int, at: Double)
+  /// The picture was dragged so far, in points, and released.
   case swipe(x: Double, y: Double)
   case resized(Viewport)
-  /// The slides came, or did not, for the request of this number.
+  /// The request for slides of this number was answered, or failed.
   case slides(Int, Result<ServedSlideshow, SlideshowError>)
   /// Bytes of a picture came.
   case progress(PictureRequest, completed: Int64, total: Int64?)
-  /// A picture came, or did not.
+  /// A request for a picture was answered, or failed.
   case picture(PictureRequest, Result<ShownPicture, PictureError>)
-  /// So many pictures came from here and there.
-  case counted(LoadStatistics)
-  /// The time is over.
+  /// A request for a small picture of the list was answered; nil if there is no picture.
+  case thumbnail(PictureRequest, Bitmap?)
+  /// A wait has ended.
   case waited(Wait)
-  /// Something that people should know, and that hinders nothing.
-  case warning(String)
+  /// Something that the user should know, and that stops nothing.
+  case warning(Explanation)
 }
 
 /// What the user wants.
@@ -33,24 +36,30 @@ package enum SlideshowCommand: Sendable, Hashable {
   /// Changes the mark of a slide; of the current one, if none is named.
   case toggleFavorite(SlideID?)
   case fullScreen(Bool)
+  /// Starts showing one slide after another, or stops that.
+  case autoplay(Bool)
+  /// Shows help or details; nil closes them.
+  case panel(SlideshowState.Panel?)
   case reload
   case beginTitle
   /// Keeps the title as it was edited. An empty one gives the service's back.
   case keepTitle(String)
   case dropTitle
-  /// Takes away what was told beside the picture.
+  /// Removes the notice that is shown.
   case dismissNotice
   case quit
 }
 
 /// What is to be done about it.
 package enum SlideshowEffect: Sendable, Hashable {
-  /// Fetches the slides; whoever fetches them already gives up.
+  /// Fetches the slides; an earlier fetch of them is cancelled.
   case loadSlides(Int)
-  /// Fetches the picture that is to be seen; whoever fetches another one for that gives up.
+  /// Fetches the picture that is to be shown; an earlier fetch of one is cancelled.
   case loadPicture(PictureRequest)
-  /// Fetches these before they are wanted, in this order; of those for which that was asked before, no other is needed.
+  /// Fetches these pictures ahead, in this order; earlier prefetches that are not among them are cancelled.
   case prefetch([PictureRequest])
+  /// Fetches these small pictures for the list; earlier fetches of such that are not among them are cancelled.
+  case loadThumbnails([PictureRequest])
   /// Forgets pictures and failures, so that they are asked for again.
   case forgetPictures
   case wait(Wait, Duration)
@@ -58,10 +67,24 @@ package enum SlideshowEffect: Sendable, Hashable {
   case quit
 }
 
-/// What is waited for. Of each kind, the one with the latest number counts.
+/// What a wait is for. Of each kind, only the one with the latest number counts.
 package enum Wait: Sendable, Hashable {
-  /// The next look at the service, after the request for slides of this number.
+  /// The next request to the service, after the request for slides of this number.
   case poll(Int)
   /// Whether a click is followed by another one.
   case click(Int)
+  /// The next slide of the auto-play.
+  case turn(Int)
+
+  package enum Kind: Sendable, Hashable {
+    case poll, click, turn
+  }
+
+  package var kind: Kind {
+    switch self {
+    case .poll: .poll
+    case .click: .click
+    case .turn: .turn
+    }
+  }
 }

@@ -1,7 +1,19 @@
 // What the user can do.
 extension SlideshowState {
+  /// Carries a command out. Any command closes the help and removes the notice that is shown, except one that shows or
+  /// closes a panel: so the details of a notice can be read.
   mutating func obey(_ command: SlideshowCommand) -> [SlideshowEffect] {
+    if case .panel(let panel) = command {
+      self.panel = panel
+      return waitForTurn()
+    }
+    if panel == .help { panel = nil }
     if !notices.isEmpty { notices.removeFirst() }
+    if command.turnsPages { autoplay = .off }
+    return carryOut(command) + waitForTurn()
+  }
+
+  private mutating func carryOut(_ command: SlideshowCommand) -> [SlideshowEffect] {
     switch command {
     case .next: return move(by: 1)
     case .previous: return move(by: -1)
@@ -10,19 +22,20 @@ extension SlideshowState {
     case .open(let id): return select(id) + show(.present)
     case .toggleFavorite(let id): return toggleFavorite(id ?? currentSlide?.id)
     case .fullScreen(let isOn): return showFullScreen(isOn)
+    case .autoplay(let isOn): return play(isOn)
     case .reload: return reload()
     case .beginTitle:
       draft = title
       return show(.manage)
     case .keepTitle(let text): return keep(text)
     case .dropTitle: draft = nil
-    case .dismissNotice: break
+    case .dismissNotice, .panel: break
     case .quit: return [.quit]
     }
     return []
   }
 
-  /// Full screen is for presenting: whoever goes elsewhere leaves it.
+  /// Shows a tab, and ends full screen.
   private mutating func show(_ other: Tab) -> [SlideshowEffect] {
     tab = other
     guard isFullScreen else { return [] }
@@ -55,5 +68,15 @@ extension SlideshowState {
     guard title != kept.title else { return [] }
     kept.title = title
     return [.save(kept)]
+  }
+}
+
+extension SlideshowCommand {
+  /// Whether it turns the pages by hand, or leaves the pictures. Both stop the auto-play.
+  fileprivate var turnsPages: Bool {
+    switch self {
+    case .next, .previous, .select, .open, .show(.manage), .beginTitle: true
+    default: false
+    }
   }
 }

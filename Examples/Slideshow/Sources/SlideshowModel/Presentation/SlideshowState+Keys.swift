@@ -3,34 +3,7 @@ extension SlideshowState {
   mutating func press(_ key: Key) -> [SlideshowEffect] {
     if key == .interrupt { return [.quit] }
     if let draft { return edit(draft, key) }
-    return command(for: key).map { obey($0) } ?? []
-  }
-
-  private func command(for key: Key) -> SlideshowCommand? {
-    switch key {
-    case .tab: .show(tab == .manage ? .present : .manage)
-    case .right, .down: .next
-    case .left, .up: .previous
-    case .enter: tab == .manage ? .show(.present) : .fullScreen(!isFullScreen)
-    case .escape: isFullScreen ? .fullScreen(false) : .dismissNotice
-    case .character(let character): command(for: character)
-    case .backspace, .interrupt: nil
-    }
-  }
-
-  private func command(for character: Character) -> SlideshowCommand? {
-    switch character {
-    case "1": .show(.manage)
-    case "2": .show(.present)
-    case " ", "n": .next
-    case "p": .previous
-    case "f", "z": .fullScreen(!isFullScreen)
-    case "h": .toggleFavorite(nil)
-    case "r": .reload
-    case "t": .beginTitle
-    case "q": .quit
-    default: nil
-    }
+    return KeyBinding.command(for: key, in: self).map { obey($0) } ?? []
   }
 
   /// While the title is edited: enter keeps the draft, escape drops it.
@@ -46,26 +19,33 @@ extension SlideshowState {
   }
 
   /// How long a click waits for a second one.
-  static let doubleClickTime = Duration.milliseconds(250)
+  package static let doubleClickTime = Duration.milliseconds(250)
 
-  /// A click is the next slide, a double click full screen and back.
-  mutating func click(_ count: Int) -> [SlideshowEffect] {
+  /// The part of the picture's width, from its left edge, in which a click goes back.
+  package static let backPart = 1.0 / 3
+
+  /// A click is the next slide, or in the left third the previous one; a double click is full screen and back.
+  mutating func click(_ count: Int, at place: Double) -> [SlideshowEffect] {
     clickNumber += 1
+    // Until it is known what the click means, no page turns by itself.
+    turnNumber += 1
     switch count {
-    case 1: return [.wait(.click(clickNumber), Self.doubleClickTime)]
+    case 1:
+      clickCommand = place < Self.backPart ? .previous : .next
+      return [.wait(.click(clickNumber), Self.doubleClickTime)]
     case 2: return obey(.fullScreen(!isFullScreen))
-    default: return []
+    default: return waitForTurn()
     }
   }
 
   /// The points that a swipe takes at least. What is shorter is a click of an unsteady hand.
   package static let swipeLength = 21.0
 
-  /// A swipe to either side is the next slide; the pages are turned to the side of the swipe.
+  /// A swipe to the left is the next slide, one to the right the previous one, as pages are turned.
   mutating func swipe(_ x: Double, _ y: Double) -> [SlideshowEffect] {
     guard abs(x) > Self.swipeLength, abs(x) > abs(y) else { return [] }
-    let effects = obey(.next)
-    turn = x < 0 ? .forward : .backward
-    return effects
+    // The click that it began with, if a front end told of one, is none.
+    clickNumber += 1
+    return obey(x < 0 ? .next : .previous)
   }
 }

@@ -3,7 +3,7 @@ import MartletImages
 // Which picture is to be seen, and which ones may be next.
 extension SlideshowState {
   /// The picture that is to be seen. Only the answer to this request is shown.
-  var wanted: PictureRequest? { currentSlide.map(request) }
+  package var wanted: PictureRequest? { currentSlide.map(request) }
 
   /// The pictures that may be next: two steps ahead and one back, in this order.
   var window: [PictureRequest] {
@@ -47,14 +47,20 @@ extension SlideshowState {
     guard request == wanted else { return [] }
     switch result {
     case .success(let shown):
-      outcomes[request.slide.id] = shown.outcome
+      note(shown.facts, of: request.slide.id)
       picture = .shown(shown)
     case .failure(let error):
       guard !error.isCancelled else { return [] }
-      outcomes[request.slide.id] = "\(error)"
-      picture = .missing("\(error)")
+      outcomes[request.slide.id] = .missing(error.explanation)
+      picture = .missing(error.explanation)
     }
     // Only now, so that they do not compete with the one that is looked at.
-    return [.prefetch(window)]
+    return [.prefetch(window)] + waitForTurn()
+  }
+
+  /// Of a picture that comes again, in another size for example, it stays known where it came from first.
+  private mutating func note(_ facts: PictureFacts, of id: SlideID) {
+    if case .shown(let earlier) = outcomes[id], earlier.generation == facts.generation { return }
+    outcomes[id] = .shown(facts)
   }
 }

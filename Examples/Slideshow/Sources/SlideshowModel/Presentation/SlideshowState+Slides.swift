@@ -16,16 +16,24 @@ extension SlideshowState {
   /// Takes what the service says, or that it says nothing. However that went, it is asked again later.
   mutating func take(_ result: Result<ServedSlideshow, SlideshowError>) -> [SlideshowEffect] {
     let isAsked = loading == .loading
-    let effects: [SlideshowEffect]
+    let (hadSlides, wasGone) = (!slides.isEmpty, isServiceGone)
+    var effects: [SlideshowEffect] = []
     switch result {
-    case .success(let answer): effects = take(answer, isAsked: isAsked)
-    case .failure(.cancelled): effects = []
+    case .success(let answer):
+      isServiceGone = answer.source == .offline
+      effects = take(answer, isAsked: isAsked)
+    case .failure(.cancelled): break
     case .failure(let error):
-      effects = []
-      loading = slides.isEmpty ? .failed("\(error)") : .loaded
-      trouble = slides.isEmpty ? nil : "\(error)"
+      isServiceGone = error.meansServiceIsDown
+      loading = slides.isEmpty ? .failed(error.explanation) : .loaded
+      trouble = slides.isEmpty ? nil : Explanation(Self.keptSlides(error.explanation), details: "\(error)")
     }
+    if hadSlides { effects += noteService(isGone: isServiceGone, wasGone: wasGone) }
     return effects + (pollInterval.map { [.wait(.poll(slidesNumber), $0)] } ?? [])
+  }
+
+  private static func keptSlides(_ explanation: Explanation) -> String {
+    explanation.sentence + " These are the slides of last time."
   }
 
   /// Where nothing has changed, nothing happens, unless somebody asked for it. When the service is back, what failed in
@@ -33,7 +41,11 @@ extension SlideshowState {
   private mutating func take(_ answer: ServedSlideshow, isAsked: Bool) -> [SlideshowEffect] {
     let wasInTrouble = trouble != nil
     let isOffline = answer.source == .offline
-    trouble = isOffline ? "offline: nobody answers at \(service); the slides are shown as they were last" : nil
+    trouble =
+      isOffline
+      ? Explanation(
+        "The web service does not answer. These are the slides of last time.",
+        details: "offline: nobody answers at \(service); title, slides and pictures come from the cache") : nil
     let isNew = answer.slideshow != served || loading != .loaded
     loading = .loaded
     return isNew || isAsked || (wasInTrouble && !isOffline) ? renew(answer.slideshow) : []
@@ -48,6 +60,7 @@ extension SlideshowState {
     index = slides.firstIndex { $0.id == shown?.id } ?? max(0, min(index, slides.count - 1))
     let ids = Set(slides.map(\.id))
     outcomes = outcomes.filter { ids.contains($0.key) }
+    thumbnails = thumbnails.filter { ids.contains($0.key) }
     // The first time, nothing was asked for, so there is nothing to ask for again.
     guard !isFirst else { return requestPicture() }
     generation += 1

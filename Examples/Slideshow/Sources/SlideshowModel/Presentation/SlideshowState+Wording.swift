@@ -4,9 +4,10 @@ extension SlideshowState {
   package var hint: [String]? {
     guard slides.isEmpty else { return nil }
     return switch loading {
-    case .loading: ["loading the slides", service]
-    case .loaded: ["no slides", "check if the web service is running and has any: \(service)", "r loads again"]
-    case .failed(let reason): ["no slides", reason, "r tries again"]
+    case .loading: ["Loading the slides", service]
+    case .loaded:
+      ["There are no slides.", "Check if the web service is running and has any: \(service)", "r: load again"]
+    case .failed(let explanation): [explanation.sentence, service, "r: try again · d: details"]
     }
   }
 
@@ -16,25 +17,84 @@ extension SlideshowState {
     return "\(currentSlide.title) – \(title)"
   }
 
-  /// What the user should know now, if anything.
-  package var remark: String? { notice ?? trouble }
+  /// What the user should know now, if anything: a notice, or what is wrong with the service.
+  package var remark: Explanation? {
+    if let notice { return notice }
+    guard var trouble else { return nil }
+    if autoplay == .waitingForService { trouble.sentence += " Auto-play waits for it; a: play on." }
+    return trouble
+  }
 
-  /// `3/7  640×427, 112525 bytes, network, 12 ms`
-  package var status: String {
-    if loading == .loading { return "loading the slides" }
-    let place = slides.isEmpty ? "" : "\(index + 1)/\(slides.count)  "
-    return switch picture {
-    case .shown(let shown): place + shown.summary
-    case .loading(let completed, let total): place + "loading \(Self.progress(completed, total))"
-    case .missing: place + "no picture"
-    case .none: place + "no slides"
+  /// What there is to say of the current slide, the most important first: `3 of 7`, `playing, 5 s each`, `640×427`, …
+  package var statusParts: [String] {
+    if loading == .loading { return ["Loading the slides"] }
+    guard !slides.isEmpty else { return ["No slides"] }
+    return ["\(index + 1) of \(slides.count)"] + autoplayParts + pictureParts
+  }
+
+  private var autoplayParts: [String] {
+    switch autoplay {
+    case .off: []
+    case .playing: ["▶ playing, \(autoplayInterval.components.seconds) s each"]
+    case .waitingForService: ["auto-play waits for the service"]
     }
   }
 
-  /// `50 of 200 bytes, 25 %`
+  private var pictureParts: [String] {
+    switch picture {
+    case .shown(let shown): currentSlide.flatMap { facts(of: $0) }?.parts ?? shown.facts.parts
+    case .loading(0, _): ["loading"]
+    case .loading(let completed, let total): ["loading, \(Self.progress(completed, total))"]
+    case .missing: ["no picture"]
+    case .none: []
+    }
+  }
+
+  private func facts(of slide: Slide) -> PictureFacts? {
+    if case .shown(let facts) = outcomes[slide.id] { facts } else { nil }
+  }
+
+  /// `25 % of 112.5 kB`
   package static func progress(_ completed: Int64, _ total: Int64?) -> String {
-    guard let total, total > 0 else { return completed == 0 ? "…" : "\(completed) bytes" }
-    return "\(completed) of \(total) bytes, \(completed * 100 / total) %"
+    guard let total, total > 0 else { return completed == 0 ? "…" : ByteSize.text(completed) }
+    return "\(completed * 100 / total) % of \(ByteSize.text(total))"
+  }
+
+  /// How it went with the picture of a slide, for the list.
+  package func outcome(of slide: Slide) -> String {
+    if let outcome = outcomes[slide.id] { return outcome.description }
+    // The small picture is made of the same file.
+    if let thumbnail = thumbnails[slide.id], thumbnail.bitmap == nil { return "no picture" }
+    return "not shown yet"
+  }
+
+  /// What helps to find the cause of a problem, one thing a line.
+  package var details: [String] {
+    var lines: [String] = []
+    func add(_ name: String, _ text: String) { if !text.isEmpty { lines.append("\(name): \(text)") } }
+    if let notice { add("message", notice.description) }
+    if let trouble { add("trouble", trouble.details) }
+    if case .failed(let explanation) = loading { add("error", explanation.details) }
+    if let slide = currentSlide {
+      add("slide", "\(slide.id), \(slide.title)")
+      add("file", slide.imageFileName ?? "none")
+      add("picture", pictureDetails)
+    }
+    add("service", service)
+    let seconds = pollInterval?.components.seconds
+    add("changes", seconds.map { "the service is asked every \($0) s" } ?? "the service is not asked again")
+    if !slides.isEmpty { add("pictures", counts.description) }
+    return lines
+  }
+
+  private var pictureDetails: String {
+    switch picture {
+    case .shown(let shown):
+      "\(shown.facts.size) pixels, \(shown.facts.bytes) bytes, \(shown.source), \(shown.milliseconds) ms"
+    case .missing(let explanation): explanation.details
+    case .loading(let completed, let total): "loading, \(completed) of \(total.map(String.init) ?? "?") bytes"
+    case .none: "none"
+    }
   }
 }
 

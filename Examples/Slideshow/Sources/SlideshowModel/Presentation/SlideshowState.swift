@@ -11,7 +11,15 @@ package struct SlideshowState: Sendable {
   /// Whether the slides are there.
   package enum Loading: Sendable, Hashable {
     case loading, loaded
-    case failed(String)
+    case failed(Explanation)
+  }
+
+  /// What is shown in place of the picture, or beside it, when the user asks for it.
+  package enum Panel: Sendable, Hashable {
+    /// The keys.
+    case help
+    /// What the picture is, where it came from, and what exactly went wrong.
+    case details
   }
 
   /// To which side the pages were turned last.
@@ -25,25 +33,35 @@ package struct SlideshowState: Sendable {
   package internal(set) var turn = Turn.forward
   package internal(set) var picture = PictureState.none
   package internal(set) var isFullScreen = false
+  package internal(set) var panel: Panel?
+  package internal(set) var autoplay = Autoplay.off
   /// The title while it is being edited.
   package internal(set) var draft: String?
   package internal(set) var kept: KeptState
   /// What is wrong with the service, while the slides are shown as it served them last.
-  package internal(set) var trouble: String?
+  package internal(set) var trouble: Explanation?
   /// How it went with the pictures that were asked for, by slide.
-  package internal(set) var outcomes: [SlideID: String] = [:]
-  package internal(set) var statistics = LoadStatistics()
+  package internal(set) var outcomes: [SlideID: PictureOutcome] = [:]
+  package internal(set) var thumbnails: [SlideID: Thumbnail] = [:]
   /// Where the slides come from, for people.
   package let service: String
   let pollInterval: Duration?
+  /// How long each slide is shown by the auto-play.
+  package let autoplayInterval: Duration
 
   var viewport: Viewport
   var served = Slideshow()
-  var notices: [String]
+  var notices: [Explanation]
+  /// Whether the service did not answer when it was asked last.
+  var isServiceGone = false
+  var askedThumbnails: Set<PictureRequest> = []
   /// The number of the last request for slides: only its result counts.
   var slidesNumber = 0
-  /// The number of the last click.
+  /// The number of the last click, and what it means if no second one follows.
   var clickNumber = 0
+  var clickCommand = SlideshowCommand.next
+  /// The number of the last interval of the auto-play.
+  var turnNumber = 0
   var generation = 0
 
   /// Makes the state of a slideshow that is about to start.
@@ -53,15 +71,17 @@ package struct SlideshowState: Sendable {
   ///   - kept: what the user changed in earlier runs.
   ///   - viewport: the room for a picture.
   ///   - pollInterval: after which time the service is asked again whether something changed; nil for never.
+  ///   - autoplayInterval: how long each slide is shown by the auto-play.
   ///   - notices: what to tell at the beginning, one after another.
   package init(
     service: String, kept: KeptState = KeptState(), viewport: Viewport, pollInterval: Duration? = nil,
-    notices: [String] = []
+    autoplayInterval: Duration = .seconds(5), notices: [Explanation] = []
   ) {
     self.service = service
     self.kept = kept
     self.viewport = viewport
     self.pollInterval = pollInterval
+    self.autoplayInterval = autoplayInterval
     self.notices = notices
   }
 
@@ -71,15 +91,21 @@ package struct SlideshowState: Sendable {
   package var currentSlide: Slide? { slides.indices.contains(index) ? slides[index] : nil }
   package func isFavorite(_ slide: Slide) -> Bool { kept.isFavorite(slide) }
   /// What is to be told beside the picture, until the next key.
-  package var notice: String? { notices.first }
+  package var notice: Explanation? { notices.first }
+  /// How many pictures were shown, and where they came from.
+  package var counts: PictureCounts { PictureCounts(slides: slides.count, outcomes.values) }
 
   /// Takes what happened; returns what is to be done about it.
   package mutating func handle(_ event: SlideshowEvent) -> [SlideshowEffect] {
+    apply(event) + requestThumbnails()
+  }
+
+  private mutating func apply(_ event: SlideshowEvent) -> [SlideshowEffect] {
     switch event {
     case .started: return reload()
     case .key(let key): return press(key)
     case .command(let command): return obey(command)
-    case .click(let count): return click(count)
+    case .click(let count, let place): return click(count, at: place)
     case .swipe(let x, let y): return swipe(x, y)
     case .resized(let room):
       guard room != viewport else { return [] }
@@ -90,12 +116,12 @@ package struct SlideshowState: Sendable {
       if request == wanted, case .loading = picture { picture = .loading(completed: completed, total: total) }
       return []
     case .picture(let request, let result): return take(result, for: request)
-    case .counted(let statistics):
-      self.statistics = statistics
+    case .thumbnail(let request, let bitmap):
+      take(thumbnail: bitmap, for: request)
       return []
     case .waited(let wait): return handle(wait)
-    case .warning(let text):
-      notices.append(text)
+    case .warning(let explanation):
+      notices.append(explanation)
       return []
     }
   }
@@ -103,7 +129,8 @@ package struct SlideshowState: Sendable {
   private mutating func handle(_ wait: Wait) -> [SlideshowEffect] {
     switch wait {
     case .poll(let number): number == slidesNumber ? loadSlides() : []
-    case .click(let number): number == clickNumber ? move(by: 1) : []
+    case .click(let number): number == clickNumber ? obey(clickCommand) : []
+    case .turn(let number): turnPage(number)
     }
   }
 }

@@ -26,7 +26,7 @@ package struct StateStore: Sendable {
   }
 
   /// Reads what is remembered; nothing, where there is no file yet. The warning is for people.
-  package func load() -> (state: KeptState, warning: String?) {
+  package func load() -> (state: KeptState, warning: Explanation?) {
     let (document, warning) = read()
     return (document.slideshows[name] ?? KeptState(), warning)
   }
@@ -34,7 +34,7 @@ package struct StateStore: Sendable {
   /// Writes what is to be remembered, leaving the other slideshows in the file as they are.
   ///
   /// - Returns: A warning for people if that was not possible.
-  package func save(_ state: KeptState) -> String? {
+  package func save(_ state: KeptState) -> Explanation? {
     change { $0.slideshows[name] = state }
   }
 
@@ -44,11 +44,11 @@ package struct StateStore: Sendable {
   /// Remembers the port of the demo service.
   ///
   /// - Returns: A warning for people if that was not possible.
-  package func save(demoPort: Int) -> String? {
+  package func save(demoPort: Int) -> Explanation? {
     change { $0.demoPort = demoPort }
   }
 
-  private func change(_ change: (inout Document) -> Void) -> String? {
+  private func change(_ change: (inout Document) -> Void) -> Explanation? {
     var (document, warning) = read()
     change(&document)
     let encoder = JSONEncoder()
@@ -59,18 +59,21 @@ package struct StateStore: Sendable {
       try encoder.encode(document).write(to: file, options: .atomic)
       return warning
     } catch {
-      return "favourites and title cannot be kept in \(file.path): choose another file with --state"
+      return Explanation(
+        "Favourites and title cannot be saved: choose another file with --state.", details: "\(file.path): \(error)")
     }
   }
 
-  private func read() -> (Document, warning: String?) {
+  private func read() -> (Document, warning: Explanation?) {
     guard let data = try? Data(contentsOf: file) else { return (Document(), nil) }
     if let document = try? JSONDecoder().decode(Document.self, from: data) { return (document, nil) }
     let aside = file.appendingPathExtension("corrupt")
     try? FileManager.default.removeItem(at: aside)
     do { try FileManager.default.moveItem(at: file, to: aside) } catch {
-      return (Document(), "\(file.path) is damaged and cannot be set aside")
+      let sentence = "The file with favourites and title is damaged, and cannot be set aside."
+      return (Document(), Explanation(sentence, details: file.path))
     }
-    return (Document(), "\(file.path) was damaged; it is now \(aside.lastPathComponent), and a new one is begun")
+    let sentence = "The file with favourites and title was damaged: it was set aside, and a new one is begun."
+    return (Document(), Explanation(sentence, details: "\(file.path) is now \(aside.lastPathComponent)"))
   }
 }

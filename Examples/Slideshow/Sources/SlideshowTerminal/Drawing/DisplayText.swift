@@ -50,6 +50,28 @@ package enum DisplayText {
     return line.isEmpty ? lines : lines + [line]
   }
 
+  /// As many of the parts, in their order, as fit into so many columns together.
+  ///
+  /// - Parameter kept: a part that stays when others go, unless it does not fit by itself.
+  package static func joined(
+    _ parts: [String], separator: String, columns: Int, keeping kept: String? = nil
+  ) -> String {
+    var parts = parts.map(harmless)
+    while true {
+      let text = parts.joined(separator: separator)
+      if width(text) <= columns { return text }
+      guard let last = parts.lastIndex(where: { $0 != kept }) else { return cut(text, to: columns) }
+      if parts.count == 1 { return cut(text, to: columns) }
+      parts.remove(at: last)
+    }
+  }
+
+  /// The text in the middle of so many columns.
+  static func centered(_ text: String, in columns: Int) -> String {
+    let gap = max(0, columns - width(text))
+    return String(repeating: " ", count: gap / 2) + text + String(repeating: " ", count: gap - gap / 2)
+  }
+
   private static func width(_ character: Character) -> Int {
     guard let first = character.unicodeScalars.first else { return 0 }
     if character.unicodeScalars.count > 1, character.unicodeScalars.contains("\u{FE0F}") { return 2 }

@@ -1,31 +1,41 @@
 import MartletImages
 package import SlideshowModel
 
-/// Draws a state: exactly as many lines as the screen has, none longer than it is wide.
-package struct Frame {
-  /// The lines around a picture that does not fill the screen: tabs, title of the slide, status, statistics, keys.
+/// A state as a screen shows it: exactly as many lines as the screen has, none longer than it is wide, and what is where for
+/// the mouse.
+package struct Frame: Sendable {
+  /// The lines around a picture that does not fill the screen: tabs, title of the slide, two of status, keys.
   static let linesAroundPicture = 5
-  private let state: SlideshowState
-  private let columns: Int
-  private let rows: Int
+  let state: SlideshowState
+  let screen: ScreenSize
+  var columns: Int { screen.columns }
+  var rows: Int { screen.rows }
 
-  package static func lines(of state: SlideshowState, on screen: ScreenSize) -> [String] { Frame(state, screen).lines }
-
-  private init(_ state: SlideshowState, _ screen: ScreenSize) {
+  package init(of state: SlideshowState, on screen: ScreenSize) {
     self.state = state
-    columns = screen.columns
-    rows = screen.rows
+    self.screen = screen
   }
 
-  private var lines: [String] {
+  package var lines: [String] {
     if state.isFullScreen { return centered(content(rows), in: rows) }
-    let room = rows - Frame.linesAroundPicture
-    guard room > 0 else { return Array(([header, status] + content(rows)).prefix(rows)).padded(to: rows) }
-    let body = state.tab == .manage && !state.slides.isEmpty ? list(room) : centered(content(room), in: room)
-    return [header] + body + [footnote, status, statistics, keys]
+    guard room > 0 else { return Array(([header] + status + content(rows)).prefix(rows)).padded(to: rows) }
+    return [header] + body + [footnote] + status + [keys]
   }
 
-  // MARK: Parts
+  /// The lines between tabs and footnote.
+  var room: Int { rows - Frame.linesAroundPicture }
+
+  private var body: [String] {
+    isList ? SlideRows(self).lines.padded(to: room) : centered(content(room), in: room)
+  }
+
+  /// Whether the body is the list of the slides.
+  var isList: Bool { state.tab == .manage && state.panel == nil && !state.slides.isEmpty }
+
+  // MARK: Above and beneath
+
+  /// The columns of the tabs, from the left edge.
+  static let tabColumns = (manage: 0..<12, present: 12..<24)
 
   private var header: String {
     let title = state.draft.map { "title: \($0)▏" } ?? state.title
@@ -33,46 +43,71 @@ package struct Frame {
     return Style.bold(DisplayText.cut(tabs + " " + title, to: columns))
   }
 
+  /// Heart and title of the slide, between the words that say where a click leads.
   private var footnote: String {
-    guard state.tab == .present, let slide = state.currentSlide else { return "" }
-    let cut = DisplayText.cut("\(heart(slide)) \(slide.caption)", to: columns)
-    return indent(cut) + cut
+    guard let caption else { return "" }
+    let (back, next) = hints
+    let left = String(repeating: " ", count: max(0, captionColumns.lowerBound - DisplayText.width(back)))
+    let gap = columns - captionColumns.upperBound - DisplayText.width(next)
+    let right = String(repeating: " ", count: max(0, gap))
+    return Style.dim(back) + left + caption + right + Style.dim(next)
   }
 
-  private var status: String { Style.dim(DisplayText.cut(" " + (state.remark ?? state.status), to: columns)) }
+  private var hints: (back: String, next: String) {
+    guard state.slides.count > 1 else { return ("", "") }
+    return columns >= 48 ? (" ‹ back", "next › ") : columns >= 16 ? ("‹", "›") : ("", "")
+  }
 
-  private var statistics: String { Style.dim(DisplayText.cut(" \(state.statistics)", to: columns)) }
+  private var caption: String? {
+    guard state.tab == .present, let slide = state.currentSlide else { return nil }
+    let hintWidth = DisplayText.width(hints.back)
+    return DisplayText.cut("\(heart(slide)) \(slide.caption)", to: columns - (hintWidth > 0 ? 2 * hintWidth + 2 : 0))
+  }
+
+  /// Where heart and title are in their line; empty where there are none.
+  var captionColumns: Range<Int> {
+    let width = caption.map(DisplayText.width) ?? 0
+    let start = max(0, (columns - width) / 2)
+    return start..<start + width
+  }
+
+  /// Two lines: what the user should know now, as far as there is anything; where in the slideshow this is; how many pictures
+  /// were shown.
+  private var status: [String] {
+    let facts = [state.statusParts, state.slides.isEmpty ? [] : state.counts.parts].map {
+      Style.dim(" " + DisplayText.joined($0, separator: " · ", columns: columns - 1))
+    }
+    return Array((remark + facts).prefix(2))
+  }
+
+  private var remark: [String] {
+    guard let remark = state.remark else { return [] }
+    // The last space does not end a line.
+    let text = remark.sentence + (remark.details.isEmpty ? "" : " d:\u{A0}details")
+    var lines = DisplayText.wrapped(text, columns: max(1, columns - 2))
+    if lines.count > 2 { lines = [lines[0], DisplayText.cut(lines[1] + " …", to: columns - 2)] }
+    return lines.map { DisplayText.cut(" " + $0, to: columns) }
+  }
 
   private var keys: String {
-    let text =
+    let labels =
       state.draft == nil
-      ? " →/n next  ←/p previous  h favourite  f full screen  r reload  t title  tab list  q quit"
-      : " ↵ keep the title  esc leave it as it was  (an empty one: the service's)"
-    return Style.dim(DisplayText.cut(text, to: columns))
+      ? KeyBinding.labels(in: state)
+      : ["enter: keep the title", "esc: leave it as it was", "empty: the service's title"]
+    return Style.dim(
+      " " + DisplayText.joined(labels, separator: "  ", columns: columns - 1, keeping: KeyBinding.helpLabel))
   }
 
-  private func heart(_ slide: Slide) -> String { state.isFavorite(slide) ? "♥" : "♡" }
-
-  // MARK: The list
-
-  private func list(_ room: Int) -> [String] {
-    let first = max(0, min(state.index - room / 2, state.slides.count - room))
-    let visible = state.slides.indices.dropFirst(first).prefix(room)
-    return visible.map { row(state.slides[$0], isCurrent: $0 == state.index) }.padded(to: room)
-  }
-
-  private func row(_ slide: Slide, isCurrent: Bool) -> String {
-    let titleWidth = max(8, min(36, columns / 2 - 6))
-    let title = DisplayText.cut(slide.title, to: titleWidth)
-    let gap = String(repeating: " ", count: titleWidth - DisplayText.width(title) + 2)
-    let outcome = state.outcomes[slide.id] ?? "not loaded yet"
-    let text = DisplayText.cut("\(isCurrent ? "›" : " ") \(heart(slide)) \(title)\(gap)\(outcome)", to: columns)
-    return isCurrent ? Style.inverse(text) : text
-  }
+  func heart(_ slide: Slide) -> String { state.isFavorite(slide) ? "♥" : "♡" }
 
   // MARK: The picture, or what stands in its place
 
   private func content(_ room: Int) -> [String] {
+    switch state.panel {
+    case .help: return help(room)
+    case .details: return panel(state.details.flatMap { DisplayText.wrapped($0, columns: max(1, columns - 4)) }, room)
+    case nil: break
+    }
     if let hint = state.hint {
       let symbol = state.loading == .loading ? "⏳" : "▨"
       return message([symbol] + hint.flatMap { wrapped($0) }, room)
@@ -83,22 +118,32 @@ package struct Frame {
       let margin = String(repeating: " ", count: max(0, (columns - shown.bitmap.size.width) / 2))
       return drawn.map { margin + $0 }
     case .loading(let completed, let total): return message(["⏳", SlideshowState.progress(completed, total)], room)
-    case .missing(let reason): return message(["▨", "no picture"] + wrapped(reason), room)
+    case .missing(let explanation): return message(["▨"] + wrapped(explanation.sentence) + ["d: details"], room)
     case .none: return message(["▨"], room)
     }
   }
 
   private func wrapped(_ text: String) -> [String] { DisplayText.wrapped(text, columns: max(1, min(columns - 4, 90))) }
 
+  private func help(_ room: Int) -> [String] {
+    var lines = KeyBinding.help(for: .terminal)
+    if lines.count > room { lines = lines.prefix(max(0, room - 1)) + ["… slideshow --help shows all"] }
+    if lines.count + 2 <= room { lines = ["Keys, what they do, and the same with the mouse", ""] + lines }
+    return panel(lines, room)
+  }
+
+  /// Lines one beneath the other, in the middle as a whole.
+  private func panel(_ lines: [String], _ room: Int) -> [String] {
+    let width = lines.map(DisplayText.width).max() ?? 0
+    let margin = String(repeating: " ", count: max(0, (columns - width) / 2))
+    return lines.prefix(room).map { DisplayText.cut(margin + $0, to: columns) }
+  }
+
   private func message(_ lines: [String], _ room: Int) -> [String] {
     lines.prefix(room).map { line in
       let cut = DisplayText.cut(line, to: columns)
-      return indent(cut) + cut
+      return String(repeating: " ", count: max(0, (columns - DisplayText.width(cut)) / 2)) + cut
     }
-  }
-
-  private func indent(_ text: String) -> String {
-    String(repeating: " ", count: max(0, (columns - DisplayText.width(text)) / 2))
   }
 
   private func centered(_ lines: [String], in room: Int) -> [String] {

@@ -6,12 +6,26 @@ package enum HalfBlocks {
   ///
   /// Transparency is shown on black. Each line begins and ends with the terminal's own colours.
   package static func lines(of bitmap: Bitmap, columns: Int, rows: Int) -> [String] {
-    let width = min(bitmap.size.width, columns), height = min(bitmap.size.height, 2 * rows)
+    lines(
+      of: bitmap,
+      size: PixelSize(width: min(bitmap.size.width, columns), height: min(bitmap.size.height, 2 * rows)))
+  }
+
+  private static func lines(of bitmap: Bitmap, size: PixelSize) -> [String] {
+    let (width, height) = (size.width, size.height)
     guard width > 0, height > 0 else { return [] }
     let left = (bitmap.size.width - width) / 2, top = (bitmap.size.height - height) / 2
     return stride(from: top, to: top + height, by: 2).map { y in
       line(of: bitmap, left..<left + width, upper: y, lower: y + 1 < top + height ? y + 1 : nil)
     }
+  }
+
+  /// The lines of a picture in the middle of a box of pixels, each as wide as the box: what sticks out is cut off.
+  static func lines(of bitmap: Bitmap, in box: PixelSize) -> [String] {
+    let size = PixelSize(width: min(bitmap.size.width, box.width), height: min(bitmap.size.height, box.height))
+    let margin = box.width - size.width
+    let (left, right) = (String(repeating: " ", count: margin / 2), String(repeating: " ", count: margin - margin / 2))
+    return lines(of: bitmap, size: size).map { left + $0 + right }
   }
 
   private static func line(of bitmap: Bitmap, _ columns: Range<Int>, upper: Int, lower: Int?) -> String {

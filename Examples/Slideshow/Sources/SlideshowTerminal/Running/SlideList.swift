@@ -24,7 +24,7 @@ package enum SlideList {
         bytes += image.encodedBytes
         outcome = "\(image.info?.size ?? image.bitmap.size)  \(image.encodedBytes) bytes  \(image.source)"
       } catch {
-        outcome = "missing: \(error)"
+        outcome = "missing: \(error.explanation)"
       }
       print(DisplayText.harmless("\(heart) \(slide.id)  \(slide.title)  \(outcome)"))
     }

@@ -15,6 +15,8 @@ package final class Terminal {
   private var original = termios()
   private var isTaken = false
   private var sources: [any DispatchSourceProtocol] = []
+  private var gestures = MouseGestures()
+  private var frame: Frame?
   private var lastLines: [String] = []
   private var lastSize: ScreenSize?
 
@@ -34,18 +36,24 @@ package final class Terminal {
     return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
-  /// Takes the terminal over: keys come one by one, the alternate screen is shown. Events go to `tell`.
-  package func take(tell: @escaping @Sendable (SlideshowEvent) -> Void) {
+  // Alternate screen, no cursor, no wrapping at the right edge, the mouse's buttons with positions of any size; and back.
+  private static let setUp = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?1000h\u{1B}[?1006h\u{1B}[2J"
+  private static let tearDown = "\u{1B}[?1006l\u{1B}[?1000l\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+  /// Takes the terminal over: keys come one by one, the mouse is reported, the alternate screen is shown. Events go to
+  /// `tell`. A signal that comes before the terminal is taken over may end the program; from then on, none does.
+  package func take(tell: @escaping @Sendable (SlideshowEvent) -> Void) async {
     guard !isTaken, tcgetattr(STDIN_FILENO, &original) == 0 else { return }
     isTaken = true
+    for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+      sources.append(await SignalWatch.begin(number) { tell(.command(.quit)) })
+    }
+    sources.append(await SignalWatch.begin(SIGWINCH) { tell(.resized(Terminal.currentSize.viewport)) })
     var raw = original
     cfmakeraw(&raw)
     tcsetattr(STDIN_FILENO, TCSANOW, &raw)
-    // Alternate screen, no cursor, no wrapping at the right edge.
-    write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
-    watchKeys(tell)
-    for number in [SIGINT, SIGTERM, SIGHUP] { watch(number) { tell(.command(.quit)) } }
-    watch(SIGWINCH) { tell(.resized(Terminal.currentSize.viewport)) }
+    write(Self.setUp)
+    watchInput(tell)
   }
 
   /// Gives the terminal back.
@@ -54,13 +62,15 @@ package final class Terminal {
     isTaken = false
     for source in sources { source.cancel() }
     sources = []
-    write("\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l")
+    write(Self.tearDown)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
   }
 
-  /// Shows the lines; only those that changed are sent.
-  package func show(_ lines: [String]) {
+  /// Shows the frame; only the lines that changed are sent. From then on the mouse means what it means there.
+  package func show(_ frame: Frame) {
     guard isTaken else { return }
+    self.frame = frame
+    let lines = frame.lines
     // What a terminal makes of its content when its size changes differs: begin anew.
     let isAnew = size != lastSize || lines.count != lastLines.count
     lastSize = size
@@ -72,28 +82,30 @@ package final class Terminal {
     write(text + "\u{1B}[?2026l")
   }
 
-  private func watchKeys(_ tell: @escaping @Sendable (SlideshowEvent) -> Void) {
+  private func watchInput(_ tell: @escaping @Sendable (SlideshowEvent) -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .main)
-    var reader = KeyReader()
-    source.setEventHandler {
+    var reader = InputReader()
+    source.setEventHandler { [weak self] in
       var bytes = [UInt8](repeating: 0, count: 1024)
       let count = read(STDIN_FILENO, &bytes, bytes.count)
       guard count > 0 else {
         if count == 0 || errno != EINTR && errno != EAGAIN { tell(.command(.quit)) }
         return
       }
-      for key in reader.read(bytes.prefix(count)) { tell(.key(key)) }
+      for input in reader.read(bytes.prefix(count)) {
+        // The source's queue is the main actor's.
+        MainActor.assumeIsolated { if let event = self?.event(for: input) { tell(event) } }
+      }
     }
     source.resume()
     sources.append(source)
   }
 
-  private func watch(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
-    signal(number, SIG_IGN)
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setEventHandler(handler: handler)
-    source.resume()
-    sources.append(source)
+  private func event(for input: TerminalInput) -> SlideshowEvent? {
+    switch input {
+    case .key(let key): .key(key)
+    case .mouse(let report): gestures.take(report, at: .now).flatMap { frame?.event(for: $0) }
+    }
   }
 
   private func write(_ text: String) {

@@ -1,0 +1,130 @@
+/// Something that the user can do, and by which keys. All of them together are the one table that keys are looked up in and
+/// that every help is made of.
+package struct KeyBinding: Sendable {
+  /// Where the mouse does the same.
+  enum Mouse: Sendable, Hashable {
+    case everywhere(String)
+    /// In the window; the terminal has nothing to click for it.
+    case window(String)
+  }
+
+  package let keys: [Key]
+  /// What they do.
+  package let meaning: String
+  /// The shortest words for it, for a line with the most important keys; nil for what is not in that line.
+  let label: (@Sendable (SlideshowState) -> String)?
+  let mouse: Mouse?
+  /// What they stand for in a state; nil for nothing.
+  let command: @Sendable (SlideshowState) -> SlideshowCommand?
+
+  private init(
+    _ keys: [Key], _ meaning: String, label: (@Sendable (SlideshowState) -> String)? = nil, mouse: Mouse? = nil,
+    command: @escaping @Sendable (SlideshowState) -> SlideshowCommand?
+  ) {
+    self.keys = keys
+    self.meaning = meaning
+    self.label = label
+    self.mouse = mouse
+    self.command = command
+  }
+
+  /// The table, in the order of the help.
+  package static let all: [KeyBinding] = [
+    KeyBinding(
+      [.right, .down, .pageDown, .character(" "), .character("n")], "next slide, around the end",
+      label: { _ in "→ next" }, mouse: .everywhere("click; drag left")
+    ) { _ in .next },
+    KeyBinding(
+      [.left, .up, .pageUp, .character("p")], "previous slide", label: { _ in "← back" },
+      mouse: .everywhere("click left third; drag right")
+    ) { _ in .previous },
+    KeyBinding(
+      [.character("a")], "auto-play: start, stop",
+      label: { $0.autoplay == .playing ? "a stop" : "a play" }, mouse: .window("play button")
+    ) { .autoplay($0.autoplay != .playing) },
+    KeyBinding(
+      [.character("h")], "favourite: mark, unmark", label: { _ in "h heart" }, mouse: .everywhere("the heart")
+    ) { _ in .toggleFavorite(nil) },
+    KeyBinding(
+      [.character("f"), .character("z"), .f11], "full screen, and back", label: { _ in "f full screen" },
+      mouse: .everywhere("double click")
+    ) { .fullScreen(!$0.isFullScreen) },
+    KeyBinding(
+      [.tab], "list or picture", label: { $0.tab == .manage ? "tab picture" : "tab list" },
+      mouse: .everywhere("the tabs")
+    ) { .show($0.tab == .manage ? .present : .manage) },
+    KeyBinding([.character("1")], "list (Manage)") { _ in .show(.manage) },
+    KeyBinding([.character("2")], "picture (Present)") { _ in .show(.present) },
+    KeyBinding(
+      [.enter], "show the slide; full screen", mouse: .everywhere("double click")
+    ) { $0.tab == .manage ? .show(.present) : .fullScreen(!$0.isFullScreen) },
+    KeyBinding(
+      [.character("t")], "edit the title (enter: keep)", mouse: .everywhere("the title")
+    ) { _ in .beginTitle },
+    KeyBinding([.character("r"), .f5], "load everything again", mouse: .window("arrow button")) { _ in .reload },
+    KeyBinding([.character("d")], "details, also of errors", mouse: .window("Details button")) {
+      .panel($0.panel == .details ? nil : .details)
+    },
+    KeyBinding([.character("?")], "this help", label: { _ in helpLabel }, mouse: .window("help button")) {
+      .panel($0.panel == .help ? nil : .help)
+    },
+    KeyBinding([.escape], "close help, details, full screen") { state in
+      state.panel != nil ? .panel(nil) : state.isFullScreen ? .fullScreen(false) : .dismissNotice
+    },
+    KeyBinding(
+      [.character("q"), .interrupt], "quit", label: { _ in "q quit" }, mouse: .window("closing the window")
+    ) { _ in .quit },
+  ]
+
+  /// What a key stands for in a state; nil for nothing.
+  package static func command(for key: Key, in state: SlideshowState) -> SlideshowCommand? {
+    all.first { $0.keys.contains(key) }?.command(state)
+  }
+}
+
+extension KeyBinding {
+  /// What shows the slides, where that makes a difference for the words.
+  package enum FrontEnd: Sendable, Hashable {
+    case terminal, window
+  }
+
+  /// The keys by their names: `→ ↓ PgDn space n`. Ctrl-C is a key of terminals only.
+  package func names(in frontEnd: FrontEnd) -> String {
+    keys.filter { frontEnd == .terminal || $0 != .interrupt }.map(\.name).joined(separator: " ")
+  }
+
+  /// What the mouse does for the same; nil where it does not.
+  package func mouse(in frontEnd: FrontEnd) -> String? {
+    switch mouse {
+    case .everywhere(let text): text
+    case .window(let text): frontEnd == .window ? text : nil
+    case nil: nil
+    }
+  }
+
+  /// The table as text of at most 76 columns: keys, what they do, and what the mouse does for the same.
+  package static func help(for frontEnd: FrontEnd) -> [String] {
+    all.map { binding in
+      let line = padded(binding.names(in: frontEnd), to: 18) + padded(binding.meaning, to: 30)
+      return (line + (binding.mouse(in: frontEnd) ?? "")).trimmedAtEnd
+    }
+  }
+
+  /// The shortest words for the most important keys, in the order of the table.
+  package static func labels(in state: SlideshowState) -> [String] { all.compactMap { $0.label?(state) } }
+
+  /// Those for the key that shows all of them.
+  package static let helpLabel = "? all keys"
+
+  private static func padded(_ text: String, to width: Int) -> String {
+    text + String(repeating: " ", count: max(1, width - text.count))
+  }
+}
+
+extension String {
+  fileprivate var trimmedAtEnd: String {
+    var text = self
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,45 @@
+// One slide after another by itself.
+extension SlideshowState {
+  package enum Autoplay: Sendable, Hashable {
+    case off
+    /// The next slide follows once the picture, or the reason why there is none, was shown for the interval.
+    case playing
+    /// Paused because the service stopped answering; resumed when it answers again.
+    case waitingForService
+  }
+
+  /// Starts, also while the service does not answer, or stops.
+  mutating func play(_ isOn: Bool) -> [SlideshowEffect] {
+    autoplay = isOn ? .playing : .off
+    if isOn { tab = .present }
+    return []
+  }
+
+  /// Starts the interval again. There is none while a picture is loading, or while help or details are shown.
+  mutating func waitForTurn() -> [SlideshowEffect] {
+    turnNumber += 1
+    guard autoplay == .playing, tab == .present, panel == nil, slides.count > 1 else { return [] }
+    switch picture {
+    case .shown, .missing: return [.wait(.turn(turnNumber), autoplayInterval)]
+    case .none, .loading: return []
+    }
+  }
+
+  /// Shows the next slide if the interval of that number is the latest.
+  mutating func turnPage(_ number: Int) -> [SlideshowEffect] {
+    number == turnNumber && autoplay == .playing ? move(by: 1) : []
+  }
+
+  /// Pauses when the service stops answering while there are slides, and resumes when it answers again.
+  mutating func noteService(isGone: Bool, wasGone: Bool) -> [SlideshowEffect] {
+    if isGone, !wasGone, autoplay == .playing {
+      autoplay = .waitingForService
+      return waitForTurn()
+    }
+    if !isGone, autoplay == .waitingForService {
+      autoplay = .playing
+      return waitForTurn()
+    }
+    return []
+  }
+}

@@ -1,0 +1,38 @@
+package import MartletImages
+
+// The small pictures of the list. They are fetched while the list is shown, those around the current slide first.
+extension SlideshowState {
+  /// The answer to a request for a small picture.
+  package struct Thumbnail: Sendable, Hashable {
+    package var request: PictureRequest
+    /// Nil if there is none.
+    package var bitmap: Bitmap?
+  }
+
+  /// How many slides to either side of the current one have small pictures, so that a long list costs little.
+  static let thumbnailReach = 60
+
+  private var thumbnailRequests: [PictureRequest] {
+    guard tab == .manage, let box = viewport.thumbnail else { return [] }
+    let near = max(0, index - Self.thumbnailReach)..<min(slides.count, index + Self.thumbnailReach + 1)
+    return near.sorted { abs($0 - index) < abs($1 - index) }.map {
+      PictureRequest(slide: slides[$0], mode: .fit, box: box, generation: generation)
+    }
+  }
+
+  /// Asks for what the list lacks, and for nothing once it is not shown any more.
+  mutating func requestThumbnails() -> [SlideshowEffect] {
+    let lacking = thumbnailRequests.filter { thumbnails[$0.slide.id]?.request != $0 }
+    guard lacking.isEmpty ? !askedThumbnails.isEmpty : !askedThumbnails.isSuperset(of: lacking) else { return [] }
+    askedThumbnails = Set(lacking)
+    return [.loadThumbnails(lacking)]
+  }
+
+  mutating func take(thumbnail bitmap: Bitmap?, for request: PictureRequest) {
+    guard askedThumbnails.contains(request) else { return }
+    thumbnails[request.slide.id] = Thumbnail(request: request, bitmap: bitmap)
+    guard thumbnails.count > 4 * Self.thumbnailReach else { return }
+    let near = Set(thumbnailRequests.map(\.slide.id))
+    thumbnails = thumbnails.filter { near.contains($0.key) }
+  }
+}

@@ -1,0 +1,84 @@
+import Martlet
+import MartletTesting
+import SlideshowModel
+import Testing
+
+/// The program itself in a pseudo-terminal, which Python provides.
+@Suite("The program in a terminal", .timeLimit(.minutes(5)))
+struct TerminalTests {
+  /// Runs a program in a pseudo-terminal of 80×24. Of the steps, a number is a signal that is sent, `<TEXT` waits for text on
+  /// the screen, and anything else is typed. Prints what the program wrote, and its exit status.
+  private static let script = """
+    import fcntl, os, pty, struct, sys, termios, signal
+    program, folder, steps = sys.argv[1], sys.argv[2], sys.argv[3:]
+    child, terminal = pty.fork()
+    if child == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        os.execv(program, [program, "--state", folder + "/state.json", "--cache", folder + "/cache.sqlite"])
+    seen = b""
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit("too late, after %r" % seen))
+    signal.alarm(240)
+    def read():
+        try:
+            return os.read(terminal, 65536)
+        except OSError:
+            return b""
+    for step in steps:
+        if step.isdigit():
+            os.kill(child, int(step))
+        elif step.startswith("<"):
+            start = len(seen)
+            while step[1:].encode() not in seen[start:]:
+                data = read()
+                if not data:
+                    sys.exit("the program has ended")
+                seen += data
+        else:
+            os.write(terminal, step.encode())
+    while data := read():
+        seen += data
+    sys.stdout.buffer.write(seen + b"\\nstatus %d" % os.waitpid(child, 0)[1])
+    """
+
+  private func run(_ steps: [String]) throws -> String {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "slideshow-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "slideshow").path
+    let python = try ChildProcess(
+      "/usr/bin/env", ["python3", "-c", Self.script, program, folder.path] + steps, output: .readWithErrors)
+    return String(decoding: python.readToEnd(), as: UTF8.self)
+  }
+
+  @Test(arguments: ["q", "\u{3}", "1", "2", "3", "15"])
+  func theMouseIsReportedWhileItRunsAndNotAfterwards(end: String) throws {
+    let seen = try run(["<1 of 7 pictures shown", end])
+
+    for mode in ["1000", "1006"] {
+      let on = try #require(seen.firstRange(of: "\u{1B}[?\(mode)h"))
+      let off = try #require(seen.firstRange(of: "\u{1B}[?\(mode)l"))
+      #expect(on.upperBound < off.lowerBound)
+    }
+    // The last thing is the screen from before.
+    #expect(seen.contains("\u{1B}[?1049l"))
+    #expect(seen.hasSuffix("status 0"))
+  }
+
+  @Test(arguments: ["1", "2", "3", "15"])
+  func aSignalAsSoonAsTheTerminalIsTakenEndsItInOrder(number: String) throws {
+    let seen = try run(["<\u{1B}[?1049h", number])
+
+    #expect(seen.contains("\u{1B}[?1049l"))
+    #expect(seen.hasSuffix("status 0"))
+  }
+
+  @Test func clicksTurnThePages() throws {
+    func click(_ column: Int) -> String { "\u{1B}[<0;\(column);9M\u{1B}[<0;\(column);9m" }
+
+    let seen = try run([
+      "<1 of 7 pictures shown", click(60), "<2 of 7 pictures shown", click(5), "<1 of 7 ·", click(5), "<7 of 7", "q",
+    ])
+
+    #expect(seen.hasSuffix("status 0"))
+  }
+}

@@ -1,3 +1,0 @@
-#if canImport(Combine)
-@_exported public import Combine
-#endif

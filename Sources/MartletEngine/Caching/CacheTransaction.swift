@@ -1,0 +1,256 @@
+import MartletSemantics
+import Synchronization
+
+/// A request to a cache, from the lookup until its response is stored or known not to be stored.
+///
+/// From ``start(since:on:)`` to ``finish(_:)``, identical requests can wait for the response, and a removal from the
+/// cache also prevents that the response is stored. A transaction that is deallocated before it has finished is
+/// abandoned.
+final class CacheTransaction: Sendable {
+  /// How a transaction ends, for the identical requests that wait for it.
+  enum Outcome: Sendable {
+    /// The response is stored: the waiting requests look it up.
+    case stored
+    /// The response is not stored: each waiting request is sent.
+    case unshared
+    /// The rules forbid to store the response: each waiting request is sent, and later ones do not wait.
+    case unstorable
+    /// No response was received completely: one of the waiting requests is sent, and the others wait for that one.
+    case abandoned
+  }
+
+  let request: HTTPRequest
+  let key: CacheKey
+  let call: Call
+  let cache: HTTPCache
+  private let state = Mutex(State())
+
+  private struct State {
+    /// Whether the request waits for an identical one instead of being sent.
+    var waitsForOthers = true
+    /// nil before the start and after the end.
+    var registration: CacheTransactions.Registration?
+    var isFinished = false
+  }
+
+  init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache) {
+    self.request = request
+    self.call = call
+    self.cache = cache
+    key = CacheKey(request.url, partition: request.options.cachePartition)
+  }
+
+  deinit { finish(.abandoned) }
+
+  var policy: CachePolicy { request.options.cachePolicy }
+
+  var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
+
+  /// Whether stored responses can answer the request. The key contains neither the body nor a host other than that of
+  /// the URL.
+  var isCacheable: Bool {
+    (request.method == .get || request.method == .head) && request.body.isEmpty && !hasForeignHost
+  }
+
+  /// Whether the request does not have the credentials that it should have, and no partition identifies the user. Only
+  /// what is the same for all users can answer it.
+  var lacksCredentials: Bool { request.options.obstacle != nil && key.partition.isEmpty }
+
+  /// Whether the response may be used for identical requests: not if the request cannot be sent, must be sent itself,
+  /// or lacks credentials.
+  private var isShareable: Bool {
+    request.options.obstacle == nil && policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData
+      && RequestRoute.isShared(by: request)
+  }
+
+  /// Decides how to answer the request.
+  func plan(among entries: [CacheEntry]) -> CachePlan {
+    CachePlan.make(
+      for: request.head, policy: policy, stored: entries.map { (response: $0.response, length: $0.length ?? 0) },
+      in: key.partition, at: cache.now())
+  }
+
+  /// Returns what ``CacheUpdate`` needs besides the response to the request, which is sent now.
+  func context(sending head: RequestHead, validating entry: CacheEntry? = nil) -> CacheUpdate.Context {
+    var context = CacheUpdate.Context(
+      request: request.head, sent: head, policy: policy, partition: key.partition, requestTime: cache.now())
+    context.stored = entry?.response
+    context.storedLength = entry?.length ?? 0
+    return context
+  }
+
+  // MARK: Other requests
+
+  /// Registers the request before it is sent. If an identical request is under way, waits for that one instead, as long
+  /// as for a response at most.
+  ///
+  /// - Parameters:
+  ///   - storedCount: ``CacheTransactions/storedCount`` before the lookup.
+  ///   - clock: Measures the time of the wait.
+  /// - Returns: Whether to send the request. If not, look again: the response may have been stored since the lookup.
+  /// - Throws: `CancellationError` if the task is cancelled while it waits.
+  func start(since storedCount: Int, on clock: any Clock<Duration>) async throws -> Bool {
+    let (isStarted, waitsForOthers) = state.withLock { ($0.registration != nil, $0.waitsForOthers) }
+    guard !isStarted else { return true }
+    guard waitsForOthers, isShareable else {
+      start()
+      return true
+    }
+    switch cache.transactions.register(RequestRoute(key, request.fields), for: call) {
+    case .registered(let registration):
+      state.withLock { $0.registration = registration }
+      return registration.route == nil || cache.transactions.storedCount == storedCount
+    case .identical(let result):
+      cache.count { $0.collapsed += 1 }
+      call.emit(.note("waiting for the response to an identical request"))
+      // No outcome: the identical request waits for this call, or the time is up.
+      let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
+      let outcome = try await result.result(in: call.context, within: limit)
+      if outcome != .abandoned { state.withLock { $0.waitsForOthers = false } }
+      return false
+    }
+  }
+
+  /// Registers the request, without regard to identical ones, unless it is registered already.
+  func start() {
+    guard state.withLock({ $0.registration == nil }) else { return }
+    let registration = cache.transactions.register(key)
+    state.withLock { $0.registration = registration }
+  }
+
+  /// Whether the response may be stored: nothing that includes it was removed from the cache since the start.
+  var canStore: Bool { state.withLock { $0.registration?.id }.map(cache.transactions.contains) ?? false }
+
+  var isFinished: Bool { state.withLock { $0.isFinished } }
+
+  /// Sends the identical requests that wait, before the transaction has finished.
+  func releaseWaiters() {
+    guard let route = state.withLock({ $0.registration?.route.take() }) else { return }
+    cache.transactions.releaseWaiters(of: route)
+  }
+
+  /// Ends the transaction; only the first outcome counts.
+  func finish(_ outcome: Outcome) {
+    let registration = state.withLock { state in
+      state.isFinished = true
+      return state.registration.take()
+    }
+    guard let registration else { return }
+    let outcome = outcome == .unstorable && !isShareable ? .unshared : outcome
+    cache.transactions.remove(registration, of: key, outcome)
+  }
+
+  /// Ends the transaction of a request that failed. If it was cancelled, or is sent again because a pooled connection
+  /// was closed, one of the waiting requests is sent in its place.
+  func finish(after error: HTTPError) {
+    finish(error.isCancelled || error.delivery == .staleConnection ? .abandoned : .unshared)
+  }
+}
+
+/// The transactions of a cache whose requests are under way.
+///
+/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestRoute``
+/// defines which are identical; `Vary` is applied when the response is stored. The keys whose responses cannot be
+/// stored are remembered, because waiting for those is useless.
+final class CacheTransactions: Sendable {
+  /// The registration of a transaction.
+  struct Registration: Sendable {
+    fileprivate let id: UInt64
+    /// The identical requests that can wait; nil if none can.
+    fileprivate(set) var route: RequestRoute?
+  }
+
+  enum Admission: Sendable {
+    /// The request is to be sent.
+    case registered(Registration)
+    /// An identical request is under way.
+    case identical(RunningWork<CacheTransaction.Outcome>)
+  }
+
+  /// A request for which identical ones can wait.
+  private struct SentRequest {
+    let call: Call
+    /// nil as long as no other request waits.
+    var result: RunningWork<CacheTransaction.Outcome>?
+  }
+
+  private struct State {
+    var lastID: UInt64 = 0
+    var keys: [UInt64: CacheKey] = [:]
+    var sent: [RequestRoute: SentRequest] = [:]
+    var unstorable: Set<CacheKey> = []
+
+    mutating func register(_ key: CacheKey, _ route: RequestRoute? = nil) -> Registration {
+      lastID += 1
+      keys[lastID] = key
+      return Registration(id: lastID, route: route)
+    }
+  }
+
+  private let state = Mutex(State())
+  private let stored = Atomic(0)
+  private static let unstorableLimit = 1024
+
+  /// How many responses have been stored for which others could wait.
+  var storedCount: Int { stored.load(ordering: .acquiring) }
+
+  /// Registers a transaction for which no request can wait.
+  func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
+
+  /// Registers a transaction for which identical requests can wait, unless one is under way.
+  func register(_ route: RequestRoute, for call: Call) -> Admission {
+    state.withLock { state in
+      guard !state.unstorable.contains(route.key) else { return .registered(state.register(route.key)) }
+      guard let sent = state.sent[route] else {
+        state.sent[route] = SentRequest(call: call)
+        return .registered(state.register(route.key, route))
+      }
+      let result = sent.result ?? RunningWork(by: sent.call)
+      state.sent[route]?.result = result
+      return .identical(result)
+    }
+  }
+
+  /// Whether a transaction is registered and nothing that includes its response was removed from the cache.
+  fileprivate func contains(_ id: UInt64) -> Bool { state.withLock { $0.keys[id] != nil } }
+
+  /// Removes a registration, and ends the waits for its request.
+  func remove(_ registration: Registration, of key: CacheKey, _ outcome: CacheTransaction.Outcome) {
+    let sent = state.withLock { state in
+      state.keys[registration.id] = nil
+      switch outcome {
+      case .unstorable:
+        if state.unstorable.count >= Self.unstorableLimit { state.unstorable.removeFirst() }
+        state.unstorable.insert(key)
+      case .stored, .unshared, .abandoned: break
+      }
+      guard let route = registration.route else { return nil as SentRequest? }
+      if outcome == .stored { stored.add(1, ordering: .releasing) }
+      return state.sent.removeValue(forKey: route)
+    }
+    sent?.result?.finish(.success(outcome))
+  }
+
+  /// Notes that a response to a key is being stored.
+  func removeUnstorable(_ key: CacheKey) {
+    state.withLock { if !$0.unstorable.isEmpty { $0.unstorable.remove(key) } }
+  }
+
+  /// Ends the waits for a request, whose registration remains.
+  func releaseWaiters(of route: RequestRoute) {
+    state.withLock { $0.sent.removeValue(forKey: route) }?.result?.finish(.success(.unshared))
+  }
+
+  /// Prevents that the responses of running transactions are stored, as far as a removal includes them.
+  func invalidate(_ selection: CacheSelection) {
+    state.withLock { state in
+      switch selection {
+      case .entry, .olderThan: break
+      case .all: state.keys = [:]
+      case .key(let removed): state.keys = state.keys.filter { $0.value != removed }
+      case .url(let url): state.keys = state.keys.filter { $0.value.url != url }
+      case .partition(let partition): state.keys = state.keys.filter { $0.value.partition != partition }
+      }
+    }
+  }
+}

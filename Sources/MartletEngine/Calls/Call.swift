@@ -1,0 +1,130 @@
+package import MartletSemantics
+import Synchronization
+
+/// One call of a session's verb, with all its attempts. It is passed to every interceptor, transport and listener.
+public final class Call: Work {
+  /// Unique within the process, rising from 1.
+  public let id: UInt64
+  /// The session that runs the call, for an interceptor that has to make a request of its own first, for a token for
+  /// example; nil if a test made the call. See ``SharedWork`` for how several calls share one such request.
+  public let session: HTTPSession?
+  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
+  package let askedURL: URL?
+  /// The calls for which the code runs that made this one.
+  private let callOrigin = CallOrigin()
+  private let listeners: [any EventListener]
+  private let deadline: Deadline?
+  private let responseTimeout: Duration?
+  /// Whether a listener wants the bytes of bodies.
+  let wantsBodies: Bool
+  /// The number of the attempt that was reported last.
+  private let attempt = Atomic(0)
+  /// After `.finished` no event is reported, not even by work that a deadline has abandoned.
+  private let isFinished = Atomic(false)
+  static let lastID = Atomic<UInt64>(0)
+  private let hasEnded = Atomic(false)
+  private let locals = Mutex<[UniqueID: any Sendable]>([:])
+
+  /// Makes a call. Sessions do this, and tests of a transport or an interceptor may.
+  public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+    self.init(session: session, asked: nil, listeners: listeners, deadline: nil)
+  }
+
+  init(session: HTTPSession?, asked: HTTPRequest?, listeners: [any EventListener], deadline: Deadline?) {
+    self.session = session
+    askedURL = asked?.url.replacingUserInformation(with: nil)
+    responseTimeout = asked?.options.responseTimeout
+    self.deadline = deadline
+    id = Self.lastID.add(1, ordering: .relaxed).newValue
+    self.listeners = listeners
+    wantsBodies = listeners.contains(where: \.wantsBodies)
+  }
+
+  /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline. A delay that is longer, before
+  /// a retry for example, should not begin.
+  public var remainingTime: Duration? { deadline?.remaining }
+
+  /// Whether there are listeners. Without any, a transport need not prepare events.
+  public var isObserved: Bool { !listeners.isEmpty }
+
+  /// Reports an event to all listeners, in the order in which they were added. Without listeners it is not evaluated.
+  public func emit(_ event: @autoclosure () -> Event) {
+    guard isObserved, !isFinished.load(ordering: .relaxed) else { return }
+    let event = event()
+    if case .finished = event, isFinished.exchange(true, ordering: .relaxed) { return }
+    switch event {
+    case .bytes: for listener in listeners where listener.wantsBodies { listener.receive(event, in: self) }
+    case .attempt(let number, _):
+      attempt.store(number, ordering: .relaxed)
+      fallthrough
+    default: for listener in listeners { listener.receive(event, in: self) }
+    }
+  }
+
+  /// Ends the call, and reports that. Nothing waits for the call afterwards.
+  package func end(_ error: HTTPError?) {
+    hasEnded.store(true, ordering: .relaxed)
+    emit(.finished(error))
+  }
+
+  /// The number of the attempt in progress; only if there are listeners.
+  var currentAttempt: Int { attempt.load(ordering: .relaxed) }
+
+  /// A value that is kept for this call, from one attempt to the next.
+  public subscript<Value>(local: CallLocal<Value>) -> Value {
+    get { locals.withLock { $0[local.id] as? Value } ?? local.initialValue }
+    set { locals.withLock { $0[local.id] = newValue } }
+  }
+
+  /// Copies all values that are kept for another call, which sends the same request.
+  func takeLocals(of other: Call) {
+    let values = other.locals.withLock { $0 }
+    locals.withLock { $0 = values }
+  }
+}
+
+extension Call {
+  /// The context for code that continues this call elsewhere, on a dispatch queue for example: requests that it makes
+  /// within `perform` do not wait for this call. An interceptor has the same as ``CallContext/current``.
+  public var context: CallContext { CallContext(self) }
+
+  package var origin: CallContext { callOrigin.live }
+
+  package var isOver: Bool { hasEnded.load(ordering: .relaxed) }
+
+  package var owner: UniqueID? { nil }
+
+  /// The number of the call that began last.
+  static var lastNumber: UInt64 { lastID.load(ordering: .relaxed) }
+
+  /// The longest time that the call waits for work that may wait for the call itself without a sign of that: a multiple
+  /// of the response timeout.
+  func waitLimit(factor: Int) -> WaitLimit? {
+    guard let responseTimeout, let clock = session?.configuration.clock else { return nil }
+    return WaitLimit(responseTimeout.bounded * factor, on: clock)
+  }
+}
+
+/// A value that an interceptor or a transport keeps for each call: whether it has already sent the request again, an
+/// identifier that is the same for all attempts.
+///
+/// The owner keeps the local as a property. Only it can access the values, which are released with their calls.
+///
+/// ```swift
+/// struct OneMoreTry: Interceptor {
+///   private let hasTried = CallLocal(false)
+///
+///   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+///     guard case .failure = outcome, !call[hasTried] else { return .accept }
+///     call[hasTried] = true
+///     return .resend(attempt.request, reason: "one more try")
+///   }
+/// }
+/// ```
+public final class CallLocal<Value: Sendable>: Sendable {
+  fileprivate let id = UniqueID()
+  fileprivate let initialValue: Value
+
+  /// Makes a local with the value that it has in a call before it is set.
+  public init(_ initialValue: Value) { self.initialValue = initialValue }
+}

@@ -1,0 +1,89 @@
+import Synchronization
+
+/// The calls for which the current code runs. A request that an interceptor, an observer or the renewal of a token
+/// makes carries them, so that it never waits for a call that waits for it.
+///
+/// The context is a task-local value: whatever such code awaits has it, and so has every `Task { }` that it starts and
+/// every request that is made there. Code that continues on a dispatch queue or in a `Task.detached { }` passes it on:
+///
+/// ```swift
+/// let tokens = TokenSource(for: .origin(of: api)) { old in
+///   let context = CallContext.current
+///   return try await Task.detached {
+///     try await context.perform { try await login.refresh(old?.refreshToken) }   // may use the session that needs the token
+///   }.value
+/// }
+/// ```
+///
+/// A request waits for work that another one has begun: for the response to an identical request, or for the renewal of
+/// a token. If that work itself waits for a call of the context, the request continues on its own instead: it is sent
+/// although an identical one is in progress, or without the token. If the context was lost, such a wait lasts no longer
+/// than ``RequestOptions/responseTimeout``, 60 seconds by default.
+public struct CallContext: Sendable {
+  @TaskLocal private static var innermost: (any Work)?
+
+  /// The innermost of the calls; nil if the code runs for none.
+  let work: (any Work)?
+
+  init(_ work: (any Work)?) { self.work = work }
+
+  /// The context of the current code, without calls that have ended.
+  public static var current: CallContext {
+    guard innermost != nil else { return CallContext(nil) }
+    let context = CallContext(innermost).live
+    for _ in context.works {}  // releases ended works further out, so that requests of requests do not accumulate
+    return context
+  }
+
+  /// The context without the ended works at its beginning.
+  var live: CallContext {
+    var context = self
+    while let work = context.work, work.isOver { context = work.origin }
+    return context
+  }
+
+  /// Whether work of this owner is part of the context.
+  package func contains(_ owner: UniqueID) -> Bool { works.contains { $0.owner == owner && !$0.isOver } }
+
+  /// The context of code that runs for no call.
+  package static let none = CallContext(nil)
+
+  /// Whether there is no call.
+  public var isEmpty: Bool { work == nil }
+
+  /// Runs code for the calls of this context, and for no others.
+  public func perform<Result>(_ work: () throws -> Result) rethrows -> Result {
+    try Self.$innermost.withValue(self.work) { try work() }
+  }
+
+  /// Runs code for the calls of this context, and for no others.
+  public func perform<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ work: () async throws -> Result
+  ) async rethrows -> Result {
+    try await Self.$innermost.withValue(self.work, operation: work)
+  }
+
+  /// The works, the innermost first, each followed by the one for which it is done.
+  package var works: some Sequence<any Work> {
+    sequence(state: work) { next in
+      next.take().map { work in
+        next = work.origin.work
+        return work
+      }
+    }
+  }
+}
+
+/// The context in which work began. Works that have ended are released.
+struct CallOrigin: ~Copyable, Sendable {
+  private let context: Mutex<CallContext>
+
+  init(_ context: CallContext = .current) { self.context = Mutex(context) }
+
+  var live: CallContext {
+    let context = context.withLock { $0 }
+    let live = context.live
+    if live.work !== context.work { self.context.withLock { $0 = live } }
+    return live
+  }
+}

@@ -1,0 +1,39 @@
+import Synchronization
+
+/// The position of the last sign-out in the order in which calls begin. What began before it belongs to the previous
+/// user and must not store anything.
+///
+/// Every store of one user's data has a mark: the cookie jar, the CSRF tokens, an observer's passwords. On a sign-out
+/// it sets the mark first and then removes everything. It checks the mark in the same lock or transaction in which it
+/// stores, so that a response that arrives after the sign-out is discarded, however late it is.
+package final class SignOutMark: Sendable {
+  private let position = Atomic<UInt64>(0)
+
+  package init() {}
+
+  /// The position of what begins now. The position of a call is its ``Call/id``.
+  package static var now: UInt64 { Call.lastID.load(ordering: .sequentiallyConsistent) }
+
+  /// The position of the last sign-out; 0 if there was none.
+  package var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
+
+  /// Records a sign-out.
+  package func set() {
+    position.store(Call.lastID.add(1, ordering: .sequentiallyConsistent).newValue, ordering: .sequentiallyConsistent)
+  }
+
+  /// Whether there was a sign-out after that position.
+  package func isAfter(_ begun: UInt64) -> Bool { begun < last }
+
+  /// - Throws: ``HTTPError/signedOut`` if there was a sign-out after that position.
+  package func check(_ begun: UInt64) throws(HTTPError) {
+    guard !isAfter(begun) else { throw HTTPError.signedOut }
+  }
+}
+
+extension HTTPError {
+  /// The error of a request that began before the sign-out.
+  package static var signedOut: HTTPError {
+    HTTPError(.authenticationFailed, "the user signed out since this request began", phase: .preparing)
+  }
+}

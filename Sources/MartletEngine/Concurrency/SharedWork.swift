@@ -1,0 +1,180 @@
+import MartletSemantics
+import Synchronization
+
+/// Work that runs once at a time for each key and is shared by all callers that need it meanwhile: fetching a token or
+/// a settings document.
+///
+/// ```swift
+/// struct TokenInterceptor: Interceptor {
+///   private let tokens = SharedWork<URL, String>()
+///
+///   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+///     let token = try await tokens.value(for: tokenURL) { try await fetchToken(call.session) }
+///     var request = request
+///     request.fields["X-Token"] = token        // nil for the requests of `fetchToken` themselves
+///     return .send(request)
+///   }
+/// }
+/// ```
+///
+/// The work runs in its own task, so that one caller's cancellation does not affect the others: a cancelled caller
+/// returns at once, and the work continues. The result is not kept: the next caller after the end starts the work
+/// again. A call never waits for itself, see ``CallContext``.
+public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let id = UniqueID()
+  private let running = Mutex<[Key: RunningWork<Value>]>([:])
+
+  /// Makes one without running work; its owner keeps it as a property.
+  public init() {}
+
+  /// Waits for the result of the work that runs for the key, or starts this work if there is none.
+  ///
+  /// - Returns: the result; nil if the running work already waits for the caller: the caller runs as part of it, or of
+  ///   something that it waits for.
+  /// - Throws: what the work throws, to all callers; a `CancellationError` to a caller that is cancelled.
+  public func value(for key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value? {
+    try Task.checkCancellation()
+    return try await join(key, in: .current, work).result(in: .current)
+  }
+
+  /// Like ``value(for:_:)``, for a call. The wait has a limit if the work itself may have begun the call: then it
+  /// returns nil after that time, too.
+  package func value(
+    for key: Key, by call: Call, _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value? {
+    try Task.checkCancellation()
+    let running = join(key, in: call.context, work)
+    return try await running.result(in: call.context, within: running.limit(for: call))
+  }
+
+  /// Whether the current code runs as part of work of this object: a request that it makes should then be sent as it
+  /// is.
+  public var isCurrent: Bool { isDoing(.current) }
+
+  /// Whether work of this object is part of the context.
+  package func isDoing(_ context: CallContext) -> Bool {
+    context.contains(id)
+  }
+
+  /// The number of callers that wait for the work of a key; 0 if none runs.
+  package func waiting(for key: Key) -> Int { running.withLock { $0[key] }?.waiting ?? 0 }
+
+  private func join(
+    _ key: Key, in context: CallContext, _ work: @escaping @Sendable () async throws -> Value
+  ) -> RunningWork<Value> {
+    let (shared, isNew) = running.withLock { running in
+      if let shared = running[key] { return (shared, false) }
+      let shared = RunningWork<Value>(owner: id, for: context)
+      running[key] = shared
+      return (shared, true)
+    }
+    guard isNew else { return shared }
+    shared.context.perform {
+      _ = Task {
+        let result: Result<Value, any Error>
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        running.withLock { $0[key] = nil }
+        shared.finish(result)
+      }
+    }
+    return shared
+  }
+}
+
+/// Work in progress, and the callers that wait for its result. The code that does the work finishes it, once.
+package final class RunningWork<Value: Sendable>: Work {
+  private let callOrigin: CallOrigin
+  package let owner: UniqueID?
+  /// The call that does the work; nil for work in a task of its own.
+  private let call: Call?
+  /// The number of the last call that began before the work did.
+  private let lastCall = Call.lastNumber
+  private let state = Mutex(State())
+
+  private struct State {
+    /// nil while the work is in progress.
+    var result: Result<Value, any Error>?
+    var waiters: [ObjectIdentifier: OneShot<Value?>] = [:]
+  }
+
+  /// Makes work that an owner does in a task of its own, in the work's ``Work/context``.
+  package init(owner: UniqueID, for origin: CallContext = .current) {
+    callOrigin = CallOrigin(origin)
+    self.owner = owner
+    call = nil
+  }
+
+  /// Makes work that a call does in its own task.
+  package init(by call: Call) {
+    callOrigin = CallOrigin(call.origin)
+    owner = nil
+    self.call = call
+  }
+
+  package var origin: CallContext { callOrigin.live }
+
+  package var isOver: Bool { state.withLock { $0.result != nil } }
+
+  /// The number of callers that wait.
+  package var waiting: Int { state.withLock { $0.waiters.count } }
+
+  /// Ends the work and resumes all waiting callers. Only the first result counts.
+  package func finish(_ result: Result<Value, any Error>) {
+    let waiters = state.withLock { state in
+      guard state.result == nil else { return [:] as [ObjectIdentifier: OneShot<Value?>] }
+      state.result = result
+      defer { state.waiters = [:] }
+      return state.waiters
+    }
+    for waiter in waiters.values { waiter.answer(result.map(Optional.some)) }
+  }
+
+  /// Waits for the result.
+  ///
+  /// - Parameters:
+  ///   - context: the calls for which the caller waits.
+  ///   - limit: the longest wait; nil for no limit.
+  /// - Returns: the result; nil if the caller would wait for itself, or the time is up: the caller then continues
+  ///   without it.
+  /// - Throws: what the work throws; a `CancellationError` at once if the caller is cancelled.
+  package func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
+    let waited = try await (call ?? self as any Work).wait(in: context) { try await result(within: limit) }
+    return waited ?? nil
+  }
+
+  private func result(within limit: WaitLimit?) async throws -> Value? {
+    let waiter = OneShot<Value?>()
+    let early = state.withLock { state in
+      if state.result == nil { state.waiters[ObjectIdentifier(waiter)] = waiter }
+      return state.result
+    }
+    if let early { return try early.get() }
+    let alarm = limit.map { Alarm(after: $0.duration, on: $0.clock) { waiter.answer(.success(nil)) } }
+    defer {
+      alarm?.cancel()
+      state.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil }
+    }
+    return try await waiter.wait()
+  }
+
+  /// Whether a call began after the work did, so that the work may have begun it, in a task that does not show that.
+  package func mayHaveBegun(_ call: Call) -> Bool { call.id > lastCall }
+
+  /// The longest time that a call waits for this work; nil, for no limit, if the call began before the work did.
+  ///
+  /// - Parameter factor: the multiple of the call's response timeout.
+  package func limit(for call: Call, factor: Int = 1) -> WaitLimit? {
+    mayHaveBegun(call) ? call.waitLimit(factor: factor) : nil
+  }
+}
+
+/// The longest time that a caller waits.
+package struct WaitLimit: Sendable {
+  package let duration: Duration
+  package let clock: any Clock<Duration>
+
+  package init(_ duration: Duration, on clock: any Clock<Duration>) {
+    self.duration = duration
+    self.clock = clock
+  }
+}

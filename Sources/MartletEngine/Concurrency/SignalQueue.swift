@@ -1,0 +1,179 @@
+public import Synchronization
+
+/// A signal that a ``SignalQueue`` carries.
+@_spi(Transports) public protocol QueuedSignal: Sendable {
+  /// The bytes of the response's body in this signal; 0 for any other signal.
+  var byteCount: Int { get }
+  /// Whether this signal makes an unread earlier one superfluous, as a later count of sent bytes does.
+  func replaces(_ earlier: Self) -> Bool
+}
+
+/// The queue between the thread that receives a response and the one task that reads it, with backpressure.
+///
+/// Whether the sender is to be paused is decided under the queue's lock: decided outside, the reader could empty the
+/// queue in between, and nothing would resume the sender.
+///
+/// The code is inlinable, so that each transport has a version for its own type of signal. It is public for that reason
+/// alone: the compiler does not specialize `package` code in another module.
+@_spi(Transports) public final class SignalQueue<Signal: QueuedSignal>: Sendable {
+  /// A signal, and whether the sender has to be resumed.
+  public typealias Pulled = (signal: Signal, resumesSender: Bool)
+
+  @usableFromInline let state: Mutex<State>
+  @usableFromInline let clock: @Sendable () -> UInt64
+
+  /// Makes an empty queue.
+  ///
+  /// - Parameters:
+  ///   - highWater: the number of unread bytes at which the sender is paused; it is resumed at a quarter of that.
+  ///   - clock: returns the time for ``waitingSince``; always 0 by default.
+  @inlinable
+  public init(highWater: Int, clock: @escaping @Sendable () -> UInt64 = { 0 }) {
+    state = Mutex(State(highWater: highWater))
+    self.clock = clock
+  }
+
+  /// Adds signals, and resumes the reader if it waits.
+  @inlinable
+  public func push(_ batch: [Signal]) {
+    guard !batch.isEmpty, let (reader, pull) = state.withLock({ $0.push(batch) }) else { return }
+    switch pull {
+    case .signal(let signal, let resumesSender): reader.resume(returning: (signal, resumesSender))
+    case .stopped(let error): reader.resume(throwing: error)
+    case .empty: break
+    }
+  }
+
+  /// Returns the next signal, and whether the sender has to be resumed; waits for one if there is none.
+  ///
+  /// - Throws: the error that the queue was stopped with.
+  @inlinable
+  public func next() async throws -> Pulled {
+    switch state.withLock({ $0.pull() }) {
+    case .signal(let signal, let resumesSender): return (signal, resumesSender)
+    case .stopped(let error): throw error
+    case .empty: break
+    }
+    return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Pulled, any Error>) in
+      switch state.withLock({ $0.pull(orWait: continuation, since: clock()) }) {
+      case .signal(let signal, let resumesSender): continuation.resume(returning: (signal, resumesSender))
+      case .stopped(let error): continuation.resume(throwing: error)
+      case .empty: break
+      }
+    }
+  }
+
+  /// Stops the queue: its signals are dropped, and the reader gets the error, now and from then on. Only the first stop
+  /// counts.
+  @inlinable
+  public func stop(_ error: any Error) {
+    state.withLock { $0.stop(error) }?.resume(throwing: error)
+  }
+
+  /// Whether the sender has to be paused, with some bytes more than those that are queued.
+  @inlinable
+  public func isFull(with pending: Int) -> Bool { state.withLock { $0.pauses(with: pending) } }
+
+  /// Whether the sender has to be paused now; false if that was returned already and it was not resumed since.
+  @inlinable
+  public func becameFull() -> Bool {
+    state.withLock { state in !state.isPaused && state.pauses(with: 0) }
+  }
+
+  /// Whether the sender is paused, or about to be.
+  @inlinable
+  public var isPaused: Bool { state.withLock { $0.isPaused } }
+
+  /// Since when the reader waits for a signal, in the clock's time; nil while it does not.
+  @inlinable
+  public var waitingSince: UInt64? { state.withLock { $0.waitingSince } }
+}
+
+extension SignalQueue {
+  /// What the lock protects.
+  @usableFromInline
+  struct State {
+    @usableFromInline
+    enum Pull {
+      case signal(Signal, resumesSender: Bool)
+      case stopped(any Error)
+      case empty
+    }
+
+    @usableFromInline let highWater: Int
+    /// The signals; those before `first` were read.
+    @usableFromInline var signals: [Signal?] = []
+    @usableFromInline var first = 0
+    /// The unread bytes.
+    @usableFromInline var byteCount = 0
+    @usableFromInline var isPaused = false
+    @usableFromInline var reader: CheckedContinuation<Pulled, any Error>?
+    @usableFromInline var waitingSince: UInt64?
+    @usableFromInline var error: (any Error)?
+
+    @inlinable
+    init(highWater: Int) { self.highWater = highWater }
+
+    /// Adds signals. Returns the waiting reader and what to resume it with.
+    @inlinable
+    mutating func push(_ batch: [Signal]) -> (CheckedContinuation<Pulled, any Error>, Pull)? {
+      guard error == nil else { return nil }
+      for signal in batch {
+        if first < signals.count, let last = signals[signals.count - 1], signal.replaces(last) { signals.removeLast() }
+        signals.append(signal)
+        byteCount += signal.byteCount
+      }
+      guard let reader else { return nil }
+      self.reader = nil
+      waitingSince = nil
+      return (reader, pull())
+    }
+
+    /// Removes the next signal.
+    @inlinable
+    mutating func pull() -> Pull {
+      if let error { return .stopped(error) }
+      guard first < signals.count, let signal = signals[first] else { return .empty }
+      signals[first] = nil  // frees the chunk now, and not when the array is emptied
+      first += 1
+      if first == signals.count {
+        signals.removeAll(keepingCapacity: true)
+        first = 0
+      }
+      byteCount -= signal.byteCount
+      let resumesSender = isPaused && byteCount <= highWater / 4
+      if resumesSender { isPaused = false }
+      return .signal(signal, resumesSender: resumesSender)
+    }
+
+    /// Removes the next signal, or keeps the reader until there is one.
+    @inlinable
+    mutating func pull(orWait reader: CheckedContinuation<Pulled, any Error>, since now: UInt64) -> Pull {
+      let pull = pull()
+      if case .empty = pull {
+        self.reader = reader
+        waitingSince = now
+      }
+      return pull
+    }
+
+    /// Returns whether the sender has to be paused, and notes that it is.
+    @inlinable
+    mutating func pauses(with pending: Int) -> Bool {
+      guard error == nil, byteCount + pending >= highWater else { return false }
+      isPaused = true
+      return true
+    }
+
+    /// Returns the waiting reader.
+    @inlinable
+    mutating func stop(_ error: any Error) -> CheckedContinuation<Pulled, any Error>? {
+      if self.error == nil { self.error = error }
+      signals = []
+      first = 0
+      byteCount = 0
+      defer { reader = nil }
+      return reader
+    }
+  }
+}

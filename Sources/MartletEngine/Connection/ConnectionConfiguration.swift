@@ -1,0 +1,95 @@
+import MartletSemantics
+
+/// How a transport connects: TLS, proxy, versions of HTTP, limits. Copied when the transport is made.
+///
+/// It is independent of the transport: the platform's default one takes it (`HTTPSession(connection:)`,
+/// `DefaultTransport`), and each transport documents what it does not support.
+///
+/// ```swift
+/// var connection = ConnectionConfiguration()
+/// connection.tls.additionalAuthorities = URL(filePath: "/etc/ssl/company.pem")
+/// let session = HTTPSession(connection: connection)
+/// ```
+public struct ConnectionConfiguration: Sendable {
+  /// Trust, versions and client certificate for https; see ``TLSSettings``. Verification is always on.
+  public var tls = TLSSettings()
+  /// The proxy to use; by default the one that the environment names (`https_proxy`, `http_proxy`, `no_proxy`).
+  public var proxy = Proxy.environment
+  /// The versions of HTTP to use; by default HTTP/2 where the server agrees to it over TLS, HTTP/1.1 otherwise.
+  public var versions = Versions.automatic
+  /// The longest time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
+  /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
+  public var connectTimeout: Duration? = .seconds(30)
+  /// The most connections to one host; further requests wait in a queue. Values below 1 count as 1; nil means no limit.
+  /// 64 by default.
+  public var connectionsPerHost: Int? = 64
+  /// The most connections in all; further requests wait in a queue. Values below 1 count as 1; nil, the default, means
+  /// no limit.
+  public var connections: Int?
+  /// The most idle connections that are kept open for reuse. 128 by default.
+  public var idleConnections = 128
+  /// How long an idle connection may be reused, in whole seconds; with less than one second, connections are not
+  /// reused. 60 seconds by default, which is below the usual limits of servers.
+  public var idleLifetime = Duration.seconds(60)
+  /// Whether compressed bodies are asked for (gzip, deflate, br, zstd) and delivered decoded; see
+  /// ``DecodingTransport``. True by default. If a request has an `Accept-Encoding` of its own or a `Range`, its body is
+  /// delivered as it was sent.
+  public var decompresses = true
+  /// The most bytes of a response's body that are buffered for a slow reader before the sender is paused. 1 MiB by
+  /// default.
+  public var readAhead = 1 << 20
+  /// The hosts to which the user's ticket may be sent (Negotiate with GSS-API, usually Kerberos, RFC 4559), and no
+  /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
+  ///
+  /// Run `kinit` before. A request with an `Authorization` of its own is not changed. Where the transport has no
+  /// GSS-API (a libcurl that was built without it), a request to such a host fails with
+  /// ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the session:
+  /// ``SessionConfiguration/credentials``.
+  public var negotiatingHosts: Set<String> = []
+
+  /// Makes the default configuration.
+  public init() {}
+
+  /// The versions of HTTP that a transport may use.
+  public enum Versions: Sendable, Hashable {
+    /// HTTP/2 over TLS where the server agrees, else HTTP/1.1.
+    case automatic
+    /// HTTP/1.1 only.
+    case http1
+    /// HTTP/2 also over plain TCP, without negotiation: for servers that are known to support it. libcurl before 8.1.0
+    /// cannot use such a connection twice, so that each request over plain TCP gets its own connection there.
+    case http2PriorKnowledge
+  }
+
+  /// The names of the settings that differ from the default, for a transport that does not support them.
+  package var changedSettings: [String] {
+    let unchanged = ConnectionConfiguration()
+    let settings: [(String, Bool)] = [
+      ("tls.authorities", tls.authorities != nil), ("tls.additionalAuthorities", tls.additionalAuthorities != nil),
+      ("tls.minimumVersion", tls.minimumVersion != unchanged.tls.minimumVersion),
+      ("tls.pinnedPublicKeys", !tls.pinnedPublicKeys.isEmpty),
+      ("tls.clientCertificate", tls.clientCertificate != nil), ("tls.serverTrustCheck", tls.serverTrustCheck != nil),
+      ("proxy", !proxy.isEnvironment), ("versions", versions != unchanged.versions),
+      ("connectTimeout", connectTimeout != unchanged.connectTimeout),
+      ("connectionsPerHost", connectionsPerHost != unchanged.connectionsPerHost),
+      ("connections", connections != unchanged.connections),
+      ("idleConnections", idleConnections != unchanged.idleConnections),
+      ("idleLifetime", idleLifetime != unchanged.idleLifetime), ("decompresses", !decompresses),
+      ("readAhead", readAhead != unchanged.readAhead), ("negotiatingHosts", !negotiatingHosts.isEmpty),
+    ]
+    return settings.filter(\.1).map(\.0)
+  }
+
+  /// Whether the transport answers the challenge of the request's host with the user's ticket.
+  package func negotiates(for request: HTTPRequest) -> Bool {
+    guard !negotiatingHosts.isEmpty, !request.fields.contains(.authorization), let host = Origin(request.url)?.host
+    else {
+      return false
+    }
+    return negotiatingHosts.contains { name in
+      let isDomain = name.hasPrefix(".")
+      guard let domain = CookieHost.canonical(isDomain ? name.dropFirst() : name[...]) else { return false }
+      return isDomain ? host.hasSuffix("." + domain) : host == domain
+    }
+  }
+}

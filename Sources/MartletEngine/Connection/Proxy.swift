@@ -1,0 +1,96 @@
+/// Whether requests go through a proxy, and through which.
+public struct Proxy: Sendable {
+  package enum Route: Sendable {
+    case environment
+    case direct
+    case server(String)
+  }
+
+  package let route: Route
+  package private(set) var credentials: Credentials?
+  package private(set) var bypass: [String] = []
+
+  private init(route: Route) { self.route = route }
+
+  package struct Credentials: Sendable {
+    package let user: String
+    package let password: String
+    package let schemes: Set<Scheme>
+  }
+
+  /// How a client authenticates to an HTTP proxy. The transport computes all of these, because they belong to the
+  /// connection.
+  public enum Scheme: Sendable, Hashable {
+    /// The password as plain text (RFC 7617); sent with the first request, before a challenge, if it is the only
+    /// scheme.
+    case basic
+    /// A hash that proves that the client has the password (RFC 7616).
+    case digest
+    /// A ticket from GSS-API, usually Kerberos (RFC 4559).
+    case negotiate
+  }
+
+  /// Whether the proxy is taken from the environment.
+  package var isEnvironment: Bool { if case .environment = route { true } else { false } }
+
+  /// The proxy that the environment names: `https_proxy`, `http_proxy`, `all_proxy`, except for the hosts in
+  /// `no_proxy`.
+  public static let environment = Proxy(route: .environment)
+  /// No proxy, even if the environment names one.
+  public static let direct = Proxy(route: .direct)
+
+  /// An HTTP proxy: plain requests go through it, https in a `CONNECT` tunnel (RFC 9110 §9.3.6).
+  public static func http(_ host: String, port: Int) -> Proxy { server("http", host, port) }
+
+  /// An HTTP proxy to which the connection is over TLS.
+  public static func https(_ host: String, port: Int) -> Proxy { server("https", host, port) }
+
+  /// A SOCKS5 proxy (RFC 1928), which also resolves host names.
+  public static func socks5(_ host: String, port: Int) -> Proxy { server("socks5h", host, port) }
+
+  /// Returns the same proxy with a user name and a password, which are sent with `CONNECT` too.
+  ///
+  /// - Parameters:
+  ///   - user: the user's name.
+  ///   - password: the password.
+  ///   - schemes: the schemes to use; the strongest one that the proxy offers is chosen. Basic and Digest by default;
+  ///     without Basic the password itself is never sent. They do not apply to a SOCKS5 proxy (RFC 1929).
+  public func authenticated(
+    user: String, password: String, schemes: Set<Scheme> = [.basic, .digest]
+  ) -> Proxy {
+    var copy = self
+    copy.credentials = Credentials(user: user, password: password, schemes: schemes)
+    return copy
+  }
+
+  /// Returns the same proxy with the user's ticket as the credential (Negotiate): run `kinit` before. Where the
+  /// transport has no GSS-API (a libcurl that was built without it), requests fail with
+  /// ``HTTPError/Kind/authenticationFailed``.
+  public func negotiated() -> Proxy { authenticated(user: "", password: "", schemes: [.negotiate]) }
+
+  /// Returns the same proxy without these hosts, which are connected to directly: `example.com` includes its
+  /// subdomains.
+  public func bypassing(_ hosts: [String]) -> Proxy {
+    var copy = self
+    copy.bypass = hosts
+    return copy
+  }
+
+  private static func server(_ scheme: String, _ host: String, _ port: Int) -> Proxy {
+    let literal = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
+    return Proxy(route: .server("\(scheme)://\(literal):\(port)"))
+  }
+}
+
+extension Proxy: CustomStringConvertible, CustomReflectable {
+  /// The route, without credentials.
+  public var description: String {
+    switch route {
+    case .environment: "the environment's proxy"
+    case .direct: "no proxy"
+    case .server(let url): url
+    }
+  }
+
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

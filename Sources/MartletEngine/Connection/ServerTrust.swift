@@ -1,0 +1,61 @@
+public import MartletSemantics
+
+/// The certificates that a server sent over TLS, and the result of the system's verification.
+///
+/// ```swift
+/// struct UnknownKey: Error {}
+/// var connection = ConnectionConfiguration()
+/// connection.tls.serverTrustCheck = { trust, _ in
+///   guard trust.isTrusted, trust.host.hasSuffix(".example.com") else { return }
+///   guard trust.publicKeyPins.contains(key) else { throw UnknownKey() }
+/// }
+/// ```
+public struct ServerTrust: Sendable, Hashable {
+  /// Decides whether requests may be sent to a server: it throws to refuse the server; if it returns, the system
+  /// decides.
+  ///
+  /// It is called before the first request is sent over a new connection whose certificates were not checked yet. It is
+  /// not called when a connection is reused, nor for another connection to the same host and port with the same
+  /// certificates, during the lifetime of the transport. Requests that begin at the same time may each be checked. It
+  /// is also called after the system refused a certificate: then the request fails in any case, with the error that the
+  /// check throws if it throws one.
+  ///
+  /// The request fails with the error that the check throws: an ``HTTPError`` is not changed, any other error becomes
+  /// the underlying error of one of kind ``HTTPError/Kind/untrustedCertificate``. The call is that of the request.
+  ///
+  /// With a check, each HTTP/1.1 connection whose certificates were not checked yet costs a second handshake, and TLS
+  /// sessions are not resumed.
+  public typealias Check = @Sendable (ServerTrust, Call) async throws -> Void
+
+  /// The host of the request's URL, in the form of its origin: lower case, in A-labels.
+  public let host: String
+  /// The port of the request's URL.
+  public let port: Int
+  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first. Empty if the system refused them
+  /// during the handshake, because libcurl does not return them then.
+  public let certificates: [Data]
+  /// Why the system does not trust the server: an unknown authority, a certificate for another host, an expired
+  /// certificate, or a key that is not in ``TLSSettings/pinnedPublicKeys``. nil if it trusts the server.
+  public let refusal: String?
+
+  /// Makes a trust; for transports.
+  package init(origin: Origin, certificates: [Data], refusal: String?) {
+    host = origin.host
+    port = origin.port
+    self.certificates = certificates
+    self.refusal = refusal
+  }
+
+  /// Whether the system trusts the server.
+  public var isTrusted: Bool { refusal == nil }
+
+  /// The pins of the certificates' public keys, in their order: the base64 of the SHA-256 of each
+  /// `SubjectPublicKeyInfo` (RFC 7469 §2.4), as in ``TLSSettings/pinnedPublicKeys``. Certificates that cannot be parsed
+  /// are left out.
+  public var publicKeyPins: [String] {
+    certificates.compactMap { certificate in
+      CertificateSyntax.publicKeyInfo(of: certificate).flatMap { MessageDigest.hash(.sha256, $0) }
+        .map { $0.base64EncodedString() }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+public import MartletSemantics
+import Synchronization
+
+// What a program does with cookies itself, without a request.
+extension CookieJar {
+  /// Stores a cookie, and replaces the one with the same name, domain, host-only flag and path.
+  ///
+  /// The rules for servers that depend on a request do not apply. A cookie is refused if it can never be sent, or does
+  /// not fulfil what its name promises (`__Host-`, `__Secure-`). An expired cookie removes the one that it replaces.
+  ///
+  /// - Throws: ``CookieRefusal``, or the error of the store.
+  public func set(_ cookie: Cookie) async throws {
+    let cookie = try cookie.checked(publicSuffixes)
+    let moment = now()
+    try await change(site(of: cookie.domain)) { list, limits in
+      list.put(cookie)
+      list.removeExpired(moment)
+      list.trim(cookie.domain, to: limits.perDomain)
+    }
+  }
+
+  /// Removes the cookie that has the same name, domain, host-only flag and path; its value does not matter.
+  public func remove(_ cookie: Cookie) async throws {
+    guard let domain = CookieHost.canonical(cookie.domain) else { return }
+    var cookie = cookie
+    cookie.domain = domain
+    let identity = cookie.identity
+    try await change(site(of: domain)) { list, _ in list.remove { $0.identity == identity } }
+  }
+
+  /// Returns all cookies that have not expired, in the order of their creation.
+  public func allCookies() async throws -> [Cookie] {
+    let moment = now()
+    var all = try await backing.allCookies()
+    accesses.withLock { $0.apply(to: &all) }
+    return all.values.joined().filter { !$0.isExpired(at: moment) }.sorted {
+      $0.created == $1.created ? $0.domain < $1.domain : $0.created < $1.created
+    }
+  }
+
+  /// Removes the cookies of a domain and of all its subdomains.
+  public func removeCookies(inDomain domain: String) async throws {
+    guard let domain = CookieHost.canonical(domain.hasPrefix(".") ? domain.dropFirst() : domain[...]) else { return }
+    try await removeCookies { CookieHost.matches($0.domain, domain: domain) }
+  }
+
+  /// Removes the session cookies, as a browser does when it is closed.
+  public func removeSessionCookies() async throws {
+    try await removeCookies { $0.isSession }
+  }
+
+  /// Removes all cookies. The cookies of a response whose request began before are not stored, because they would be
+  /// those of the user who has signed out.
+  public func removeAll() async throws {
+    signOut.set()
+    accesses.withLock { $0.removeAll() }
+    try await backing.removeAll()
+  }
+
+  /// Removes the cookies that satisfy a condition. Each site is changed atomically, but not all sites together.
+  public func removeCookies(where condition: @escaping @Sendable (Cookie) -> Bool) async throws {
+    for (site, cookies) in try await backing.allCookies() where cookies.contains(where: condition) {
+      try await change(site) { list, _ in list.remove(where: condition) }
+    }
+  }
+
+  /// Not available: use ``set(_:)``.
+  @available(*, unavailable, renamed: "set(_:)")
+  public func setCookie(_ cookie: Cookie) {}
+
+  /// Not available: use ``remove(_:)``.
+  @available(*, unavailable, renamed: "remove(_:)")
+  public func deleteCookie(_ cookie: Cookie) {}
+}
+
+// MARK: - Files
+
+extension CookieJar {
+  /// Stores the cookies of a `cookies.txt`, the format of curl, wget and browser extensions.
+  ///
+  /// ```swift
+  /// for problem in try await jar.importNetscape(String(contentsOf: file, encoding: .utf8)) { print(problem) }
+  /// ```
+  ///
+  /// A cookie replaces the one with the same name, domain, host-only flag and path. Expired cookies are ignored.
+  /// Lifetimes are limited to 400 days. If there are more cookies than the jar may contain, the last ones are stored.
+  ///
+  /// - Parameter text: The text of the file.
+  /// - Returns: The lines whose cookies were not stored, and why; empty if all were.
+  /// - Throws: The error of the store.
+  public func importNetscape(_ text: String) async throws -> [CookieFileProblem] {
+    let moment = now()
+    var (lines, problems) = NetscapeCookieFile.parse(text, now: moment)
+    lines.removeAll { $0.cookie.isExpired(at: moment) }
+    lines.removeFirst(max(0, lines.count - limits.total))
+    var sites: [String: [Cookie]] = [:]
+    for (number, cookie) in lines {
+      do throws(CookieRefusal) {
+        var cookie = cookie
+        // curl writes `.localhost` for a cookie of all hosts below it. For the host alone, it is harmless.
+        if publicSuffixes.contains(cookie.domain) { cookie.isHostOnly = true }
+        cookie = try cookie.checked(publicSuffixes)
+        sites[site(of: cookie.domain), default: []].append(cookie)
+      } catch { problems.append(CookieFileProblem(number, error.description)) }
+    }
+    for (site, cookies) in sites {
+      try await change(site) { list, limits in
+        for cookie in cookies { list.put(cookie) }
+        for domain in Set(cookies.map(\.domain)) { list.trim(domain, to: limits.perDomain) }
+      }
+    }
+    return problems.sorted { $0.line < $1.line }
+  }
+
+  /// Returns all cookies, including session cookies, as a `cookies.txt` for curl, wget and others.
+  ///
+  /// The format has no place for `SameSite` and the time of creation. Cookies that contain a tab are left out, because
+  /// it cannot represent them.
+  ///
+  /// The text is as secret as the cookies: ``exportNetscape(to:)`` writes a file that only its owner can read.
+  public func exportNetscape() async throws -> String {
+    NetscapeCookieFile.format(try await allCookies())
+  }
+
+  /// Writes all cookies to a `cookies.txt`, which replaces an existing file when it is complete (a symbolic link is
+  /// replaced, not followed). Only the owner can read it.
+  ///
+  /// - Throws: The error of the store, or ``HTTPError`` of kind `.file`.
+  public func exportNetscape(to file: URL) async throws {
+    let text = try await exportNetscape()
+    let partial = try PartialFile(for: file, access: .ownerOnly)
+    try partial.append(Data(text.utf8))
+    try partial.complete()
+  }
+}

@@ -1,0 +1,41 @@
+import MartletSemantics
+
+/// Describes the error of an encoder or a decoder without showing any of the value.
+struct CodingFailure {
+  let error: any Error
+  /// The data that was decoded; nil for an encoder's error.
+  var body: Data?
+
+  /// What is wrong, and where.
+  var reason: String {
+    switch error {
+    case DecodingError.keyNotFound: "missing key\(place)"
+    case DecodingError.typeMismatch(let type, _): "type mismatch: expected \(type)\(place)"
+    case DecodingError.valueNotFound(let type, _): "unexpected null: expected \(type)\(place)"
+    case DecodingError.dataCorrupted: syntaxFault ?? "invalid value\(place)"
+    default: "it cannot be decoded\(place)"
+    }
+  }
+
+  /// The path within the value, as ` at 'a.b[2]'`; empty for the whole value, or if the path is not known.
+  var place: String {
+    let path: [any CodingKey] =
+      switch error {
+      case EncodingError.invalidValue(_, let context): context.codingPath
+      case DecodingError.keyNotFound(let key, let context): context.codingPath + [key]
+      case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+        DecodingError.dataCorrupted(let context):
+        context.codingPath
+      default: []
+      }
+    let text = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+    return text.isEmpty ? "" : " at '\(text.hasPrefix(".") ? String(text.dropFirst()) : text)'"
+  }
+
+  /// Why the body is not JSON; nil if it is, so that one of its values is invalid.
+  private var syntaxFault: String? {
+    guard let body, let fault = JSONSyntax.fault(in: body) else { return nil }
+    guard let first = body.first(where: { ![9, 10, 13, 32].contains($0) }) else { return "it is empty" }
+    return first == UInt8(ascii: "<") ? "it is HTML or XML, not JSON" : "invalid JSON at \(fault)"
+  }
+}

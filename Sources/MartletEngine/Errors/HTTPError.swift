@@ -1,0 +1,237 @@
+public import MartletSemantics
+
+/// The error that all verbs of a session throw: what failed, in which call, and the cause.
+///
+/// ```swift
+/// do {
+///   let (data, response) = try await session.data(for: request)
+/// } catch {                       // error is an HTTPError: the verbs have typed throws
+///   if error.isTimeout { print("try again later") }
+///   if error.kind == .tooManyRedirects { print("this leads nowhere") }
+/// }
+/// ```
+///
+/// A status such as 404 or 500 is not an error but a response. Descriptions never show credentials: user information
+/// and queries of URLs are left out, and so are all field values.
+public struct HTTPError: Error, Sendable {
+  /// The kind of failure, for a program to decide by.
+  public var kind: Kind
+  /// What happened and what to do about it, as a human-readable sentence.
+  public var message: String
+  /// The phase of the attempt that failed; nil if it is not known.
+  public var phase: Phase?
+  /// Whether the server has acted on the request, as far as that is known; ``Delivery/unknown`` by default.
+  public var delivery = Delivery.unknown
+  /// The request that failed, as it was sent; nil until the session has added it.
+  public var request: RequestHead?
+  /// The response's head; nil if none was received.
+  public var response: ResponseHead?
+  /// The first bytes of the response's body, at most 64 KiB, if the error is about its content. Descriptions leave it
+  /// out.
+  public var body: Data?
+  /// Continues a ``HTTPSession/resumableDownload(for:to:resuming:)``; nil if the download cannot be continued.
+  public var resumption: DownloadResumption?
+  /// The attempts before the one that failed.
+  public var attempts: [AttemptRecord] = []
+  /// The cause: the error of an interceptor, a stream or a decoder.
+  public var underlying: (any Error)?
+
+  /// Makes an error for a transport or an interceptor to throw. The session adds request, response and attempts.
+  public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
+    self.kind = kind
+    self.message = message
+    self.phase = phase
+    self.underlying = underlying
+  }
+
+  /// Converts any error: an ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
+  /// ``Kind/invalidRequest``, and any other error ``Kind/other`` with the original in ``underlying``.
+  public init(wrapping error: any Error) {
+    switch error {
+    case let error as HTTPError: self = error
+    case is CancellationError: self.init(.cancelled, "the task was cancelled", underlying: error)
+    case let error as FieldError: self.init(.invalidRequest, error.description, underlying: error)
+    default: self.init(.other, String(describing: error), underlying: error)
+    }
+  }
+}
+
+extension HTTPError {
+  /// Whether the task was cancelled.
+  public var isCancelled: Bool { kind == .cancelled }
+  /// Whether a time limit was exceeded, whichever it was.
+  public var isTimeout: Bool { [.responseTimeout, .idleTimeout, .connectTimeout, .deadlineExceeded].contains(kind) }
+  /// Whether no connection was made, so that the request was not sent.
+  public var isConnectionFailure: Bool {
+    [.cannotResolveHost, .cannotConnect, .connectTimeout, .proxyFailed].contains(kind) || isTLSFailure
+  }
+  /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
+  public var isTLSFailure: Bool {
+    [.untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate, .badClientCertificatePassword]
+      .contains(kind)
+  }
+
+  /// Whether the network failed, so that a new connection may bring the rest.
+  var isLoss: Bool {
+    switch kind {
+    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
+    case .protocolViolation: phase == .receiving  // an HTTP/2 stream that was reset
+    default: false
+    }
+  }
+
+  /// Whether the server could not be reached, or stopped sending before the transport returned a response (which it may
+  /// do only after the whole of a small one). False if a server answered that is not trusted.
+  package var meansUnreachable: Bool {
+    [
+      .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
+      .connectionLost,
+    ].contains(kind)
+  }
+}
+
+extension HTTPError {
+  /// Whether the server has acted on a request that failed, as far as the transport can determine: whether it may be sent
+  /// again.
+  public enum Delivery: Sendable, Hashable {
+    /// Nothing is known beyond ``HTTPError/kind``: the server may have acted on the request.
+    case unknown
+    /// The request was sent over a reused connection, which ended before any byte of the response: most likely the
+    /// server had closed it before. It may be sent again if it is idempotent (RFC 9112 §9.3.1).
+    case staleConnection
+    /// The server has not acted on the request, as it said with REFUSED_STREAM or a GOAWAY below the request's stream:
+    /// it may be sent again whatever its method (RFC 9113 §8.7).
+    case refused
+  }
+
+  /// The phases of an attempt, in order.
+  public enum Phase: String, Sendable, Hashable {
+    /// Before anything was sent: the request itself, its body, the configuration.
+    case preparing
+    /// Resolving the host's name.
+    case resolving
+    /// Opening the connection, through a proxy if there is one.
+    case connecting
+    /// The TLS handshake.
+    case securing
+    /// Sending the request.
+    case sending
+    /// Waiting for the response's head.
+    case waiting
+    /// Receiving the response's body.
+    case receiving
+  }
+}
+
+extension HTTPError {
+  /// The kinds of failure. Later versions may add some: a `switch` over them needs a `default`.
+  public struct Kind: Sendable, Hashable, CustomStringConvertible {
+    /// The name, the same as that of the constant.
+    public let name: String
+
+    package init(name: String) { self.name = name }
+
+    public var description: String { name }
+
+    /// The request cannot be sent as it is: its URL, a field or its body's length is invalid.
+    public static let invalidRequest = Kind(name: "invalidRequest")
+    /// The task was cancelled.
+    public static let cancelled = Kind(name: "cancelled")
+    /// The response's head was not received in time: ``RequestOptions/responseTimeout``.
+    public static let responseTimeout = Kind(name: "responseTimeout")
+    /// No byte of the response's body was received for too long: ``RequestOptions/idleTimeout``.
+    public static let idleTimeout = Kind(name: "idleTimeout")
+    /// The connection was not made within the transport's limit.
+    public static let connectTimeout = Kind(name: "connectTimeout")
+    /// The whole call took longer than ``RequestOptions/deadline``.
+    public static let deadlineExceeded = Kind(name: "deadlineExceeded")
+    /// The name of the host or of the proxy cannot be resolved.
+    public static let cannotResolveHost = Kind(name: "cannotResolveHost")
+    /// The host does not accept connections on the port.
+    public static let cannotConnect = Kind(name: "cannotConnect")
+    /// The proxy refused the request or cannot be reached.
+    public static let proxyFailed = Kind(name: "proxyFailed")
+    /// The connection was lost before the response was complete.
+    public static let connectionLost = Kind(name: "connectionLost")
+    /// The server sent something that is not HTTP or violates its rules.
+    public static let protocolViolation = Kind(name: "protocolViolation")
+    /// The server's certificate is not trusted, has expired, or is for another host.
+    public static let untrustedCertificate = Kind(name: "untrustedCertificate")
+    /// The server's public key is not one of the pinned keys.
+    public static let pinMismatch = Kind(name: "pinMismatch")
+    /// The TLS handshake failed for another reason: no common version or cipher, a missing client certificate.
+    public static let tlsFailed = Kind(name: "tlsFailed")
+    /// The client certificate cannot be read, or the server refused it.
+    public static let badClientCertificate = Kind(name: "badClientCertificate")
+    /// The password of the client certificate is wrong.
+    public static let badClientCertificatePassword = Kind(name: "badClientCertificatePassword")
+    /// The response's heads are larger than ``RequestOptions/headerLimit``.
+    public static let headersTooLarge = Kind(name: "headersTooLarge")
+    /// The response's body is larger than ``RequestOptions/bodyLimit`` or the limit for collecting it.
+    public static let bodyTooLarge = Kind(name: "bodyTooLarge")
+    /// The body cannot be decoded: its `Content-Encoding` is unknown, or the data is damaged.
+    public static let undecodableBody = Kind(name: "undecodableBody")
+    /// The response has a status, a type or JSON that the verb does not accept. If its body was read, its first bytes
+    /// are in ``HTTPError/body``.
+    public static let unexpectedResponse = Kind(name: "unexpectedResponse")
+    /// The response's body was read a second time.
+    public static let bodyAlreadyRead = Kind(name: "bodyAlreadyRead")
+    /// The request's body cannot be sent a second time because it is a single-use stream.
+    public static let bodyNotReplayable = Kind(name: "bodyNotReplayable")
+    /// There were more redirects than ``RedirectPolicy/limit``.
+    public static let tooManyRedirects = Kind(name: "tooManyRedirects")
+    /// The policy or the protocol does not allow the redirect to be followed.
+    public static let redirectRefused = Kind(name: "redirectRefused")
+    /// The call needed more attempts than ``SessionConfiguration/attemptLimit``.
+    public static let tooManyAttempts = Kind(name: "tooManyAttempts")
+    /// The credentials for the request cannot be obtained or sent: a token could not be renewed, a password could not
+    /// be requested, a user name is not allowed by the scheme. A 401 by itself is a response and not an error. If a
+    /// network failure is the cause, the kind is that of the failed connection.
+    public static let authenticationFailed = Kind(name: "authenticationFailed")
+    /// The cache has no response, and the request must not use the network.
+    public static let notCached = Kind(name: "notCached")
+    /// A file cannot be read or written.
+    public static let file = Kind(name: "file")
+    /// The transport was shut down.
+    public static let shutDown = Kind(name: "shutDown")
+    /// Another failure: see ``HTTPError/underlying``.
+    public static let other = Kind(name: "other")
+  }
+}
+
+extension HTTPError: CustomStringConvertible, LocalizedError {
+  /// The kind and the message, followed by the method, the URL without secrets, the status and the number of attempts.
+  public var description: String {
+    var text = "\(kind.name): \(message)"
+    if let request { text += " (\(request.method) \(request.url.redacted)" }
+    if let response { text += request == nil ? " (status \(response.status.code)" : ", status \(response.status.code)" }
+    if !attempts.isEmpty { text += ", attempt \(attempts.count + 1)" }
+    return request == nil && response == nil ? text : text + ")"
+  }
+
+  /// The message.
+  public var errorDescription: String? { message }
+}
+
+extension HTTPError {
+  /// Makes the error for credentials that could not be obtained. A network failure keeps its kind, so that it is
+  /// retried as usual and is not mistaken for a logout; any other cause becomes ``Kind/authenticationFailed``.
+  package init(credentialsFailed what: String, with error: any Error) {
+    let cause = error as? HTTPError
+    let isNetworkFailure = cause.map { $0.meansUnreachable || $0.isConnectionFailure || $0.isTimeout } ?? false
+    // Only messages of HTTPError are known to contain no secrets.
+    let reason = cause.map { ": \($0.message)" } ?? ", see the error beneath"
+    self.init(
+      isNetworkFailure ? cause?.kind ?? .authenticationFailed : .authenticationFailed, what + reason,
+      phase: .preparing, underlying: error)
+  }
+
+  /// Returns the error with the call it occurred in; what it already has is kept.
+  func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
+    var error = self
+    error.request = error.request ?? request
+    error.response = error.response ?? response
+    if error.attempts.isEmpty { error.attempts = attempts }
+    return error
+  }
+}

@@ -1,7 +1,0 @@
-#if canImport(Darwin)
-import MartletSemantics
-
-extension PreferredLanguages {
-  static var current: [String] { Locale.preferredLanguages }
-}
-#endif

@@ -1,0 +1,91 @@
+public import MartletSemantics
+
+/// A request: head, body and options.
+///
+/// ```swift
+/// var request = HTTPRequest(.post, url, fields: [.accept: "application/json"], body: try .json(order))
+/// request.options.deadline = .seconds(10)
+/// ```
+public struct HTTPRequest: Sendable {
+  /// The method, the URL and the fields.
+  public var head: RequestHead
+  /// The body; empty by default.
+  public var body: RequestBody
+  /// Timeouts, policies, limits and listeners of this request.
+  public var options: RequestOptions {
+    get { shared.options }
+    set { shared = SharedOptions(newValue) }
+  }
+  private var shared: SharedOptions
+
+  /// Makes a request. It is not validated here: an invalid one is an error of the verb that sends it.
+  public init(
+    _ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: RequestBody = .empty,
+    options: RequestOptions = .init()
+  ) {
+    head = RequestHead(method: method, url: url, fields: fields)
+    self.body = body
+    shared = SharedOptions(options)
+  }
+
+  /// The method.
+  public var method: HTTPMethod {
+    get { head.method }
+    set { head.method = newValue }
+  }
+
+  /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: user and
+  /// password answer the origin's challenges for Basic or Digest.
+  public var url: URL {
+    get { head.url }
+    set { head.url = newValue }
+  }
+
+  /// The fields.
+  public var fields: HTTPFields {
+    get { head.fields }
+    _modify { yield &head.fields }
+  }
+}
+
+/// A reference to options, because a request is copied often and its options change rarely.
+private final class SharedOptions: Sendable {
+  let options: RequestOptions
+
+  init(_ options: RequestOptions) { self.options = options }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+  /// The head without secrets, and the length of the body.
+  public var description: String { "\(head)\n(\(body))" }
+}
+
+extension HTTPRequest {
+  /// Checks what every transport relies on: the URL has the scheme http or https and names a host, no field was
+  /// refused, and the body's length is not negative.
+  func validate() throws(HTTPError) {
+    guard let scheme = url.scheme else {
+      throw .invalid("the URL '\(url.redacted)' has no scheme: use http or https")
+    }
+    guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
+      throw .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
+    }
+    guard let host = url.host(percentEncoded: false), !host.isEmpty else {
+      throw .invalid("the URL '\(url.redacted)' names no host")
+    }
+    guard Origin(url) != nil else { throw hasNoOrigin }
+    if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
+    if let length = body.length, length < 0 {
+      throw .invalid("the request's body has the length \(length)")
+    }
+  }
+
+  /// The error for a URL that has no ``Origin``: it does not say which host and port to connect to.
+  package var hasNoOrigin: HTTPError { .invalid("the URL '\(url.redacted)' has no usable host and port") }
+}
+
+extension HTTPError {
+  fileprivate static func invalid(_ message: String) -> HTTPError {
+    HTTPError(.invalidRequest, message, phase: .preparing)
+  }
+}

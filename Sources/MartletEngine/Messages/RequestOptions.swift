@@ -1,0 +1,168 @@
+public import MartletSemantics
+
+/// The options of a request.
+///
+/// An option that is not set on a request is taken from the session's ``SessionConfiguration/options``. If it is not
+/// set there either, it has the default that is stated here.
+public struct RequestOptions: Sendable {
+  /// The longest wait for the head of the response, with the time to connect; while a body is sent, every byte restarts
+  /// it. nil for no limit. 60 seconds by default.
+  public var responseTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.responseTimeout) } }
+  /// The longest wait for more bytes of the response's body. Time in which the reader does not read does not count. nil
+  /// for no limit. 60 seconds by default.
+  public var idleTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.idleTimeout) } }
+  /// The time limit of the whole call: interceptors, redirects, retries, and the body until its last byte. None by
+  /// default.
+  public var deadline: Duration? { didSet { assigned.insert(.deadline) } }
+  /// How the cache is used for this request. By default as the protocol says.
+  public var cachePolicy: CachePolicy = .useProtocolCachePolicy { didSet { assigned.insert(.cachePolicy) } }
+  /// The partition of the cache that the request uses: responses that were stored in another one are not found. Name
+  /// the user, together with the tenant if there are several. Empty by default.
+  ///
+  /// The name represents the user's credentials: a response to a request with `Authorization` is used again within the
+  /// partition whatever token a later request has, so that it remains usable when the token is renewed, and also
+  /// without a token if none can be obtained because there is no network. Only a response whose `Vary` names
+  /// `Authorization` needs the same one. In the empty partition such responses are used for the same `Authorization`
+  /// only, unless they are `public`.
+  public var cachePartition = "" { didSet { assigned.insert(.cachePartition) } }
+  /// Which redirects are followed. By default up to 20.
+  public var redirectPolicy: RedirectPolicy = .follow { didSet { assigned.insert(.redirectPolicy) } }
+  /// Which failed requests are sent again. By default a stale connection is replaced, and nothing else is retried.
+  public var retryPolicy = RetryPolicy() { didSet { assigned.insert(.retryPolicy) } }
+  /// Whether the request has the same effect if it is sent twice. With nil, the default, the method and an
+  /// `Idempotency-Key` field decide (RFC 9110 §9.2.2).
+  public var isIdempotent: Bool? { didSet { assigned.insert(.isIdempotent) } }
+  /// The largest number of bytes of a response's body, after decompression. A larger one is an error of kind
+  /// ``HTTPError/Kind/bodyTooLarge``. nil, the default, for no limit, except for verbs that collect: see
+  /// ``collectLimit``.
+  public var bodyLimit: Int64? { didSet { assigned.insert(.bodyLimit) } }
+  /// The largest ratio of a body's decoded bytes to its bytes on the network. A larger one is an error of kind
+  /// ``HTTPError/Kind/bodyTooLarge``; the first 10 MiB are not checked. nil, the default, for no limit: a body is
+  /// decoded only as fast as it is read, and with zstd and brotli ratios of 1000:1 are normal.
+  public var decompressionRatioLimit: Int? { didSet { assigned.insert(.decompressionRatioLimit) } }
+  /// The largest number of bytes that `data` and `upload` collect in memory; 1 GiB by default. Use `bytes` or
+  /// `download` for larger bodies.
+  public var collectLimit = 1 << 30 { didSet { assigned.insert(.collectLimit) } }
+  /// The largest number of bytes of a response's heads and trailers together; 256 KiB by default.
+  public var headerLimit = 256 << 10 { didSet { assigned.insert(.headerLimit) } }
+  /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default. A
+  /// request with a `Cookie` field is sent without other cookies, but its responses may still set some.
+  public var handlesCookies = true { didSet { assigned.insert(.handlesCookies) } }
+  /// What the cookies depend on besides the URL; see ``CookieContext``. By default the request is same-site. The method
+  /// is always that of the request.
+  public var cookieContext = CookieContext() { didSet { assigned.insert(.cookieContext) } }
+  /// How long the body waits for a `100 Continue` (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent anyway.
+  /// It waits if it has more than 1 MiB or an unknown length, or is a single-use stream. If the server answers with a
+  /// final response instead, such as 401 or 413, the body is not sent, and a single-use stream can still be sent by the
+  /// next attempt.
+  ///
+  /// nil, the default, sends the body at once: few servers refuse one, and waiting costs a round trip. Set it if
+  /// challenges are likely, or uploads are refused because of their size. A request with its own `Expect` field waits
+  /// for this time, or a second if it is nil. The URLSession transport does not support it.
+  public var continueTimeout: Duration? { didSet { assigned.insert(.continueTimeout) } }
+  /// How often a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing was
+  /// received since the last time: one second, doubled each time, up to 30 seconds.
+  ///
+  /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
+  public var downloadResumptions = 0 { didSet { assigned.insert(.downloadResumptions) } }
+  /// Decides on each redirect before it is followed. nil, the default, follows those that ``redirectPolicy`` allows.
+  public var redirectDecision: RedirectDecision? { didSet { assigned.insert(.redirectDecision) } }
+  /// Decides on each response before it is stored in the cache. nil, the default, stores what the protocol allows.
+  public var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
+  /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
+  /// Only a stored response may answer it.
+  package var obstacle: HTTPError? {
+    get { obstacleBox?.error }
+    set { obstacleBox = newValue.map(Obstacle.init) }
+  }
+  private var obstacleBox: Obstacle?
+  /// Whether the caller collects the body: a transport may then return a small one in one piece.
+  package var isCollected = false
+  /// The interceptors of this request, after ``SessionConfiguration/interceptors``.
+  public var interceptors: [any Interceptor] = []
+  /// The listeners of this request, after those of the session.
+  public var listeners: [any EventListener] = []
+  /// The options that were set.
+  private var assigned: Assigned = []
+
+  /// Makes options of which none is set.
+  public init() {}
+
+  /// A reference to an error, because errors are large and options are copied often.
+  private final class Obstacle: Sendable {
+    let error: HTTPError
+    init(_ error: HTTPError) { self.error = error }
+  }
+}
+
+/// Decides on a redirect. It is given the next request and the redirect's response, and returns the request to send, or
+/// nil if the redirect's response is to be returned to the caller. An error that it throws ends the call.
+public typealias RedirectDecision =
+  @Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ call: Call) async throws -> HTTPRequest?
+
+/// Decides what is stored in the cache. It is given the complete response, with its body in memory, and returns the
+/// response to store, or nil to store nothing. If it reads the body, it has to return a response with a new one. If it
+/// throws, nothing is stored.
+public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
+
+extension RequestOptions {
+  /// An option for each bit, in the order of the properties.
+  private struct Assigned: OptionSet, Sendable {
+    let rawValue: UInt32
+
+    static let responseTimeout = Assigned(rawValue: 1)
+    static let idleTimeout = Assigned(rawValue: 1 << 1)
+    static let deadline = Assigned(rawValue: 1 << 2)
+    static let cachePolicy = Assigned(rawValue: 1 << 3)
+    static let cachePartition = Assigned(rawValue: 1 << 4)
+    static let redirectPolicy = Assigned(rawValue: 1 << 5)
+    static let retryPolicy = Assigned(rawValue: 1 << 6)
+    static let isIdempotent = Assigned(rawValue: 1 << 7)
+    static let bodyLimit = Assigned(rawValue: 1 << 8)
+    static let decompressionRatioLimit = Assigned(rawValue: 1 << 9)
+    static let collectLimit = Assigned(rawValue: 1 << 10)
+    static let headerLimit = Assigned(rawValue: 1 << 11)
+    static let handlesCookies = Assigned(rawValue: 1 << 12)
+    static let cookieContext = Assigned(rawValue: 1 << 13)
+    static let continueTimeout = Assigned(rawValue: 1 << 14)
+    static let downloadResumptions = Assigned(rawValue: 1 << 15)
+    static let redirectDecision = Assigned(rawValue: 1 << 16)
+    static let storageDecision = Assigned(rawValue: 1 << 17)
+  }
+
+  /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
+  /// not apply.
+  mutating func disableSessionTimeouts() {
+    var unlimited = RequestOptions()
+    (unlimited.idleTimeout, unlimited.deadline, unlimited.bodyLimit) = (nil, nil, nil)
+    self = inheriting(from: unlimited)
+  }
+
+  /// Returns the options with those of the session where they are not set.
+  func inheriting(from defaults: RequestOptions) -> RequestOptions {
+    var options = defaults
+    if assigned.contains(.responseTimeout) { options.responseTimeout = responseTimeout }
+    if assigned.contains(.idleTimeout) { options.idleTimeout = idleTimeout }
+    if assigned.contains(.deadline) { options.deadline = deadline }
+    if assigned.contains(.cachePolicy) { options.cachePolicy = cachePolicy }
+    if assigned.contains(.cachePartition) { options.cachePartition = cachePartition }
+    if assigned.contains(.redirectPolicy) { options.redirectPolicy = redirectPolicy }
+    if assigned.contains(.retryPolicy) { options.retryPolicy = retryPolicy }
+    if assigned.contains(.isIdempotent) { options.isIdempotent = isIdempotent }
+    if assigned.contains(.bodyLimit) { options.bodyLimit = bodyLimit }
+    if assigned.contains(.decompressionRatioLimit) { options.decompressionRatioLimit = decompressionRatioLimit }
+    if assigned.contains(.collectLimit) { options.collectLimit = collectLimit }
+    if assigned.contains(.headerLimit) { options.headerLimit = headerLimit }
+    if assigned.contains(.handlesCookies) { options.handlesCookies = handlesCookies }
+    if assigned.contains(.cookieContext) { options.cookieContext = cookieContext }
+    if assigned.contains(.continueTimeout) { options.continueTimeout = continueTimeout }
+    if assigned.contains(.downloadResumptions) { options.downloadResumptions = downloadResumptions }
+    if assigned.contains(.redirectDecision) { options.redirectDecision = redirectDecision }
+    if assigned.contains(.storageDecision) { options.storageDecision = storageDecision }
+    options.interceptors += interceptors
+    options.listeners += listeners
+    options.obstacleBox = obstacleBox
+    options.isCollected = isCollected
+    return options
+  }
+}

@@ -1,0 +1,71 @@
+public import MartletSemantics
+
+/// How long each phase of one attempt took, as the transport measured it.
+///
+/// Durations are counted from the start of the attempt, as in libcurl and the Resource Timing API: the length of a
+/// phase is the difference to the one before it. A phase that did not take place, such as the handshakes of a reused
+/// connection, has no length.
+public struct TransferMetrics: Sendable, Hashable {
+  /// Until the name was resolved.
+  public var nameLookup: Duration = .zero
+  /// Until the TCP connection was open.
+  public var connect: Duration = .zero
+  /// Until the TLS handshake was complete; zero without TLS.
+  public var secureConnect: Duration = .zero
+  /// Until the request was about to be sent.
+  public var requestStart: Duration = .zero
+  /// Until the first byte of the response.
+  public var firstByte: Duration = .zero
+  /// Until the last byte of the response.
+  public var total: Duration = .zero
+  /// The bytes of the request's body, as sent over the network.
+  public var bytesSent: Int64 = 0
+  /// The bytes of the response's body, as received from the network, before decompression.
+  public var bytesReceived: Int64 = 0
+  /// The bytes of all heads of the response, as received from the network.
+  public var headerBytesReceived: Int64 = 0
+  /// Whether the connection was already open.
+  public var reusedConnection = false
+  /// The version of HTTP.
+  public var version: HTTPVersion?
+  /// The IP address of the server, or of the proxy if one is used.
+  public var remoteAddress: String?
+  /// The port of the server, or of the proxy.
+  public var remotePort: Int?
+  /// The local port, which distinguishes connections.
+  public var localPort: Int?
+
+  /// Makes empty metrics, for a transport to fill.
+  public init() {}
+}
+
+/// How much of a body has been transferred.
+public struct TransferProgress: Sendable, Hashable {
+  /// The direction of a transfer.
+  public enum Direction: Sendable, Hashable {
+    /// The request's body, as it is sent.
+    case sent
+    /// The response's body, counted when it is read, after decompression.
+    case received
+  }
+
+  /// The direction.
+  public var direction: Direction
+  /// The bytes so far, in this attempt.
+  public var completed: Int64
+  /// The bytes of the whole body; nil if that is not known.
+  public var total: Int64?
+
+  /// Makes a progress value.
+  public init(_ direction: Direction, completed: Int64, total: Int64?) {
+    self.direction = direction
+    self.completed = completed
+    self.total = total
+  }
+
+  /// The completed part, from 0 to 1; nil if the total is not known.
+  public var fraction: Double? {
+    guard let total else { return nil }
+    return total == 0 ? 1 : Double(completed) / Double(total)
+  }
+}

@@ -1,0 +1,79 @@
+#if os(Linux)
+import CCrypto
+package import MartletSemantics
+
+/// AES-256-GCM (NIST SP 800-38D), computed by the system's libcrypto.
+package enum AuthenticatedCipher {
+  /// The bytes of a key.
+  package static let keyLength = 32
+  /// The bytes of a nonce: each must be used once with a key. Random ones are good for 2^32 messages (§8.3).
+  package static let nonceLength = 12
+  /// The bytes of the tag, which stands behind the ciphertext.
+  package static let tagLength = 16
+
+  /// The ciphertext and its tag; nil where the library refuses, because of a length that is wrong.
+  package static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+    guard key.count == keyLength, nonce.count == nonceLength, let cipher = Cipher(key, nonce, encrypts: 1),
+      cipher.authenticate(context), let sealed = cipher.transform(data), cipher.finish(), let tag = cipher.tag()
+    else { return nil }
+    return sealed + tag
+  }
+
+  /// What was sealed; nil if key, nonce, context or any byte is not what it was then.
+  package static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+    guard key.count == keyLength, nonce.count == nonceLength, sealed.count >= tagLength,
+      let cipher = Cipher(key, nonce, encrypts: 0), cipher.authenticate(context),
+      let data = cipher.transform(Data(sealed.dropLast(tagLength))),
+      cipher.setTag(Data(sealed.suffix(tagLength))), cipher.finish()
+    else { return nil }
+    return data
+  }
+
+  /// One use of the library's cipher. Every call says whether it went well.
+  private final class Cipher {
+    private let context: OpaquePointer
+
+    init?(_ key: Data, _ nonce: Data, encrypts: Int32) {
+      guard let context = EVP_CIPHER_CTX_new() else { return nil }
+      self.context = context
+      guard EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, Array(key), Array(nonce), encrypts) == 1 else {
+        return nil
+      }
+    }
+
+    deinit { EVP_CIPHER_CTX_free(context) }
+
+    func authenticate(_ data: Data) -> Bool {
+      guard let count = Int32(exactly: data.count) else { return false }
+      var length: Int32 = 0
+      return EVP_CipherUpdate(context, nil, &length, Array(data), count) == 1
+    }
+
+    func transform(_ data: Data) -> Data? {
+      guard let count = Int32(exactly: data.count) else { return nil }
+      var bytes = [UInt8](repeating: 0, count: max(1, data.count))
+      var length: Int32 = 0
+      guard EVP_CipherUpdate(context, &bytes, &length, Array(data), count) == 1, length == count else { return nil }
+      return Data(bytes.prefix(data.count))
+    }
+
+    /// Nothing more comes of GCM at the end; when it opens, this is where the tag is compared.
+    func finish() -> Bool {
+      var rest = [UInt8](repeating: 0, count: tagLength)
+      var length: Int32 = 0
+      return EVP_CipherFinal_ex(context, &rest, &length) == 1
+    }
+
+    func tag() -> Data? {
+      var tag = [UInt8](repeating: 0, count: tagLength)
+      guard EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_GET_TAG, Int32(tagLength), &tag) == 1 else { return nil }
+      return Data(tag)
+    }
+
+    func setTag(_ tag: Data) -> Bool {
+      var tag = Array(tag)
+      return EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_GCM_SET_TAG, Int32(tagLength), &tag) == 1
+    }
+  }
+}
+#endif

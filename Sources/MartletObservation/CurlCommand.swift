@@ -1,0 +1,176 @@
+public import MartletEngine
+public import MartletSemantics
+
+/// Builds a curl command for a POSIX shell.
+struct CurlCommand {
+  private let request: HTTPRequest
+  private let redaction: Redaction
+  private var remarks: [String] = []
+  private var input: String?
+  private var groups: [[String]] = []
+
+  /// The largest body, in bytes, that is part of the command.
+  private static let longestBody = 1 << 20
+  /// The largest argument in bytes: Linux accepts at most 128 KiB.
+  private static let longestWord = 100_000
+
+  init(_ request: HTTPRequest, redaction: Redaction) {
+    self.request = request.addingBodyFields()
+    self.redaction = redaction
+  }
+
+  /// Returns the command, after the remarks.
+  mutating func text() -> String {
+    var words = ["curl"]
+    let body = bodyWords()
+    words += methodWords(hasBody: !body.isEmpty)
+    groups.append(words + [target()])
+    addUser()
+    addFields(hasBody: !body.isEmpty)
+    if !body.isEmpty { groups.append(body) }
+    addOptions()
+    let command = groups.map { $0.joined(separator: " ") }.joined(separator: " \\\n  ")
+    return remarks.map { "# \($0)\n" }.joined() + (input.map { $0 + " | " } ?? "") + command
+  }
+
+  /// The method, unless `--data` implies it: with `-L`, an explicit method would be kept after a redirect that changes
+  /// it to GET.
+  private func methodWords(hasBody: Bool) -> [String] {
+    switch request.method {
+    case .head: ["--head"]
+    case .get where !hasBody: []
+    case .post where hasBody && !isStreamed: []
+    default: ["-X", Self.quoted(request.method.rawValue)]
+    }
+  }
+
+  /// The URL without user information and fragment, and `--globoff` if curl would take a part of it for a pattern.
+  private func target() -> String {
+    let text = String(request.url.absoluteString.prefix { $0 != "#" })
+    let shown = redaction.hidesNothing ? String(Redaction.withoutUser(text[...])) : redaction.redacted(reference: text)
+    var options: [String] = []
+    if shown.contains(where: { "[]{}".contains($0) }) { options.append("--globoff") }
+    if shown.contains("/.") { options.append("--path-as-is") }
+    return (options + [Self.quoted(shown)]).joined(separator: " ")
+  }
+
+  private mutating func addUser() {
+    guard let user = request.url.user(percentEncoded: false), !request.fields.contains(.authorization) else { return }
+    let password = request.url.password(percentEncoded: false) ?? ""
+    let hidden = "\(redaction.placeholder):\(redaction.placeholder)"
+    // a session waits until it is asked, and answers with the strongest scheme
+    groups.append(["--anyauth -u", Self.quoted(redaction.hidesNothing ? "\(user):\(password)" : hidden)])
+  }
+
+  private mutating func addFields(hasBody: Bool) {
+    let fields = request.fields
+    for (name, value) in redaction.redacted(fields) where !Self.framing.contains(name) {
+      groups.append(["-H", Self.quoted(value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")])
+    }
+    // What curl would add by itself, and the engine does not.
+    if !fields.contains(.userAgent) { groups.append(["-H", "'User-Agent:'"]) }
+    if hasBody, !isStreamed, !fields.contains(.contentType) { groups.append(["-H", "'Content-Type:'"]) }
+    if hasBody, !isShort, !fields.contains(.expect) { groups.append(["-H", "'Expect:'"]) }
+    guard !fields.contains(.acceptEncoding) else { return }
+    groups.append(fields.contains(.range) ? ["-H", "'Accept-Encoding: identity'"] : ["--compressed"])
+  }
+
+  private static let framing: Set<FieldName> = [.contentLength, .transferEncoding]
+
+  private mutating func addOptions() {
+    let policy = request.options.redirectPolicy
+    switch policy.scope {
+    case .none: break
+    case .sameOrigin:
+      remarks.append("redirects are followed within the origin only, which curl cannot do: it follows none")
+    case .any:
+      let isSecure = request.url.scheme.map { ASCII.equalIgnoringCase($0, "https") } ?? false
+      let protocols = isSecure && !policy.allowsInsecure ? ["--proto-redir", "=https"] : []
+      groups.append(["-L", "--max-redirs", String(max(0, policy.limit))] + protocols)
+    }
+    if let deadline = request.options.deadline {
+      groups.append(["--max-time", String(max(0.001, deadline.inMilliseconds / 1000))])
+    }
+  }
+}
+
+// MARK: - The body
+
+extension CurlCommand {
+  private var isStreamed: Bool {
+    if case .made = request.body.storage { request.body.length == nil } else { false }
+  }
+
+  private var isShort: Bool { request.body.bytes.map { $0.count < 1 << 20 } ?? false }
+
+  private mutating func bodyWords() -> [String] {
+    guard !request.body.isEmpty else {
+      // without this, curl would send no Content-Length: 0
+      return [.post, .put, .patch].contains(request.method) ? ["--data-raw", "''"] : []
+    }
+    switch request.body.storage {
+    case .data(let data): return words(of: redaction.redacted(data, type: request.fields.mediaType))
+    case .file(let url): return ["--data-binary", Self.quoted("@" + url.path)]
+    case .made:
+      remarks.append("the body is a stream, which is not shown: bring it to the standard input")
+      return isStreamed ? ["-T", "-"] : ["--data-binary", "@-"]
+    }
+  }
+
+  private mutating func words(of body: Data) -> [String] {
+    guard body.count <= Self.longestBody, redaction.canSearch(request.fields) else {
+      remarks.append("the body of \(body.count) bytes is not shown: bring it to the standard input")
+      return ["--data-binary", "@-"]
+    }
+    if body.count <= Self.longestWord, !body.contains(0), let text = String(validating: body, as: UTF8.self) {
+      return ["--data-raw", Self.quoted(text)]
+    }
+    input = Self.printing(body)
+    return ["--data-binary", "@-"]
+  }
+
+  /// Returns a word in single quotes, within which only the quote itself is special.
+  static func quoted(_ word: String) -> String { "'" + word.replacing("'", with: #"'\''"#) + "'" }
+
+  /// Returns a command that prints these bytes: `printf` and its octal escapes are the same in all shells.
+  static func printing(_ bytes: Data) -> String {
+    var text = ""
+    for byte in bytes {
+      switch byte {
+      // a hyphen at the beginning, of a multipart body for example, would be taken for an option
+      case UInt8(ascii: "-") where text.isEmpty: text += #"\055"#
+      case UInt8(ascii: "%"): text += "%%"
+      case 32...126 where byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\"):
+        text.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let octal = String(byte, radix: 8)
+        text += #"\"# + String(repeating: "0", count: 3 - octal.utf8.count) + octal
+      }
+    }
+    return "printf '\(text)'"
+  }
+}
+
+extension HTTPRequest {
+  /// Returns a curl command for a POSIX shell that sends the same request as a session.
+  ///
+  /// ```swift
+  /// print(request.curlCommand())
+  /// // curl 'https://example.com/a?token=***' \
+  /// //   -H 'Accept: application/json' \
+  /// //   -H 'User-Agent:' \
+  /// //   --compressed \
+  /// //   -L --max-redirs 20
+  /// ```
+  ///
+  /// It contains what this value contains, without the session's interceptors, cookies and options. The request of
+  /// ``Event/attempt(_:_:)`` has all except the cookies. A body that is not text is piped in with `printf`; one of more
+  /// than 1 MiB, or a stream, is left out, with a remark on a separate line.
+  ///
+  /// - Parameter redaction: the secrets that are left out. Use `.off` for a command that works with credentials; it is
+  ///   then as secret as they are.
+  public func curlCommand(redaction: Redaction = .standard) -> String {
+    var command = CurlCommand(self, redaction: redaction)
+    return command.text()
+  }
+}

@@ -1,0 +1,71 @@
+package import MartletSemantics
+
+/// A date as the archive writes it: ISO 8601 with milliseconds. One that cannot be read is `.distantPast`.
+struct HARDate: Sendable, Hashable, Codable {
+  var date: Date
+
+  init(date: Date) { self.date = date }
+
+  init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    date = Timestamp.parse(text) ?? .distantPast
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(Timestamp.format(date))
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Returns a value; nil if it is missing, null or cannot be decoded.
+  func value<Value: Decodable>(_ key: Key) -> Value? { try? decodeIfPresent(Value.self, forKey: key) }
+
+  /// Returns a string; a number is converted.
+  func text(_ key: Key) -> String? {
+    if let text: String = value(key) { return text }
+    if let number: Int64 = value(key) { return String(number) }
+    return (value(key) as Double?).map { String($0) }
+  }
+
+  /// Returns a finite number; a string is converted.
+  func number(_ key: Key) -> Double? {
+    if let number: Double = value(key) { return number }
+    return (value(key) as String?).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
+  }
+
+  /// Returns an integer; a fraction is removed.
+  func integer(_ key: Key) -> Int64? {
+    if let number: Int64 = value(key) { return number }
+    return number(key).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
+  }
+}
+
+extension HAR {
+  static func bytes(of text: String, encoding: String?) -> Data? {
+    guard let encoding, ASCII.equalIgnoringCase(encoding, "base64") else { return Data(text.utf8) }
+    return Data(base64Encoded: text, options: .ignoreUnknownCharacters)
+  }
+
+  /// Returns the bytes as text if the media type is one of text or unknown, and they are UTF-8 without NUL; otherwise
+  /// in base64.
+  static func text(of bytes: Data, mimeType: String) -> (String, encoding: String?) {
+    let type = MediaType(mimeType)
+    if type?.isText ?? true, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) {
+      return (text, nil)
+    }
+    return (bytes.base64EncodedString(), "base64")
+  }
+}
+
+extension MediaType {
+  /// Whether the content is text.
+  package var isText: Bool {
+    if type == "text" || isJSON || suffix == "xml" || type == "multipart" || charset != nil { return true }
+    return type == "application"
+      && [
+        "xml", "javascript", "ecmascript", "x-javascript", "x-www-form-urlencoded", "x-ndjson", "jsonl", "graphql",
+        "yaml", "x-yaml", "toml", "sql",
+      ].contains(subtype)
+  }
+}

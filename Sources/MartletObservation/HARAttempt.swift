@@ -1,0 +1,190 @@
+import MartletEngine
+import MartletSemantics
+
+/// An attempt that is being recorded, to become an entry of an archive.
+struct HARAttempt: Sendable {
+  let number: Int
+  let call: UInt64
+  let started: Date
+  private let stopwatch: Stopwatch
+  private var request: RequestHead
+  private var sent: CappedBytes
+  private var received: CappedBytes
+  private var sentCount: Int64 = 0
+  private var receivedCount: Int64?
+  private var response: ResponseHead?
+  private var hasInformational = false
+  private var wasSent = false
+  private var metrics: TransferMetrics?
+  private var marks = HARMarks()
+
+  init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
+    self.number = number
+    self.call = call
+    (started, stopwatch) = start
+    self.request = request.head
+    sent = CappedBytes(limit: bodyLimit)
+    received = CappedBytes(limit: bodyLimit)
+  }
+
+  mutating func update(_ event: Event) {
+    switch event {
+    case .sending(let head):
+      request = head
+      wasSent = true
+    case .informational: hasInformational = true
+    case .progress(let progress):
+      switch progress.direction {
+      case .sent:
+        sentCount = progress.completed
+        marks.sent = stopwatch.elapsed
+      case .received: receivedCount = progress.completed
+      }
+    case .bytes(let bytes, let direction, _):
+      if direction == .sent { sent.append(bytes) } else { received.append(bytes) }
+    case .response(let head, _):
+      response = head
+      marks.head = stopwatch.elapsed
+    case .metrics(let metrics): self.metrics = metrics
+    default: break
+    }
+  }
+
+  /// Returns the entry of an attempt that has ended.
+  ///
+  /// - Parameters:
+  ///   - reason: why it was not the last attempt; nil for the last.
+  ///   - error: the error of the attempt; nil if it succeeded.
+  func entry(reason: String?, error: HTTPError?, redaction: Redaction) -> HAR.Entry {
+    var marks = marks
+    marks.end = stopwatch.elapsed
+    var entry = HAR.Entry(
+      startedDateTime: started, request: requestPart(redaction), response: responsePart(error, redaction),
+      timings: HAR.Timings(marks, metrics),
+      comment: "call \(call), attempt \(number)" + (reason.map { ": \($0)" } ?? "")
+        + (wasSent ? "" : ": answered without the network"))
+    entry.serverIPAddress = metrics?.remoteAddress
+    entry.connection = metrics?.localPort.map(String.init)
+    return entry
+  }
+
+  private var version: String? { (metrics?.version ?? response?.version)?.description }
+
+  private func requestPart(_ redaction: Redaction) -> HAR.Request {
+    var part = HAR.Request(request, redaction: redaction)
+    part.httpVersion = version ?? part.httpVersion
+    part.bodySize = metrics?.bytesSent ?? max(sent.count, sentCount)
+    guard sent.count > 0 else { return part }
+    let (bytes, remark) = sent.shown(describedBy: request.fields, redaction)
+    var data = HAR.PostData(mimeType: request.fields[.contentType] ?? "", bytes: bytes ?? Data())
+    data.comment = remark
+    part.postData = data
+    return part
+  }
+
+  private func responsePart(_ error: HTTPError?, _ redaction: Redaction) -> HAR.Response {
+    guard let response else {
+      var part = HAR.Response(status: 0)
+      part.error = error.map { "\($0.kind): \($0.message)" }
+      return part
+    }
+    var part = HAR.Response(response, redaction: redaction)
+    part.httpVersion = version ?? part.httpVersion
+    part.error = error.map { "\($0.kind): \($0.message)" }
+    part.bodySize = metrics?.bytesReceived ?? -1
+    // With informational responses, the number includes their heads.
+    if let metrics, !hasInformational, metrics.headerBytesReceived > 0 {
+      part.headersSize = metrics.headerBytesReceived
+    }
+    let (bytes, remark) = received.shown(describedBy: response.fields, redaction)
+    let type = response.fields[.contentType] ?? ""
+    let isUnread = metrics == nil && received.count == 0 && receivedCount != 0
+    part.content = HAR.Content(size: 0, mimeType: type)
+    if let bytes, !isUnread { part.content = HAR.Content(mimeType: type, bytes: bytes) }
+    part.content.size = max(received.count, receivedCount ?? 0)
+    part.content.comment = isUnread ? "the body was not recorded" : remark
+    let saved = part.content.size - part.bodySize
+    if part.bodySize > 0, saved > 0 { part.content.compression = saved }
+    return part
+  }
+}
+
+extension CappedBytes {
+  /// Returns the bytes without secrets, and a remark for the reader; nil instead of bytes if they cannot be searched
+  /// for secrets.
+  fileprivate func shown(describedBy fields: HTTPFields, _ redaction: Redaction) -> (Data?, remark: String?) {
+    guard redaction.canSearch(fields) else {
+      return (nil, "left out: it is encoded, and cannot be searched for secrets")
+    }
+    return (
+      redaction.redacted(readable, type: fields.mediaType),
+      isCutOff ? "cut off after \(bytes.count) of \(count) bytes" : nil
+    )
+  }
+}
+
+/// The first bytes of a body, and the length of the whole.
+struct CappedBytes: Sendable {
+  private(set) var bytes = Data()
+  private(set) var count: Int64 = 0
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  mutating func append(_ chunk: Data) {
+    count += Int64(chunk.count)
+    bytes += chunk.prefix(max(0, limit - bytes.count))
+  }
+
+  var isCutOff: Bool { count > bytes.count }
+
+  /// The bytes; if they are text, they do not end within a character.
+  var readable: Data {
+    guard isCutOff else { return bytes }
+    for excess in 0..<4 where String(validating: bytes.dropLast(excess), as: UTF8.self) != nil {
+      return bytes.dropLast(excess)
+    }
+    return bytes
+  }
+}
+
+/// The times of an attempt on the recorder's clock, for transports that do not measure them.
+struct HARMarks: Sendable {
+  /// The last byte of the request's body was sent.
+  var sent: Duration?
+  /// The response's head was received.
+  var head: Duration?
+  /// The attempt ended.
+  var end = Duration.zero
+}
+
+extension HAR.Timings {
+  /// Makes the timings of an attempt, from the transport's measurements if there are any. A transport reports them only
+  /// after a complete response; for other attempts the marks are used.
+  init(_ marks: HARMarks, _ metrics: TransferMetrics?) {
+    self.init()
+    guard let metrics else {
+      let head = marks.head ?? marks.end
+      send = min(marks.sent ?? .zero, head).inMilliseconds
+      wait = head.inMilliseconds - send
+      receive = max(.zero, marks.end - head).inMilliseconds
+      return
+    }
+    let connected = max(metrics.connect, metrics.secureConnect)
+    if !metrics.reusedConnection {
+      dns = metrics.nameLookup.inMilliseconds
+      connect = max(.zero, connected - metrics.nameLookup).inMilliseconds
+      if metrics.secureConnect > metrics.connect { ssl = (metrics.secureConnect - metrics.connect).inMilliseconds }
+    }
+    let ready = metrics.reusedConnection ? .zero : max(metrics.nameLookup, connected)
+    blocked = max(.zero, metrics.requestStart - ready).inMilliseconds
+    let start = max(metrics.requestStart, ready)
+    let first = max(metrics.firstByte, start)
+    // The end of the request's body was measured with the recorder's clock, which may differ a little from the
+    // transport's.
+    let sent = min(max(marks.sent ?? start, start), first)
+    send = (sent - start).inMilliseconds
+    wait = (first - sent).inMilliseconds
+    receive = max(.zero, metrics.total - first).inMilliseconds
+  }
+}

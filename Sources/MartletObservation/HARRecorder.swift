@@ -1,0 +1,135 @@
+public import MartletEngine
+public import MartletSemantics
+import Synchronization
+
+/// Records calls as an HTTP Archive, which browsers' developer tools and many other programs can show: see `HAR`.
+///
+/// ```swift
+/// let recorder = HARRecorder()
+/// configuration.listeners = [recorder]        // or request.options.listeners, for one request
+/// …
+/// try recorder.write(to: URL(filePath: "session.har"))
+/// ```
+///
+/// Every attempt is an entry: a redirect, a retry and the request after a challenge each have their own, with a comment
+/// that names the call. An entry is added when its attempt has ended. It contains the messages as the engine has them:
+/// a request with the cookies and credentials that were added, without the fields that the transport adds (`Host`); a
+/// response with its body decoded, and without the fields of the coded body.
+///
+/// Secrets are replaced by the redaction, in bodies too. A body is recorded as far as it was read, up to a limit; a
+/// longer one is cut off, with a comment. If there are too many entries or bytes, the oldest entries are removed.
+public final class HARRecorder: EventListener {
+  /// The limits of a recorder.
+  public struct Limits: Sendable, Hashable {
+    /// The largest number of entries; 1000 by default.
+    public var entries = 1000
+    /// The largest number of recorded bytes of a body; 256 KiB by default. 0 records no bodies.
+    public var bodyBytes = 256 << 10
+    /// The largest number of recorded bytes of all bodies together; 64 MiB by default.
+    public var totalBytes = 64 << 20
+
+    /// Makes the default limits.
+    public init() {}
+  }
+
+  private let redaction: Redaction
+  private let limits: Limits
+  private let now: @Sendable () -> Date
+  private let clock: any Clock<Duration>
+  private let state = Mutex(State())
+
+  private struct State: Sendable {
+    /// The current attempt of each call in progress.
+    var open: [UInt64: HARAttempt] = [:]
+    var entries: [HAR.Entry] = []
+    var bytes = 0
+    var dropped = 0
+  }
+
+  /// Makes a recorder.
+  ///
+  /// - Parameters:
+  ///   - redaction: the secrets that are replaced. `.off` records passwords and tokens as they are.
+  ///   - limits: the largest number of entries and bytes.
+  ///   - now: returns the date at which an entry begins.
+  ///   - clock: measures the times that the transport does not.
+  public init(
+    redaction: Redaction = .standard, limits: Limits = .init(), now: @escaping @Sendable () -> Date = { .now },
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.redaction = redaction
+    self.limits = limits
+    self.now = now
+    self.clock = clock
+  }
+
+  public var wantsBodies: Bool { limits.bodyBytes > 0 }
+
+  /// The archive of all attempts that have ended, ordered by their beginning.
+  public var har: HAR {
+    let (entries, dropped) = state.withLock { ($0.entries, $0.dropped) }
+    let comment = dropped > 0 ? "\(dropped) older entries were left out: see HARRecorder.Limits" : nil
+    return HAR(
+      log: HAR.Log(
+        creator: HAR.Creator(name: "Martlet", version: "0"),
+        entries: entries.sorted { $0.startedDateTime < $1.startedDateTime }, comment: comment))
+  }
+
+  /// Removes all entries.
+  public func removeAll() {
+    state.withLock { ($0.entries, $0.bytes, $0.dropped) = ([], 0, 0) }
+  }
+
+  /// Writes the archive to a file, which replaces an existing one when it is complete. Only its owner can read it.
+  ///
+  /// - Throws: ``HTTPError`` of kind `.file`.
+  public func write(to url: URL) throws(HTTPError) { try har.write(to: url) }
+
+  public func receive(_ event: Event, in call: Call) {
+    let id = call.id
+    switch event {
+    case .started: break
+    case .attempt(let number, let request):
+      let attempt = HARAttempt(
+        number, of: id, request, at: (now(), Stopwatch(clock)), bodyLimit: limits.bodyBytes)
+      close(state.withLock { $0.open.updateValue(attempt, forKey: id) }, reason: nil, error: nil)
+    case .resend(_, _, let reason): close(take(id), reason: reason, error: nil)
+    case .finished(let error): close(take(id), reason: nil, error: error)
+    case .bytes(_, _, let number):
+      state.withLock { if $0.open[id]?.number == number { $0.open[id]?.update(event) } }
+    default: state.withLock { $0.open[id]?.update(event) }
+    }
+  }
+
+  private func take(_ id: UInt64) -> HARAttempt? { state.withLock { $0.open.removeValue(forKey: id) } }
+
+  private func close(_ attempt: HARAttempt?, reason: String?, error: HTTPError?) {
+    guard let attempt else { return }
+    let entry = attempt.entry(reason: reason, error: error, redaction: redaction)
+    state.withLock { state in
+      state.entries.append(entry)
+      state.bytes += entry.bodyBytes
+      while state.entries.count > max(0, limits.entries) || state.bytes > max(0, limits.totalBytes) {
+        state.bytes -= state.entries.removeFirst().bodyBytes
+        state.dropped += 1
+      }
+    }
+  }
+}
+
+extension HAR {
+  /// Writes the archive to a file, which appears when it is complete. Only its owner can read it.
+  package func write(to url: URL) throws(HTTPError) {
+    do {
+      let file = try PartialFile(for: url, access: .ownerOnly)
+      try file.append(try json())
+      try file.complete()
+    } catch { throw HTTPError(wrapping: error) }
+  }
+}
+
+extension HAR.Entry {
+  fileprivate var bodyBytes: Int {
+    (request.postData?.text?.utf8.count ?? 0) + (response.content.text?.utf8.count ?? 0)
+  }
+}

@@ -1,0 +1,210 @@
+public import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Counts the calls in progress: for an activity indicator, a badge, or a test that waits until no call runs.
+///
+/// ```swift
+/// let counter = TaskCounter(showsAfter: .milliseconds(200), hidesAfter: .milliseconds(500))
+/// configuration.listeners = [counter]
+/// for await isActive in counter.activity { spinner.isHidden = !isActive }
+/// ```
+///
+/// A call counts from its start until its body was read to the end, failed or was cancelled; redirects, retries and
+/// other resends are part of it. A counter may be the listener of several sessions. The streams begin with the current
+/// value and end when the counter is released. Between two reads only the newest value is kept, so that the last
+/// element is always current.
+public final class TaskCounter: EventListener {
+  private let clock: any Clock<Duration>
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var activity: ActivityState
+    var observers: [Int: Observer] = [:]
+    var lastID = 0
+    var isDelivering = false
+    /// The number of changes, which shows whether there was one during a delivery.
+    var version = 0
+  }
+
+  /// The values that are sent to observers.
+  private struct Status: Sendable {
+    let running: Int
+    let isActive: Bool
+  }
+
+  private struct Observer: Sendable {
+    let update: @Sendable (Status) -> Void
+    let end: @Sendable () -> Void
+  }
+
+  /// Makes a counter.
+  ///
+  /// - Parameters:
+  ///   - showsAfter: how long calls have to run before ``isActive`` becomes true, so that an indicator does not flicker
+  ///     for short ones. Zero by default.
+  ///   - hidesAfter: how long no call has to run before it becomes false, so that an indicator does not flicker between
+  ///     calls. Zero by default.
+  ///   - clock: measures both times.
+  public init(
+    showsAfter: Duration = .zero, hidesAfter: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.clock = clock
+    state = Mutex(State(activity: ActivityState(showsAfter: showsAfter, hidesAfter: hidesAfter)))
+  }
+
+  deinit { for observer in state.withLock({ $0.observers.values }) { observer.end() } }
+
+  /// The number of calls in progress.
+  public var running: Int { state.withLock { $0.activity.count } }
+
+  /// Whether an indicator should be visible.
+  public var isActive: Bool { state.withLock { $0.activity.isActive } }
+
+  /// The changes of ``running``, beginning with the current value.
+  public var counts: AsyncStream<Int> { stream(of: \.running) }
+
+  /// The changes of ``isActive``, beginning with the current value.
+  public var activity: AsyncStream<Bool> { stream(of: \.isActive) }
+
+  /// Calls a closure with ``running`` and ``isActive``, now and after every change, as long as the counter exists. It
+  /// is called by one task at a time, the one that caused the change.
+  public func onChange(_ handler: @escaping @Sendable (_ running: Int, _ isActive: Bool) -> Void) {
+    add(Observer(update: { handler($0.running, $0.isActive) }, end: {}))
+  }
+
+  public func receive(_ event: Event, in call: Call) {
+    switch event {
+    case .started: change { $0.started(call.id) }
+    case .finished: change { $0.finished(call.id) }
+    default: break
+    }
+  }
+
+  /// Counts other work than a call, until ``end(_:)`` is called with the number.
+  package func begin() -> UInt64 {
+    let number = Call().id
+    change { $0.started(number) }
+    return number
+  }
+
+  package func end(_ number: UInt64) { change { $0.finished(number) } }
+
+  private func change(_ change: (inout ActivityState) -> ActivityState.Wait?) {
+    let wait = state.withLock { state in
+      state.version += 1
+      return change(&state.activity)
+    }
+    deliver()
+    guard let wait else { return }
+    Task { [clock, weak self] in
+      guard (try? await clock.sleep(for: wait.delay.bounded)) != nil else { return }
+      self?.change {
+        $0.waited(wait.generation)
+        return nil
+      }
+    }
+  }
+
+  /// Tells all observers the current values. One task at a time does this, and repeats it after a change in the
+  /// meantime, so that no observer gets an older state after a newer one.
+  private func deliver() {
+    var told: Int?
+    while true {
+      let next: (Status, [Observer], Int)? = state.withLock { state in
+        if told == nil, state.isDelivering { return nil }
+        state.isDelivering = told != state.version
+        let status = Status(running: state.activity.count, isActive: state.activity.isActive)
+        return state.isDelivering ? (status, Array(state.observers.values), state.version) : nil
+      }
+      guard let (status, observers, version) = next else { return }
+      for observer in observers { observer.update(status) }
+      told = version
+    }
+  }
+
+  @discardableResult
+  private func add(_ observer: Observer) -> Int {
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.observers[state.lastID] = observer
+      state.version += 1
+      return state.lastID
+    }
+    deliver()
+    return id
+  }
+
+  private func stream<Value: Equatable & Sendable>(of value: @escaping @Sendable (Status) -> Value) -> AsyncStream<
+    Value
+  > {
+    let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
+    let last = LastValue<Value>()
+    let id = add(
+      Observer(
+        update: { if last.changes(to: value($0)) { continuation.yield(value($0)) } }, end: { continuation.finish() }))
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
+    }
+    return stream
+  }
+
+  private final class LastValue<Value: Equatable & Sendable>: Sendable {
+    private let last = Mutex<Value?>(nil)
+
+    func changes(to value: Value) -> Bool {
+      last.withLock { last in
+        defer { last = value }
+        return last != value
+      }
+    }
+  }
+}
+
+/// Decides when an indicator is visible: after tasks have run for long enough, until none has run for long enough.
+struct ActivityState: Sendable {
+  private let showsAfter: Duration
+  private let hidesAfter: Duration
+  private var running: Set<UInt64> = []
+  private(set) var isActive = false
+  /// Increases when the current wait has become obsolete.
+  private var generation = 0
+
+  /// A wait that the caller has to perform: after the delay it calls ``waited(_:)`` with the number.
+  struct Wait: Sendable, Equatable {
+    let delay: Duration
+    let generation: Int
+  }
+
+  init(showsAfter: Duration, hidesAfter: Duration) {
+    self.showsAfter = showsAfter
+    self.hidesAfter = hidesAfter
+  }
+
+  var count: Int { running.count }
+
+  mutating func started(_ task: UInt64) -> Wait? {
+    let wasIdle = running.isEmpty
+    guard running.insert(task).inserted, wasIdle else { return nil }
+    return turn(to: true, after: showsAfter)
+  }
+
+  mutating func finished(_ task: UInt64) -> Wait? {
+    guard running.remove(task) != nil, running.isEmpty else { return nil }
+    return turn(to: false, after: hidesAfter)
+  }
+
+  mutating func waited(_ generation: Int) {
+    if generation == self.generation { isActive = !running.isEmpty }
+  }
+
+  private mutating func turn(to active: Bool, after delay: Duration) -> Wait? {
+    generation += 1
+    guard isActive != active else { return nil }  // the wait for the opposite change is not over
+    guard delay > .zero else {
+      isActive = active
+      return nil
+    }
+    return Wait(delay: delay, generation: generation)
+  }
+}

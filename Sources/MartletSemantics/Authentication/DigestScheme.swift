@@ -1,0 +1,223 @@
+/// A supported challenge of the Digest scheme (RFC 7616 §3.3).
+package struct DigestChallenge: Sendable, Hashable {
+  package let realm: String
+  package let nonce: String
+  package let opaque: String?
+  package let algorithm: DigestAlgorithm
+  /// Whether the key is derived from the nonces of the session (`-sess`).
+  package let isSession: Bool
+  /// The algorithm as the server wrote it, which the answer repeats; nil if the server named none.
+  package let writtenAlgorithm: String?
+  /// Whether the server offers `qop=auth`; otherwise the response is computed as in RFC 2069.
+  package let hasQualityOfProtection: Bool
+  /// Whether only the nonce was too old, and user name and password are correct.
+  package let isStale: Bool
+  /// Whether the server expects user name and password in UTF-8.
+  package let isUTF8: Bool
+  /// Whether the user name is sent as a hash.
+  package let hashesUser: Bool
+  /// The URIs at which the answer is valid, as the server wrote them; empty means the whole origin.
+  package let domain: [String]
+
+  /// Makes a challenge; nil if the scheme is not Digest, the nonce is missing, the algorithm is unknown, or the server
+  /// requires a quality of protection other than `auth`. `auth-int` is not supported, because it needs the whole body
+  /// before the first byte is sent.
+  package init?(_ challenge: AuthenticationChallenge) {
+    let parameters = challenge.parameters
+    guard challenge.isScheme("Digest"), let nonce = parameters["nonce"],
+      let (algorithm, isSession) = DigestAlgorithm.parse(parameters["algorithm"] ?? "MD5")
+    else { return nil }
+    let qualities = (parameters["qop"] ?? "").utf8
+      .split { $0 == UInt8(ascii: ",") || ASCII.isWhitespace($0) }.map { ASCII.lowercased(Substring($0)) }
+    guard qualities.isEmpty || qualities.contains("auth") else { return nil }
+    realm = challenge.realm ?? ""
+    self.nonce = nonce
+    opaque = parameters["opaque"]
+    self.algorithm = algorithm
+    self.isSession = isSession
+    writtenAlgorithm = parameters["algorithm"]
+    hasQualityOfProtection = !qualities.isEmpty
+    isStale = ASCII.equalIgnoringCase(parameters["stale"] ?? "", "true")
+    isUTF8 = ASCII.equalIgnoringCase(parameters["charset"] ?? "", "UTF-8")
+    hashesUser = ASCII.equalIgnoringCase(parameters["userhash"] ?? "", "true")
+    domain = (parameters["domain"] ?? "").split(separator: " ").map(String.init)
+  }
+
+  /// Returns the path prefixes of this origin at which the answer is valid (§3.3, `domain`). URIs of other origins are
+  /// left out: an origin's credentials are never sent to another one.
+  package func protectedPaths(at url: URL) -> [String] {
+    guard !domain.isEmpty else { return ["/"] }
+    let origin = Origin(url)
+    return domain.compactMap { reference in
+      guard let target = URL(string: reference, relativeTo: url)?.absoluteURL, Origin(target) == origin else {
+        return nil
+      }
+      let path = target.path(percentEncoded: true)
+      return path.isEmpty ? "/" : path
+    }
+  }
+}
+
+/// The hash algorithms of the Digest scheme (RFC 7616 §3.2), the weakest first.
+///
+/// SHA-512-256 is SHA-512/256 of FIPS 180-4. (The example in the RFC was computed with a truncated SHA-512, which is
+/// another function: erratum 4897.)
+package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable {
+  case md5
+  case sha256
+  case sha512_256
+
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+  /// Parses `MD5`, `SHA-256-sess` and so on, in upper or lower case; nil if the name is unknown.
+  static func parse(_ name: String) -> (algorithm: DigestAlgorithm, isSession: Bool)? {
+    switch ASCII.lowercased(name) {
+    case "md5": (.md5, false)
+    case "md5-sess": (.md5, true)
+    case "sha-256": (.sha256, false)
+    case "sha-256-sess": (.sha256, true)
+    case "sha-512-256": (.sha512_256, false)
+    case "sha-512-256-sess": (.sha512_256, true)
+    default: nil
+    }
+  }
+}
+
+/// Computes a hash; nil if the system does not offer it, such as MD5 where only approved algorithms are allowed.
+package typealias DigestHash = (DigestAlgorithm, Data) -> Data?
+
+/// The answer of one request to a challenge of the Digest scheme (RFC 7616 §3.4).
+package struct DigestAnswer: Sendable, Hashable {
+  package let challenge: DigestChallenge
+  package let credential: Credential
+  /// The server's nonce: that of the challenge, or a later `nextnonce`.
+  package let nonce: String
+  /// The number of requests that were sent with this nonce, including this one (`nc`).
+  package let count: UInt32
+  package let clientNonce: String
+  package let method: String
+  /// The request target: path and query.
+  package let target: String
+
+  package init(
+    to challenge: DigestChallenge, with credential: Credential, nonce: String, count: UInt32, clientNonce: String,
+    for request: (method: HTTPMethod, url: URL)
+  ) {
+    self.challenge = challenge
+    self.credential = credential
+    self.nonce = nonce
+    self.count = count
+    self.clientNonce = clientNonce
+    method = request.method.rawValue
+    target = Self.target(of: request.url)
+  }
+
+  /// Returns the value of `Authorization`; nil if the system does not offer the hash.
+  ///
+  /// - Throws: ``CredentialError`` if user name or password contain a control character.
+  package func authorization(hash: DigestHash) throws(CredentialError) -> String? {
+    guard !(credential.user + credential.password).utf8.contains(where: ASCII.isControl) else {
+      throw CredentialError("the user name or the password contains a control character, which Digest cannot transmit")
+    }
+    guard let response = response(method: method, hash: hash), let user = userParameters(hash: hash) else { return nil }
+    var parameters = [user.name, "realm=\(QuotedString.quoted(challenge.realm))"]
+    parameters.append("nonce=\(QuotedString.quoted(nonce))")
+    parameters.append("uri=\(QuotedString.quoted(target))")
+    if let algorithm = challenge.writtenAlgorithm { parameters.append("algorithm=\(algorithm)") }
+    parameters.append("response=\"\(response)\"")
+    if let opaque = challenge.opaque { parameters.append("opaque=\(QuotedString.quoted(opaque))") }
+    if challenge.hasQualityOfProtection { parameters.append("qop=auth, nc=\(Self.eightDigits(count))") }
+    if challenge.hasQualityOfProtection || challenge.isSession {
+      parameters.append("cnonce=\(QuotedString.quoted(clientNonce))")
+    }
+    if user.isHashed { parameters.append("userhash=true") }
+    return "Digest " + parameters.joined(separator: ", ")
+  }
+
+  /// Returns whether the `rspauth` of `Authentication-Info` is correct, which a server can only compute from the
+  /// password (§3.5); nil if there is none for this answer, or the system does not offer the hash.
+  package func isProven(by info: AuthenticationInfo, hash: DigestHash) -> Bool? {
+    guard challenge.hasQualityOfProtection, let proof = info.responseProof,
+      proof.utf8.count == 32 || proof.utf8.count == 64,
+      info.qualityOfProtection.map({ ASCII.equalIgnoringCase($0, "auth") }) != false,
+      info.clientNonce ?? clientNonce == clientNonce,
+      info.count.map({ UInt32($0, radix: 16) == count }) != false,
+      let expected = response(method: "", hash: hash)
+    else { return nil }
+    return ASCII.equalIgnoringCase(proof, expected)
+  }
+
+  /// Returns the digest of §3.4.1 to §3.4.3. With an empty method it is the server's proof (§3.5).
+  private func response(method: String, hash: DigestHash) -> String? {
+    func hashed(_ text: String) -> String? {
+      hash(challenge.algorithm, Data(text.utf8)).map { $0.map(Self.hexadecimal).joined() }
+    }
+    guard var secret = hashed("\(credential.user):\(challenge.realm):\(credential.password)") else { return nil }
+    if challenge.isSession {
+      // The key stays the same when the server continues with another nonce (§3.4.2).
+      guard let key = hashed("\(secret):\(challenge.nonce):\(clientNonce)") else { return nil }
+      secret = key
+    }
+    guard let request = hashed("\(method):\(target)") else { return nil }
+    guard challenge.hasQualityOfProtection else { return hashed("\(secret):\(nonce):\(request)") }
+    return hashed("\(secret):\(nonce):\(Self.eightDigits(count)):\(clientNonce):auth:\(request)")
+  }
+
+  /// Returns the user name as a parameter: hashed if the server asks for that (§3.4.4), in the extended notation of RFC
+  /// 8187 if it is not ASCII and the server expects UTF-8, quoted otherwise.
+  private func userParameters(hash: DigestHash) -> (name: String, isHashed: Bool)? {
+    if challenge.hashesUser {
+      guard let bytes = hash(challenge.algorithm, Data("\(credential.user):\(challenge.realm)".utf8)) else {
+        return nil
+      }
+      return ("username=\"\(bytes.map(Self.hexadecimal).joined())\"", true)
+    }
+    guard challenge.isUTF8, !credential.user.utf8.allSatisfy({ $0 < 128 }) else {
+      return ("username=\(QuotedString.quoted(credential.user))", false)
+    }
+    return ("username*=UTF-8''\(PercentEncoding.extendedValue.encode(credential.user))", false)
+  }
+
+  /// Returns the path, which is never empty, and the query of a URL.
+  package static func target(of url: URL) -> String {
+    let path = url.path(percentEncoded: true)
+    return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+  }
+
+  /// Returns eight hexadecimal digits.
+  private static func eightDigits(_ count: UInt32) -> String {
+    let digits = String(count, radix: 16)
+    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
+  }
+
+  /// Returns two hexadecimal digits.
+  package static func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+}
+
+extension DigestAnswer: CustomStringConvertible, CustomReflectable {
+  package var description: String { "a Digest answer" }
+  package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// The `Authentication-Info` of a response to an accepted Digest answer (RFC 9110 §11.6.3, RFC 7616 §3.5).
+package struct AuthenticationInfo: Sendable, Hashable {
+  private var parameters = FieldParameters()
+
+  /// Parses the field of a response; nil if there is none.
+  package init?(_ fields: HTTPFields) {
+    guard fields.contains(.authenticationInfo) else { return nil }
+    for element in fields.list(.authenticationInfo) {
+      guard let (name, value) = FieldParameters.pair(in: element[...]), let value else { continue }
+      if parameters[name] == nil { parameters[name] = value }
+    }
+  }
+
+  /// The nonce for the next requests.
+  package var nextNonce: String? { parameters["nextnonce"].flatMap { $0.isEmpty ? nil : $0 } }
+  /// The server's proof that it has the password.
+  package var responseProof: String? { parameters["rspauth"] }
+
+  var qualityOfProtection: String? { parameters["qop"] }
+  var clientNonce: String? { parameters["cnonce"] }
+  var count: String? { parameters["nc"] }
+}

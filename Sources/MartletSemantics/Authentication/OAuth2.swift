@@ -1,0 +1,227 @@
+/// A grant: what a client presents to the token endpoint for an access token (RFC 6749 §4).
+package enum TokenGrant: Sendable, Hashable {
+  /// The code from the user's login (§4.1.3), with the verifier of its ``ProofKey`` (RFC 7636 §4.5).
+  case authorizationCode(String, redirect: URL, verifier: String?)
+  /// The client's own credentials (§4.4.2).
+  case clientCredentials(scopes: Set<String>)
+  /// The refresh token of an earlier response (§6).
+  case refreshToken(String)
+
+  /// The name-value pairs of the form, in a fixed order.
+  package var pairs: [(name: String, value: String)] {
+    switch self {
+    case .authorizationCode(let code, let redirect, let verifier):
+      var pairs = [(name: "grant_type", value: "authorization_code"), (name: "code", value: code)]
+      pairs.append((name: "redirect_uri", value: redirect.absoluteString))
+      if let verifier { pairs.append((name: "code_verifier", value: verifier)) }
+      return pairs
+    case .clientCredentials(let scopes):
+      return [(name: "grant_type", value: "client_credentials")] + Self.pair(of: scopes)
+    case .refreshToken(let token):
+      return [(name: "grant_type", value: "refresh_token"), (name: "refresh_token", value: token)]
+    }
+  }
+
+  /// Returns the pair `scope`; empty if there are no scopes (§3.3).
+  fileprivate static func pair(of scopes: Set<String>) -> [(name: String, value: String)] {
+    scopes.isEmpty ? [] : [(name: "scope", value: scopes.sorted().joined(separator: " "))]
+  }
+
+  /// Returns the value of `Authorization` that authenticates a client. Identifier and secret are form-encoded first
+  /// (§2.3.1).
+  package static func basic(clientID: String, secret: String) throws(CredentialError) -> String {
+    let form = PercentEncoding.form
+    return try BasicScheme.authorization(for: Credential(user: form.encode(clientID), password: form.encode(secret)))
+  }
+}
+
+/// The request for an authorization code that the user's browser makes (RFC 6749 §4.1.1), and the parser of its result.
+package struct AuthorizationCodeRequest: Sendable {
+  package var endpoint: URL
+  package var clientID: String
+  package var redirect: URL
+  package var scopes: Set<String>
+  /// An unguessable value. A redirect without it does not belong to this request (§10.12).
+  package var state: String
+  /// The challenge of a ``ProofKey`` and its method (RFC 7636 §4.3).
+  package var challenge: (value: String, method: ProofKey.Method)?
+
+  package init(endpoint: URL, clientID: String, redirect: URL, scopes: Set<String>, state: String) {
+    self.endpoint = endpoint
+    self.clientID = clientID
+    self.redirect = redirect
+    self.scopes = scopes
+    self.state = state
+  }
+
+  /// The URL of the page to show; nil if the endpoint cannot have a query. A query of the endpoint is kept (§3.1).
+  package var url: URL? {
+    var pairs = [(name: "response_type", value: "code"), (name: "client_id", value: clientID)]
+    pairs.append((name: "redirect_uri", value: redirect.absoluteString))
+    pairs += TokenGrant.pair(of: scopes)
+    pairs.append((name: "state", value: state))
+    if let challenge {
+      pairs.append((name: "code_challenge", value: challenge.value))
+      pairs.append((name: "code_challenge_method", value: challenge.method.rawValue))
+    }
+    var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: true)
+    let own = [parts?.percentEncodedQuery].compactMap { $0 }.filter { !$0.isEmpty }
+    parts?.percentEncodedQuery = (own + [PercentEncoding.queryComponent.encode(pairs)]).joined(separator: "&")
+    return parts?.url
+  }
+
+  /// The result that a redirect carries (§4.1.2, §4.1.2.1).
+  package enum Answer: Sendable, Hashable {
+    case code(String)
+    case refused(TokenRefusal)
+    /// The URL is not the redirect, or belongs to another request.
+    case foreign
+  }
+
+  /// Returns the parts of a URL by which a redirect is recognized. A browser writes the host in lower case, and the
+  /// empty path of an http URL as `/`; URLs of other schemes are compared as they are.
+  private static func comparableParts(of url: URL) -> [String?] {
+    guard let origin = Origin(url) else { return [url.scheme, url.host(), url.port.map(String.init), url.path()] }
+    return [origin.description, url.path().isEmpty ? "/" : url.path()]
+  }
+
+  /// Parses the URL to which the server redirected the browser.
+  package func answer(in url: URL) -> Answer {
+    guard Self.comparableParts(of: url) == Self.comparableParts(of: redirect) else { return .foreign }
+    let query = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedQuery ?? ""
+    let pairs = Dictionary(PercentEncoding.form.pairs(in: query).map { ($0.name, $0.value) }) { first, _ in first }
+    guard pairs["state"] == state else { return .foreign }
+    if let error = pairs["error"] {
+      return .refused(
+        TokenRefusal(code: error, description: pairs["error_description"], uri: pairs["error_uri"]))
+    }
+    guard let code = pairs["code"], !code.isEmpty else { return .foreign }
+    return .code(code)
+  }
+}
+
+/// The key that proves that an authorization code is redeemed by the client that requested it (PKCE, RFC 7636).
+package struct ProofKey: Sendable, Hashable {
+  /// The way in which the challenge is derived from the verifier (§4.2).
+  package enum Method: String, Sendable, Hashable {
+    /// The hash of the verifier.
+    case s256 = "S256"
+    /// The verifier itself, for servers that do not support `S256`.
+    case plain
+  }
+
+  /// The secret that is sent to the token endpoint together with the code (§4.5).
+  package let verifier: String
+
+  /// Makes a key from 43 to 128 unreserved characters; nil if the text is anything else (§4.1).
+  package init?(verifier: String) {
+    let isAllowed = verifier.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "-._~".utf8.contains($0) }
+    guard (43...128).contains(verifier.utf8.count), isAllowed else { return nil }
+    self.verifier = verifier
+  }
+
+  /// Makes a key from random bytes. 32 bytes, as §4.1 recommends, make 43 characters.
+  package init?(octets: some Sequence<UInt8>) { self.init(verifier: Data(octets).base64URL) }
+
+  /// Returns the challenge for the authorization request (§4.2, §4.3); nil if the hash is not available.
+  ///
+  /// - Parameter hash: computes SHA-256; nil if the platform does not offer it.
+  package func challenge(_ method: Method, hash: (DigestAlgorithm, Data) -> Data?) -> String? {
+    switch method {
+    case .s256: hash(.sha256, Data(verifier.utf8))?.base64URL
+    case .plain: verifier
+    }
+  }
+}
+
+extension Data {
+  /// The data in base64url without padding (RFC 4648 §5, RFC 7636 appendix A).
+  package var base64URL: String {
+    let bytes = base64EncodedString().utf8.compactMap { byte -> UInt8? in
+      switch byte {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      case UInt8(ascii: "="): nil
+      default: byte
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// The successful response of a token endpoint (RFC 6749 §5.1).
+package struct TokenAnswer: Sendable, Decodable {
+  package let accessToken: String
+  /// The type of the token; `Bearer` if the member is missing, although it is required.
+  package let tokenType: String
+  /// The lifetime of the token in seconds; nil if it is missing. Some servers write the number as a string, which is
+  /// accepted.
+  package let seconds: Double?
+  package let refreshToken: String?
+  /// The scopes of the token; nil if they are the requested ones.
+  package let scopes: Set<String>?
+
+  private enum Key: String, CodingKey {
+    case accessToken = "access_token"
+    case tokenType = "token_type"
+    case seconds = "expires_in"
+    case refreshToken = "refresh_token"
+    case scope
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Key.self)
+    accessToken = try members.decode(String.self, forKey: .accessToken)
+    tokenType = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? "Bearer"
+    let number = try? members.decodeIfPresent(Double.self, forKey: .seconds)
+    seconds = number ?? (try? members.decodeIfPresent(String.self, forKey: .seconds))?.flatMap { Double($0) }
+    refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
+    scopes = try members.decodeIfPresent(String.self, forKey: .scope).map { text in
+      Set(text.split(separator: " ").map(String.init))
+    }
+  }
+}
+
+/// The error response of an authorization server (RFC 6749 §4.1.2.1, §5.2).
+package struct TokenRefusal: Sendable, Hashable, Decodable {
+  /// The error code, such as `invalid_grant`.
+  package let code: String
+  package let description: String?
+  package let uri: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case code = "error"
+    case description = "error_description"
+    case uri = "error_uri"
+  }
+
+  package init(code: String, description: String? = nil, uri: String? = nil) {
+    self.code = code
+    self.description = description
+    self.uri = uri
+  }
+}
+
+/// The rule that recognizes requests which obtain an OAuth 2 token. They are sent without one.
+package enum TokenRequestRule {
+  /// Whether a request obtains a token: it has a `grant_type` (RFC 6749 §3.2), or a `response_type` and a `client_id`
+  /// (§3.1, RFC 9126), or it requests the metadata of the server (RFC 8414 §3, RFC 8615).
+  ///
+  /// - Parameters:
+  ///   - request: the head of the request.
+  ///   - form: the body if it is known. It counts only if the request is a `POST` of a form of at most 64 KiB.
+  package static func obtainsToken(_ request: RequestHead, form: Data?) -> Bool {
+    if request.method == .get, request.url.path.hasPrefix("/.well-known/") { return true }
+    var names = names(in: request.url.query(percentEncoded: true) ?? "")
+    let isForm = request.fields.mediaType.map { $0.type == "application" && $0.subtype == "x-www-form-urlencoded" }
+    if request.method == .post, isForm == true, let form, form.count <= 64 << 10 {
+      names.formUnion(Self.names(in: String(decoding: form, as: UTF8.self)))
+    }
+    return names.contains("grant_type") || names.isSuperset(of: ["response_type", "client_id"])
+  }
+
+  /// Returns the parameter names of a query or a form.
+  private static func names(in text: String) -> Set<String> {
+    Set(text.split(separator: "&").map { String($0.prefix { $0 != "=" }) })
+  }
+}

@@ -1,0 +1,133 @@
+/// What a cache does after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
+package enum CacheUpdate: Sendable, Hashable {
+  /// Return the stored response, which the origin has validated, and update it to this; nil if the 304 has
+  /// another validator, and its fields do not belong to the stored response (§4.3.4).
+  case confirm(StoredResponse?)
+  /// Return the stored response instead of the error.
+  case serveStale(StaleFallback.Use)
+  /// Return the response, and store it as this.
+  case store(StoredResponse)
+  /// Return the response, and update the stored one to this.
+  case update(StoredResponse)
+  /// Return the response, and remove the stored one, which is out of date.
+  case remove
+  /// Return the response; nothing changes in the cache.
+  case ignore
+
+  /// The request, and what is stored for it.
+  package struct Context: Sendable {
+    /// The request, with what interceptors and cookies added.
+    package var request: RequestHead
+    /// The request as it was sent, with the conditions that the cache added.
+    package var sent: RequestHead
+    /// What the caller allows beyond the protocol.
+    package var policy: CachePolicy
+    /// The partition of the key.
+    package var partition: String
+    /// The stored response that matches the request; nil if there is none.
+    package var stored: StoredResponse?
+    /// The length of the stored body.
+    package var storedLength: Int64 = 0
+    /// When the request was sent.
+    package var requestTime: Date
+
+    package init(
+      request: RequestHead, sent: RequestHead, policy: CachePolicy, partition: String = "", requestTime: Date
+    ) {
+      self.request = request
+      self.sent = sent
+      self.policy = policy
+      self.partition = partition
+      self.requestTime = requestTime
+    }
+  }
+
+  /// Decides what to do after a response.
+  ///
+  /// - Parameters:
+  ///   - response: The response, as it is returned to the caller.
+  ///   - context: The request, and what is stored for it.
+  ///   - responseTime: When the response was received.
+  ///   - isUnpacked: Whether the transport has removed a content coding of the body.
+  package static func of(
+    _ response: ResponseHead, to context: Context, at responseTime: Date, isUnpacked: Bool
+  ) -> CacheUpdate {
+    if let stored = context.stored {
+      let update = concerning(stored, response, context, responseTime)
+      if update != .ignore { return update }
+    }
+    let request = context.request
+    guard
+      StorageRule.allows(
+        response, to: request, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
+    else { return context.stored != nil && replaces(response, for: request) ? .remove : .ignore }
+    var head = response
+    head.fields = StorageRule.storedFields(of: response.fields)
+    if !head.fields.contains(.date) { head.fields[.date] = HTTPDate.format(responseTime) }
+    return .store(
+      StoredResponse(
+        head: head, variant: VaryRule.variant(of: response, for: request.fields, in: context.partition),
+        requestTime: context.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
+  }
+
+  private static func concerning(
+    _ stored: StoredResponse, _ response: ResponseHead, _ context: Context, _ responseTime: Date
+  ) -> CacheUpdate {
+    if response.status == .notModified {
+      let merged = Validation.merged(
+        stored, with: response, requestTime: context.requestTime, responseTime: responseTime)
+      // If the caller set conditions, the 304 is for the caller, and refers to the copy of the caller.
+      guard context.sent != context.request, !hasConditions(context.request) else {
+        return hasValidator(response) ? merged.map(CacheUpdate.update) ?? .ignore : .ignore
+      }
+      return hasConditions(context.sent) ? .confirm(merged) : .ignore
+    }
+    let use = StaleFallback.use(
+      of: stored, for: context.request, policy: context.policy, after: .status(response.status), at: responseTime)
+    if let use { return .serveStale(use) }
+    guard context.request.method == .head, response.status == .ok, stored.head.status == .ok else { return .ignore }
+    return Validation.merged(
+      stored, length: context.storedLength, withHead: response, requestTime: context.requestTime,
+      responseTime: responseTime
+    ).map(CacheUpdate.update) ?? .remove
+  }
+
+  /// Whether the response replaces the stored one: not if it is a refusal or a temporary error.
+  private static func replaces(_ response: ResponseHead, for request: RequestHead) -> Bool {
+    request.method == .get && response.status != .notModified && !isRefusalOrTemporaryError(response.status)
+  }
+
+  /// Whether the status is that of a refusal or a temporary error.
+  package static func isRefusalOrTemporaryError(_ status: HTTPStatus) -> Bool {
+    !status.isSuccessful && !status.isRedirection && status != .notFound && status != .gone
+  }
+
+  private static func hasConditions(_ request: RequestHead) -> Bool {
+    request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
+  }
+
+  private static func hasValidator(_ response: ResponseHead) -> Bool {
+    response.fields.contains(.eTag) || response.fields.contains(.lastModified)
+  }
+}
+
+/// The stored responses that are invalidated by a request (RFC 9111 §4.4).
+package enum InvalidationRule {
+  /// Returns the keys to remove after an unsafe request that did not fail: that of the target, and those of `Location`
+  /// and `Content-Location` if they have the same origin.
+  package static func keys(after response: ResponseHead, to request: RequestHead, partition: String) -> [CacheKey] {
+    guard !request.method.isSafe, response.status.isSuccessful || response.status.isRedirection else { return [] }
+    let named = [FieldName.location, .contentLocation].compactMap { url(in: $0, of: response, to: request) }
+    let origin = Origin(request.url)
+    let urls = [request.url] + named.filter { origin != nil && Origin($0) == origin }
+    return urls.map { CacheKey($0, partition: partition) }
+  }
+
+  /// Resolves the URL in a field of the response against that of the request.
+  static func url(in name: FieldName, of response: ResponseHead, to request: RequestHead) -> URL? {
+    guard let value = response.fields[values: name].first,
+      case .url(let url) = RedirectTarget.resolve(value, against: request.url)
+    else { return nil }
+    return url
+  }
+}

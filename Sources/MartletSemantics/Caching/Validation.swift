@@ -1,0 +1,92 @@
+/// Validates stored responses and updates them with newer ones (RFC 9111 §3.2, §4.3.4, §4.3.5).
+package enum Validation {
+  /// Returns the conditional request for a stored response (§4.3.1), with its entity tag and its date of modification.
+  /// Unchanged if the response has neither.
+  package static func conditional(_ request: RequestHead, for stored: StoredResponse) -> RequestHead {
+    var request = request
+    if let tag = stored.head.fields[values: .eTag].first { request.fields[.ifNoneMatch] = tag }
+    if let date = stored.head.fields[values: .lastModified].first { request.fields[.ifModifiedSince] = date }
+    return request
+  }
+
+  /// Returns the stored response merged with a 304 (§4.3.4); nil if the 304 has another tag or date, and therefore does
+  /// not apply to it.
+  ///
+  /// A 304 without a validator applies to the validated response. The section allows that only if the stored response
+  /// has no validator either, but servers omit it.
+  package static func merged(
+    _ stored: StoredResponse, with confirmation: ResponseHead, requestTime: Date, responseTime: Date
+  ) -> StoredResponse? {
+    guard correspond(confirmation.fields, stored.head.fields) else { return nil }
+    return updated(stored, with: confirmation.fields, requestTime: requestTime, responseTime: responseTime)
+  }
+
+  /// Returns the stored response merged with the 200 of a HEAD request (§4.3.5); nil if the stored one is out of date.
+  package static func merged(
+    _ stored: StoredResponse, length: Int64, withHead response: ResponseHead, requestTime: Date, responseTime: Date
+  ) -> StoredResponse? {
+    for name in [FieldName.eTag, .lastModified] {
+      if let received = response.fields[values: name].first, received != stored.head.fields[values: name].first {
+        return nil
+      }
+    }
+    if !stored.isUnpacked, let received = response.fields[values: .contentLength].first, received != String(length) {
+      return nil
+    }
+    return updated(stored, with: response.fields, requestTime: requestTime, responseTime: responseTime)
+  }
+
+  /// Whether the 304 selects the stored response (§4.3.4): by strong tag, otherwise by weak validator, otherwise
+  /// because it was validated.
+  private static func correspond(_ new: HTTPFields, _ old: HTTPFields) -> Bool {
+    if let tag = new[values: .eTag].first {
+      let stored = old[values: .eTag].first ?? ""
+      return EntityTag.isWeak(tag) ? EntityTag.matchesWeakly(tag, stored) : tag == stored
+    }
+    guard let date = new[values: .lastModified].first else { return true }
+    return date == old[values: .lastModified].first
+  }
+
+  /// Replaces all lines of every received field (§3.2), except fields that are not stored, and fields that describe the
+  /// received bytes instead of the stored ones.
+  private static func updated(
+    _ stored: StoredResponse, with received: HTTPFields, requestTime: Date, responseTime: Date
+  ) -> StoredResponse {
+    var updated = stored
+    var fields = StorageRule.storedFields(of: received)
+    fields.removeAll { $0 == .contentLength || (stored.isUnpacked && $0 == .contentEncoding) }
+    // Both belong to a message, not to the representation: the old values would make the validated response old again.
+    updated.head.fields.remove(.age)
+    updated.head.fields.remove(.date)
+    let names = Set(fields.map { $0.name })
+    updated.head.fields.removeAll { names.contains($0) }
+    for (name, value) in fields { updated.head.fields.append(value, for: name) }
+    if !updated.head.fields.contains(.date) { updated.head.fields[.date] = HTTPDate.format(responseTime) }
+    updated.requestTime = requestTime
+    updated.responseTime = responseTime
+    return updated
+  }
+}
+
+/// Compares entity tags (RFC 9110 §8.8.3.2).
+package enum EntityTag {
+  /// Whether the tag is weak: `W/"…"`.
+  package static func isWeak(_ tag: some StringProtocol) -> Bool { tag.hasPrefix("W/") }
+
+  /// Strong comparison: equal, and neither is weak.
+  package static func matchesStrongly(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+    !isWeak(left) && left == right
+  }
+
+  /// Weak comparison: equal apart from weakness.
+  package static func matchesWeakly(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+    opaque(left) == opaque(right)
+  }
+
+  /// Whether the tag matches one of an `If-None-Match`; `*` matches any.
+  package static func isListed(_ tag: String?, in list: [String]) -> Bool {
+    list.contains { listed in listed == "*" || tag.map { matchesWeakly($0, listed) } == true }
+  }
+
+  private static func opaque(_ tag: some StringProtocol) -> String { String(isWeak(tag) ? tag.dropFirst(2) : tag[...]) }
+}

@@ -1,0 +1,70 @@
+/// The head of a request: method, URL and fields, without the body.
+public struct RequestHead: Sendable, Hashable {
+  /// The method; GET by default.
+  public var method: HTTPMethod
+  /// The absolute http or https URL.
+  public var url: URL
+  /// The fields, as the caller set them.
+  public var fields: HTTPFields
+
+  /// Creates a head.
+  public init(method: HTTPMethod = .get, url: URL, fields: HTTPFields = [:]) {
+    self.method = method
+    self.url = url
+    self.fields = fields
+  }
+}
+
+extension RequestHead: CustomStringConvertible, CustomReflectable {
+  /// Method, URL and fields without secrets: without user information and query, and with only those field values that
+  /// may be shown.
+  public var description: String { "\(method) \(url.redacted)" + fields.indented }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["head": description]) }
+}
+
+/// The head of a response: status and fields, without the body.
+public struct ResponseHead: Sendable, Hashable {
+  /// The status code.
+  public var status: HTTPStatus
+  /// The fields in the order in which they were received, with repeated lines.
+  public var fields: HTTPFields
+  /// The version of HTTP of the message; nil if it was not received over a connection.
+  public var version: HTTPVersion?
+
+  /// Creates a head.
+  public init(status: HTTPStatus, fields: HTTPFields = [:], version: HTTPVersion? = nil) {
+    self.status = status
+    self.fields = fields
+    self.version = version
+  }
+}
+
+extension ResponseHead: CustomStringConvertible {
+  /// Status and fields, without secrets.
+  public var description: String { "\(status.code)" + fields.indented }
+}
+
+extension HTTPFields {
+  /// The description on new lines after a first line; empty if there are no fields.
+  var indented: String { isEmpty ? "" : "\n" + description }
+}
+
+/// A version of HTTP.
+public enum HTTPVersion: String, Sendable, Hashable, Comparable, CustomStringConvertible {
+  /// HTTP/1.0.
+  case http1_0 = "HTTP/1.0"
+  /// HTTP/1.1 (RFC 9112).
+  case http1_1 = "HTTP/1.1"
+  /// HTTP/2 (RFC 9113).
+  case http2 = "HTTP/2"
+  /// HTTP/3 (RFC 9114).
+  case http3 = "HTTP/3"
+
+  /// Orders versions by number.
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+  /// The version as it is sent: `HTTP/1.1`.
+  public var description: String { rawValue }
+}

@@ -1,0 +1,144 @@
+/// What a response means for redirection.
+package enum Redirect: Sendable, Hashable {
+  /// The response is not a redirect: it is the final response.
+  case none
+  /// The next request, and whether it has the same body.
+  case follow(head: RequestHead, keepsBody: Bool)
+  /// The redirect must not be followed. The reason is for messages, and contains no secrets.
+  case refuse(reason: String)
+}
+
+/// Decides whether and how a redirect is followed (RFC 9110 §15.4). Where the RFC leaves a choice, it does what
+/// browsers do (Fetch §4.4, “HTTP-redirect fetch”). Whether redirects are followed at all, and how many, is up to the
+/// redirect policy.
+package enum RedirectRule {
+  /// Decides what follows a response.
+  ///
+  /// - Parameters:
+  ///   - response: The response.
+  ///   - request: The request that was answered.
+  ///   - allowsInsecure: Whether a redirect from https to http may be followed; otherwise it is refused.
+  ///   - kept: Fields that are sent to another origin although their names are those of secrets.
+  package static func decide(
+    after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false,
+    keeping kept: Set<FieldName> = []
+  ) -> Redirect {
+    guard isRedirect(response.status) else { return .none }
+    let locations = Set(response.fields[values: .location]).subtracting([""])
+    guard let location = locations.first else { return .none }
+    guard locations.count == 1 else {
+      return refusal(of: response, "it names \(locations.count) different Locations")
+    }
+    switch RedirectTarget.resolve(location, against: request.url) {
+    case .unusable(let reason):
+      return refusal(of: response, reason)
+    case .url(let url) where !allowsInsecure && isDowngrade(from: request.url, to: url):
+      return refusal(of: response, "it leads from https to \(url.redacted): allow insecure redirects if it may")
+    case .url(let url):
+      return follow(response.status, from: request, to: url, keeping: kept)
+    }
+  }
+
+  /// Not 300, where the user chooses, nor 304, 305 and 306, which have no target.
+  private static func isRedirect(_ status: HTTPStatus) -> Bool {
+    switch status {
+    case .movedPermanently, .found, .seeOther, .temporaryRedirect, .permanentRedirect: true
+    default: false
+    }
+  }
+
+  private static func refusal(of response: ResponseHead, _ reason: String) -> Redirect {
+    .refuse(reason: "the redirect (\(response.status.code)) cannot be followed: \(reason)")
+  }
+
+  private static func follow(
+    _ status: HTTPStatus, from request: RequestHead, to url: URL, keeping kept: Set<FieldName>
+  ) -> Redirect {
+    let method = method(after: status, to: request.method)
+    let keepsBody = method == request.method
+    let staysOnOrigin = Origin(request.url) == Origin(url)
+    var next = RequestHead(method: method, url: url, fields: request.fields)
+    next.url = url.replacingUserInformation(
+      with: staysOnOrigin ? url.userInformation ?? request.url.userInformation : nil)
+    next.fields.removeAll { name in
+      (!keepsBody && describesBody(name)) || (!staysOnOrigin && belongsToOrigin(name, unlessIn: kept))
+    }
+    if isDowngrade(from: request.url, to: url) { next.fields.remove(.referer) }
+    return .follow(head: next, keepsBody: keepsBody)
+  }
+
+  /// The method of the next request (RFC 9110 §15.4.2–15.4.4, 15.4.8, 15.4.9). A GET or HEAD keeps its method after a
+  /// 303.
+  private static func method(after status: HTTPStatus, to method: HTTPMethod) -> HTTPMethod {
+    switch status {
+    case .movedPermanently, .found: method == .post ? .get : method
+    case .seeOther: method == .head ? .head : .get
+    default: method
+    }
+  }
+
+  /// Whether a field describes the content or its transfer. Such fields are removed with the body (RFC 9110 §15.4).
+  private static func describesBody(_ name: FieldName) -> Bool {
+    switch name {
+    case .transferEncoding, .trailer, .expect, .digest, .reprDigest, .lastModified: true
+    default: name.canonicalName.hasPrefix("content-")
+    }
+  }
+
+  /// Whether a field must not be sent to another origin (RFC 9110 §15.4, §17.16.3): credentials, `Cookie`, `Host`, and
+  /// fields with the name of a secret, for example `X-Api-Key`.
+  ///
+  /// - Parameter kept: Fields that may be sent although their names are those of secrets.
+  package static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
+    switch name {
+    case .authorization, .proxyAuthorization, .cookie, .host: true
+    default: !kept.contains(name) && SecretName.isSecretField(name.rawName)
+    }
+  }
+
+  private static func isDowngrade(from request: URL, to target: URL) -> Bool {
+    Origin(request)?.isSecure == true && Origin(target)?.isSecure != true
+  }
+}
+
+extension URL {
+  /// `user:password`, percent-encoded; nil if the URL has none.
+  fileprivate var userInformation: String? {
+    guard let user = user(percentEncoded: true) else { return nil }
+    return password(percentEncoded: true).map { "\(user):\($0)" } ?? user
+  }
+
+  /// Returns the URL with this user information, or without any.
+  package func replacingUserInformation(with information: String?) -> URL {
+    guard information != userInformation, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+      return self
+    }
+    let pieces = information?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []
+    parts.percentEncodedUser = pieces.first.map(String.init)
+    parts.percentEncodedPassword = pieces.count > 1 ? String(pieces[1]) : nil
+    return parts.url ?? self
+  }
+}
+
+extension RedirectRule {
+  /// Returns a message if there were too many redirects; nil if they are within the limit.
+  ///
+  /// - Parameters:
+  ///   - visited: The URLs in order: that of the first request, then the target of each redirect, including the next
+  ///     one.
+  ///   - limit: The maximum number of redirects.
+  /// - Returns: A sentence with the loop, if there is one, or the last few URLs, without secrets.
+  package static func tooMany(visited: [URL], limit: Int) -> String? {
+    guard visited.count - 1 > max(0, limit) else { return nil }
+    let trail = loop(in: visited) ?? (name: "the last were", urls: visited.suffix(4))
+    var urls = trail.urls.map(\.redacted)
+    if urls.count > 8 { urls.replaceSubrange(4..<(urls.count - 3), with: ["…"]) }
+    return "more than \(limit) redirect\(limit == 1 ? "" : "s"); \(trail.name): \(urls.joined(separator: " → "))"
+  }
+
+  /// Returns the shortest loop that ends at the last URL, including both ends; nil if the last URL occurs only once.
+  private static func loop(in visited: [URL]) -> (name: String, urls: ArraySlice<URL>)? {
+    guard let last = visited.last, let before = visited.dropLast().lastIndex(of: last) else { return nil }
+    return ("loop", visited[before...])
+  }
+}

@@ -1,0 +1,78 @@
+/// The delay before a retry: a random time below a limit that doubles, "exponential backoff with full jitter".
+///
+/// The random part prevents clients that failed at the same time from retrying at the same time.
+///
+/// | retry | with the default, at most |
+/// |---|---|
+/// | 1 | 250 ms |
+/// | 2 | 500 ms |
+/// | 3 | 1 s |
+/// | 8 and later | 20 s, with a `cap` of 20 s |
+public struct Backoff: Sendable, Hashable {
+  /// The maximum delay before the first retry, which doubles for each further retry. 250 milliseconds by default.
+  public var base: Duration
+  /// The maximum delay before any retry. 20 seconds by default.
+  public var cap: Duration
+
+  /// Creates a backoff.
+  public init(base: Duration = .milliseconds(250), cap: Duration = .seconds(20)) {
+    self.base = base
+    self.cap = cap
+  }
+
+  /// Returns the delay before a retry.
+  ///
+  /// - Parameters:
+  ///   - retry: The number of the retry, 1 for the first.
+  ///   - fraction: The random part, from 0 (no delay) to 1 (the maximum); other values are clamped.
+  package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
+    let cap = cap.bounded
+    var window = min(base, cap)
+    guard window > .zero else { return .zero }
+    var doublings = retry - 1
+    while doublings > 0, window < cap {
+      window = min(window * 2, cap)
+      doublings -= 1
+    }
+    return window * min(max(fraction, 0), 1)
+  }
+}
+
+extension Duration {
+  /// The duration, limited to a hundred years in both directions, so that it can be added to any time.
+  /// `.seconds(.max)`, which callers use for "never", cannot.
+  package var bounded: Duration { min(max(self, .zero - Self.century), Self.century) }
+
+  private static let century = Duration.seconds(100 * 365 * 86_400)
+}
+
+/// The delay that a server requests with `Retry-After` (RFC 9110 §10.2.3).
+package enum RetryAfter {
+  /// Returns the requested delay; nil if there is none, or none that can be parsed.
+  ///
+  /// A date is compared with the `Date` of the response, if there is one, so that different clocks do not matter. A
+  /// date in the past requests no delay. The longest of several delays counts.
+  ///
+  /// - Parameters:
+  ///   - fields: The fields of the response.
+  ///   - now: The current time, for a response without `Date`.
+  package static func delay(in fields: HTTPFields, now: Date) -> Duration? {
+    let present = fields[.date].flatMap { HTTPDate.parse($0, now: now) } ?? now
+    return fields[values: .retryAfter].compactMap { seconds($0) ?? date($0, present) }.max()
+  }
+
+  /// Parses `delay-seconds = 1*DIGIT`, limited to ``longest``.
+  private static func seconds(_ value: String) -> Duration? {
+    let text = ASCII.trimmed(value)
+    guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+    return .seconds(min(Int64(text) ?? .max, longest))
+  }
+
+  private static func date(_ value: String, _ present: Date) -> Duration? {
+    guard let date = HTTPDate.parse(value, now: present) else { return nil }
+    return .seconds(max(0, date.timeIntervalSince(present)))
+  }
+
+  /// A hundred years, which can be added to any time without overflow.
+  private static let longest: Int64 = 100 * 365 * 86_400
+}

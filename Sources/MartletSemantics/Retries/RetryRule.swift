@@ -1,0 +1,144 @@
+/// What to do after an attempt that failed, or was answered with a status that the policy retries.
+package enum RetryDecision: Sendable, Hashable {
+  /// Send the request again after the delay. The reason is for messages.
+  case retry(after: Duration, reason: String)
+  /// Send the request again at once, without counting it as a retry: as far as is known, the peer has not processed it.
+  case replace(reason: String)
+  /// Do not retry. The reason is for messages.
+  case decline(reason: String)
+}
+
+/// Decides whether a request is retried automatically (RFC 9110 §9.2.2, RFC 9112 §9.3.1, RFC 9113 §8.7).
+package struct RetryRule: Sendable {
+  /// The reason for a retry.
+  package enum Cause: Sendable {
+    /// A response with a status that the policy retries.
+    case response(ResponseHead)
+    /// A failure without a response: what failed, and whether the request is known not to have been processed.
+    case failure(String, isUnprocessed: Bool)
+    /// A reused connection was closed before the first byte of the response.
+    case staleConnection(String)
+    /// The peer states that it has not processed the request: REFUSED_STREAM, or GOAWAY with a lower stream ID.
+    case refused(String)
+  }
+
+  /// The properties of the request that matter.
+  package struct Request: Sendable {
+    package var head: RequestHead
+    /// Whether the caller declared the request idempotent; nil if it is determined by the method.
+    package var isIdempotent: Bool?
+    package var isReplayable: Bool
+    /// The number of times the request was sent again, counted and uncounted.
+    package var retries: Int
+    package var replacements: Int
+    /// The time until the deadline; nil if there is none.
+    package var remaining: Duration?
+
+    package init(
+      _ head: RequestHead, isIdempotent: Bool?, isReplayable: Bool, sent: (retries: Int, replacements: Int),
+      remaining: Duration?
+    ) {
+      self.head = head
+      self.isIdempotent = isIdempotent
+      self.isReplayable = isReplayable
+      retries = sent.retries
+      replacements = sent.replacements
+      self.remaining = remaining
+    }
+  }
+
+  private let limit: Int
+  private let backoff: Backoff
+  private let retryAfterLimit: Duration
+  private let replaces: Bool
+
+  /// Creates a rule.
+  ///
+  /// - Parameters:
+  ///   - limit: The maximum number of retries of one call.
+  ///   - backoff: The delays before retries.
+  ///   - retryAfterLimit: The longest delay that a server may request.
+  ///   - replaces: Whether requests on stale connections are sent again.
+  package init(limit: Int, backoff: Backoff, retryAfterLimit: Duration, replaces: Bool) {
+    self.limit = limit
+    self.backoff = backoff
+    self.retryAfterLimit = retryAfterLimit
+    self.replaces = replaces
+  }
+
+  /// Decides. The budget of the session is checked afterwards, and only if the decision is a retry.
+  ///
+  /// - Parameters:
+  ///   - cause: The reason for a retry.
+  ///   - request: The request.
+  ///   - now: The current time, for a `Retry-After` with a date.
+  ///   - fraction: The random part of the delay, from 0 to 1.
+  package func decide(_ cause: Cause, for request: Request, now: Date, fraction: Double) -> RetryDecision {
+    if let objection = Self.objection(to: cause, request) { return .decline(reason: "\(cause.name): \(objection)") }
+    if replaces, cause.isReplaceable, request.replacements < Self.mostReplacements {
+      return .replace(reason: "\(cause.name): sent again on another connection")
+    }
+    guard limit > 0 else { return .decline(reason: "\(cause.name): the policy allows no retries") }
+    guard request.retries < limit else {
+      return .decline(reason: "\(cause.name): it was retried \(limit == 1 ? "once" : "\(limit) times") already")
+    }
+    var delay = backoff.delay(beforeRetry: request.retries + 1, fraction: fraction)
+    if case .response(let head) = cause, let asked = RetryAfter.delay(in: head.fields, now: now) {
+      guard asked <= retryAfterLimit else {
+        return .decline(
+          reason: "\(cause.name): the server asks to wait \(asked), more than the limit of \(retryAfterLimit)")
+      }
+      delay = max(delay, asked)
+    }
+    if let remaining = request.remaining, delay >= remaining {
+      return .decline(reason: "\(cause.name): a retry after \(delay) would come too late for the deadline")
+    }
+    let number = request.retries + 1
+    return .retry(after: delay, reason: "\(cause.name): retry \(number) of \(limit)")
+  }
+
+  /// A client should not retry a failed automatic retry endlessly (RFC 9110 §9.2.2); a pool may contain several stale
+  /// connections.
+  private static let mostReplacements = 5
+
+  private static func objection(to cause: Cause, _ request: Request) -> String? {
+    guard request.isReplayable else { return "the body cannot be sent twice; use RequestBody.stream" }
+    guard !cause.isUnprocessed, !mayRepeat(request.head, isIdempotent: request.isIdempotent) else { return nil }
+    return request.isIdempotent == false
+      ? "the request is marked as not idempotent"
+      : "\(request.head.method) is not idempotent, and nothing says that the server has not acted on it"
+  }
+
+  /// Whether the request may be sent twice: its method is idempotent, or it is known to be idempotent otherwise, for
+  /// example by an idempotency key (RFC 9110 §9.2.2).
+  ///
+  /// - Parameter isIdempotent: Whether the caller declared it idempotent; nil if it is determined by the request.
+  package static func mayRepeat(_ request: RequestHead, isIdempotent: Bool?) -> Bool {
+    isIdempotent ?? (request.method.isIdempotent || request.fields.contains("Idempotency-Key"))
+  }
+}
+
+extension RetryRule.Cause {
+  /// Whether, as far as is known, the peer has not received the request.
+  package var isReplaceable: Bool {
+    switch self {
+    case .refused, .staleConnection: true
+    case .failure, .response: false
+    }
+  }
+
+  fileprivate var name: String {
+    switch self {
+    case .response(let head): "status \(head.status.code)"
+    case .failure(let name, _), .staleConnection(let name), .refused(let name): name
+    }
+  }
+
+  fileprivate var isUnprocessed: Bool {
+    switch self {
+    case .refused: true
+    case .failure(_, let isUnprocessed): isUnprocessed
+    case .response, .staleConnection: false
+    }
+  }
+}

@@ -1,0 +1,189 @@
+import MartletSemantics
+
+/// Reads a request's body by its framing (RFC 9112 §6–7).
+final class BodyReader {
+  private(set) var trailers: HTTPFields = [:]
+  private let buffer: WireBuffer
+  private let socket: Socket
+  private var framing: Framing
+  /// Whether the client awaits 100 Continue before it sends the body.
+  private(set) var awaitsContinue: Bool
+
+  private enum Framing: Equatable {
+    /// The number of bytes that are left; 0 is the end.
+    case length(Int64)
+    /// The number of bytes that are left of a chunk.
+    case chunk(Int64)
+    /// The line with a chunk's size comes next.
+    case chunkSize
+  }
+
+  init(for request: ReceivedRequest, from buffer: WireBuffer, socket: Socket) throws(WireError) {
+    self.buffer = buffer
+    self.socket = socket
+    framing = try Self.framing(of: request)
+    let expectation = request.fields[.expect] ?? ""
+    awaitsContinue = ASCII.equalIgnoringCase(expectation, "100-continue") && framing != .length(0)
+  }
+
+  /// Whether the body was read to its end.
+  var isAtEnd: Bool { framing == .length(0) }
+
+  /// Returns the next bytes; nil at the end.
+  func next() throws(WireError) -> Data? {
+    if awaitsContinue {
+      awaitsContinue = false
+      try socket.send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    }
+    if framing == .chunkSize { try readChunkSize() }
+    switch framing {
+    case .length(0), .chunkSize: return nil
+    case .length(let rest):
+      let data = try read(upTo: rest)
+      framing = .length(rest - Int64(data.count))
+      return data
+    case .chunk(let rest):
+      let data = try read(upTo: rest)
+      framing = .chunk(rest - Int64(data.count))
+      if data.count == rest { try endChunk() }
+      return data
+    }
+  }
+
+  private func read(upTo count: Int64) throws(WireError) -> Data {
+    guard let data = buffer.data(upTo: count) else { throw .peerGone }
+    return data
+  }
+
+  private func readChunkSize() throws(WireError) {
+    guard let line = try buffer.line(upTo: 4096) else { throw .peerGone }
+    let digits = ASCII.trimmed(line.prefix { $0 != ";" })
+    guard let size = Int64(digits, radix: 16), size >= 0, digits.first != "+" else {
+      throw .refused(.badRequest, "invalid chunk size (RFC 9112 §7.1)")
+    }
+    guard size == 0 else { return framing = .chunk(size) }
+    trailers = try RequestHeadReader.fields(from: buffer)
+    framing = .length(0)
+  }
+
+  private func endChunk() throws(WireError) {
+    guard try buffer.line(upTo: 2) == "" else {
+      throw .refused(.badRequest, "a chunk is longer than its size (RFC 9112 §7.1)")
+    }
+    framing = .chunkSize
+  }
+
+  private static func framing(of request: ReceivedRequest) throws(WireError) -> Framing {
+    let lengths = request.fields[values: .contentLength]
+    if let coding = request.fields[.transferEncoding] {
+      guard ASCII.equalIgnoringCase(coding, "chunked") else {
+        throw .refused(.notImplemented, "unsupported transfer coding: only 'chunked' is supported")
+      }
+      // Both together can smuggle requests (RFC 9112 §6.3, rule 3).
+      guard lengths.isEmpty else {
+        throw .refused(.badRequest, "Content-Length and Transfer-Encoding in one request (RFC 9112 §6.3)")
+      }
+      return .chunkSize
+    }
+    guard let text = lengths.first else { return .length(0) }
+    guard Set(lengths).count == 1, text.utf8.allSatisfy({ (48...57).contains($0) }), let length = Int64(text) else {
+      throw .refused(.badRequest, "invalid Content-Length (RFC 9112 §6.3)")
+    }
+    return .length(length)
+  }
+}
+
+/// Reads the head of a request (RFC 9112 §2–5).
+enum RequestHeadReader {
+  /// The maximum size of a head in bytes. A larger one is answered with 431.
+  private static let limit = 256 << 10
+
+  /// Reads the next request's head; nil if the connection ended before it.
+  static func read(from buffer: WireBuffer, connection: Int) throws(WireError) -> ReceivedRequest? {
+    var start = try buffer.line(upTo: limit)
+    // A client may send an empty line after a body by mistake (RFC 9112 §2.2).
+    while start == "" { start = try buffer.line(upTo: limit) }
+    guard let start else { return nil }
+    let parts = start.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 3, !parts[1].isEmpty, let method = HTTPMethod(rawValue: String(parts[0])) else {
+      throw .refused(.badRequest, "the request line is not 'method target version'")
+    }
+    guard let version = HTTPVersion(rawValue: String(parts[2])), version <= .http1_1 else {
+      throw .refused(.httpVersionNotSupported, "unsupported version: this server supports HTTP/1.0 and HTTP/1.1")
+    }
+    return ReceivedRequest(
+      method: method, target: String(parts[1]), version: version, fields: try fields(from: buffer),
+      connection: connection)
+  }
+
+  /// Reads field lines up to an empty line: a head's fields, or the trailers of a chunked body.
+  static func fields(from buffer: WireBuffer) throws(WireError) -> HTTPFields {
+    var fields: HTTPFields = [:]
+    var rest = limit
+    while true {
+      guard let line = try buffer.line(upTo: rest) else { throw .peerGone }
+      if line.isEmpty { return fields }
+      rest -= line.utf8.count
+      guard let colon = line.firstIndex(of: ":"), Token.isValid(line[..<colon]) else {
+        throw .refused(.badRequest, "a field line is not 'name: value' (RFC 9112 §5)")
+      }
+      let name = FieldName(unchecked: String(line[..<colon]))
+      fields.appendReceived(name, String(ASCII.trimmed(line[line.index(after: colon)...])))
+    }
+  }
+}
+
+/// Buffers the bytes that were received and not yet consumed, such as pipelined requests.
+final class WireBuffer {
+  private let socket: Socket
+  private var bytes: [UInt8] = []
+  private var position = 0
+  private static let pieceSize = 64 << 10
+
+  init(_ socket: Socket) { self.socket = socket }
+
+  /// Returns the next line without its line break; nil if the connection ended before it. A lone LF ends a line too
+  /// (RFC 9112 §2.2).
+  func line(upTo limit: Int) throws(WireError) -> String? {
+    var searched = position
+    while true {
+      if let end = bytes[searched...].firstIndex(of: 10) {
+        guard end - position <= limit else { throw .refused(.requestHeaderFieldsTooLarge, "a line is too long") }
+        let line = bytes[position..<(end > position && bytes[end - 1] == 13 ? end - 1 : end)]
+        position = end + 1
+        return String(decoding: line, as: UTF8.self)
+      }
+      guard bytes.count - position <= limit else { throw .refused(.requestHeaderFieldsTooLarge, "a line is too long") }
+      let unfinished = bytes.count - position
+      guard receive() else {
+        if unfinished == 0 { return nil }
+        throw .peerGone
+      }
+      searched = position + unfinished
+    }
+  }
+
+  /// Returns the next bytes, at most that many; nil at the connection's end.
+  func data(upTo count: Int64) -> Data? {
+    if position < bytes.count {
+      let end = position + Int(min(count, Int64(bytes.count - position)))
+      defer { position = end }
+      return Data(bytes[position..<end])
+    }
+    var piece = Data(count: Int(min(count, Int64(Self.pieceSize * 4))))
+    let received = piece.withUnsafeMutableBytes { socket.receive(into: $0) }
+    guard received > 0 else { return nil }
+    return received == piece.count ? piece : piece.prefix(received)
+  }
+
+  /// Receives more bytes; false at the connection's end.
+  private func receive() -> Bool {
+    bytes.removeSubrange(..<position)
+    position = 0
+    return withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 1) { scratch in
+      let count = socket.receive(into: scratch)
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+      return count > 0
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// A gate that a test opens when something may continue: a reply, a part of its body, a mock's answer.
+///
+/// ```swift
+/// let gate = Gate()
+/// let server = try LoopbackServer { _ in .text("hello").stalled(after: 2, until: gate) }
+/// …                     // the client has received "he"
+/// gate.open()           // now it receives "llo"
+/// ```
+///
+/// A gate opens once and stays open. It uses two file descriptors while it exists.
+public final class Gate: Sendable {
+  private let opened = Awaitable(false)
+  private let event: PipeEvent
+
+  /// Makes a closed gate. It stops the program if the process has no file descriptors left.
+  public init() {
+    guard let event = PipeEvent() else {
+      preconditionFailure("no file descriptors left for a Gate: raise `ulimit -n`, or keep fewer gates and servers")
+    }
+    self.event = event
+  }
+
+  /// Whether it is open.
+  public var isOpen: Bool { opened.value }
+
+  /// Opens the gate. Opening an open gate does nothing.
+  public func open() {
+    let isFirst = opened.update { isOpen in
+      defer { isOpen = true }
+      return !isOpen
+    }
+    if isFirst { event.signal() }
+  }
+
+  /// Suspends until the gate is open.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled.
+  public func wait() async throws {
+    _ = try await opened.wait { $0 ? true : nil }
+  }
+
+  /// Readable for `poll` once the gate is open, for a thread that waits for a socket at the same time.
+  var descriptor: Int32 { event.descriptor }
+}
+
+/// A one-time event that `poll` can wait for: a pipe that gets one byte, which is never read.
+private final class PipeEvent: Sendable {
+  /// Readable from ``signal()`` on.
+  let descriptor: Int32
+  private let writeEnd: Int32
+
+  /// Returns nil if the process has no file descriptors left.
+  init?() {
+    guard let ends = SystemCalls.makePipe() else { return nil }
+    (descriptor, writeEnd) = ends
+  }
+
+  /// Makes the descriptor readable; to be called once.
+  func signal() { SystemCalls.writeByte(to: writeEnd) }
+
+  deinit {
+    SystemCalls.closeDescriptor(descriptor)
+    SystemCalls.closeDescriptor(writeEnd)
+  }
+}

@@ -1,0 +1,86 @@
+/// A clock that only advances when a test says so.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let task = Task { try await clock.sleep(for: .seconds(30)) }
+/// try await clock.sleepers(1)          // the task sleeps
+/// clock.advance(by: .seconds(30))      // the task resumes
+/// ```
+public final class ManualClock: Clock {
+  /// The time between two instants.
+  public typealias Duration = Swift.Duration
+
+  /// An instant of the clock: the time since it was made.
+  public struct Instant: InstantProtocol {
+    /// The time since the clock was made.
+    public let elapsed: Swift.Duration
+
+    /// Returns the instant that much later.
+    public func advanced(by duration: Swift.Duration) -> Instant { Instant(elapsed: elapsed + duration) }
+    /// Returns the time from this instant to the other; negative if the other is earlier.
+    public func duration(to other: Instant) -> Swift.Duration { other.elapsed - elapsed }
+    /// Whether the left instant is earlier.
+    public static func < (left: Instant, right: Instant) -> Bool { left.elapsed < right.elapsed }
+  }
+
+  private struct Time: Sendable {
+    var now = Instant(elapsed: .zero)
+    var sleepers: [Int: Instant] = [:]
+    var lastID = 0
+  }
+
+  private let time = Awaitable(Time())
+
+  /// Makes a clock at zero.
+  public init() {}
+
+  /// The current instant.
+  public var now: Instant { time.value.now }
+
+  /// Zero.
+  public var minimumResolution: Swift.Duration { .zero }
+
+  /// Sleeps until the clock reaches the deadline. The tolerance is ignored.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled.
+  public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
+    try Task.checkCancellation()
+    let id: Int? = time.update { time in
+      guard deadline > time.now else { return nil }
+      time.lastID += 1
+      time.sleepers[time.lastID] = deadline
+      return time.lastID
+    }
+    guard let id else { return }
+    defer { time.update { $0.sleepers[id] = nil } }
+    _ = try await time.wait { $0.now >= deadline ? true : nil }
+  }
+
+  /// Advances the clock. It stops at every deadline on the way and resumes the tasks that sleep until then, the earliest
+  /// first; these go on concurrently, on their own tasks. A negative duration does nothing.
+  public func advance(by duration: Swift.Duration) {
+    let end = now.advanced(by: max(duration, .zero))
+    while let deadline = nextDeadline(upTo: end) { move(to: deadline) }
+    move(to: end)
+  }
+
+  /// Suspends until at least that many tasks sleep.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled.
+  public func sleepers(_ count: Int) async throws {
+    _ = try await time.wait { $0.sleepers.count >= count ? true : nil }
+  }
+
+  private func nextDeadline(upTo end: Instant) -> Instant? {
+    let time = time.value
+    return time.sleepers.values.filter { $0 > time.now && $0 <= end }.min()
+  }
+
+  /// Tasks whose deadline is reached stop counting as sleepers here, before they run.
+  private func move(to instant: Instant) {
+    time.update { time in
+      time.now = max(time.now, instant)
+      time.sleepers = time.sleepers.filter { $0.value > instant }
+    }
+  }
+}

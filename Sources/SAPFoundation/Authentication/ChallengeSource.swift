@@ -1,0 +1,221 @@
+import MartletEngine
+import MartletSemantics
+
+/// Answers the 401 challenges of one task: asks observers and the delegate for a credential, and lets the engine
+/// compute the answer with it.
+final class ChallengeSource: CredentialSource {
+  let scope = CredentialScope.any
+  private let task: SAPURLSessionTask
+  private let state: Locked<State>
+  private let passwords: PasswordSource
+
+  private struct State {
+    var rejection: Rejection?
+    var last: URLCredential?
+    var isRejected = false
+    /// The origin whose challenge the next attempt answers.
+    var answering: Origin?
+  }
+
+  init(_ task: SAPURLSessionTask) {
+    let state = Locked(State())
+    self.task = task
+    self.state = state
+    passwords = PasswordSource(forOneCall: task.session.acceptedPasswords) {
+      try await Self.answer($0, for: task, state)
+    }
+  }
+
+  /// Adds a password that the server has accepted before, without a challenge. Origins to which only a redirect leads
+  /// do not get one.
+  func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    try task.session.signOut.check(task.begun)
+    let answering = state.withLock { state in
+      defer { state.answering = nil }
+      return state.answering
+    }
+    let origin = Origin(request.url)
+    guard origin == call.askedURL.flatMap({ Origin($0) }) || origin == answering else { return request }
+    return try await passwords.authorize(request, in: call)
+  }
+
+  /// Asks about the response's strongest scheme. If the answer is `.rejectProtectionSpace`, it asks about the next one.
+  func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
+    var rejection = rejection
+    while true {
+      state.withLock { ($0.rejection, $0.isRejected) = (rejection, false) }
+      if try await passwords.authenticate(after: rejection, in: call) {
+        state.withLock { $0.answering = rejection.origin }
+        return true
+      }
+      guard state.withLock({ $0.isRejected }), let rest = rejection.withoutStrongest() else { return false }
+      rejection = rest
+    }
+  }
+
+  func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws {
+    try passwords.didReceive(response, to: request, in: call)
+  }
+
+  private static func answer(
+    _ question: PasswordQuestion, for task: SAPURLSessionTask, _ state: Locked<State>
+  ) async throws -> PasswordAnswer? {
+    let session = task.session
+    let (credentials, key) = (session.credentials, SessionCredentials.Key(question))
+    if credentials.hasSignedOut(since: task.begun) { return nil }
+    let refused = question.refused.map { URLCredential(user: $0.user, password: $0.password, persistence: .none) }
+    if let known = credentials[key] {
+      guard known.user == refused?.user, known.password == refused?.password else {
+        state.withLock { $0.last = known }
+        return known.answer(isShared: true)
+      }
+      credentials.remove(known, for: key)
+    }
+    let (rejection, last) = state.withLock { ($0.rejection, $0.last) }
+    let space = URLProtectionSpace(question)
+    let storage = session.foundationConfiguration.urlCredentialStorage
+    let proposed = last ?? refused ?? storage?.credential(for: space)
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: space, proposedCredential: proposed, previousFailureCount: question.failureCount,
+      failureResponse: rejection.flatMap { $0.response.urlResponse(from: $0.request.url) }, error: nil,
+      sender: ChallengeSender())
+    switch try await task.resolve(challenge) {
+    case .use(let credential):
+      state.withLock { $0.last = credential }
+      try credentials.store(credential, for: key, space, in: storage, begun: task.begun)
+      return credential.answer(isShared: credential.persistence != .none || session.hasGiver(of: credential))
+    case .performDefaultHandling:
+      guard question.failureCount == 0, let proposed else { return nil }
+      state.withLock { $0.last = proposed }
+      return proposed.answer(isShared: true)
+    case .rejectProtectionSpace:
+      state.withLock { $0.isRejected = true }
+      return nil
+    case .cancel: return nil
+    }
+  }
+}
+
+extension URLProtectionSpace {
+  fileprivate convenience init(_ question: PasswordQuestion) {
+    let origin = question.space.origin
+    self.init(
+      host: origin.host, port: origin.port, protocol: origin.scheme, realm: question.space.realm,
+      authenticationMethod: question.sendsPassword
+        ? NSURLAuthenticationMethodHTTPBasic : NSURLAuthenticationMethodHTTPDigest)
+  }
+}
+
+extension URLCredential {
+  /// The user's name and password; nil if there is no password.
+  fileprivate func answer(isShared: Bool) -> PasswordAnswer? {
+    password.map { PasswordAnswer(Credential(user: user ?? "", password: $0), isShared: isShared) }
+  }
+}
+
+extension SAPURLSession {
+  /// Whether a registered observer gave this credential, for all requests.
+  fileprivate func hasGiver(of credential: URLCredential) -> Bool {
+    observers.contains { ($0 as? any CredentialHolder)?.gave(credential) == true }
+  }
+}
+
+/// The sender that Foundation requires of a challenge. Answers go to the completion handler, so it does nothing.
+final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
+  func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
+  func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
+  func cancel(_ challenge: URLAuthenticationChallenge) {}
+  func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
+  func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
+}
+
+extension URLCredentialStorage {
+  /// Returns the credential of the first user. It compares the properties of protection spaces, because on Linux two
+  /// equal spaces do not compare as equal.
+  fileprivate func credential(for space: URLProtectionSpace) -> URLCredential? {
+    let known = allCredentials.first { known, _ in
+      known.host == space.host && known.port == space.port && known.protocol == space.protocol
+        && known.realm == space.realm && known.authenticationMethod == space.authenticationMethod
+    }
+    return known?.value.min { $0.key < $1.key }?.value
+  }
+}
+
+extension Rejection {
+  /// Returns the rejection without the challenges of its strongest scheme; nil if none are left.
+  fileprivate func withoutStrongest() -> Rejection? {
+    let scheme = challenges.contains { $0.isScheme("Digest") } ? "Digest" : "Basic"
+    let rest = response.fields[values: .wwwAuthenticate].filter { line in
+      !AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line]).contains { $0.isScheme(scheme) }
+    }
+    var head = response
+    head.fields.remove(.wwwAuthenticate)
+    for line in rest { head.fields.append(line, for: .wwwAuthenticate) }
+    return rest.isEmpty ? nil : Rejection(of: request, by: head)
+  }
+}
+
+/// The credentials that observers and the delegate gave for the session or for ever (`.forSession`, `.permanent`). They
+/// answer the later challenges of their protection space, until a server refuses them or the user signs out.
+final class SessionCredentials: Sendable {
+  private struct Entry {
+    let credential: URLCredential
+    /// The storage that has a `.permanent` credential, too.
+    let storage: URLCredentialStorage?
+    let space: URLProtectionSpace
+  }
+
+  /// The use of a credential: one that was given for Digest is not sent as a password.
+  struct Key: Hashable {
+    let space: ProtectionSpace
+    let sendsPassword: Bool
+
+    init(_ question: PasswordQuestion) {
+      space = question.space
+      sendsPassword = question.sendsPassword
+    }
+  }
+
+  private let entries = Locked<[Key: Entry]>([:])
+  private let signOut = SignOutMark()
+
+  /// Whether the user has signed out since a task began.
+  func hasSignedOut(since begun: UInt64) -> Bool { signOut.isAfter(begun) }
+
+  subscript(key: Key) -> URLCredential? { entries.withLock { $0[key]?.credential } }
+
+  /// Stores a credential for as long as its persistence says; a `.permanent` one in the storage, too.
+  ///
+  /// - Parameter begun: when the challenged task began.
+  /// - Throws: ``HTTPError/signedOut``, also for a credential that is not stored.
+  func store(
+    _ credential: URLCredential, for key: Key, _ space: URLProtectionSpace, in storage: URLCredentialStorage?,
+    begun: UInt64
+  ) throws {
+    try entries.withLock { entries in
+      try signOut.check(begun)
+      guard credential.persistence != .none else { return }
+      let storage = credential.persistence == .permanent ? storage : nil
+      storage?.set(credential, for: space)
+      entries[key] = Entry(credential: credential, storage: storage, space: space)
+    }
+  }
+
+  /// Removes a credential that a server has refused, unless it was replaced meanwhile.
+  func remove(_ refused: URLCredential, for key: Key) {
+    entries.withLock { entries in
+      guard let old = entries[key], old.credential === refused else { return }
+      entries[key] = nil
+      old.storage?.remove(old.credential, for: old.space)
+    }
+  }
+
+  /// Removes all credentials, because the user signs out.
+  func removeAll() {
+    signOut.set()
+    entries.withLock { entries in
+      for old in entries.values { old.storage?.remove(old.credential, for: old.space) }
+      entries = [:]
+    }
+  }
+}

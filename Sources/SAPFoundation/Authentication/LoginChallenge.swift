@@ -1,0 +1,72 @@
+import MartletEngine
+import MartletSemantics
+
+/// The common part of ``SAMLObserver`` and ``OTPObserver``: logs in when a response has a certain field, once for all
+/// requests, and sends them again (the engine's ``LoginInterceptor``).
+///
+/// Only responses of the origin that the app asked are challenges: no login begins after a redirect to another.
+final class LoginChallenge: Sendable {
+  private struct WeakObserver {
+    weak var observer: (any LoginObserver)?
+  }
+
+  let interceptor: LoginInterceptor
+  private let field: (name: String, value: String)
+  private let cancel: @Sendable () -> Void
+  private let observer: Locked<WeakObserver>
+  /// The number of running logins: one, and those that a sign-out has ended without waiting for them.
+  private let running: Locked<Int>
+
+  /// - Parameters:
+  ///   - field: the field by which a server asks for a login, and its value.
+  ///   - rejection: the error of a request that gets another challenge after the login.
+  ///   - authenticate: logs the user in.
+  ///   - cancel: ends a login that is running.
+  init(
+    field: (name: String, value: String), rejection: any Error & Sendable,
+    authenticate: @escaping @Sendable (SAPURLSession, @escaping @Sendable ((any Error)?) -> Void) -> Void,
+    cancel: @escaping @Sendable () -> Void
+  ) {
+    let (running, observer) = (Locked(0), Locked(WeakObserver()))
+    (self.field, self.cancel, self.running, self.observer) = (field, cancel, running, observer)
+    interceptor = LoginInterceptor(
+      isChallenge: { response, call in
+        guard let task = call[SAPURLSessionTask.ofCall], let shown = response.urlResponse,
+          call.askedURL.flatMap({ Origin($0) }) == Origin(response.url)
+        else { return false }
+        return observer.withLock { $0.observer }?.isChallenge(dataTask: task, response: shown) ?? false
+      },
+      login: { call in
+        guard let task = call[SAPURLSessionTask.ofCall] else { return }
+        running.withLock { $0 += 1 }
+        defer { running.withLock { $0 -= 1 } }
+        try task.session.signOut.check(task.begun)
+        let _: Void? = try await firstResult { done in authenticate(task.session) { done(nil, $0) } }
+      },
+      rejection: { rejection })
+  }
+
+  /// Sets the observer that decides whether a response is a challenge. It is not held strongly, because it holds this
+  /// object.
+  func setObserver(_ observer: any LoginObserver) { self.observer.withLock { $0.observer = observer } }
+
+  /// Whether a response has the status 200 and the field with its value, in upper or lower case.
+  func isAsked(by response: URLResponse) -> Bool {
+    guard let response = response as? HTTPURLResponse, response.statusCode == 200,
+      let value = response.value(forHTTPHeaderField: field.name)
+    else { return false }
+    return ASCII.equalIgnoringCase(ASCII.trimmed(value), field.value)
+  }
+
+  /// Ends a login that is running, and forgets an earlier one.
+  func reset() {
+    let wasRunning = running.withLock { $0 > 0 }
+    interceptor.forget()
+    if wasRunning { cancel() }
+  }
+}
+
+/// An observer whose subclasses may decide which responses ask for a login.
+protocol LoginObserver: AnyObject {
+  func isChallenge(dataTask: SAPURLSessionTask, response: URLResponse) -> Bool
+}

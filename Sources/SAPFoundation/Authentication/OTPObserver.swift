@@ -1,0 +1,132 @@
+package import MartletEngine
+
+/// The field of a response that asks for a one-time password: `x-smp-authentication`.
+public let OTPChallengeHeaderName = "x-smp-authentication"
+/// The field's value in such a response: `otp-challenge`.
+public let OTPChallengeHeaderValue = "otp-challenge"
+
+/// Lets the user enter a one-time password: shows the server's page for it, and stores the session cookies that the
+/// page sets.
+///
+/// SAP has a class `OTPAuthenticator` with a web view instead. This module has no web view, so the app shows the page.
+/// Its URLs are in ``OTPParameters``.
+public protocol OTPAuthentication {
+  /// Asks the user, and stores the cookies that the page sets in the session:
+  /// `session.configuration.httpCookieStorage?.setCookie(cookie)`.
+  ///
+  /// It is called on any thread, for one request at a time. The handler is to be called once, on any thread. Requests
+  /// of the session that are made within the call, or in a `Task` that begins there, do not wait for this login.
+  /// Requests that are made on another thread may wait for it, as long as `OAuth2Authentication` says, unless they are
+  /// made in the call's `CallContext`.
+  func authenticate(session: SAPURLSession, completionHandler: @escaping @Sendable ((any Error)?) -> Void)
+
+  /// Closes the page, because the user signed out meanwhile. Call the handler with ``OTPError/cancelled``.
+  func cancelAuthentication()
+}
+
+/// The page for a one-time password, and the field by which a server asks for one.
+public struct OTPParameters: Sendable, Hashable {
+  /// The page to show.
+  public let authorizationEndpointURL: URL
+  /// The URL to which the page redirects when the login is complete.
+  public let finishEndpointURL: URL
+  /// The field of a response that asks for a password.
+  public let challengeHeaderName: String
+  /// The field's value in such a response.
+  public let challengeHeaderValue: String
+
+  /// Makes parameters; the field is that of Mobile Services by default.
+  public init(
+    authorizationEndpointURL: URL, finishEndpointURL: URL, challengeHeaderName: String = OTPChallengeHeaderName,
+    challengeHeaderValue: String = OTPChallengeHeaderValue
+  ) {
+    self.authorizationEndpointURL = authorizationEndpointURL
+    self.finishEndpointURL = finishEndpointURL
+    self.challengeHeaderName = challengeHeaderName
+    self.challengeHeaderValue = challengeHeaderValue
+  }
+}
+
+/// The error of a login with a one-time password.
+public enum OTPError: Error, Sendable {
+  /// The page could not be shown.
+  case webView(error: any Error)
+  /// A page is shown already.
+  case authenticationInProgress
+  /// The server asks again right after a password was entered.
+  case credentialsRejected
+  /// The app is in the background. Never thrown by this module.
+  case backgroundAuthentication
+  /// The user cancelled.
+  case cancelled
+}
+
+/// Lets the user enter a one-time password when a server asks for one, and sends the request again. The caller gets
+/// only the last response.
+///
+/// ```swift
+/// let session = SAPURLSession()
+/// session.register(OTPObserver(authenticator: passwordPage))
+/// ```
+///
+/// A server asks with status 200 and the field `x-smp-authentication: otp-challenge`. Everything else is as with
+/// ``SAMLObserver``: the user is asked once for all requests; a request that is challenged again fails with
+/// ``OTPError/credentialsRejected``; and cookies identify the user. The names of the initializer's parameters are not
+/// SAP's.
+open class OTPObserver: BuiltInObserver {
+  private let challenge: LoginChallenge
+
+  /// Makes an observer.
+  ///
+  /// - Parameters:
+  ///   - authenticator: lets the user enter a password.
+  ///   - challengeHeaderName: the field of a response that asks for one; that of Mobile Services by default.
+  ///   - challengeHeaderValue: the field's value; that of Mobile Services by default.
+  public init(
+    authenticator: any OTPAuthentication, challengeHeaderName: String = OTPChallengeHeaderName,
+    challengeHeaderValue: String = OTPChallengeHeaderValue
+  ) {
+    let authenticator = Handed(value: authenticator)
+    challenge = LoginChallenge(
+      field: (challengeHeaderName, challengeHeaderValue), rejection: OTPError.credentialsRejected,
+      authenticate: { authenticator.value.authenticate(session: $0, completionHandler: $1) },
+      cancel: { authenticator.value.cancelAuthentication() })
+    super.init()
+    challenge.setObserver(self)
+  }
+
+  /// Makes an observer for the field in the parameters.
+  public convenience init(authenticator: any OTPAuthentication, authenticationParameters: OTPParameters) {
+    self.init(
+      authenticator: authenticator, challengeHeaderName: authenticationParameters.challengeHeaderName,
+      challengeHeaderValue: authenticationParameters.challengeHeaderValue)
+  }
+
+  /// Whether a response asks for a password. It is called on any thread, for every response of the origin that the app
+  /// asked, and should be fast.
+  open func isChallenge(dataTask: SAPURLSessionTask, response: URLResponse) -> Bool {
+    challenge.isAsked(by: response)
+  }
+}
+
+extension OTPObserver: InterceptingObserver, CredentialHolder, LoginObserver {
+  package var interceptor: any Interceptor { challenge.interceptor }
+
+  func removeCredentials() { challenge.reset() }
+}
+
+extension OTPError: LocalizedError, CustomStringConvertible {
+  /// The error in a few words.
+  public var description: String {
+    switch self {
+    case .webView: "The page for the password could not be shown."
+    case .authenticationInProgress: "A login is already in progress."
+    case .credentialsRejected: "The server asks for a password again right after one was entered."
+    case .backgroundAuthentication: "The app is in the background."
+    case .cancelled: "No password was entered."
+    }
+  }
+
+  /// The description.
+  public var errorDescription: String? { description }
+}

@@ -1,0 +1,220 @@
+import MartletEngine
+import MartletSemantics
+
+#if os(Linux)
+/// Answers challenges for a client certificate with the user's: a stored one, or one that is obtained.
+///
+/// ```swift
+/// let session = SAPURLSession()
+/// session.register(UserIdentityObserver(userIdentityDiscovery: enrolment, identityStore: UserIdentityStorage(store: secrets)))
+/// ```
+///
+/// - One certificate is obtained at a time for a server; all requests that need it wait for it.
+/// - A certificate that cannot be read, or that the server refuses with a TLS alert about certificates (RFC 8446 §6.2),
+///   is deleted, another one is obtained, and the request is sent again. If that is refused, too, it is deleted, and
+///   all requests that waited for it fail: there is no loop. If obtaining fails, they fail with its error.
+/// - The certificate is used for the server that the app asked, never for another one after a redirect. A status such
+///   as 403 does not refuse the certificate.
+///
+/// On Linux the challenge comes before the first connection to each secure origin: see ``SAPClientCertificate``.
+open class UserIdentityObserver: BuiltInObserver {
+  private let identities: UserIdentities
+  private let password: String
+
+  /// Makes an observer.
+  ///
+  /// - Parameters:
+  ///   - userIdentityDiscovery: obtains certificates.
+  ///   - identityStore: stores them; in memory by default.
+  ///   - password: the password of the PKCS#12 containers; empty by default, as SAP documents. (SAP's initializer does
+  ///     not have it.)
+  public init(
+    userIdentityDiscovery: any UserIdentityObtaining, identityStore: any UserIdentityStoring = UserIdentityStorage(),
+    password: String = ""
+  ) {
+    identities = UserIdentities(Handed(value: userIdentityDiscovery), Serialized(identityStore))
+    self.password = password
+  }
+
+  /// Answers a challenge for a client certificate, and leaves all others to the next observer.
+  open override func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) {
+    guard challenge.protectionSpace.authenticationMethod == SAPClientCertificate.authenticationMethod,
+      let (url, origin) = task.askedServer(of: challenge)
+    else { return completionHandler(.performDefaultHandling) }
+    task.complete(completionHandler) { [identities, password] call in
+      try await identities.identity(for: url, at: origin, for: task, by: call).map {
+        SAPClientCertificate(pkcs12: $0, password: password)
+      }
+    }
+  }
+
+  /// Records that the task has completed. An override calls `super`.
+  open override func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
+    completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
+  ) {
+    identities.didComplete(task)
+    completionHandler(.allow)
+  }
+}
+
+extension UserIdentityObserver: CustomReflectable {
+  /// A mirror without children, because the observer has a password.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension UserIdentityObserver: InterceptingObserver, CredentialHolder {
+  package var interceptor: any Interceptor { identities }
+
+  func removeCredentials() { identities.removeAll() }
+}
+
+/// The certificates of one observer.
+private final class UserIdentities: Interceptor {
+  private struct Progress: Sendable {
+    /// The number of the certificate when the attempt began.
+    var number: Int?
+    var hasRenewed = false
+  }
+
+  private let discovery: Handed<any UserIdentityObtaining>
+  private let store: Serialized<any UserIdentityStoring>
+  private let servers = CredentialsByOrigin<Data>()
+  /// The numbers of the certificates that tasks were given since their attempts began.
+  private let given = Locked<[UUID: Int]>([:])
+  private let progress = CallLocal(Progress())
+
+  init(_ discovery: Handed<any UserIdentityObtaining>, _ store: Serialized<any UserIdentityStoring>) {
+    self.discovery = discovery
+    self.store = store
+  }
+
+  func identity(
+    for url: URL, at origin: Origin, for task: SAPURLSessionTask, by call: Call
+  ) async throws -> Data? {
+    let begun = task.begun
+    try servers.signOut.check(begun)
+    let renewal = servers.entry(for: origin, url).renewal
+    let version = try await renewal.value(where: { _ in true }, by: call) { [self] _ in
+      if let stored = try store.call({ try $0.identity(for: url) }) { return stored }
+      return try await obtain(for: url, begun: begun)
+    }.version
+    if let number = version?.number { given.withLock { $0[task.taskID] = number } }
+    return version?.value
+  }
+
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    call[progress].number = Origin(request.url).flatMap { servers[$0] }?.renewal.now.number
+    return .send(request)
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    guard let task = call[SAPURLSessionTask.ofCall] else { return .accept }
+    let begun = task.begun
+    let given = given.withLock { $0.removeValue(forKey: task.taskID) }
+    guard case .failure(let error) = outcome, Self.isRefusal(HTTPError(wrapping: error)),
+      !servers.signOut.isAfter(begun), let origin = Origin(attempt.sent.url), let entry = servers[origin]
+    else { return .accept }
+    let number = given ?? call[progress].number
+    guard !call[progress].hasRenewed else {
+      if let number, entry.renewal.now.number == number {
+        store.call { try? $0.delete(for: entry.url) }
+        entry.renewal.use(nil)
+      }
+      return .accept
+    }
+    call[progress].hasRenewed = true
+    let version = try await entry.renewal.value(insteadOf: { $0.number == number }, by: call) { [self] _ in
+      try store.call { try $0.delete(for: entry.url) }
+      return try await obtain(for: entry.url, begun: begun)
+    }.version
+    guard version != nil, attempt.request.body.canBeSent else { return .accept }
+    return .resend(attempt.request, reason: "\(origin) refused the user's certificate")
+  }
+
+  func didComplete(_ task: SAPURLSessionTask) { _ = given.withLock { $0.removeValue(forKey: task.taskID) } }
+
+  func removeAll() {
+    servers.removeAll("certificate", from: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })
+  }
+
+  /// Obtains a certificate, and stores it.
+  private func obtain(for url: URL, begun: UInt64) async throws -> Data? {
+    let identity = try await firstResult { discovery.value.obtainUserIdentity(completionHandler: $0) }
+    try store.call { store in
+      try servers.signOut.check(begun)
+      if let identity { try store.store(identity: identity, for: url) }
+    }
+    return identity
+  }
+
+  private static func isRefusal(_ error: HTTPError) -> Bool {
+    [.badClientCertificate, .badClientCertificatePassword].contains(error.kind)
+  }
+}
+#endif
+
+// MARK: - Certificates and their stores
+
+/// Stores a user's certificates. The URL is that of the request; distinguish URLs by host and port, at least. It is
+/// called by one thread at a time.
+public protocol UserIdentityStoring {
+  /// Stores a certificate with its key, as PKCS#12, and replaces a previous one.
+  func store(identity: Data, for url: URL) throws
+
+  /// Returns the certificate for a URL; nil if there is none.
+  func identity(for url: URL) throws -> Data?
+
+  /// Deletes the certificate for a URL.
+  func delete(for url: URL) throws
+
+  /// Deletes all certificates. Does nothing by default.
+  func clear()
+}
+
+extension UserIdentityStoring {
+  /// Does nothing.
+  public func clear() {}
+}
+
+/// Obtains a certificate for the user, from a service or a file.
+public protocol UserIdentityObtaining {
+  /// Obtains a certificate with its key, as PKCS#12. The handler is to be called once, on any thread: with a
+  /// certificate, with an error, or with nil for both if there is none.
+  func obtainUserIdentity(completionHandler: @escaping @Sendable (Data?, (any Error)?) -> Void)
+}
+
+/// Stores certificates in a ``CodableStoring``, by scheme, host and port. They include private keys: use an encrypted
+/// store.
+open class UserIdentityStorage: UserIdentityStoring {
+  /// The store of the certificates.
+  open var store: any CodableStoring
+  /// Returns the key of a URL's certificate.
+  open var keyHandler: (URL) -> String
+
+  /// Makes a storage; in memory by default.
+  public init(
+    store: any CodableStoring = CodableStorage(), keyHandler: @escaping (URL) -> String = UserIdentityStorage.key
+  ) {
+    self.store = store
+    self.keyHandler = keyHandler
+  }
+
+  /// The prefix of all keys.
+  public static let keyPrefix = "user-identity "
+
+  /// Returns the key of a URL's certificate: the same for all URLs with its scheme, host and port.
+  public class func key(for url: URL) -> String { url.storageKey(keyPrefix) }
+
+  open func store(identity: Data, for url: URL) throws { try store.put(identity, for: keyHandler(url)) }
+
+  open func identity(for url: URL) throws -> Data? { try store.get(Data.self, for: keyHandler(url)) }
+
+  open func delete(for url: URL) throws { try store.remove(for: keyHandler(url)) }
+
+  /// Deletes all certificates if the store can list its keys (``CodableStorage``); otherwise does nothing.
+  open func clear() { store.removeAll(below: Self.keyPrefix) }
+}

@@ -1,0 +1,78 @@
+public import MartletEngine
+public import MartletSemantics
+
+/// Adds the fields that identify app and device to Mobile Services: `X-SMP-APPID`, `X-SMP-DEVICEID` and
+/// `X-SMP-APPVERSION`.
+///
+/// ```swift
+/// let session = SAPURLSession()
+/// session.register(SAPcpmsObserver(settingsParameters: settings))     // for the settings' backend alone
+/// session.register(SAPcpmsObserver(applicationID: "com.example.app"))  // for whatever host the app asks
+/// ```
+///
+/// The fields are not sent to another origin after a redirect. (SAP documents them for each request of the session,
+/// which would identify the device to every third party.) With settings or backends, they are sent to those origins
+/// only. A field that a request has already is not changed. The name of the version's field is not published; it can be
+/// set.
+public final class SAPcpmsObserver: SAPURLSessionObserving {
+  /// The servers to which the fields are sent.
+  public enum Audience: Sendable, Hashable {
+    /// Every server that the app asks, but no other origin after a redirect.
+    case asked
+    /// The origins of these URLs, and their subdomains if `subdomains` includes them.
+    case backends([URL], subdomains: DefaultFieldsInterceptor.Subdomains = .excluded)
+  }
+
+  /// The app's identifier in Mobile Services.
+  public let applicationID: String
+  /// The device's identifier; nil is not sent.
+  public let deviceID: String?
+  /// The app's version; nil is not sent.
+  public let applicationVersion: String?
+  package let interceptor: any Interceptor
+  private let audience: Audience
+  private let versionField: FieldName
+
+  /// Makes an observer.
+  ///
+  /// - Parameters:
+  ///   - applicationID: the app's identifier in Mobile Services.
+  ///   - deviceID: the device's identifier; ``SAPcpmsSettingsParameters/defaultDeviceID`` by default.
+  ///   - applicationVersion: the app's version; none by default.
+  ///   - audience: the servers to which the fields are sent; by default those that the app asks.
+  ///   - versionField: the field of the version; `X-SMP-APPVERSION` by default.
+  public init(
+    applicationID: String, deviceID: String? = SAPcpmsSettingsParameters.defaultDeviceID,
+    applicationVersion: String? = nil, audience: Audience = .asked, versionField: FieldName = "X-SMP-APPVERSION"
+  ) {
+    self.applicationID = applicationID
+    self.deviceID = deviceID
+    self.applicationVersion = applicationVersion
+    self.audience = audience
+    self.versionField = versionField
+    var fields: HTTPFields = ["X-SMP-APPID": applicationID]
+    if let deviceID { fields["X-SMP-DEVICEID"] = deviceID }
+    if let applicationVersion { fields[versionField] = applicationVersion }
+    interceptor =
+      switch audience {
+      case .asked: DefaultFieldsInterceptor(fields)
+      case .backends(let urls, let subdomains): DefaultFieldsInterceptor(fields, for: urls, subdomains: subdomains)
+      }
+  }
+
+  /// Makes an observer for the backend of the settings only.
+  public convenience init(settingsParameters: SAPcpmsSettingsParameters) {
+    self.init(
+      applicationID: settingsParameters.applicationID, deviceID: settingsParameters.deviceID,
+      applicationVersion: settingsParameters.applicationVersion, audience: .backends([settingsParameters.backendURL]))
+  }
+
+  /// Returns an observer with the same properties.
+  public func copy() -> Any? {
+    SAPcpmsObserver(
+      applicationID: applicationID, deviceID: deviceID, applicationVersion: applicationVersion, audience: audience,
+      versionField: versionField)
+  }
+}
+
+extension SAPcpmsObserver: InterceptingObserver {}

@@ -1,0 +1,187 @@
+// The answers of observers and delegate. `.allow` continues with the value that it carries, about which the next
+// handler is asked. Every other answer is final: no other handler is asked.
+extension SAPURLSession {
+  /// The answer about a request that is about to be sent.
+  public enum RequestDisposition: Sendable {
+    /// Sends this request.
+    case allow(URLRequest)
+    /// Fails the task with exactly this error; nothing is sent.
+    case cancel(any Error)
+    /// Responds without the network, from a mock or a store. Observers get the response as any other.
+    case respond(URLResponse, Data)
+  }
+
+  /// The answer about a response, before its body is read.
+  public enum ResponseDisposition: Sendable {
+    /// Continues with this response.
+    case allow(URLResponse)
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+    /// Discards the response and sends this request within the same task; its caller sees only the last response.
+    case resend(URLRequest)
+    /// Writes the body to a file: see ``SAPURLSessionTask/downloadLocation``.
+    case becomeDownload
+  }
+
+  /// The answer about an event that can only be accepted or failed.
+  public enum CancellableDisposition: Sendable {
+    /// Continues.
+    case allow
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+
+  /// The answer about a batch of a body.
+  public enum DataDisposition: Sendable {
+    /// Continues with these bytes.
+    case allow(Data)
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+
+  /// The answer to a challenge.
+  public enum AuthChallengeDisposition: Sendable {
+    /// Answers with this credential.
+    case use(URLCredential)
+    /// Leaves the answer to the next handler, and after the last one to the configuration's `urlCredentialStorage`.
+    case performDefaultHandling
+    /// Leaves this challenge unanswered; the response's next challenge, if it has one, is asked about.
+    case rejectProtectionSpace
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+
+  /// The answer about a redirect.
+  public enum HTTPRedirectDisposition: Sendable {
+    /// Follows it with this request.
+    case allow(URLRequest)
+    /// Does not follow it: the redirect is the response.
+    case refuse
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+
+  /// The answer when a streamed body is needed.
+  ///
+  /// SAFETY: the handler that answers with a stream does not use the stream any more.
+  public enum InputStreamDisposition: @unchecked Sendable {
+    /// Sends this stream; nil leaves it to an earlier observer or to the task's own closure.
+    case allow(InputStream?)
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+
+  /// The answer about a response that is about to be stored in the cache.
+  public enum CacheResponseDisposition: Sendable {
+    /// Stores this response.
+    case allow(CachedURLResponse)
+    /// Stores nothing.
+    case doNotCache
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+
+  /// The answer about a request whose ``SAPURLSessionTask/earliestBeginDate`` has come.
+  public enum DelayedRequestDisposition: Sendable {
+    /// Sends the request as it is.
+    case continueLoading
+    /// Sends this request instead.
+    case useNewRequest(URLRequest)
+    /// Fails the task with exactly this error.
+    case cancel(any Error)
+  }
+}
+
+/// The effect of an answer on the handlers that have not been asked yet.
+enum Resolution<Value> {
+  /// The next handler is asked about this value.
+  case next(Value)
+  /// The task fails.
+  case fail(any Error)
+  /// No other handler is asked.
+  case final
+}
+
+/// An answer that takes part in asking one handler after another.
+protocol Disposition: Sendable {
+  associatedtype Value: Sendable
+  var resolution: Resolution<Value> { get }
+}
+
+extension SAPURLSession.RequestDisposition: Disposition {
+  var resolution: Resolution<URLRequest> {
+    switch self {
+    case .allow(let request): .next(request)
+    case .cancel(let error): .fail(error)
+    case .respond: .final
+    }
+  }
+}
+
+extension SAPURLSession.ResponseDisposition: Disposition {
+  var resolution: Resolution<URLResponse> {
+    switch self {
+    case .allow(let response): .next(response)
+    case .cancel(let error): .fail(error)
+    case .resend, .becomeDownload: .final
+    }
+  }
+}
+
+extension SAPURLSession.CancellableDisposition: Disposition {
+  var resolution: Resolution<Void> {
+    switch self {
+    case .allow: .next(())
+    case .cancel(let error): .fail(error)
+    }
+  }
+}
+
+extension SAPURLSession.DataDisposition: Disposition {
+  var resolution: Resolution<Data> {
+    switch self {
+    case .allow(let data): .next(data)
+    case .cancel(let error): .fail(error)
+    }
+  }
+}
+
+extension SAPURLSession.AuthChallengeDisposition: Disposition {
+  var resolution: Resolution<Void> {
+    switch self {
+    case .performDefaultHandling: .next(())
+    case .use, .rejectProtectionSpace: .final
+    case .cancel(let error): .fail(error)
+    }
+  }
+}
+
+extension SAPURLSession.HTTPRedirectDisposition: Disposition {
+  var resolution: Resolution<URLRequest> {
+    switch self {
+    case .allow(let request): .next(request)
+    case .refuse: .final
+    case .cancel(let error): .fail(error)
+    }
+  }
+}
+
+extension SAPURLSession.CacheResponseDisposition: Disposition {
+  var resolution: Resolution<CachedURLResponse> {
+    switch self {
+    case .allow(let response): .next(response)
+    case .doNotCache: .final
+    case .cancel(let error): .fail(error)
+    }
+  }
+}
+
+extension SAPURLSession.DelayedRequestDisposition: Disposition {
+  var resolution: Resolution<Void> {
+    switch self {
+    case .continueLoading: .next(())
+    case .useNewRequest: .final
+    case .cancel(let error): .fail(error)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import MartletEngine
+
+/// An observer or the delegate, with what the session needs to know of it at every request.
+///
+/// SAFETY: it is called on the session's serial delegate queue and nowhere else; the other properties are constants.
+struct EventHandler: @unchecked Sendable {
+  let events: any SAPURLSessionEvents
+  /// The observer; nil for the delegate.
+  let observer: (any SAPURLSessionObserving)?
+  /// The delegate; nil for an observer.
+  let delegate: (any SAPURLSessionDelegate)?
+  /// The interceptor of an observer that works in the engine's terms; nil for all others.
+  let intercepting: (any InterceptingObserver)?
+  /// Whether it may refuse a server. This module's own observers never do; subclasses of them may.
+  let mayRefuseServers: Bool
+
+  init(_ observer: any SAPURLSessionObserving) { self.init(observer, observer, nil) }
+
+  init(_ delegate: any SAPURLSessionDelegate) { self.init(delegate, nil, delegate) }
+
+  private init(
+    _ events: any SAPURLSessionEvents, _ observer: (any SAPURLSessionObserving)?,
+    _ delegate: (any SAPURLSessionDelegate)?
+  ) {
+    self.events = events
+    self.observer = observer
+    self.delegate = delegate
+    intercepting = observer as? any InterceptingObserver
+    mayRefuseServers = !String(reflecting: type(of: events)).hasPrefix("SAPFoundation.")
+  }
+}
+
+extension SAPURLSession {
+  /// The observers in their order, then the delegate.
+  var eventHandlers: [EventHandler] {
+    state.withLock { state in state.observers + (state.delegate.map { [$0] } ?? []) }
+  }
+
+  /// Whether a handler is still to be asked: it may have been unregistered since the list of handlers was read.
+  func isCurrent(_ handler: EventHandler) -> Bool {
+    state.withLock { state in
+      state.delegate?.events === handler.events || state.observers.contains { $0.events === handler.events }
+    }
+  }
+
+  /// Asks one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
+  /// Requests that the handler makes are known to be made for the current calls.
+  func ask<Answer: Sendable>(
+    _ handler: EventHandler,
+    _ question: @escaping @Sendable (any SAPURLSessionEvents, @escaping @Sendable (Answer) -> Void) -> Void
+  ) async throws -> Answer {
+    let answer = OneShot<Answer>()
+    let context = CallContext.current
+    delegateQueue.addOperation {
+      context.perform { question(handler.events) { answer.answer(.success($0)) } }
+    }
+    return try await answer.wait()
+  }
+
+  /// Calls all handlers, on the delegate queue, without waiting.
+  func notify(_ event: @escaping @Sendable (any SAPURLSessionEvents) -> Void) {
+    for handler in eventHandlers { delegateQueue.addOperation { event(handler.events) } }
+  }
+
+  /// Calls a completion handler of a task on the delegate queue, and waits until it returns.
+  func callOnQueue(in context: CallContext, _ handler: @escaping @Sendable () -> Void) async throws {
+    let returned = OneShot<Void>()
+    delegateQueue.addOperation {
+      context.perform(handler)
+      returned.answer(.success(()))
+    }
+    try await returned.wait()
+  }
+}
+
+extension SAPURLSessionTask {
+  /// Asks the handlers one after another, each about the value that the previous one returned, until one gives a final
+  /// answer.
+  ///
+  /// - Parameter first: the answer if there are no handlers; it holds the value that the first handler is asked about.
+  /// - Throws: exactly the error of a handler that fails the task.
+  func resolve<Answer: Disposition>(
+    _ first: Answer,
+    _ question:
+      @escaping @Sendable (any SAPURLSessionEvents, Answer.Value, @escaping @Sendable (Answer) -> Void) -> Void
+  ) async throws -> Answer {
+    var answer = first
+    for handler in session.eventHandlers where session.isCurrent(handler) {
+      guard case .next(let value) = answer.resolution else { break }
+      answer = try await session.ask(handler) { question($0, value, $1) }
+      if case .fail(let error) = answer.resolution { throw fail(error) }
+    }
+    return answer
+  }
+
+  /// Asks the handlers for the answer to a challenge, until one gives another answer than `.performDefaultHandling`.
+  /// Each is asked by all of the methods that Foundation and SAP's guide have for challenges.
+  func resolve(_ challenge: URLAuthenticationChallenge) async throws -> SAPURLSession.AuthChallengeDisposition {
+    let methods = ChallengeMethod.methods(for: challenge.protectionSpace)
+    for handler in session.eventHandlers {
+      for method in methods where session.isCurrent(handler) {
+        let answer: SAPURLSession.AuthChallengeDisposition = try await session.ask(handler) { [self] events, done in
+          method.call(events, with: challenge, of: self, done)
+        }
+        switch answer.resolution {
+        case .next: continue
+        case .final: return answer
+        case .fail(let error): throw fail(error)
+        }
+      }
+    }
+    return .performDefaultHandling
+  }
+}
+
+/// The methods of ``SAPURLSessionEvents`` that answer challenges.
+private enum ChallengeMethod: CaseIterable {
+  /// The session's method, for challenges of a connection.
+  case session
+  case task
+  /// The task's method as the guide names it.
+  case dataTask
+  /// The task's method as the guide spells it.
+  case labelled
+
+  /// The methods to call, in order. As in Foundation, the session's method comes first, and only for challenges of a
+  /// connection.
+  static func methods(for space: URLProtectionSpace) -> [ChallengeMethod] {
+    let requestMethods = [
+      NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
+      NSURLAuthenticationMethodHTMLForm,
+    ]
+    return allCases.filter { $0 != .session || !requestMethods.contains(space.authenticationMethod) }
+  }
+
+  func call(
+    _ events: any SAPURLSessionEvents, with challenge: URLAuthenticationChallenge, of task: SAPURLSessionTask,
+    _ done: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) {
+    let session = task.session
+    switch self {
+    case .session: events.sapURLSession(session, didReceive: challenge, completionHandler: done)
+    case .task: events.sapURLSession(session, task: task, didReceive: challenge, completionHandler: done)
+    case .dataTask: events.sapURLSession(session, dataTask: task, didReceive: challenge, completionHandler: done)
+    case .labelled:
+      events.sapURLSession(session: session, dataTask: task, didReceive: challenge, completionHandler: done)
+    }
+  }
+}

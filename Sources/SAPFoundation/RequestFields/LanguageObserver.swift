@@ -1,0 +1,51 @@
+import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Sets `Accept-Language` to the user's languages, and replaces the field of a request that has it already.
+///
+/// ```swift
+/// let session = SAPURLSession()
+/// session.register(LanguageObserver())            // the device's languages
+/// session.register(LanguageObserver(language: "de_CH"))   // de-CH
+/// ```
+///
+/// A subclass may override any callback. The field is set in ``sapURLSession(_:task:willSend:completionHandler:)``: one
+/// that does not call it leaves the request without.
+open class LanguageObserver: SAPURLSessionObserver {
+  private let choice: Mutex<String?>
+
+  /// The language, in any form that platforms use: `de-CH`, `de_CH`, `de_CH.UTF-8@euro`. nil, the default, means those
+  /// of the device in order of preference; if it has none, as many containers, requests are not changed. A change takes
+  /// effect with the next attempt. A text that is not a language fails the request with an error that names it.
+  public var language: String? {
+    get { choice.withLock { $0 } }
+    set { choice.withLock { $0 = newValue } }
+  }
+
+  /// Makes an observer; by default for the languages of the device.
+  public init(language: String? = nil) { choice = Mutex(language) }
+
+  /// Returns an observer for the same language. A subclass has to override it, because the copy is of this class.
+  open override func copy() -> Any? { LanguageObserver(language: language) }
+
+  /// Sets the field.
+  open override func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
+  ) {
+    do throws(HTTPError) {
+      var request = request
+      if let value = try Self.interceptor(for: language).value {
+        request.setValue(value, forHTTPHeaderField: SAPURLSession.HTTPHeader.acceptLanguage)
+      }
+      completionHandler(.allow(request))
+    } catch { completionHandler(.cancel(URLError(error))) }
+  }
+
+  private static func interceptor(for language: String?) throws(HTTPError) -> LanguageInterceptor {
+    guard let language else { return LanguageInterceptor() }
+    // the encoding and the modifier of a POSIX locale are not part of the language
+    return try LanguageInterceptor([String(language.prefix { $0 != "." && $0 != "@" })])
+  }
+}

@@ -1,0 +1,121 @@
+import MartletEngine
+import MartletSemantics
+import MartletURLSession
+
+// Translates between Foundation's requests and responses and the engine's. Foundation's fields are a dictionary, the
+// engine's are ordered lines: lines that an observer did not change stay exactly as they are.
+
+// MARK: Requests
+
+extension HTTPRequest {
+  /// - Parameter body: the task's own body; nil for that of the request.
+  init(_ original: URLRequest, body: RequestBody?, of configuration: URLSessionConfiguration) throws {
+    guard let url = original.url else { throw SAPURLSessionError.invalidRequest }
+    self.init(try Self.method(of: original), url, fields: original.fields)
+    self.body = body ?? original.httpBody.map { .data($0) } ?? .empty
+    setOptions(of: original, configuration)
+  }
+
+  /// Returns the request as a `URLRequest`. Properties that the engine's request does not have are the template's.
+  func urlRequest(like template: URLRequest) -> URLRequest {
+    var request = template
+    request.url = url
+    request.httpMethod = method.rawValue
+    request.setFields(fields)
+    if body.isEmpty { request.httpBody = nil } else if let bytes = body.bytes { request.httpBody = bytes }
+    return request
+  }
+
+  /// Applies the changes that a handler made to the request that it was shown.
+  mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, _ configuration: URLSessionConfiguration)
+    throws
+  {
+    guard let url = changed.url else { throw SAPURLSessionError.invalidRequest }
+    if url != shown.url { self.url = url }
+    method = try Self.method(of: changed)
+    let new = changed.fields
+    if let refusal = new.refusal { throw refusal }
+    fields.applyChanges(from: shown.fields, to: new)
+    if changed.httpBody != shown.httpBody {
+      body = changed.httpBody.map { .data($0) } ?? .empty
+    } else if let stream = changed.httpBodyStream, stream !== shown.httpBodyStream {
+      body = .singleUse(try StreamChunks(opening: stream))
+    }
+    if changed.timeoutInterval != shown.timeoutInterval || changed.cachePolicy != shown.cachePolicy
+      || changed.httpShouldHandleCookies != shown.httpShouldHandleCookies
+    {
+      setOptions(of: changed, configuration)
+    }
+  }
+
+  /// Foundation's `timeoutIntervalForRequest` limits the time until the response and between two parts of its body. A
+  /// request with 60 seconds, the default, takes the configuration's.
+  private mutating func setOptions(of request: URLRequest, _ configuration: URLSessionConfiguration) {
+    let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+    options.responseTimeout = Self.limit(seconds)
+    options.idleTimeout = Self.limit(seconds)
+    options.deadline = Self.limit(configuration.timeoutIntervalForResource)
+    options.handlesCookies = request.httpShouldHandleCookies
+    let policy = request.cachePolicy == .useProtocolCachePolicy ? configuration.requestCachePolicy : request.cachePolicy
+    options.cachePolicy =
+      switch policy {
+      case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: .reloadIgnoringCacheData
+      case .returnCacheDataElseLoad: .returnCacheDataElseLoad
+      case .returnCacheDataDontLoad: .returnCacheDataDontLoad
+      case .reloadRevalidatingCacheData: .reloadRevalidatingCacheData
+      default: .useProtocolCachePolicy
+      }
+  }
+
+  private static func method(of request: URLRequest) throws(SAPURLSessionError) -> HTTPMethod {
+    guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else { throw .unexpectedHTTPMethod }
+    return method
+  }
+
+  /// Returns nil, no limit, for a week, which is Foundation's default, and more.
+  private static func limit(_ seconds: TimeInterval) -> Duration? {
+    seconds > 0 && seconds < 7 * 24 * 3600 ? .seconds(seconds) : nil
+  }
+}
+
+extension HTTPFields {
+  /// Changes the fields that differ between the two, and leaves all other lines as they are.
+  fileprivate mutating func applyChanges(from old: HTTPFields, to new: HTTPFields) {
+    for (name, _) in old where !new.contains(name) { remove(name) }
+    for (name, _) in new where old[values: name] != new[values: name] {
+      remove(name)
+      for value in new[values: name] { append(value, for: name) }
+    }
+  }
+}
+
+// MARK: Responses
+
+extension HTTPResponse {
+  /// The response as Foundation has it, with lines of the same name joined. Only changes of observers are taken back
+  /// from it.
+  var urlResponse: HTTPURLResponse? { head.urlResponse(from: url) }
+
+  /// Makes the response that an observer gave.
+  init(_ response: URLResponse, _ data: Data, to request: HTTPRequest) {
+    self.init(body: ResponseBody(data), url: response.url ?? request.url)
+    if let response = response as? HTTPURLResponse { head = ReceivedHead.head(of: response) }
+  }
+
+  /// Applies the changes that a handler made to the response that it was shown.
+  mutating func apply(_ changed: URLResponse, insteadOf shown: URLResponse?) {
+    guard let changed = changed as? HTTPURLResponse, let shown = shown as? HTTPURLResponse else { return }
+    let (old, new) = (ReceivedHead.head(of: shown), ReceivedHead.head(of: changed))
+    head.status = new.status
+    head.fields.applyChanges(from: old.fields, to: new.fields)
+  }
+}
+
+extension ResponseHead {
+  func urlResponse(from url: URL) -> HTTPURLResponse? {
+    var lines: [String: String] = [:]
+    for (name, _) in fields where lines[name.rawName] == nil { lines[name.rawName] = fields[name] }
+    return HTTPURLResponse(
+      url: url, statusCode: status.code, httpVersion: version?.rawValue ?? "HTTP/1.1", headerFields: lines)
+  }
+}

@@ -1,0 +1,260 @@
+#if os(Linux)
+public import Martlet
+public import MartletEngine
+import MartletSemantics
+
+/// The libcurl transport with the TLS challenges that observers and the delegate answer: which client certificate is
+/// used, and whether a server is refused. There is one libcurl transport for each client certificate, because a
+/// connection is made with one certificate or none.
+///
+/// libcurl cannot wait for the answer about a certificate, so the challenge comes before the first connection to a
+/// secure origin; the certificate is sent if the server requests one.
+package final class IdentifiedTransport: ChallengingTransport {
+  private let connection: ConnectionConfiguration
+  private let signOut = SignOutMark()
+  private let state = Locked(State())
+
+  /// A client certificate, with a number that no other certificate of this transport has.
+  private struct Identity {
+    let number: Int
+    let certificate: SAPClientCertificate
+  }
+
+  private struct State {
+    /// The answers by origin; `.some(nil)` for no certificate.
+    var identities: [Origin: Identity?] = [:]
+    var transports: [TransportKey: CurlTransport] = [:]
+    var lastNumber = 0
+
+    /// Returns the certificate's identity: that of another origin with the same certificate, or a new one.
+    mutating func identity(of certificate: SAPClientCertificate) -> Identity {
+      if let known = identities.values.first(where: { $0?.certificate === certificate }), let known { return known }
+      lastNumber += 1
+      return Identity(number: lastNumber, certificate: certificate)
+    }
+  }
+
+  private struct TransportKey: Hashable {
+    /// The number of the client certificate; nil for that of the configuration, if it has one.
+    let identity: Int?
+    /// Whether observers and the delegate are asked about servers.
+    let asksAboutServers: Bool
+  }
+
+  package init(_ connection: ConnectionConfiguration) { self.connection = connection }
+
+  package func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    try await transport(with: nil, asksAboutServers: false).send(request, in: call)
+  }
+
+  func send(_ request: HTTPRequest, in call: Call, for task: SAPURLSessionTask) async throws -> HTTPResponse {
+    guard let origin = Origin(request.url), origin.isSecure else { return try await send(request, in: call) }
+    let identity = try await identity(for: origin, task)
+    let asksAboutServers = task.session.eventHandlers.contains { $0.mayRefuseServers }
+    let transport = transport(with: identity, asksAboutServers: asksAboutServers)
+    do { return try await transport.send(request, in: call) } catch {
+      // the next request asks for another certificate
+      if HTTPError(wrapping: error).isTLSFailure { removeAnswer(for: origin) }
+      throw error
+    }
+  }
+
+  func removeAnswers() {
+    signOut.set()
+    state.withLock { state in
+      state.identities = [:]
+      state.transports = state.transports.filter { $0.key.identity == nil }
+    }
+  }
+
+  private func removeAnswer(for origin: Origin) {
+    state.withLock { state in
+      guard case let identity?? = state.identities.removeValue(forKey: origin) else { return }
+      state.transports = state.transports.filter { $0.key.identity != identity.number }
+    }
+  }
+
+  private func identity(for origin: Origin, _ task: SAPURLSessionTask) async throws -> Identity? {
+    let known = try state.withLock { state in
+      try signOut.check(task.begun)
+      return state.identities[origin]
+    }
+    if let known { return known }
+    let space = URLProtectionSpace(
+      host: origin.host, port: origin.port, protocol: origin.scheme, realm: nil,
+      authenticationMethod: SAPClientCertificate.authenticationMethod)
+    var certificate: SAPClientCertificate?
+    if case .use(let credential) = try await task.resolve(URLAuthenticationChallenge(about: space)) {
+      certificate = credential as? SAPClientCertificate
+    }
+    return try state.withLock { [certificate] state in
+      try signOut.check(task.begun)
+      if let first = state.identities[origin] { return first }
+      let identity = certificate.map { state.identity(of: $0) }
+      state.identities[origin] = .some(identity)
+      return identity
+    }
+  }
+
+  private func transport(with identity: Identity?, asksAboutServers: Bool) -> CurlTransport {
+    let key = TransportKey(identity: identity?.number, asksAboutServers: asksAboutServers)
+    return state.withLock { state in
+      if let known = state.transports[key] { return known }
+      var settings = connection
+      if let identity { settings.tls.clientCertificate = identity.certificate.certificate }
+      if asksAboutServers {
+        settings.tls.serverTrustCheck = { [own = connection.tls.serverTrustCheck] trust, call in
+          try await own?(trust, call)
+          try await call[SAPURLSessionTask.ofCall]?.checkServer(trust)
+        }
+      }
+      let made = CurlTransport(settings)
+      // not for a certificate that was removed meanwhile: nothing would remove its transport
+      if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
+        state.transports[key] = made
+      }
+      return made
+    }
+  }
+}
+
+extension URLAuthenticationChallenge {
+  /// A challenge of a connection.
+  fileprivate convenience init(about space: URLProtectionSpace) {
+    self.init(
+      protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil, error: nil,
+      sender: ChallengeSender())
+  }
+}
+
+// MARK: - Client certificates
+
+/// A client certificate with its key, as a credential, which Foundation does not have on Linux: the answer to a
+/// challenge with ``authenticationMethod``.
+///
+/// ```swift
+/// func sapURLSession(
+///   _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+///   completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+/// ) {
+///   guard challenge.protectionSpace.authenticationMethod == SAPClientCertificate.authenticationMethod else {
+///     return completionHandler(.performDefaultHandling)
+///   }
+///   completionHandler(.use(SAPClientCertificate(pkcs12: container, password: password)))
+/// }
+/// ```
+///
+/// The challenge comes before the first connection to each secure origin, because libcurl cannot wait for the answer
+/// later; the certificate is sent to servers that request one. If the container cannot be read, the task fails with a
+/// `URLError` whose `underlyingHTTPError` is of kind `.badClientCertificate`; if the password is wrong, of kind
+/// `.badClientCertificatePassword`. The next request to the origin asks again. For challenges about servers see
+/// ``SAPServerTrust``.
+///
+/// SAFETY: it has constants only.
+public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
+  /// `NSURLAuthenticationMethodClientCertificate`, whose name is not available on Linux.
+  public static let authenticationMethod = "NSURLAuthenticationMethodClientCertificate"
+
+  /// The certificate, as the engine takes it.
+  public let certificate: ClientCertificate
+
+  /// Makes a credential from a certificate in any form.
+  public init(_ certificate: ClientCertificate) {
+    self.certificate = certificate
+    super.init(user: "", password: "", persistence: .forSession)
+  }
+
+  /// Makes a credential from a PKCS#12 container (`.p12`, `.pfx`) in memory. It is not read yet.
+  public convenience init(pkcs12 container: Data, password: String) {
+    self.init(.pkcs12(data: container, password: password))
+  }
+
+  /// Makes a credential from a PKCS#12 container in a file. It is not read yet.
+  public convenience init(pkcs12 file: URL, password: String) {
+    self.init(.pkcs12(file: file, password: password))
+  }
+
+  /// Returns nil: a key is not archived.
+  public required init?(coder: NSCoder) { nil }
+}
+
+// MARK: - Server trust
+
+/// The certificates of a server and the system's judgement of them: the counterpart of Foundation's `SecTrust`.
+///
+/// Observers and the delegate get it with a challenge whose method is `SAPServerTrust.authenticationMethod`, and
+/// can refuse the server:
+///
+/// ```swift
+/// func sapURLSession(
+///   _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+///   completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+/// ) {
+///   guard challenge.protectionSpace.authenticationMethod == SAPServerTrust.authenticationMethod,
+///     let trust = challenge.protectionSpace.sapServerTrust
+///   else { return completionHandler(.performDefaultHandling) }
+///   let isKnown = trust.publicKeyPins.contains(key)
+///   completionHandler(isKnown ? .use(URLCredential(trust: trust)) : .rejectProtectionSpace)
+/// }
+/// ```
+///
+/// - `.rejectProtectionSpace` fails the task with `URLError.serverCertificateUntrusted`, `.cancel` with its error,
+///   before anything is sent to the server. `.use` with any credential and `.performDefaultHandling` accept the
+///   system's judgement.
+/// - A server that the system refuses cannot be accepted: `.use` has no effect then but a warning in the log. Add its
+///   authority to `TLSSettings.additionalAuthorities`.
+/// - The challenge comes when a new connection has certificates that were not asked about yet: see `ServerTrust.Check`.
+///   It does not come if only observers of this module are registered, or if the session has `protocolClasses`.
+public typealias SAPServerTrust = ServerTrust
+
+extension ServerTrust {
+  /// `NSURLAuthenticationMethodServerTrust`, whose name is not available on Linux.
+  public static let authenticationMethod = "NSURLAuthenticationMethodServerTrust"
+}
+
+extension URLProtectionSpace {
+  /// The server that a challenge with `SAPServerTrust.authenticationMethod` is about; nil for any other challenge.
+  public var sapServerTrust: SAPServerTrust? { (self as? TrustedSpace)?.trust }
+}
+
+extension URLCredential {
+  /// Makes the answer that accepts a server, as far as the system trusts it.
+  public convenience init(trust: SAPServerTrust) { self.init(user: "", password: "", persistence: .none) }
+}
+
+/// The protection space of a challenge about a server.
+///
+/// SAFETY: its own property is a constant; those of Foundation's class are as well.
+private final class TrustedSpace: URLProtectionSpace, @unchecked Sendable {
+  let trust: ServerTrust
+
+  init(_ trust: ServerTrust) {
+    self.trust = trust
+    super.init(
+      host: trust.host, port: trust.port, protocol: "https", realm: nil,
+      authenticationMethod: ServerTrust.authenticationMethod)
+  }
+
+  required init?(coder: NSCoder) { nil }
+}
+
+extension SAPURLSessionTask {
+  /// Asks observers and the delegate about a server.
+  ///
+  /// - Throws: an error if one of them refuses it.
+  fileprivate func checkServer(_ trust: ServerTrust) async throws {
+    switch try await resolve(URLAuthenticationChallenge(about: TrustedSpace(trust))) {
+    case .rejectProtectionSpace:
+      throw HTTPError(
+        .untrustedCertificate, "\(trust.host):\(trust.port): an observer or the delegate refused the server",
+        phase: .securing)
+    case .use where !trust.isTrusted:
+      SAPURLSession.log(
+        .warning, nil,
+        "the answer to the challenge of \(trust.host):\(trust.port) has no effect, because the system refuses the "
+          + "certificate: add its authority to ConnectionConfiguration.tls.additionalAuthorities")
+    case .use, .performDefaultHandling, .cancel: break
+    }
+  }
+}
+#endif

@@ -1,0 +1,103 @@
+import MartletEngine
+import MartletSemantics
+import MartletURLSession
+
+extension SAPURLSessionTask {
+  /// The body that an upload task has besides its request.
+  enum Upload: Sendable {
+    case data(Data)
+    case file(URL)
+    /// The closure makes a new stream each time the request is sent.
+    case stream(@Sendable () -> InputStream?)
+  }
+
+  /// Returns the body of the upload task, or of the request's stream; nil if the body is the request's own bytes.
+  func uploadBody(for request: URLRequest) -> RequestBody? {
+    let length = request.fields[.contentLength].flatMap { Int64($0) }
+    switch upload {
+    case .data(let data): return .data(data)
+    case .file(let file): return .file(file)
+    case .stream(let make): return .stream(length: length) { [self] in try await newStream(make) }
+    case nil:
+      guard let stream = request.httpBodyStream else { return nil }
+      let first = Locked<InputStream?>(stream)  // it can be read once; to send it again, a handler has to give another
+      return .stream(length: length) { [self] in
+        guard let stream = first.withLock({ $0.take() }) else { return try await newStream { nil } }
+        return try StreamChunks(opening: stream)
+      }
+    }
+  }
+
+  /// Returns a new stream for the body: that of the last handler that gives one, else the task's own.
+  ///
+  /// - Parameter makeOwn: makes the task's own stream.
+  private func newStream(_ makeOwn: @Sendable () -> InputStream?) async throws -> StreamChunks {
+    var stream: InputStream?
+    for handler in session.eventHandlers where session.isCurrent(handler) {
+      let answer: SAPURLSession.InputStreamDisposition = try await session.ask(handler) { [self] events, done in
+        events.sapURLSession(session, task: self, needNewBodyStream: done)
+      }
+      switch answer {
+      case .allow(let given): stream = given ?? stream
+      case .cancel(let error): throw fail(error)
+      }
+    }
+    guard let stream = stream ?? makeOwn() else { throw URLError.noBodyStream }
+    return try StreamChunks(opening: stream)
+  }
+}
+
+/// The bytes of an input stream, read on a thread that may block. They can be iterated once.
+final class StreamChunks: AsyncSequence, Sendable {
+  private let stream: Locked<InputStream>
+  private let queue = DispatchQueue(label: "SAP.Foundation.SAPURLSession.body")
+  private static let chunkSize = 64 << 10
+
+  /// - Throws: a `URLError` if the stream cannot be opened.
+  init(opening stream: InputStream) throws(URLError) {
+    self.stream = Locked(stream)
+    if stream.streamStatus == .notOpen { stream.open() }
+    if stream.streamStatus == .error { throw .unreadable(stream) }
+  }
+
+  deinit { stream.withLock { $0.close() } }
+
+  func makeAsyncIterator() -> Iterator { Iterator(chunks: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let chunks: StreamChunks
+
+    /// Returns the next chunk. Cancellation ends the wait even while the read blocks.
+    func next() async throws -> Data? {
+      let chunk = OneShot<Data?>()
+      chunks.queue.async { [chunks] in chunk.answer(Result { try chunks.read() }) }
+      return try await chunk.wait()
+    }
+  }
+
+  private func read() throws -> Data? {
+    try stream.withLock { stream in
+      var chunk = Data(count: Self.chunkSize)
+      let count = chunk.withUnsafeMutableBytes { buffer in
+        buffer.bindMemory(to: UInt8.self).baseAddress.map { stream.read($0, maxLength: buffer.count) } ?? 0
+      }
+      guard count >= 0 else { throw URLError.unreadable(stream) }
+      return count == 0 ? nil : chunk.prefix(count)
+    }
+  }
+}
+
+extension URLError {
+  /// The error of an upload without a stream, for the first or another sending.
+  fileprivate static var noBodyStream: URLError {
+    URLError(
+      .requestBodyStreamExhausted,
+      userInfo: [NSLocalizedDescriptionKey: "the task needs a stream for its body, and got none"])
+  }
+
+  fileprivate static func unreadable(_ stream: InputStream) -> URLError {
+    var info: [String: Any] = [NSLocalizedDescriptionKey: "the stream of the task's body cannot be read"]
+    info[NSUnderlyingErrorKey] = stream.streamError
+    return URLError(.cannotOpenFile, userInfo: info)
+  }
+}

@@ -1,0 +1,105 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// Interceptors that return the response themselves.
+@Suite(.timeLimit(.minutes(5)))
+struct InterceptorChainTests {
+  /// Returns a response instead of sending the request, and records the responses that it reviews.
+  private final class Responder: Interceptor {
+    let status: HTTPStatus
+    let fields: HTTPFields
+    let reviewed = Mutex<[HTTPStatus]>([])
+
+    init(_ status: HTTPStatus, _ fields: HTTPFields = [:]) { (self.status, self.fields) = (status, fields) }
+
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+      .respond(HTTPResponse(status: status, fields: fields, url: request.url))
+    }
+
+    func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+      reviewed.withLock { $0.append((try? outcome.get().status) ?? .badGateway) }
+      return .accept
+    }
+  }
+
+  private func session(
+    _ transport: ScriptedTransport, _ interceptors: [any Interceptor], _ credentials: [any CredentialSource] = []
+  ) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.interceptors = interceptors
+    configuration.credentials = credentials
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  @Test func nothingIsSentForAResponseOfAnInterceptor() async throws {
+    let transport = ScriptedTransport([.text("sent")])
+    let responder = Responder(.ok, [.setCookie: "a=b"])
+    let session = session(transport, [responder])
+
+    let response = try await session.data(for: HTTPRequest(.get, origin)).1
+
+    #expect(response.status == .ok)
+    #expect(response.networkHead == nil)
+    #expect(transport.requests.isEmpty)
+    #expect(responder.reviewed.withLock { $0 } == [.ok])
+  }
+
+  @Test func onlyInterceptorsThatPreparedTheAttemptReviewIt() async throws {
+    let seen = Log<String>()
+    let first = TestInterceptor(review: { _, _ in
+      seen.append("first")
+      return .accept
+    })
+    let last = TestInterceptor(review: { _, _ in
+      seen.append("last")
+      return .accept
+    })
+    let session = session(ScriptedTransport([]), [first, Responder(.ok), last])
+
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+
+    #expect(seen.entries == ["first"])
+  }
+
+  @Test(arguments: [HTTPStatus.unauthorized, .found])
+  func aChallengeOrARedirectOfAnInterceptorIsTheCallersResponse(_ status: HTTPStatus) async throws {
+    let asked = Counter()
+    let source = PasswordSource(for: .any) { _ in
+      asked.next()
+      return Credential(user: "a", password: "b")
+    }
+    let responder = Responder(status, [.wwwAuthenticate: "Basic realm=r", .location: "/other"])
+    let transport = ScriptedTransport([])
+
+    let response = try await session(transport, [responder], [source]).data(for: HTTPRequest(.get, origin)).1
+
+    #expect(response.status == status)
+    #expect(response.history.isEmpty)
+    #expect(asked.value == 0)
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func aChainWithinAnInterceptorReviewsInTheSameWay() async throws {
+    struct Nesting: Interceptor {
+      let chain: InterceptorChain
+      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+        try await chain.prepare(request, in: call)
+      }
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+        try await chain.review(outcome, of: attempt, in: call)
+      }
+    }
+    let responder = Responder(.accepted)
+    let last = TestInterceptor(review: { _, _ in throw CancellationError() })
+    let session = session(ScriptedTransport([]), [Nesting(chain: InterceptorChain([responder, last]))])
+
+    let response = try await session.data(for: HTTPRequest(.get, origin)).1
+
+    #expect(response.status == .accepted)
+    #expect(responder.reviewed.withLock { $0 } == [.accepted])
+  }
+}

@@ -1,0 +1,75 @@
+import MartletTesting
+import Testing
+
+@testable import MartletEngine
+
+@Suite(.timeLimit(.minutes(5)))
+struct AlarmTests {
+  @Test(arguments: [any Clock<Duration>](arrayLiteral: ContinuousClock(), ManualClock()))
+  func anAlarmThatIsDueRunsItsAction(_ clock: any Clock<Duration>) async throws {
+    let fired = Gate()
+    let alarm = Alarm(after: .zero, on: clock) { fired.open() }
+    try await fired.wait()
+    alarm.cancel()
+  }
+
+  @Test func anAlarmRunsWhenItsTimeHasCome() async throws {
+    let clock = ManualClock()
+    let fired = Gate()
+    let alarm = Alarm(after: .seconds(10), on: clock) { fired.open() }
+    try await clock.sleepers(1)
+
+    clock.advance(by: .seconds(9))
+    #expect(!fired.isOpen)
+    clock.advance(by: .seconds(1))
+
+    try await fired.wait()
+    alarm.cancel()
+  }
+
+  @Test func alarmsOfTheSharedTimerAreIndependent() async throws {
+    let (first, second) = (Gate(), Gate())
+    let later = (0..<1000).map { _ in
+      Alarm(after: .seconds(3600), on: ContinuousClock()) { Issue.record("it is not due") }
+    }
+    for alarm in later.dropLast() { alarm.cancel() }
+
+    let alarm = Alarm(after: .milliseconds(20), on: ContinuousClock()) { first.open() }
+    let earlier = Alarm(after: .milliseconds(2), on: ContinuousClock()) { second.open() }
+    try await second.wait()
+    try await first.wait()
+
+    for alarm in later + [alarm, earlier] { alarm.cancel() }
+  }
+
+  @Test func aCancelledAlarmReleasesItsAction() {
+    final class Owner: Sendable {}
+    weak var released: Owner?
+    for clock in [ContinuousClock(), ManualClock()] as [any Clock<Duration>] {
+      let owner = Owner()
+      released = owner
+      let alarm = Alarm(after: .seconds(3600), on: clock) { [owner] in _ = owner }
+      alarm.cancel()
+    }
+    #expect(released == nil)
+  }
+
+  @Test func aQueueReturnsItsElementsInTheOrderOfTheirInstants() {
+    var queue = TimeQueue<Int, Int>()
+    let instants = (0..<200).map { ($0 * 7919) % 211 }
+    for instant in instants { queue.insert(instant, at: instant) }
+    #expect(queue.firstInstant == instants.min())
+
+    queue.removeAll { $0.isMultiple(of: 3) }
+    var early: [Int] = []
+    while let element = queue.popFirst(upTo: 100) { early.append(element) }
+    var late: [Int] = []
+    while let element = queue.popFirst(upTo: .max) { late.append(element) }
+
+    let kept = instants.filter { !$0.isMultiple(of: 3) }.sorted()
+    #expect(early == kept.filter { $0 <= 100 })
+    #expect(late == kept.filter { $0 > 100 })
+    #expect(queue.count == 0)
+    #expect(queue.firstInstant == nil)
+  }
+}

@@ -1,0 +1,116 @@
+@_spi(Transports) import MartletEngine
+import Testing
+
+@Suite("Signals between a sender and a reader", .timeLimit(.minutes(5)))
+struct SignalQueueTests {
+  private enum Signal: QueuedSignal, Equatable {
+    case sent(Int)
+    case chunk(Int)
+
+    var byteCount: Int { if case .chunk(let count) = self { count } else { 0 } }
+
+    func replaces(_ earlier: Signal) -> Bool {
+      if case .sent = self, case .sent = earlier { true } else { false }
+    }
+  }
+
+  private struct Stopped: Error {}
+
+  @Test func signalsComeInTheirOrder() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+
+    queue.push([.chunk(1), .sent(1), .chunk(2)])
+
+    #expect(try await queue.next().signal == .chunk(1))
+    #expect(try await queue.next().signal == .sent(1))
+    #expect(try await queue.next().signal == .chunk(2))
+  }
+
+  @Test func unreadProgressIsReplacedByALaterOne() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+
+    queue.push([.sent(1), .sent(2)])
+    queue.push([.sent(3), .chunk(1), .sent(4)])
+
+    #expect(try await queue.next().signal == .sent(3))
+    #expect(try await queue.next().signal == .chunk(1))
+    #expect(try await queue.next().signal == .sent(4))
+  }
+
+  @Test func senderIsPausedAtTheLimitAndResumedAtAQuarterOfIt() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+    queue.push([.chunk(50), .chunk(25), .chunk(25)])
+
+    #expect(queue.isFull(with: 0))
+    #expect(queue.isPaused)
+
+    #expect(try await queue.next().resumesSender == false)
+    #expect(try await queue.next().resumesSender)
+    #expect(!queue.isPaused)
+    #expect(try await queue.next().resumesSender == false)
+  }
+
+  @Test func undeliveredBytesCountAgainstTheLimit() {
+    let queue = SignalQueue<Signal>(highWater: 100)
+    queue.push([.chunk(50)])
+
+    #expect(!queue.isFull(with: 49))
+    #expect(queue.isFull(with: 50))
+  }
+
+  @Test func queueBecomesFullOnceUntilTheSenderIsResumed() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+    queue.push([.chunk(100)])
+    #expect(queue.becameFull())
+
+    queue.push([.chunk(100)])
+    #expect(!queue.becameFull())
+
+    while try await !queue.next().resumesSender {}
+    queue.push([.chunk(100)])
+    #expect(queue.becameFull())
+  }
+
+  @Test func waitingReaderGetsTheNextSignalAndItsWaitIsMeasured() async throws {
+    let (clock, ticks) = AsyncStream.makeStream(of: Void.self)
+    let queue = SignalQueue<Signal>(highWater: 100) {
+      ticks.yield()
+      return 7
+    }
+    #expect(queue.waitingSince == nil)
+    let reader = Task { try await queue.next().signal }
+    _ = await clock.first { true }
+    #expect(queue.waitingSince == 7)
+
+    queue.push([.chunk(1)])
+
+    #expect(try await reader.value == .chunk(1))
+    #expect(queue.waitingSince == nil)
+  }
+
+  @Test func stopDropsSignalsAndEndsEveryRead() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+    queue.push([.chunk(100)])
+
+    queue.stop(Stopped())
+    queue.stop(CancellationError())
+    queue.push([.chunk(1)])
+
+    for _ in 0..<2 { await #expect(throws: Stopped.self) { try await queue.next() } }
+    #expect(!queue.isFull(with: 1000))
+  }
+
+  @Test func stopEndsAWaitingRead() async throws {
+    let (clock, ticks) = AsyncStream.makeStream(of: Void.self)
+    let queue = SignalQueue<Signal>(highWater: 100) {
+      ticks.yield()
+      return 0
+    }
+    let reader = Task { try await queue.next() }
+    _ = await clock.first { true }
+
+    queue.stop(Stopped())
+
+    await #expect(throws: Stopped.self) { try await reader.value }
+  }
+}

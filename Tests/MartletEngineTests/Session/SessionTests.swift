@@ -1,0 +1,224 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct SessionTests {
+  private func session(
+    clock: any Clock<Duration> = ContinuousClock(),
+    _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+  ) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.clock = clock
+    return HTTPSession(transport: TestTransport(answer), configuration: configuration)
+  }
+
+  @Test func dataReturnsTheBytesAndTheResponse() async throws {
+    let (data, response) = try await session { _ in .text("hello") }.data(for: HTTPRequest(.get, origin))
+    #expect(data == Data("hello".utf8))
+    #expect(response.status == .ok)
+    #expect(response.networkHead == nil)
+  }
+
+  @Test func bytesAreCollectedInOrder() async throws {
+    let source = WatchedSource(["one ", "two ", "three"])
+    let (data, _) = try await session { _ in HTTPResponse(body: ResponseBody(from: source), url: origin) }
+      .data(for: HTTPRequest(.get, origin))
+    #expect(data == Data("one two three".utf8))
+  }
+
+  @Test func aBodyLargerThanItsLimitIsCancelled() async throws {
+    let source = WatchedSource(Array(repeating: "0123456789", count: 100))
+    let session = session { _ in HTTPResponse(body: ResponseBody(from: source), url: origin) }
+    var request = HTTPRequest(.get, origin)
+    request.options.bodyLimit = 25
+
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+
+    #expect(error?.kind == .bodyTooLarge)
+    #expect(error?.message.contains("25") == true)
+    #expect(error?.response?.status == .ok)
+    #expect(source.isCancelled)
+  }
+
+  @Test func anAnnouncedLengthAboveTheLimitIsRefusedUnread() async throws {
+    let source = WatchedSource(["x"])
+    let session = session { _ in HTTPResponse(body: ResponseBody(length: 1000, from: source), url: origin) }
+    var request = HTTPRequest(.get, origin)
+    request.options.collectLimit = 999
+
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+
+    #expect(error?.kind == .bodyTooLarge)
+    #expect(source.isCancelled)
+  }
+
+  @Test func collectingNamesALimit() async throws {
+    let (body, _) = try await session { _ in .text("12345") }.bytes(for: HTTPRequest(.get, origin))
+    let error = await #expect(throws: HTTPError.self) { try await body.collect(upTo: 4) }
+    #expect(error?.kind == .bodyTooLarge)
+
+    let (exact, _) = try await session { _ in .text("12345") }.bytes(for: HTTPRequest(.get, origin))
+    #expect(try await exact.collect(upTo: 5).count == 5)
+  }
+
+  @Test func aBodyIsReadOnce() async throws {
+    let (body, _) = try await session { _ in .text("12345") }.bytes(for: HTTPRequest(.get, origin))
+    _ = try await body.collect(upTo: 5)
+    let error = await #expect(throws: HTTPError.self) { try await body.collect(upTo: 5) }
+    #expect(error?.kind == .bodyAlreadyRead)
+  }
+
+  @Test func uploadReplacesTheBodyOfTheRequest() async throws {
+    let session = session { request in .text(String(decoding: request.body.bytes ?? Data(), as: UTF8.self)) }
+    let request = HTTPRequest(.put, origin, body: .data(Data("old".utf8)))
+    let (data, _) = try await session.upload(for: request, from: .data(Data("new".utf8)))
+    #expect(data == Data("new".utf8))
+  }
+
+  @Test func onlyFromTheCacheWithoutACacheIsAnError() async throws {
+    var request = HTTPRequest(.get, origin)
+    request.options.cachePolicy = .returnCacheDataDontLoad
+    let error = await #expect(throws: HTTPError.self) {
+      try await session { _ in .text("network") }.data(for: request)
+    }
+    #expect(error?.kind == .notCached)
+  }
+
+  @Test func aRequestInheritsTheSessionsOptions() async throws {
+    var configuration = SessionConfiguration()
+    configuration.options.idleTimeout = .seconds(5)
+    configuration.options.responseTimeout = .seconds(7)
+    let transport = ScriptedTransport(.text("done"))
+    var request = HTTPRequest(.get, origin)
+    request.options.idleTimeout = nil
+
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: request)
+
+    let sent = try #require(transport.requests.first).options
+    #expect(sent.idleTimeout == nil)
+    #expect(sent.responseTimeout == .seconds(7))
+    #expect(sent.deadline == nil)
+  }
+
+  @Test func theDeadlineEndsACallThatIgnoresCancellation() async throws {
+    let clock = ManualClock()
+    let deaf = Gate()
+    let session = session(clock: clock) { _ in
+      await Task.detached { try? await deaf.wait() }.value
+      return .text("late")
+    }
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(10)
+
+    let call = Task { [request] in try await session.data(for: request) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+    #expect(error?.isTimeout == true)
+    deaf.open()
+  }
+
+  /// `.seconds(.max)` means "no limit".
+  @Test func unlimitedTimesDoNotOverflow() async throws {
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(Int64.max)
+    request.options.responseTimeout = .seconds(Int64.max)
+    let session = HTTPSession(transport: MockTransport { _ in .text("here") })
+
+    #expect(try await session.data(for: request).0 == Data("here".utf8))
+
+    request.options.deadline = .seconds(Int64.min)
+    let call = Task { [request] in try await session.data(for: request) }
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+  }
+
+  @Test func cancellationEndsAnUnlimitedDelay() async throws {
+    let waits = Gate()
+    var configuration = SessionConfiguration()
+    configuration.listeners = [EventHandler { event, _ in if case .resend = event { waits.open() } }]
+    configuration.interceptors = [
+      TestInterceptor(review: { _, attempt in .resend(attempt.request, after: .seconds(Int64.max), reason: "later") })
+    ]
+    let session = HTTPSession(transport: MockTransport { _ in .text("here") }, configuration: configuration)
+
+    let call = Task { try await session.data(for: HTTPRequest(.get, origin)) }
+    try await waits.wait()
+    call.cancel()
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .cancelled)
+  }
+
+  @Test func theDeadlineAlsoEndsABodyThatStalls() async throws {
+    struct Stalling: BodySource {
+      func next() async throws -> Data? {
+        try await Task.sleep(for: .seconds(1000))
+        return nil
+      }
+    }
+    let clock = ManualClock()
+    let session = session(clock: clock) { _ in HTTPResponse(body: ResponseBody(from: Stalling()), url: origin) }
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(10)
+    let (body, _) = try await session.bytes(for: request)
+
+    let call = Task { try await body.collect(upTo: 1) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+  }
+
+  @Test func eventsAreReportedInOrder() async throws {
+    let log = EventLog()
+    let transport = ScriptedTransport(.redirect(to: "/b"), .text("hello"))
+    var request = HTTPRequest(.get, url("http://a.example/a"))
+    request.options.listeners = [log]
+
+    _ = try await HTTPSession(transport: transport).data(for: request)
+
+    #expect(
+      log.lines == [
+        "started", "attempt 1 GET http://a.example/a", "sending GET http://a.example/a", "response 302",
+        "resend: 302 redirect to http://a.example/b", "attempt 2 GET http://a.example/b",
+        "sending GET http://a.example/b", "response 200", "received 5", "finished",
+      ])
+  }
+
+  @Test func anAbandonedBodyIsFinishedAsCancelled() async throws {
+    let log = EventLog()
+    let source = WatchedSource(["a", "b"])
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners = [log]
+
+    do {
+      let (body, _) = try await session { _ in HTTPResponse(body: ResponseBody(from: source), url: origin) }
+        .bytes(for: request)
+      for try await _ in body { break }
+    }
+
+    #expect(log.lines.last == "finished cancelled")
+    #expect(source.isCancelled)
+  }
+
+  @Test func errorsShowNoSecrets() async throws {
+    let secret = url("http://anna:secret@a.example/path?token=hidden#part")
+    let session = session { _ in throw HTTPError(.connectionLost, "gone", phase: .receiving) }
+    var request = HTTPRequest(.get, secret)
+    request.fields[.authorization] = "Bearer hidden"
+
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+
+    let text = String(describing: error)
+    for word in ["secret", "hidden", "anna"] { #expect(!text.contains(word), "\(text)") }
+    #expect(error?.description == "connectionLost: gone (GET http://a.example/path?…)")
+    #expect(error?.errorDescription == "gone")
+  }
+}

@@ -1,0 +1,98 @@
+import MartletObservation
+import MartletSemantics
+import TestSupport
+import Testing
+
+@Suite("HAR")
+struct HARTests {
+  @Test func writingAndReadingGiveTheSameArchive() throws {
+    var request = HAR.Request(method: "POST", url: "http://h/?a=1", httpVersion: "HTTP/1.1")
+    request.headers = [HAR.Pair(name: "A", value: "1"), HAR.Pair(name: "A", value: "2")]
+    request.postData = HAR.PostData(mimeType: "image/png", bytes: Data([0, 255]))
+    var response = HAR.Response(status: 200, statusText: "OK", httpVersion: "HTTP/2")
+    response.content = HAR.Content(mimeType: "text/plain", bytes: Data("ä".utf8))
+    var timings = HAR.Timings()
+    timings.wait = 12.5
+    let entry = HAR.Entry(
+      startedDateTime: Date(timeIntervalSince1970: 1.5), request: request, response: response, timings: timings)
+    let har = HAR(log: HAR.Log(creator: HAR.Creator(name: "m", version: "1"), entries: [entry]))
+
+    let read = try HAR(json: har.json())
+
+    #expect(read == har)
+    #expect(read.log.entries[0].request.postData?.bytes == Data([0, 255]))
+    #expect(read.log.entries[0].response.content.bytes == Data("ä".utf8))
+    #expect(read.log.entries[0].time == 12.5)
+    #expect(String(decoding: try har.json(), as: UTF8.self).contains(#""1970-01-01T00:00:01.500Z""#))
+  }
+
+  @Test func readingAcceptsTheVariantsOfOtherPrograms() throws {
+    let text = """
+      \u{FEFF}{"log": {"version": 1.2, "pages": [{"startedDateTime": "2009-04-16T12:07:25.123+01:00", "id": "p",
+        "pageTimings": {"onLoad": null}}], "entries": [{"startedDateTime": "nonsense", "time": "12.5", "_own": {},
+        "request": {"url": "http://h/", "bodySize": 12.0, "headers": [{"name": "A", "value": 1}],
+          "postData": {"mimeType": "f", "params": [{"name": "a b", "value": "1&2"}, {"name": "c"}]}},
+        "response": {"status": "200", "content": {"size": 2, "text": "AP8=", "encoding": "BASE64"}, "headers": null},
+        "timings": {"wait": 3}, "connection": 80}]}}
+      """
+    let har = try HAR(json: Data(text.utf8))
+    let entry = try #require(har.log.entries.first)
+
+    #expect(har.log.version == "1.2" && har.log.pages?.first?.id == "p")
+    #expect(entry.request.method == "GET" && entry.request.bodySize == 12 && entry.request.headers[0].value == "1")
+    #expect(entry.request.postData?.bytes == Data("a+b=1%262&c=".utf8))
+    #expect(entry.response.status == 200 && entry.response.content.bytes == Data([0, 255]))
+    #expect(entry.time == 12.5 && entry.timings.wait == 3 && entry.timings.dns == -1 && entry.connection == "80")
+  }
+
+  @Test(arguments: ["nan", "inf", "-infinity", "1e999"])
+  func anArchiveThatWasReadCanBeWritten(number: String) throws {
+    let text = """
+      {"log": {"entries": [{"time": "\(number)", "timings": {"wait": "\(number)"}, "request": {}, "response": {}}]}}
+      """
+    let har = try HAR(json: Data(text.utf8))
+
+    #expect(try HAR(json: har.json()) == har)
+  }
+
+  @Test(arguments: ["", "[]", "{}", #"{"log": {"entries": [{}]}}"#])
+  func textThatIsNotAnArchiveIsAnError(text: String) {
+    #expect(throws: (any Error).self) { try HAR(json: Data(text.utf8)) }
+  }
+
+  @Test func aHeadBecomesNamesAndValuesWithoutSecrets() throws {
+    let url = try #require(URL(string: "https://u:p@h/a?q=x%20y&token=t#f"))
+    let head = RequestHead(method: .get, url: url, fields: [.cookie: "a=1; b=2", "A": "1", "A": "2"])
+
+    let hidden = HAR.Request(head, redaction: .standard)
+    let shown = HAR.Request(head, redaction: .off)
+
+    #expect(hidden.url == "https://h/a?q=x%20y&token=***")
+    #expect(hidden.queryString == [HAR.Pair(name: "q", value: "x y"), HAR.Pair(name: "token", value: "***")])
+    #expect(hidden.cookies.map(\.value) == ["***", "***"] && shown.cookies.map(\.value) == ["1", "2"])
+    #expect(hidden.headers.map(\.value) == ["a=***; b=***", "1", "2"])
+  }
+
+  @Test func cookiesThatAreSetKeepTheirAttributes() throws {
+    let line = "a=1; Path=/p; Domain=h; Expires=Sun, 06 Nov 1994 08:49:37 GMT; HttpOnly; Secure; SameSite=Lax"
+    let head = ResponseHead(status: .found, fields: [.setCookie: line, .location: "/x"], version: .http1_1)
+
+    let response = HAR.Response(head, redaction: .off)
+
+    let cookie = try #require(response.cookies.first)
+    #expect((cookie.name, cookie.value) == ("a", "1"))
+    #expect((cookie.path, cookie.domain, cookie.expires) == ("/p", "h", "1994-11-06T08:49:37.000Z"))
+    #expect(cookie.httpOnly == true && cookie.secure == true)
+    #expect((response.status, response.statusText, response.httpVersion) == (302, "Found", "HTTP/1.1"))
+    #expect(response.redirectURL == "/x")
+  }
+
+  @Test func theExpiryOfACookieIsParsedLeniently() {
+    let line = "a=1; Expires=Sun, 06-Nov-1994 08:49:37 GMT"
+    let head = ResponseHead(status: .ok, fields: [.setCookie: line])
+
+    let response = HAR.Response(head, redaction: .off)
+
+    #expect(response.cookies.first?.expires == "1994-11-06T08:49:37.000Z")
+  }
+}

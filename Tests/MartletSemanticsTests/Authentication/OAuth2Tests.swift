@@ -1,0 +1,167 @@
+import Foundation
+import MartletSemantics
+import Testing
+
+@Suite("OAuth 2: authorization codes and tokens (RFC 6749)")
+struct TokenGrantTests {
+  private let redirect = URL(string: "https://client.example.com/cb") ?? URL(filePath: "/")
+
+  private func form(_ grant: TokenGrant) -> String { PercentEncoding.form.encode(grant.pairs) }
+
+  @Test func eachGrantHasItsPairs() {
+    #expect(
+      form(.authorizationCode("SplxlOBeZQQYbYS6WxSbIA", redirect: redirect, verifier: nil))
+        == "grant_type=authorization_code&code=SplxlOBeZQQYbYS6WxSbIA&redirect_uri=https%3A%2F%2Fclient.example.com%2Fcb"
+    )
+    #expect(form(.authorizationCode("c", redirect: redirect, verifier: "v")).hasSuffix("&code_verifier=v"))
+    #expect(form(.clientCredentials(scopes: [])) == "grant_type=client_credentials")
+    #expect(form(.clientCredentials(scopes: ["b", "a"])) == "grant_type=client_credentials&scope=a+b")
+    #expect(
+      form(.refreshToken("tGzv3JOkF0XG5Qx2TlKWIA")) == "grant_type=refresh_token&refresh_token=tGzv3JOkF0XG5Qx2TlKWIA")
+  }
+
+  @Test func clientIdentifierAndSecretAreFormEncoded() throws {
+    // section 2.3.1: the example
+    #expect(
+      try TokenGrant.basic(clientID: "s6BhdRkqt3", secret: "7Fjfp0ZBr1KtDRbnfVdmIw")
+        == "Basic czZCaGRSa3F0Mzo3RmpmcDBaQnIxS3REUmJuZlZkbUl3")
+    let value = try TokenGrant.basic(clientID: "a:b", secret: "p w%")
+    #expect(Data(base64Encoded: String(value.dropFirst(6))) == Data("a%3Ab:p+w%25".utf8))
+  }
+
+  private var request: AuthorizationCodeRequest {
+    AuthorizationCodeRequest(
+      endpoint: URL(string: "https://server.example.com/authorize") ?? redirect, clientID: "s6BhdRkqt3",
+      redirect: redirect,
+      scopes: [], state: "xyz")
+  }
+
+  @Test func theURLIsTheExampleOfSection411() {
+    #expect(
+      request.url?.absoluteString
+        == "https://server.example.com/authorize?response_type=code&client_id=s6BhdRkqt3&redirect_uri=https%3A%2F%2Fclient.example.com%2Fcb&state=xyz"
+    )
+    var full = request
+    full.endpoint = URL(string: "https://server.example.com/authorize?tenant=a%20b") ?? redirect
+    full.scopes = ["write", "read"]
+    full.challenge = ("abc", .s256)
+    let text = full.url?.absoluteString ?? ""
+    #expect(text.contains("/authorize?tenant=a%20b&response_type=code&"))  // section 3.1: the query is kept
+    #expect(text.contains("&scope=read%20write&state=xyz&code_challenge=abc&code_challenge_method=S256"))
+  }
+
+  @Test(arguments: [
+    (
+      "https://client.example.com/cb?code=SplxlOBeZQQYbYS6WxSbIA&state=xyz",
+      AuthorizationCodeRequest.Answer.code("SplxlOBeZQQYbYS6WxSbIA")
+    ),
+    ("https://client.example.com:443/cb?state=xyz&code=a%2Bb+c", .code("a+b c")),
+    ("https://client.example.com/cb?error=access_denied&state=xyz", .refused(TokenRefusal(code: "access_denied"))),
+    (
+      "https://client.example.com/cb?error=x&error_description=not+you&error_uri=u&state=xyz",
+      .refused(TokenRefusal(code: "x", description: "not you", uri: "u"))
+    ),
+    ("https://CLIENT.example.com:443/cb?code=a&state=xyz", .code("a")),  // the host's case does not matter
+    ("https://client.example.com/cb?code=a", .foreign),  // section 10.12
+    ("https://client.example.com/cb?code=a&state=abc", .foreign),
+    ("https://client.example.com/cb?error=x&state=abc", .foreign),
+    ("https://client.example.com/cb?code=&state=xyz", .foreign),
+    ("https://client.example.com/other?code=a&state=xyz", .foreign),
+    ("https://evil.example.com/cb?code=a&state=xyz", .foreign),
+    ("http://client.example.com/cb?code=a&state=xyz", .foreign),
+    ("app://client.example.com/cb?code=a&state=xyz", .foreign),
+    ("https://client.example.com/cb", .foreign),
+  ])
+  func theRedirectIsParsed(text: String, answer: AuthorizationCodeRequest.Answer) throws {
+    #expect(request.answer(in: try #require(URL(string: text))) == answer)
+  }
+
+  @Test(
+    arguments: [
+      (
+        #"{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r","scope":"x y"}"#, 3600.0, "r",
+        ["x", "y"]
+      ),
+      (#"{"access_token":"a","expires_in":"60"}"#, 60, nil, nil),
+      (#"{"access_token":"a","token_type":"Bearer","expires_in":1.5,"scope":""}"#, 1.5, nil, []),
+      (#"{"access_token":"a","token_type":"Bearer","expires_in":null,"other":[1]}"#, nil, nil, nil),
+      (#"{"access_token":"a","token_type":"Bearer","expires_in":"soon"}"#, nil, nil, nil),
+    ] as [(String, Double?, String?, Set<String>?)])
+  func responsesOfRealServersAreDecoded(text: String, seconds: Double?, refresh: String?, scopes: Set<String>?) throws {
+    let answer = try JSONDecoder().decode(TokenAnswer.self, from: Data(text.utf8))
+    #expect(answer.accessToken == "a" && answer.tokenType == "Bearer")
+    #expect(answer.seconds == seconds && answer.refreshToken == refresh && answer.scopes == scopes)
+  }
+
+  @Test(arguments: ["", "{}", #"{"error":"invalid_grant"}"#, "[]", #"{"access_token":1}"#])
+  func aResponseWithoutATokenIsAnError(text: String) {
+    #expect(throws: (any Error).self) { try JSONDecoder().decode(TokenAnswer.self, from: Data(text.utf8)) }
+  }
+}
+
+@Suite("OAuth 2: proof keys (RFC 7636)")
+struct ProofKeyTests {
+  /// The octets of appendix B.
+  private let octets: [UInt8] = [
+    116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240, 91,
+    88, 5,
+    88, 83, 132, 141, 121,
+  ]
+  /// The hash that appendix B gives for the verifier.
+  private let hash: [UInt8] = [
+    19, 211, 30, 150, 26, 26, 216, 236, 47, 22, 177, 12, 76, 152, 46, 8, 118, 168, 120, 173, 109, 241, 68, 86, 110, 225,
+    137, 74,
+    203, 112, 249, 195,
+  ]
+
+  @Test func theExampleOfAppendixBHolds() throws {
+    let key = try #require(ProofKey(octets: octets))
+    #expect(key.verifier == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    let challenge = key.challenge(.s256) { algorithm, data in
+      #expect(algorithm == .sha256 && data == Data(key.verifier.utf8))
+      return Data(hash)
+    }
+    #expect(challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+    #expect(key.challenge(.plain) { _, _ in nil } == key.verifier)
+    #expect(key.challenge(.s256) { _, _ in nil } == nil)
+  }
+
+  @Test(arguments: [(Data(), ""), (Data([0xFF]), "_w"), (Data([0xFB, 0xFF]), "-_8"), (Data([1, 2, 3]), "AQID")])
+  func appendixANeedsNoPadding(data: Data, text: String) { #expect(data.base64URL == text) }
+
+  @Test(
+    "section 4.1: the verifier has 43 to 128 unreserved characters",
+    arguments: [
+      (String(repeating: "a", count: 42), false), (String(repeating: "a", count: 43), true),
+      (String(repeating: "a", count: 128), true), (String(repeating: "a", count: 129), false),
+      (String(repeating: "a", count: 39) + "-._~", true), (String(repeating: "a", count: 43) + "+", false),
+      (String(repeating: "ä", count: 43), false),
+    ])
+  func verifiers(text: String, isAllowed: Bool) { #expect((ProofKey(verifier: text) != nil) == isAllowed) }
+}
+
+@Suite("OAuth 2: requests that obtain a token (RFC 6749 §3)")
+struct TokenRequestRuleTests {
+  private static let form = "application/x-www-form-urlencoded"
+
+  @Test(arguments: [
+    ("POST", "https://a.example/token", form, "grant_type=refresh_token&refresh_token=r", true),  // §6
+    ("POST", "https://a.example/token", form + "; charset=utf-8", "code=c&grant_type=a", true),  // §4.1.3
+    ("POST", "https://a.example/par", form, "response_type=code&client_id=c", true),  // RFC 9126 §2.1
+    ("GET", "https://a.example/authorize?response_type=code&client_id=c", "", "", true),  // §4.1.1
+    ("GET", "https://a.example/.well-known/oauth-authorization-server", "", "", true),  // RFC 8414 §3
+    ("GET", "https://a.example/.well-known/openid-configuration", "", "", true),
+    ("POST", "https://a.example/orders", form, "name=grant_type", false),
+    ("POST", "https://a.example/orders", "application/json", "grant_type=refresh_token", false),
+    ("PUT", "https://a.example/token", form, "grant_type=refresh_token", false),
+    ("GET", "https://a.example/orders?client_id=c", "", "", false),
+    ("GET", "https://a.example/a/.well-known/b", "", "", false),
+  ])
+  func requestsThatObtainATokenAreRecognized(
+    _ method: String, _ address: String, _ type: String, _ body: String, _ expected: Bool
+  ) throws {
+    var head = RequestHead(method: try #require(HTTPMethod(rawValue: method)), url: try #require(URL(string: address)))
+    if !type.isEmpty { head.fields[.contentType] = type }
+    #expect(TokenRequestRule.obtainsToken(head, form: Data(body.utf8)) == expected)
+  }
+}

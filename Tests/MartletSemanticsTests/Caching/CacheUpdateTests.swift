@@ -1,0 +1,172 @@
+import MartletSemantics
+import Testing
+
+/// RFC 9111 §3.2, §4.3.3–4.3.5 and §4.4, RFC 5861 §4.
+struct CacheUpdateTests {
+  private let stored = StoredResponse([
+    .eTag: "\"a\"", .cacheControl: "max-age=1", .date: moment(0), .age: "30", .contentLength: "10", "X-Test": "old",
+  ])
+  private let later = arrival.addingTimeInterval(100)
+
+  private func receive(
+    _ status: HTTPStatus, _ fields: HTTPFields = [:], stored: StoredResponse? = nil, asks: HTTPFields = [:],
+    method: HTTPMethod = .get, policy: CachePolicy = .useProtocolCachePolicy
+  ) -> CacheUpdate {
+    let stored = stored ?? self.stored
+    let request = RequestHead(asks, method)
+    let sent = method == .get && asks.isEmpty ? Validation.conditional(request, for: stored) : request
+    var context = CacheUpdate.Context(request: request, sent: sent, policy: policy, requestTime: later)
+    context.stored = stored
+    context.storedLength = 10
+    return CacheUpdate.of(ResponseHead(status: status, fields: fields), to: context, at: later, isUnpacked: false)
+  }
+
+  @Test func a304UpdatesTheFields() throws {
+    guard
+      case .confirm(let merged?) = receive(
+        304, [.eTag: "\"a\"", .cacheControl: "max-age=60", "X-Test": "new", .contentLength: "99", .setCookie: "a=b"])
+    else { return #expect(Bool(false)) }
+
+    #expect(merged.head.status == .ok)
+    #expect(merged.head.fields["X-Test"] == "new")
+    #expect(merged.head.fields[.cacheControl] == "max-age=60")
+    #expect(merged.head.fields[.contentLength] == "10")
+    #expect(merged.head.fields[.setCookie] == "a=b")
+    #expect(Freshness(of: merged, at: later).age == 0)
+  }
+
+  @Test func a304KeepsOtherFields() {
+    guard case .confirm(let merged?) = receive(304, [.eTag: "\"a\""]) else { return #expect(Bool(false)) }
+
+    #expect(merged.head.fields["X-Test"] == "old")
+    #expect(merged.responseTime == later)
+  }
+
+  @Test(
+    arguments: [
+      ([.eTag: "\"a\""], true), ([.eTag: "W/\"a\""], true), ([.eTag: "\"b\""], false), ([.eTag: "W/\"b\""], false),
+      ([:], true),
+    ] as [(HTTPFields, Bool)])
+  func a304WithAnotherTagChangesNothing(fields: HTTPFields, changes: Bool) {
+    guard case .confirm(let merged) = receive(304, fields) else { return #expect(Bool(false)) }
+    #expect((merged != nil) == changes)
+  }
+
+  @Test func aDecodedBodyGetsNoContentEncodingFromA304() {
+    var unpacked = stored
+    unpacked.isUnpacked = true
+    guard case .confirm(let merged?) = receive(304, [.contentEncoding: "gzip"], stored: unpacked) else {
+      return #expect(Bool(false))
+    }
+    #expect(!merged.head.fields.contains(.contentEncoding))
+  }
+
+  @Test func connectionFieldsOfA304AreNotStored() {
+    guard case .confirm(let merged?) = receive(304, [.connection: "X-Hop", "X-Hop": "1"]) else {
+      return #expect(Bool(false))
+    }
+    #expect(!merged.head.fields.contains("X-Hop"))
+    #expect(!merged.head.fields.contains(.connection))
+  }
+
+  @Test func a304ForAConditionOfTheCallerIsReturned() {
+    guard case .update = receive(304, [.eTag: "\"a\""], asks: [.ifNoneMatch: "\"a\""]) else {
+      return #expect(Bool(false))
+    }
+    #expect(receive(304, [.eTag: "\"mine\""], asks: [.ifNoneMatch: "\"mine\""]) == .ignore)
+    #expect(receive(304, asks: [.ifNoneMatch: "\"mine\""]) == .ignore)
+  }
+
+  @Test func aFullResponseReplacesTheStoredOne() {
+    guard case .store(let new) = receive(200, [.cacheControl: "max-age=5"]) else { return #expect(Bool(false)) }
+    #expect(new.head.fields[.date] == HTTPDate.format(later))
+  }
+
+  @Test(
+    arguments: [
+      (200, .remove), (204, .remove), (302, .remove), (404, .remove), (410, .remove), (401, .ignore), (403, .ignore),
+      (429, .ignore), (500, .ignore), (503, .ignore), (206, .remove),
+    ] as [(HTTPStatus, CacheUpdate)])
+  func aResponseThatIsNotStoredMayInvalidateTheStoredOne(status: HTTPStatus, expected: CacheUpdate) {
+    #expect(receive(status, [.cacheControl: "no-store"]) == expected)
+  }
+
+  @Test(
+    arguments: [
+      (500, "max-age=1, stale-if-error=200", [:], .serveStale(.staleIfError)),
+      (502, "max-age=1, stale-if-error=200", [:], .serveStale(.staleIfError)),
+      (503, "max-age=1, stale-if-error=200", [:], .serveStale(.staleIfError)),
+      (504, "max-age=1, stale-if-error=200", [:], .serveStale(.staleIfError)),
+      (501, "max-age=1, stale-if-error=200", [:], .ignore),
+      (404, "max-age=1, stale-if-error=200", [:], .remove),
+      (503, "max-age=1, stale-if-error=50", [:], .ignore),
+      (503, "max-age=1", [:], .ignore),
+      (503, "max-age=1", [.cacheControl: "stale-if-error=200"], .serveStale(.staleIfError)),
+      (503, "max-age=1, stale-if-error=200", [.cacheControl: "no-cache"], .ignore),
+      (503, "max-age=1, stale-if-error=200, must-revalidate", [:], .ignore),
+      (503, "no-cache, stale-if-error=200", [:], .ignore),
+    ] as [(HTTPStatus, String, HTTPFields, CacheUpdate)])
+  func staleIfError(status: HTTPStatus, control: String, asks: HTTPFields, expected: CacheUpdate) {
+    #expect(
+      receive(status, stored: StoredResponse([.cacheControl: control, .date: moment(0)]), asks: asks) == expected)
+  }
+
+  @Test(
+    arguments: [
+      ("max-age=1", .returnCacheDataIfOffline, .offline), ("max-age=1", .useProtocolCachePolicy, nil),
+      ("max-age=1, must-revalidate", .returnCacheDataIfOffline, nil), ("no-cache", .returnCacheDataIfOffline, nil),
+      ("max-age=1, stale-if-error=200", .useProtocolCachePolicy, .staleIfError),
+      ("max-age=1, stale-if-error=200", .reloadRevalidatingCacheData, nil),
+    ] as [(String, CachePolicy, StaleFallback.Use?)])
+  func withoutANetwork(control: String, policy: CachePolicy, expected: StaleFallback.Use?) {
+    let stored = StoredResponse([.cacheControl: control, .date: moment(0)])
+
+    #expect(
+      StaleFallback.use(of: stored, for: RequestHead([:]), policy: policy, after: .unreachable, at: later) == expected)
+  }
+
+  @Test(
+    arguments: [
+      (200, [.eTag: "\"a\"", "X-Test": "new"], true), (200, [.contentLength: "10"], true), (200, [:], true),
+      (200, [.eTag: "\"b\""], false), (200, [.contentLength: "11"], false), (200, [.lastModified: moment(0)], false),
+    ] as [(HTTPStatus, HTTPFields, Bool)])
+  func aHEADUpdatesOrRemoves(status: HTTPStatus, fields: HTTPFields, updates: Bool) {
+    let reception = receive(status, fields, method: .head)
+
+    if updates {
+      guard case .update(let updated) = reception else { return #expect(Bool(false)) }
+      #expect(updated.responseTime == later)
+    } else {
+      #expect(reception == .remove)
+    }
+  }
+
+  @Test func aFailedHEADChangesNothing() {
+    #expect(receive(410, ["X-Test": "new"], method: .head) == .ignore)
+  }
+
+  @Test(
+    arguments: [
+      (.post, 200, [:], ["/"]), (.put, 204, [:], ["/"]), (.delete, 301, [:], ["/"]), ("M-SEARCH", 200, [:], ["/"]),
+      (.post, 500, [:], []), (.post, 404, [:], []), (.get, 200, [:], []), (.options, 200, [:], []),
+      (.post, 201, [.location: "/new", .contentLocation: "sub/x"], ["/", "/new", "/sub/x"]),
+      (.post, 201, [.location: "http://b.example/"], ["/"]),
+      (.post, 201, [.location: "http://a.example:80/c"], ["/", "/c"]),
+    ] as [(HTTPMethod, HTTPStatus, HTTPFields, [String])])
+  func unsafeRequestsInvalidate(method: HTTPMethod, status: HTTPStatus, fields: HTTPFields, paths: [String]) {
+    let keys = InvalidationRule.keys(
+      after: ResponseHead(status: status, fields: fields), to: RequestHead([:], method), partition: "p")
+
+    #expect(keys.map(\.url) == paths.map { "http://a.example\($0)" })
+    #expect(keys.allSatisfy { $0.partition == "p" })
+  }
+
+  @Test(arguments: [
+    ("HTTP://A.example:80", "http://a.example/"), ("http://a.example/#x", "http://a.example/"),
+    ("http://u:p@a.example/b?c=D", "http://a.example/b?c=D"), ("https://a.example:443/%7Ea", "https://a.example/%7Ea"),
+    ("http://a.example:8080/", "http://a.example:8080/"), ("http://a.example/?", "http://a.example/?"),
+  ])
+  func keysAreNormalizedURLs(url: String, key: String) {
+    #expect(CacheKey(TestSupport.url(url)).url == key)
+  }
+}

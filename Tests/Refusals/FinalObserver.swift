@@ -1,0 +1,4 @@
+import SAPFoundation
+
+// error: inheritance from a final class 'CSRFTokenObserver'
+class Tokens: CSRFTokenObserver {}

@@ -1,0 +1,284 @@
+#if os(Linux)
+import Foundation
+import FoundationNetworking
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import SAPFoundation
+import Testing
+
+extension SAPURLSession {
+  /// A session that trusts the private authority of a server.
+  fileprivate static func trusting(
+    _ server: PythonTLSServer, delegate: (any SAPURLSessionDelegate)? = nil,
+    _ change: (inout ConnectionConfiguration) -> Void = { _ in }
+  ) -> SAPURLSession {
+    var connection = ConnectionConfiguration()
+    connection.tls.additionalAuthorities = server.authority
+    change(&connection)
+    return SAPURLSession(configuration: plain, connection: connection, delegate: delegate)
+  }
+}
+
+extension Outcome {
+  fileprivate var report: PythonTLSServer.Report? {
+    data.flatMap { try? JSONDecoder().decode(PythonTLSServer.Report.self, from: $0) }
+  }
+
+  fileprivate var kind: HTTPError.Kind? { (error as? URLError)?.underlyingHTTPError?.kind }
+}
+
+/// What a session is told of its connections, against servers of Python's with a private authority.
+@Suite(.timeLimit(.minutes(5)))
+struct SecureConnectionTests {
+  @Test func anAdditionalAuthorityIsTrusted() async throws {
+    let server = try PythonTLSServer()
+
+    let refused = await SAPURLSession(configuration: SAPURLSession.plain).outcome(of: server.url(.good))
+    let trusted = await SAPURLSession.trusting(server).outcome(of: server.url(.good))
+
+    #expect(refused.code == .serverCertificateUntrusted)
+    #expect(trusted.report?.version == "TLSv1.3")
+  }
+
+  @Test(arguments: [PythonTLSServer.Kind.expired, .stranger])
+  func aCertificateThatIsNotGoodIsRefusedInSpiteOfItsAuthority(kind: PythonTLSServer.Kind) async throws {
+    let server = try PythonTLSServer()
+    #expect(await SAPURLSession.trusting(server).outcome(of: server.url(kind)).code == .serverCertificateUntrusted)
+  }
+
+  @Test func theLeastVersionOfTLSIsObserved() async throws {
+    let server = try PythonTLSServer()
+
+    let taken = await SAPURLSession.trusting(server).outcome(of: server.url(.old))
+    let refused = await SAPURLSession.trusting(server) { $0.tls.minimumVersion = .v1_3 }.outcome(of: server.url(.old))
+
+    #expect(taken.report?.version == "TLSv1.2")
+    #expect(refused.code == .secureConnectionFailed)
+  }
+
+  @Test func aClientCertificateIsShownToAServerThatRequiresOne() async throws {
+    let server = try PythonTLSServer()
+    let session = SAPURLSession.trusting(server) {
+      $0.tls.clientCertificate = .pem(certificate: server.file("client.pem"), key: server.file("client.key"))
+    }
+
+    #expect(await session.outcome(of: server.url(.client)).report?.client == "client")
+    #expect(await SAPURLSession.trusting(server).outcome(of: server.url(.client)).error != nil)
+  }
+
+  @Test func aPinnedKeyIsDemanded() async throws {
+    let server = try PythonTLSServer()
+    let pin = try server.certificate().pin
+    func outcome(_ pin: String) async -> Outcome {
+      await SAPURLSession.trusting(server) { $0.tls.pinnedPublicKeys = [pin] }.outcome(of: server.url(.good))
+    }
+
+    #expect(await outcome(pin).status == 200)
+    #expect(await outcome("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").kind == .pinMismatch)
+  }
+
+  @Test func aProxyCarriesPlainAndTunnelledRequests() async throws {
+    let server = try PythonTLSServer()
+    let plain = try LoopbackServer { request in .text(request.fields["Via"] ?? "direct") }
+    let proxy = try Tinyproxy()
+    let session = SAPURLSession.trusting(server) { $0.proxy = .http("127.0.0.1", port: proxy.port) }
+
+    #expect(await session.outcome(of: plain.url("/")).text?.contains("tinyproxy") == true)
+    #expect(await session.outcome(of: server.url(.good)).status == 200)
+    #expect(proxy.log.contains("CONNECT 127.0.0.1:\(server.port(.good))"))
+  }
+
+  @Test func theConnectionsProxyOverridesTheConfigurations() async throws {
+    let plain = try LoopbackServer { request in .text(request.fields["Via"] ?? "direct") }
+    let configuration = SAPURLSession.plain
+    configuration.connectionProxyDictionary = ["HTTPEnable": true, "HTTPProxy": "127.0.0.1", "HTTPPort": 1]
+    var connection = ConnectionConfiguration()
+
+    let failed = await SAPURLSession(configuration: configuration, connection: connection).outcome(of: plain.url("/"))
+    connection.proxy = .direct
+    let direct = await SAPURLSession(configuration: configuration, connection: connection).outcome(of: plain.url("/"))
+
+    #expect(failed.error != nil)
+    #expect(direct.text == "direct")
+  }
+
+  @Test func whatURLSessionIgnoresIsSaidInTheLog() async throws {
+    final class Nothing: URLProtocol {}
+    let log = LogCollector.shared
+    let configuration = SAPURLSession.plain
+    configuration.protocolClasses = [Nothing.self]
+    var connection = ConnectionConfiguration()
+    connection.tls.minimumVersion = .v1_3
+    connection.readAhead = 12_345
+
+    _ = SAPURLSession(configuration: configuration, connection: connection)
+
+    for name in ["tls.minimumVersion", "readAhead"] {
+      #expect(log.lines.value.contains { $0.hasSuffix("which ignores connection.\(name)") })
+    }
+  }
+}
+
+/// What observers and the delegate are asked about servers.
+@Suite(.timeLimit(.minutes(5)))
+struct ServerTrustChallengeTests {
+  /// A delegate that answers questions about servers.
+  private func delegate(
+    _ answer: @escaping @Sendable (SAPServerTrust) -> SAPURLSession.AuthChallengeDisposition
+  ) -> (DelegateProbe, Shared<[SAPServerTrust]>) {
+    let asked = Shared<[SAPServerTrust]>([])
+    let probe = DelegateProbe { probe in
+      probe.onChallenge = { challenge in
+        guard challenge.protectionSpace.authenticationMethod == SAPServerTrust.authenticationMethod,
+          let trust = challenge.protectionSpace.sapServerTrust
+        else { return .performDefaultHandling }
+        asked.change { $0.append(trust) }
+        return answer(trust)
+      }
+    }
+    return (probe, asked)
+  }
+
+  @Test func theDelegateIsAskedOnceAndGetsTheCertificate() async throws {
+    let server = try PythonTLSServer()
+    let (delegate, asked) = delegate { .use(URLCredential(trust: $0)) }
+    let session = SAPURLSession.trusting(server, delegate: delegate)
+
+    let first = await session.outcome(of: server.url(.good))
+    let second = await session.outcome(of: server.url(.good))
+
+    #expect(first.report?.requests == 1)
+    #expect(second.report?.requests == 2)
+    #expect(first.report?.connections == second.report?.connections)
+    let trust = try #require(asked.value.first)
+    #expect(asked.value.count == 1)
+    #expect(trust.host == "127.0.0.1")
+    #expect(trust.port == server.port(.good))
+    #expect(trust.isTrusted)
+    #expect(trust.refusal == nil)
+    let (der, pin) = try server.certificate()
+    #expect(trust.certificates == [der])
+    #expect(trust.publicKeyPins == [pin])
+  }
+
+  @Test func aServerThatIsRefusedGetsNoRequest() async throws {
+    let server = try PythonTLSServer()
+    let (delegate, asked) = delegate { _ in .rejectProtectionSpace }
+    let session = SAPURLSession.trusting(server, delegate: delegate)
+
+    for _ in 0..<2 {
+      let outcome = await session.outcome(of: URLRequest("POST", server.url(.good), body: "secret"))
+      #expect(outcome.code == .serverCertificateUntrusted)
+    }
+
+    #expect(asked.value.count == 2)
+    #expect(await SAPURLSession.trusting(server).outcome(of: server.url(.good)).report?.requests == 1)
+  }
+
+  @Test func theErrorOfADelegateThatCancelsIsTheTasks() async throws {
+    let server = try PythonTLSServer()
+    let (delegate, _) = delegate { _ in .cancel(TestFailure(name: "stranger")) }
+
+    let outcome = await SAPURLSession.trusting(server, delegate: delegate).outcome(of: server.url(.good))
+
+    #expect(outcome.error as? TestFailure == TestFailure(name: "stranger"))
+  }
+
+  @Test(arguments: [PythonTLSServer.Kind.expired, .stranger])
+  func aServerThatTheSystemRefusesCannotBeAccepted(kind: PythonTLSServer.Kind) async throws {
+    let server = try PythonTLSServer()
+    let log = LogCollector.shared
+    let (delegate, asked) = delegate { .use(URLCredential(trust: $0)) }
+
+    let outcome = await SAPURLSession.trusting(server, delegate: delegate).outcome(of: server.url(kind))
+
+    #expect(outcome.code == .serverCertificateUntrusted)
+    let trust = try #require(asked.value.first)
+    #expect(asked.value.count == 1)
+    #expect(!trust.isTrusted)
+    #expect(trust.refusal?.contains(kind == .expired ? "expired" : "127.0.0.1") == true)
+    #expect(log.lines.value.contains { $0.contains("127.0.0.1:\(server.port(kind)) has no effect") })
+  }
+
+  @Test func theModulesOwnObserversAreNotAskedAboutServers() async throws {
+    let server = try PythonTLSServer()
+    let session = SAPURLSession.trusting(server)
+    session.register(CorrelationObserver())
+    session.register(BasicAuthenticationObserver())
+
+    #expect(await session.outcome(of: server.url(.good)).report?.connections == 1)
+  }
+
+  @Test func anObserverOfPasswordsLeavesQuestionsAboutConnectionsToTheDelegate() async throws {
+    final class Login: BasicCredentialDiscovery {
+      let count = Shared(0)
+
+      func provideBasicCredential(
+        for url: URL, challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (BasicCredential?, (any Error)?) -> Void
+      ) {
+        count.change { $0 += 1 }
+        completionHandler(BasicCredential(username: "anna", password: "secret"), nil)
+      }
+    }
+    let server = try PythonTLSServer()
+    let (delegate, asked) = delegate { _ in .rejectProtectionSpace }
+    let session = SAPURLSession.trusting(server, delegate: delegate)
+    let login = Login()
+    session.register(BasicAuthenticationObserver(credentialDiscovery: login))
+
+    #expect(await session.outcome(of: server.url(.good)).code == .serverCertificateUntrusted)
+
+    #expect(asked.value.count == 1)
+    #expect(login.count.value == 0)
+  }
+
+  @Test func theConnectionsOwnTrustCheckIsCalledToo() async throws {
+    struct Unknown: Error {}
+    let server = try PythonTLSServer()
+    let (delegate, asked) = delegate { .use(URLCredential(trust: $0)) }
+    let session = SAPURLSession.trusting(server, delegate: delegate) { connection in
+      connection.tls.serverTrustCheck = { _, _ in throw Unknown() }
+    }
+
+    let outcome = await session.outcome(of: server.url(.good))
+
+    #expect(outcome.kind == .untrustedCertificate)
+    #expect((outcome.error as? URLError)?.underlyingHTTPError?.underlying is Unknown)
+    #expect(asked.value.isEmpty)
+  }
+}
+
+/// The system's tinyproxy.
+private final class Tinyproxy: Sendable {
+  let port: Int
+  private let folder: TemporaryFolder
+  private let process: ChildProcess
+
+  init() throws {
+    folder = try TemporaryFolder()
+    port = try LoopbackServer { _ in .text("") }.port  // free as soon as the server is gone
+    let configuration = """
+      Port \(port)
+      Listen 127.0.0.1
+      Timeout 60
+      MaxClients 20
+      LogLevel Info
+      LogFile "\(folder.file("log").path)"
+      """
+    try folder.write(Data(configuration.utf8), to: "tinyproxy.conf")
+    let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
+    process = try ChildProcess(
+      "/bin/sh", ["-c", script, "sh", "/usr/bin/tinyproxy", "-d", "-c", folder.file("tinyproxy.conf").path],
+      output: .discarded)
+    let limit = ContinuousClock.now + .seconds(60)
+    while !log.contains("Accepting connections") {
+      guard ContinuousClock.now < limit else { throw TestFailure(name: "tinyproxy does not start: \(log)") }
+      usleep(5000)
+    }
+  }
+
+  var log: String { (try? String(contentsOf: folder.file("log"), encoding: .utf8)) ?? "" }
+}
+#endif

@@ -1,0 +1,143 @@
+#if os(Linux)
+import Foundation
+import MartletTesting
+
+/// Servers of Python's standard library behind TLS, with certificates of an authority that openssl makes for this run. Each
+/// responds with the properties of the connection, and counts requests.
+final class PythonTLSServer: Sendable {
+  /// The special behaviour of a server.
+  enum Kind: String, Sendable, CaseIterable {
+    /// Nothing.
+    case good
+    /// It speaks TLS 1.2 at most.
+    case old
+    /// It requests a client certificate of the same authority.
+    case client
+    /// Its certificate has expired.
+    case expired
+    /// Its certificate is another host's.
+    case stranger
+  }
+
+  /// What a server says of itself.
+  struct Report: Decodable, Sendable, Equatable {
+    /// The version of TLS.
+    let version: String
+    /// The name in the client's certificate.
+    let client: String
+    /// The connections whose handshake was successful, this one included.
+    let connections: Int
+    /// The requests, this one included.
+    let requests: Int
+  }
+
+  struct Failure: Error, CustomStringConvertible { let description: String }
+
+  private let folder: TemporaryFolder
+  private let process: ChildProcess
+  private let ports: [String: Int]
+
+  init() throws {
+    folder = try TemporaryFolder()
+    process = try ChildProcess(
+      "/usr/bin/env", ["python3", "-u", "-c", Self.script, folder.url.path], output: .readWithErrors)
+    let answer = process.read() ?? Data()
+    guard let ports = try? JSONDecoder().decode([String: Int].self, from: answer) else {
+      throw Failure(description: "python3 gives no ports, but '\(String(decoding: answer, as: UTF8.self))'")
+    }
+    self.ports = ports
+  }
+
+  deinit { process.kill() }
+
+  /// The authority's certificate.
+  var authority: URL { folder.file("ca.pem") }
+
+  /// One of the files that were made: `client.pem`, `client.key`.
+  func file(_ name: String) -> URL { folder.file(name) }
+
+  func port(_ kind: Kind) -> Int { ports[kind.rawValue] ?? 0 }
+
+  func url(_ kind: Kind) -> URL { URL(string: "https://127.0.0.1:\(port(kind))/") ?? folder.url }
+
+  /// The certificate of the good server in DER, and the pin of its key, as openssl has them.
+  func certificate() throws -> (der: Data, pin: String) {
+    let pin = try String(contentsOf: folder.file("good.pin"), encoding: .utf8)
+    return (try Data(contentsOf: folder.file("good.der")), pin.trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+
+  private static let script = #"""
+    import http.server, json, os, socketserver, ssl, subprocess, sys, threading
+
+    os.chdir(sys.argv[1])
+
+    def shell(command): subprocess.run(command, shell=True, check=True, capture_output=True)
+
+    def issue(name, names, days=2):
+      with open(name + ".ext", "w") as file: file.write("subjectAltName=" + names + "\n")
+      shell(f"openssl req -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.csr -subj /CN={name}")
+      shell(f"openssl x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out {name}.pem"
+        f" -days {days} -extfile {name}.ext")
+
+    shell("openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=PrivateAuthority")
+    issue("good", "IP:127.0.0.1")
+    issue("expired", "IP:127.0.0.1", days=-1)
+    issue("stranger", "DNS:stranger.invalid")
+    issue("client", "email:anna@example.invalid")
+    shell("openssl x509 -in good.pem -outform der -out good.der")
+    shell("openssl x509 -pubkey -noout -in good.pem | openssl pkey -pubin -outform der"
+      " | openssl dgst -sha256 -binary | base64 > good.pin")
+
+    class Server(http.server.ThreadingHTTPServer):
+      def __init__(self, context):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.context, self.lock, self.connections, self.requests = context, threading.Lock(), 0, 0
+
+      def finish_request(self, request, address):
+        try: connection = self.context.wrap_socket(request, server_side=True)
+        except (ssl.SSLError, OSError): return
+        with self.lock: self.connections += 1
+        try: super().finish_request(connection, address)
+        except (ssl.SSLError, OSError): pass
+        finally: connection.close()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+      protocol_version = "HTTP/1.1"
+      wbufsize = 1 << 16
+
+      def log_message(self, *arguments): pass
+
+      def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        with self.server.lock:
+          self.server.requests += 1
+          connections, requests = self.server.connections, self.server.requests
+        subject = dict(pair[0] for pair in (self.connection.getpeercert() or {}).get("subject", ()))
+        body = json.dumps({
+          "version": self.connection.version(), "client": subject.get("commonName", ""),
+          "connections": connections, "requests": requests}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+      do_POST = do_GET
+
+    def serve(name, certificate="good"):
+      context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+      context.load_cert_chain(certificate + ".pem", certificate + ".key")
+      if name == "old": context.maximum_version = ssl.TLSVersion.TLSv1_2
+      if name == "client":
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations("ca.pem")
+      server = Server(context)
+      threading.Thread(target=server.serve_forever, daemon=True).start()
+      return server.server_address[1]
+
+    ports = {name: serve(name) for name in ("good", "old", "client")}
+    ports.update({name: serve(name, name) for name in ("expired", "stranger")})
+    print(json.dumps(ports))
+    threading.Event().wait()
+    """#
+}
+#endif

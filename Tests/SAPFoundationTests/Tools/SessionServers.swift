@@ -1,0 +1,144 @@
+import Foundation
+import Martlet
+import MartletSemantics
+import MartletTesting
+import SAPFoundationTesting
+
+/// A server that opens a session for every request without one, and whose sessions expire on demand.
+protocol SessionServer: Sendable {
+  func url(_ target: String) -> URL
+  func expireSessions() async throws
+  /// How often the write that came most often came; what was counted is forgotten.
+  func mostRepetitions() async throws -> Int
+}
+
+/// The server of SAPFoundationTesting.
+struct DoubleServer: SessionServer {
+  let service: MobileServices
+  private let seen = Shared(0)
+
+  init(latency: Duration, users: [String: String] = [:]) throws {
+    service = try MobileServices(.init(users: users, latency: latency))
+  }
+
+  func url(_ target: String) -> URL { service.url(target) }
+
+  func expireSessions() async throws { service.expireSessions() }
+
+  func mostRepetitions() async throws -> Int {
+    let requests = service.requests
+    let writes = requests[seen.value...].filter { $0.method == .post }
+    seen.change { $0 = requests.count }
+    return Dictionary(grouping: writes, by: \.target).values.map(\.count).max() ?? 0
+  }
+}
+
+/// The same protocol from Python's standard library: a second opinion, by other code on other threads.
+final class PythonSessions: SessionServer {
+  private let process: ChildProcess
+  private let root: String
+  private let control = HTTPSession(configuration: .plain)
+
+  init(latency: Duration) throws {
+    let seconds = latency / .seconds(1)
+    process = try ChildProcess(
+      "/usr/bin/env", ["python3", "-u", "-c", Self.script, "\(seconds)"], output: .readWithErrors)
+    let answer = String(decoding: process.read() ?? Data(), as: UTF8.self)
+    let port = answer.prefix { $0.isNumber }
+    root = "http://127.0.0.1:\(port)"
+    guard Int(port) != nil else { throw Failure(description: "python3 gives no port, but '\(answer)'") }
+  }
+
+  deinit { process.kill() }
+
+  struct Failure: Error, CustomStringConvertible { let description: String }
+
+  func url(_ target: String) -> URL { URL(string: root + target) ?? URL(filePath: "/") }
+
+  func expireSessions() async throws { _ = try await control.data(for: HTTPRequest(.get, url("/control/expire"))) }
+
+  func mostRepetitions() async throws -> Int {
+    let (text, _) = try await control.data(for: HTTPRequest(.get, url("/control/repetitions")))
+    return Int(String(decoding: text, as: UTF8.self)) ?? .max
+  }
+
+  private static let script = #"""
+    import collections, http.cookies, http.server, os, random, secrets, sys, threading, time
+
+    latency = float(sys.argv[1])
+    lock = threading.Lock()
+    sessions = {}
+    writes = collections.Counter()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+      protocol_version = "HTTP/1.1"
+      wbufsize = 1 << 16
+
+      def log_message(self, *arguments): pass
+
+      def reply(self, status, fields, body=b""):
+        self.send_response(status)
+        for name, value in fields: self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD": self.wfile.write(body)
+
+      def do_GET(self):
+        if self.path == "/control/expire":
+          with lock: sessions.clear()
+          return self.reply(200, [])
+        if self.path == "/control/repetitions":
+          with lock:
+            most = max(writes.values(), default=0)
+            writes.clear()
+          return self.reply(200, [], str(most).encode())
+        self.serve()
+
+      def serve(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status, fields = self.decide()
+        time.sleep(random.random() * latency)
+        self.reply(status, fields, b"{}")
+
+      def decide(self):
+        cookies = http.cookies.SimpleCookie(self.headers.get("Cookie", ""))
+        name = cookies["JSESSIONID"].value if "JSESSIONID" in cookies else None
+        told = self.headers.get("X-CSRF-Token")
+        fields = []
+        with lock:
+          if name not in sessions:
+            name = secrets.token_hex(8)
+            sessions[name] = secrets.token_urlsafe(16)
+            fields.append(("Set-Cookie", f"JSESSIONID={name}; Path=/; HttpOnly"))
+          token = sessions[name]
+          if self.command == "POST": writes[self.path] += 1
+        if self.command == "POST":
+          if told == token: return 201, fields
+          return 403, fields + [("X-CSRF-Token", "Required")]
+        if told and told.lower() == "fetch": fields.append(("X-CSRF-Token", token))
+        return 200, fields
+
+      do_HEAD = do_POST = serve
+
+    class Server(http.server.ThreadingHTTPServer):
+      request_queue_size = 256
+
+    def end_with(parent):
+      while os.getppid() == parent: time.sleep(0.5)
+      os._exit(0)
+
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+    """#
+}
+
+extension SessionConfiguration {
+  /// Without cookies and cache.
+  fileprivate static var plain: SessionConfiguration {
+    var configuration = SessionConfiguration()
+    (configuration.cookies, configuration.cache) = (nil, nil)
+    return configuration
+  }
+}

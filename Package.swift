@@ -24,6 +24,9 @@ let package = Package(
     .target(name: "MartletCombine"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "CSockets"),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
@@ -53,6 +56,13 @@ let package = Package(
       name: "MartletCurl",
       dependencies: [
         "MartletEngine", "MartletSemantics", .target(name: "CCurl", condition: .when(platforms: [.linux])),
+      ]),
+    .target(
+      name: "MartletSockets",
+      dependencies: [
+        "MartletEngine", "MartletSemantics", .target(name: "COpenSSL", condition: .when(platforms: [.linux])),
+        .target(name: "CNGHTTP2", condition: .when(platforms: [.linux])),
+        .target(name: "CSockets", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
@@ -93,6 +103,7 @@ let package = Package(
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
     .target(name: "TestSupport", path: "Tests/Support"),
+    .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Servers"),
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
@@ -103,12 +114,19 @@ let package = Package(
     .testTarget(
       name: "MartletCurlTests",
       dependencies: [
-        "MartletCurl", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting", "TestSupport",
+        "MartletCurl", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting", "TestServers",
+        "TestSupport",
+      ]),
+    .testTarget(
+      name: "MartletSocketsTests",
+      dependencies: [
+        "MartletSockets", "MartletEngine", "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
       ]),
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [
-        "MartletCurl", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport",
+        "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting",
+        "TestSupport",
       ],
       exclude: ["Messages/messages.json", "Messages/server.py"]),
     .testTarget(

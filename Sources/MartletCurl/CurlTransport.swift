@@ -74,6 +74,7 @@ struct RawCurlTransport: Transport {
     let setup: RequestSetup
     let transfer: Transfer
     do {
+      try Task.checkCancellation()
       setup = RequestSetup(
         request: request, origin: origin, configuration: configuration, handle: try thread.pool.take(), body: body,
         authorities: authorities)

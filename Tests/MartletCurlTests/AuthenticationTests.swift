@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Synchronization
 import TestSupport
+import TestServers
 import Testing
 
 /// Credentials over real sockets: with nginx, and with the loopback server where the request is inspected.

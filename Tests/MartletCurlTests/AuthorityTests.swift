@@ -3,6 +3,7 @@ import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestServers
 import Testing
 
 /// Trusted authorities. A test puts an authority into the system's folder while it runs, if that folder is

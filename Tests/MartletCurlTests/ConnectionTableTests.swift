@@ -1,5 +1,6 @@
 import Glibc
 import MartletCurl
+import TestServers
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

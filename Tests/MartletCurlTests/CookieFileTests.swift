@@ -2,6 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import TestSupport
+import TestServers
 import Testing
 
 /// `cookies.txt`, exchanged with curl and wget.

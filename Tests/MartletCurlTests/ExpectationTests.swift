@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Synchronization
 import TestSupport
+import TestServers
 import Testing
 
 /// `Expect: 100-continue` (RFC 9110 §10.1.1): when a body is sent, and when it is not opened.

@@ -3,6 +3,7 @@ import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestServers
 import Testing
 
 /// Request bodies that Python parses, and those that curl sends.

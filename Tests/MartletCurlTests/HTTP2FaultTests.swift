@@ -2,6 +2,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestServers
 import Testing
 
 /// HTTP/2 servers that violate the protocol.

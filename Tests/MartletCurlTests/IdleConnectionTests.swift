@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestServers
 import Testing
 
 /// Bytes on an idle connection are not a response (RFC 9112 §9.2).

@@ -2,6 +2,7 @@ import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestServers
 import Testing
 
 /// Proxies: tinyproxy for HTTP, microsocks for SOCKS5.

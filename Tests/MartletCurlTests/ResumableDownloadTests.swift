@@ -4,6 +4,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestServers
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestServers
 import Testing
 
 /// The caller's check of servers, with nginx and an authority for this run only.

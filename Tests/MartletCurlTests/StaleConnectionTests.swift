@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Synchronization
 import TestSupport
+import TestServers
 import Testing
 
 @Suite("Stale connections", .timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestServers
 import Testing
 
 /// TLS with nginx, and with certificates of an authority for this run only.

@@ -59,13 +59,15 @@ extension TransportContract {
     func cancelledTaskSendsNothing(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .never }
       let transport = tested.makeTransport()
-      let start = Gate()
-      let task = Task { [request = guarded(.get, server.url("/"))] in
-        try? await start.wait()
-        return try await transport.answer(to: request)
+      for _ in 0..<(tested == .curl ? 100 : 1) {  // a request that is sent only now and then has to be noticed
+        let start = Gate()
+        let task = Task { [request = guarded(.get, server.url("/"))] in
+          try? await start.wait()
+          return try await transport.answer(to: request)
+        }
+        task.cancel()
+        try await expectCancelled(task)
       }
-      task.cancel()
-      try await expectCancelled(task)
       // URLSession may have begun to send when its task is cancelled
       if tested == .curl { #expect(server.requests.isEmpty) }
     }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import MartletSemantics
 import MartletTesting
 
@@ -6,12 +6,12 @@ import MartletTesting
 ///
 /// It runs under a shell that reads from a pipe: when the pipe closes, because the object is deallocated or the tests'
 /// process ends for whatever reason, the shell kills the server and the processes that it started.
-final class RealProcess: Sendable {
-  let port: Int
+package final class RealProcess: Sendable {
+  package let port: Int
   private let shell: ChildProcess
 
   /// Starts a server and returns when its port accepts connections.
-  init(_ executable: String, _ arguments: [String], port: Int) throws {
+  package init(_ executable: String, _ arguments: [String], port: Int) throws {
     self.port = port
     let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
     shell = try ChildProcess(
@@ -26,22 +26,22 @@ final class RealProcess: Sendable {
   }
 
   /// Runs a program until it exits.
-  static func run(_ executable: String, _ arguments: [String], in folder: URL) throws {
+  package static func run(_ executable: String, _ arguments: [String], in folder: URL) throws {
     let process = try ChildProcess(executable, arguments, in: folder, output: .readWithErrors)
     let text = String(decoding: process.readToEnd(), as: UTF8.self)
     guard process.succeeds() else { throw RealServerError("\(executable) \(arguments): \(text)") }
   }
 }
 
-struct RealServerError: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
+package struct RealServerError: Error, CustomStringConvertible {
+  package let description: String
+  package init(_ description: String) { self.description = description }
 }
 
 /// Ports of the loopback interface.
-enum LocalPort {
+package enum LocalPort {
   /// Returns a port that is free at the moment.
-  static func free() throws -> Int {
+  package static func free() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = Self.address(0)
@@ -55,7 +55,7 @@ enum LocalPort {
     return Int(UInt16(bigEndian: address.sin_port))
   }
 
-  static func answers(_ port: Int) -> Bool {
+  package static func answers(_ port: Int) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = Self.address(port)

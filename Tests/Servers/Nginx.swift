@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 import MartletTesting
 
 /// nginx with TLS, HTTP/2, gzip, and a port that requires a client certificate.
-final class Nginx: Sendable {
-  let authority: TestAuthority
+package final class Nginx: Sendable {
+  package let authority: TestAuthority
   private let folder: TemporaryFolder
   private let process: RealProcess
   private let ports: Ports
@@ -18,9 +18,9 @@ final class Nginx: Sendable {
   }
 
   /// The instance for all tests of a run.
-  static let shared = Result { try Nginx() }
+  package static let shared = Result { try Nginx() }
 
-  init() throws {
+  package init() throws {
     authority = try TestAuthority()
     folder = try TemporaryFolder()
     ports = Ports(
@@ -36,16 +36,16 @@ final class Nginx: Sendable {
       "nginx", ["-p", folder.url.path, "-c", "nginx.conf", "-e", "error.log"], port: ports.plain)
   }
 
-  func plain(_ path: String) -> URL { url("http", ports.plain, path) }
-  func tls(_ path: String) -> URL { url("https", ports.tls, path) }
+  package func plain(_ path: String) -> URL { url("http", ports.plain, path) }
+  package func tls(_ path: String) -> URL { url("https", ports.tls, path) }
   /// Requires a client certificate.
-  func client(_ path: String) -> URL { url("https", ports.client, path) }
+  package func client(_ path: String) -> URL { url("https", ports.client, path) }
   /// Has a certificate for another name.
-  func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
+  package func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
   /// Ends every connection after a few requests.
-  func brief(_ path: String) -> URL { url("https", ports.brief, path) }
+  package func brief(_ path: String) -> URL { url("https", ports.brief, path) }
   /// Supports TLS 1.2 only.
-  func old(_ path: String) -> URL { url("https", ports.old, path) }
+  package func old(_ path: String) -> URL { url("https", ports.old, path) }
 
   private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {
     URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") ?? folder.url

@@ -1,15 +1,15 @@
-import Foundation
+package import Foundation
 import MartletTesting
 
 /// An HTTP/2 server in Python that sends prepared frames, some of which violate the protocol: the `first` frames answer
 /// the first request on a connection, and so on. Every other request is answered with the number of requests so far.
-final class FrameServer: Sendable {
-  let url: URL
-  let authority: TestAuthority
+package final class FrameServer: Sendable {
+  package let url: URL
+  package let authority: TestAuthority
   private let process: RealProcess
 
   /// The response to the second request of the first connection.
-  enum Fault: String, Sendable, CaseIterable {
+  package enum Fault: String, Sendable, CaseIterable {
     case none
     /// DATA on an idle stream, then the end of the connection (RFC 9113 §5.1).
     case idleData
@@ -42,7 +42,7 @@ final class FrameServer: Sendable {
     case largeHead
   }
 
-  init(_ fault: Fault, tls: Bool = true) throws {
+  package init(_ fault: Fault, tls: Bool = true) throws {
     let authority = try Self.authority.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }

@@ -1,15 +1,15 @@
-import Foundation
+package import Foundation
 
 /// A server with Python's standard library that returns, as JSON, how it read a request's body: it parses forms with
 /// its `email` and `urllib` packages, and decompresses with its `zlib`.
-final class PythonServer: Sendable {
-  let url: URL
+package final class PythonServer: Sendable {
+  package let url: URL
   private let process: RealProcess
 
   /// The instance for all tests of a run.
-  static let shared = Result { try PythonServer() }
+  package static let shared = Result { try PythonServer() }
 
-  init() throws {
+  package init() throws {
     let port = try LocalPort.free()
     process = try RealProcess("python3", ["-c", Self.script, "\(port)"], port: port)
     guard let url = URL(string: "http://127.0.0.1:\(port)/") else { throw RealServerError("no URL") }
@@ -17,19 +17,23 @@ final class PythonServer: Sendable {
   }
 
   /// The server's response.
-  struct Understood: Decodable, Sendable {
-    var length: String?
-    var size: Int
-    var digest: String
-    var parts: [Part]?
-    var pairs: [[String]]?
+  package struct Understood: Decodable, Sendable {
+    package var length: String?
+    package var size: Int
+    package var digest: String
+    package var parts: [Part]?
+    package var pairs: [[String]]?
   }
 
-  struct Part: Decodable, Sendable, Equatable {
-    var name: String
-    var fileName: String?
-    var type: String?
-    var content: String
+  package struct Part: Decodable, Sendable, Equatable {
+    package var name: String
+    package var fileName: String?
+    package var type: String?
+    package var content: String
+
+    package init(name: String, fileName: String? = nil, type: String? = nil, content: String) {
+      (self.name, self.fileName, self.type, self.content) = (name, fileName, type, content)
+    }
   }
 
   private static let script = #"""

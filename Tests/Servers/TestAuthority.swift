@@ -1,13 +1,13 @@
-import Foundation
-import MartletTesting
+package import Foundation
+package import MartletTesting
 
 /// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name,
 /// and a client certificate as PKCS#12.
-struct TestAuthority: Sendable {
-  let folder: TemporaryFolder
-  static let password = "correct horse"
+package struct TestAuthority: Sendable {
+  package let folder: TemporaryFolder
+  package static let password = "correct horse"
 
-  init() throws {
+  package init() throws {
     folder = try TemporaryFolder()
     // a unique name, so that it is not confused with another authority
     let subject = "/CN=MartletTestCA-\(UUID())"
@@ -28,10 +28,10 @@ struct TestAuthority: Sendable {
     try folder.write(Data("this is no container".utf8), to: "broken.p12")
   }
 
-  var certificate: URL { folder.file("ca.pem") }
+  package var certificate: URL { folder.file("ca.pem") }
 
   /// The pin, made by the command in the documentation of `TLSSettings.pinnedPublicKeys`.
-  func pin(of name: String) throws -> String {
+  package func pin(of name: String) throws -> String {
     let pipeline = """
       openssl x509 -pubkey -noout -in \(name).pem | openssl pkey -pubin -outform der \
       | openssl dgst -sha256 -binary | base64 > \(name).pin

@@ -1,14 +1,14 @@
-import Foundation
+package import Foundation
 import MartletTesting
 
 /// An HTTP/1.1 server with TLS whose responses are the number of their connection: the head in one record, the body and
 /// more in another.
-final class RecordServer: Sendable {
-  let url: URL
-  let authority: TestAuthority
+package final class RecordServer: Sendable {
+  package let url: URL
+  package let authority: TestAuthority
   private let process: RealProcess
 
-  init(more: String) throws {
+  package init(more: String) throws {
     let authority = try Self.authority.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }

@@ -148,6 +148,22 @@ struct ConnectHandshakeTests {
     }
   }
 
+  @Test func theNextTunnelIsAuthenticatedAtOnceWithTheNonceThatTheProxyNamed() throws {
+    var authentication = ProxyAuthentication(anna()) { "client" }
+    let target = try #require(Origin(url("https://a.example/")))
+    var first = ConnectHandshake(to: target, through: testProxy(anna()))
+    var second = ConnectHandshake(to: target, through: testProxy(anna()))
+    _ = try first.request(&authentication)
+    let accepted = "HTTP/1.1 200 OK\r\nProxy-Authentication-Info: nextnonce=\"n2\"\r\n\r\n"
+    for answer in [Self.asksDigest, accepted] {
+      var position = 0
+      _ = try first.receive(Array(answer.utf8).span.bytes, from: &position, &authentication)
+    }
+    let request = String(decoding: try second.request(&authentication), as: UTF8.self)
+    #expect(request.contains("nonce=\"n2\""))
+    #expect(request.contains("nc=00000001"))
+  }
+
   @Test func aSecond407IsFinal() throws {
     for answer in [Self.asksBasic, Self.asksDigest] {
       let error = try run([answer, answer], anna()).error

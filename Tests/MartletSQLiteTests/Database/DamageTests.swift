@@ -78,7 +78,10 @@ struct DamageTests {
         #expect(Set(try await store.allCookies().values.joined()).isSubset(of: all), "\(index)")
         for site in sites {
           try await store.update(site) { $0 = (0..<20).map { Self.cookie($0, site) } }
-          #expect(Set(try await store.cookies(in: site)) == Set((0..<20).map { Self.cookie($0, site) }), "\(index)")
+          let found = try await store.cookies(in: site)
+          #expect(
+            Set(found) == Set((0..<20).map { Self.cookie($0, site) }),
+            "\(index): \(found.count) of 20 in \(site), \(folder.names(beginningWith: "\(index).sqlite"))")
         }
         #expect(try await store.count() > 0, "\(index)")
       }
@@ -213,5 +216,12 @@ struct DamageTests {
     let file = folder.file("\(index).sqlite")
     try content.write(to: file)
     return file
+  }
+}
+
+extension TemporaryFolder {
+  /// Returns the names of the files in the folder that begin with a text.
+  fileprivate func names(beginningWith start: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: url.path))?.filter { $0.hasPrefix(start) }.sorted() ?? []
   }
 }

@@ -150,6 +150,7 @@ package final class RunningWork<Value: Sendable>: Work {
     }
     if let early { return try early.get() }
     let alarm = limit.map { Alarm(after: $0.duration, on: $0.clock) { waiter.answer(.success(nil)) } }
+    WaitObserver.current?(limit)
     defer {
       alarm?.cancel()
       state.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil }
@@ -166,6 +167,11 @@ package final class RunningWork<Value: Sendable>: Work {
   package func limit(for call: Call, factor: Int = 1) -> WaitLimit? {
     mayHaveBegun(call) ? call.waitLimit(factor: factor) : nil
   }
+}
+
+/// Told, in the tasks that a test starts, of each wait for a ``RunningWork``, once it has begun, and of its limit.
+package enum WaitObserver {
+  @TaskLocal package static var current: (@Sendable (WaitLimit?) -> Void)?
 }
 
 /// The longest time that a caller waits.

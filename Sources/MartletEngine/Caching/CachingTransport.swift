@@ -122,12 +122,16 @@ struct CachingTransport: Transport {
       else { return try await fetch(transaction.request.head, for: transaction) }
       transaction.finish(.stored)
       return confirmed
+    case (.repeatWithoutConditions, let entry?):
+      await response.discardBody()
+      await cache.remove(.entry(entry.id), for: transaction)
+      return try await fetch(transaction.request.head, for: transaction)
     case (.serveStale(let use), let entry?):
       transaction.finish(.unshared)
       let source = use == .offline ? ResponseSource.offline : .stale
       if let stale = await self.response(from: entry, as: source, to: transaction, replacing: response) { return stale }
     case (.update(let updated), let entry?):
-      _ = await cache.update(entry, to: updated, for: transaction)
+      await cache.update(entry, to: updated, for: transaction)
       transaction.finish(.unshared)
     case (.remove, let entry?):
       await cache.remove(.entry(entry.id), for: transaction)

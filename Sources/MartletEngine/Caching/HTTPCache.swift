@@ -113,10 +113,9 @@ extension HTTPCache {
     return transaction.lacksCredentials ? entries.filter(\.response.isForAllUsers) : entries
   }
 
-  /// Replaces the stored head of an entry, if there is a new one, and returns the entry.
-  func update(_ entry: CacheEntry, to response: StoredResponse?, for transaction: CacheTransaction) async -> CacheEntry
-  {
-    guard let response else { return entry }
+  /// Replaces the stored head of an entry, and returns the entry.
+  @discardableResult
+  func update(_ entry: CacheEntry, to response: StoredResponse, for transaction: CacheTransaction) async -> CacheEntry {
     var updated = entry
     updated.response = response
     await attempt(in: transaction.call) { [updated] in try await store.update(updated) }

@@ -122,8 +122,10 @@ extension HTTPCache {
     return updated
   }
 
+  /// Removes entries because of a transaction, whose own response may still be stored.
   func remove(_ selection: CacheSelection, for transaction: CacheTransaction) async {
-    await attempt(in: transaction.call) { try await remove(selection) }
+    transactions.invalidate(selection, except: transaction.registration)
+    await attempt(in: transaction.call) { try await store.remove(selection) }
   }
 
   /// Removes the oldest of 32 or more variants. If a response varies by a field whose values do not repeat, such as a

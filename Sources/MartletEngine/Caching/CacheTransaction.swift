@@ -59,12 +59,13 @@ final class CacheTransaction: Sendable {
 
   /// Whether the request does not have the credentials that it should have, and no partition identifies the user. Only
   /// what is the same for all users can answer it.
-  var lacksCredentials: Bool { request.options.obstacle != nil && key.partition.isEmpty }
+  var lacksCredentials: Bool { request.options.credentialsError != nil && key.partition.isEmpty }
 
   /// Whether the response may be used for identical requests: not if the request cannot be sent, must be sent itself,
   /// or lacks credentials.
   private var isShareable: Bool {
-    request.options.obstacle == nil && policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData
+    request.options.credentialsError == nil && policy != .reloadIgnoringCacheData
+      && policy != .reloadRevalidatingCacheData
       && RequestRoute.isShared(by: request)
   }
 

@@ -11,7 +11,7 @@ public final class Call: Work {
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
   package let askedURL: URL?
   /// The calls for which the code runs that made this one.
-  private let callOrigin = CallOrigin()
+  private let parentContext = ParentContext()
   private let listeners: [any EventListener]
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
@@ -90,7 +90,7 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor has the same as ``CallContext/current``.
   public var context: CallContext { CallContext(self) }
 
-  package var origin: CallContext { callOrigin.live }
+  package var parent: CallContext { parentContext.live }
 
   package var isOver: Bool { hasEnded.load(ordering: .relaxed) }
 

@@ -83,7 +83,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 
 /// Work in progress, and the callers that wait for its result. The code that does the work finishes it, once.
 package final class RunningWork<Value: Sendable>: Work {
-  private let callOrigin: CallOrigin
+  private let parentContext: ParentContext
   package let owner: UniqueID?
   /// The call that does the work; nil for work in a task of its own.
   private let call: Call?
@@ -98,20 +98,20 @@ package final class RunningWork<Value: Sendable>: Work {
   }
 
   /// Makes work that an owner does in a task of its own, in the work's ``Work/context``.
-  package init(owner: UniqueID, for origin: CallContext = .current) {
-    callOrigin = CallOrigin(origin)
+  package init(owner: UniqueID, for parent: CallContext = .current) {
+    parentContext = ParentContext(parent)
     self.owner = owner
     call = nil
   }
 
   /// Makes work that a call does in its own task.
   package init(by call: Call) {
-    callOrigin = CallOrigin(call.origin)
+    parentContext = ParentContext(call.parent)
     owner = nil
     self.call = call
   }
 
-  package var origin: CallContext { callOrigin.live }
+  package var parent: CallContext { parentContext.live }
 
   package var isOver: Bool { state.withLock { $0.result != nil } }
 

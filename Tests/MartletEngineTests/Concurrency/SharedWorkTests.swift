@@ -191,6 +191,6 @@ struct SharedWorkTests {
     }
     inner?.context.perform { _ = Call() }
     #expect(weakMiddle == nil)
-    #expect(inner?.origin.works.map { $0 === outer } == [true])
+    #expect(inner?.parent.works.map { $0 === outer } == [true])
   }
 }

@@ -1,0 +1,254 @@
+#if os(Linux)
+import CSockets
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
+final class HTTP1Driver: ConnectionDriver {
+  private unowned let connection: Connection
+  private var transfer: Transfer?
+  private var parser: HTTP1ResponseParser?
+  private var upload = Upload.complete
+  /// What waits to be sent before the chunk of the request's body that is being sent.
+  private var outgoing = SendBuffer()
+  /// Whether the connection is closed after this response, whatever that says.
+  private var closesAfterResponse = false
+  private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
+
+  /// How far the sending of a request's body is.
+  private enum Upload {
+    /// A 100 response is awaited.
+    case expecting
+    case sending
+    /// The whole request was sent.
+    case complete
+    /// It was given up: the server does not need the rest, or does not take it.
+    case stopped
+  }
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  private var loop: EventLoop { connection.network.loop }
+}
+
+// MARK: - The request
+
+extension HTTP1Driver {
+  func start(_ transfer: Transfer) {
+    let exchange = transfer.exchange
+    self.transfer = transfer
+    parser = HTTP1ResponseParser(
+      answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
+      headerLimit: exchange.limits.headerBytes)
+    closesAfterResponse = exchange.head.closesConnection
+    outgoing.append(exchange.head.bytes)
+    if case .none = exchange.upload {
+      upload = .complete
+    } else if let time = exchange.limits.expectation {
+      upload = .expecting
+      loop.set(expectation, to: loop.now &+ time)
+    } else {
+      upload = .sending
+    }
+    send()
+  }
+
+  /// Begins to send the request's body: the server wants it, or did not say so in time.
+  private func beginUpload() {
+    guard case .expecting = upload else { return }
+    loop.set(expectation, to: .max)
+    upload = .sending
+    send()
+  }
+
+  func send() {
+    guard let transfer else { return }
+    while true {
+      collect(for: transfer)
+      guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
+      guard transfer.chunkOffset < transfer.chunk.count else { break }
+      guard sendChunk(of: transfer) else { return }
+    }
+    if case .complete = upload, transfer.phase == .sending { transfer.phase = .waiting }
+  }
+
+  /// The longest chunk that is copied, to be sent together with what precedes it.
+  private static let copiedChunk = 16 << 10
+
+  /// Takes what is to be sent next of the request's body from its source, until there is a long chunk or nothing.
+  private func collect(for transfer: Transfer) {
+    while case .sending = upload, transfer.chunkOffset == transfer.chunk.count, outgoing.count <= Self.copiedChunk {
+      let isChunked = transfer.exchange.head.framing == .chunked
+      if isChunked, !transfer.chunk.isEmpty { outgoing.append(ChunkedWriter.suffix) }
+      transfer.chunk = Data()
+      transfer.chunkOffset = 0
+      switch transfer.nextChunk() {
+      case .nothingYet: return
+      case .end:
+        if isChunked { outgoing.append(ChunkedWriter.end) }
+        upload = .complete
+      case .chunk(let data):
+        if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
+        if data.count > Self.copiedChunk {
+          transfer.chunk = data
+        } else {
+          data.withUnsafeBytes { outgoing.append($0) }
+          if isChunked { outgoing.append(ChunkedWriter.suffix) }
+          transfer.noteSent(data.count)
+        }
+      }
+    }
+  }
+
+  /// Sends what waits. Returns whether all of it was sent.
+  private func flush(isFollowed: Bool) -> Bool {
+    guard !outgoing.isEmpty else { return true }
+    guard let count = outgoing.withUnsafeBytes({ connection.send($0, hasMore: isFollowed) }) else {
+      sendingFailed()
+      return false
+    }
+    outgoing.consume(count)
+    return outgoing.isEmpty
+  }
+
+  /// Sends a long chunk from where it is. Returns whether all of it was sent.
+  private func sendChunk(of transfer: Transfer) -> Bool {
+    let offset = transfer.chunkOffset
+    let sent = transfer.chunk.withUnsafeBytes { bytes in
+      connection.send(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+    }
+    guard let sent else {
+      sendingFailed()
+      return false
+    }
+    transfer.chunkOffset += sent
+    transfer.noteSent(sent)
+    return transfer.chunkOffset == transfer.chunk.count
+  }
+
+  /// The server takes no more of the request. It may have sent a response before, which is still received.
+  private func sendingFailed() {
+    stopUpload()
+    outgoing = SendBuffer()
+  }
+
+  private func stopUpload() {
+    closesAfterResponse = true
+    upload = .stopped
+    loop.set(expectation, to: .max)
+    transfer?.stopUpload()
+  }
+}
+
+// MARK: - The response
+
+extension HTTP1Driver {
+  func receive(_ bytes: UnsafeRawBufferPointer) {
+    // what comes while nothing was asked for is no response (RFC 9112 §9.2)
+    guard let transfer, parser != nil else { return connection.close() }
+    if transfer.timing.firstByte == nil { transfer.timing.firstByte = loop.now }
+    var position = 0
+    do throws(HTTP1Failure) {
+      while let event = try parser?.next(in: bytes.bytes, from: &position) {
+        guard take(event, of: bytes, for: transfer) else { return abandon(transfer) }
+        if case .end = event { return end(transfer, hasRest: position < bytes.count) }
+      }
+    } catch {
+      return fail(error.error(of: transfer.exchange.peer))
+    }
+    if transfer.pausesReading() { connection.isReading = false }
+  }
+
+  /// Returns whether the transfer goes on.
+  private func take(
+    _ event: HTTP1ResponseParser.Event, of bytes: UnsafeRawBufferPointer, for transfer: Transfer
+  ) -> Bool {
+    switch event {
+    case .informational(let lines):
+      transfer.timing.headerBytesReceived += Int64(lines.count)
+      transfer.receive(informational: lines)
+      // the status is behind `HTTP/1.1 `
+      if lines.dropFirst(9).starts(with: "100".utf8) { beginUpload() }
+    case .head(let lines, let status, let framing):
+      transfer.timing.headerBytesReceived += Int64(lines.count)
+      receiveHead(lines, status: status, framing, for: transfer)
+    case .body(let range): return transfer.receive(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
+    case .end(let trailers):
+      transfer.timing.headerBytesReceived += Int64(trailers.count)
+      finish(transfer, trailers: trailers)
+    }
+    return true
+  }
+
+  private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: Transfer) {
+    switch upload {
+    case .expecting: stopUpload()
+    // the server does not want the body (RFC 9112 §9.5); after a success it may read on while it responds
+    case .sending: if status >= 300 { stopUpload() }
+    case .complete, .stopped: break
+    }
+    let length: Int64? =
+      switch framing {
+      case .none: 0
+      case .length(let length): length
+      case .chunked, .untilClose: nil
+      }
+    transfer.receive(head: lines, length: length)
+  }
+
+  /// Ends a transfer whose response is complete.
+  private func finish(_ transfer: Transfer, trailers: [UInt8]) {
+    if case .complete = upload, outgoing.isEmpty {} else { stopUpload() }
+    transfer.receiveEnd(trailers: trailers)
+  }
+
+  /// Makes the connection ready for the next request, or closes it.
+  private func end(_ transfer: Transfer, hasRest: Bool) {
+    let keeps = parser?.keepsConnection == true && !closesAfterResponse && !hasRest
+    self.transfer = nil
+    parser = nil
+    outgoing = SendBuffer()
+    if keeps { connection.becomeIdle() } else { connection.close() }
+  }
+
+  func receiveEnd(_ failure: Int32?) {
+    guard let transfer, var parser else { return }
+    self.transfer = nil
+    do throws(HTTP1Failure) {
+      guard failure == nil else { throw parser.cutOff }
+      if case .end(let trailers) = try parser.endOfInput() { finish(transfer, trailers: trailers) }
+    } catch {
+      if !parser.hasBegun, connection.requestCount > 1 {
+        connection.network.foundStale(transfer)
+      } else {
+        transfer.fail(Self.describe(error, failure).error(of: transfer.exchange.peer))
+      }
+    }
+  }
+
+  /// Adds the system's reason.
+  private static func describe(_ error: HTTP1Failure, _ code: Int32?) -> HTTP1Failure {
+    guard let code else { return error }
+    return HTTP1Failure(error.kind, "\(error.message) (\(String(cString: strerror(code))))", phase: error.phase)
+  }
+
+  func resumeReading(for transfer: Transfer) {
+    if transfer === self.transfer { connection.isReading = true }
+  }
+
+  func abandon(_ transfer: Transfer) {
+    guard transfer === self.transfer else { return }
+    self.transfer = nil
+    connection.close()
+    transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
+  }
+
+  func fail(_ error: HTTPError) {
+    let transfer = transfer
+    self.transfer = nil
+    connection.close()
+    transfer?.fail(error)
+  }
+}
+#endif

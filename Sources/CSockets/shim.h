@@ -1,7 +1,4 @@
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -50,8 +47,4 @@ static inline int martlet_local_port(int descriptor) {
   if (getsockname(descriptor, &address.any, &size) != 0) return 0;
   if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
   return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
-}
-// The first occurrence of `needle` in `count` bytes, or null.
-static inline const void *martlet_find(const void *bytes, size_t count, const void *needle, size_t needle_count) {
-  return memmem(bytes, count, needle, needle_count);
 }

@@ -34,11 +34,15 @@ public struct SocketTransport: Transport {
 struct RawSocketTransport: Transport {
   private let configuration: ConnectionConfiguration
   private let thread: Result<LoopThread, HTTPError>
+  private let identity: TLSIdentity
 
   init(_ configuration: ConnectionConfiguration) {
     self.configuration = configuration
+    let identity = TLSIdentity(configuration.tls)
+    self.identity = identity
     thread = Result { () throws(HTTPError) in
       try Self.check(configuration)
+      try identity.readAuthorities()
       return try LoopThread(configuration)
     }
   }
@@ -46,25 +50,24 @@ struct RawSocketTransport: Transport {
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
-    guard !origin.isSecure else {
-      throw HTTPError(.invalidRequest, "this transport does not support https yet", phase: .preparing)
-    }
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    let tls = origin.isSecure ? try identity.context() : nil
     let body = request.body.isEmpty ? nil : try await request.body.open()
     let exchange: Exchange
     do {
       try Task.checkCancellation()
       let head = try HTTP1RequestHead(request, to: origin, body: body)
       exchange = Exchange(
-        request, to: origin, head: head, body: body, limits: limits(of: request, head, in: call),
+        request, to: origin, head: head, body: body, tls: tls, limits: limits(of: request, head, in: call),
         signals: SignalQueue(highWater: max(16 << 10, configuration.readAhead), clock: EventLoop.clock))
     } catch {
       body?.source.cancel()
       throw error
     }
-    let source = ExchangeBody(exchange, on: thread, of: body, in: call)
+    let source = ExchangeBody(
+      exchange, on: thread, of: body, in: call, trustCheck: configuration.tls.serverTrustCheck)
     let response = try await source.head()
     if response.status == .expectationFailed, exchange.head.expectsContinue, !request.fields.contains(.expect),
       request.body.canBeSent
@@ -101,11 +104,15 @@ struct RawSocketTransport: Transport {
 
   private static let supported: Set<String> = [
     "connectTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime", "decompresses",
-    "readAhead",
+    "readAhead", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion", "tls.pinnedPublicKeys",
+    "tls.clientCertificate", "tls.serverTrustCheck",
   ]
 }
 
 extension Duration {
+  /// Nanoseconds of the whole seconds.
+  var wholeSeconds: UInt64 { nanoseconds / 1_000_000_000 * 1_000_000_000 }
+
   /// Nanoseconds; 0 for a negative duration, and no more than what fits into a timer.
   var nanoseconds: UInt64 {
     let (seconds, attoseconds) = components

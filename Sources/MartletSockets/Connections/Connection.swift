@@ -1,6 +1,4 @@
 #if os(Linux)
-import CSockets
-import Glibc
 import MartletEngine
 import MartletSemantics
 
@@ -10,32 +8,34 @@ protocol ConnectionDriver: AnyObject {
   func start(_ transfer: Transfer)
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
-  /// The peer sends no more: with the error number if the connection failed.
-  func receiveEnd(_ failure: Int32?)
-  /// Sends what it can: there is room again, or a request's body has more bytes.
+  /// The peer sends no more. The connection is closed afterwards.
+  func receiveEnd(_ end: StreamEnd)
+  /// Sends what it can: there is room again.
   func send()
+  /// The body of a transfer's request has more bytes.
+  func continueUpload(of transfer: Transfer)
   /// The reader of a transfer wants more.
   func resumeReading(for transfer: Transfer)
   /// Gives up a transfer, which has ended or was cancelled.
   func abandon(_ transfer: Transfer)
-  /// The connection failed or was closed by this side: every transfer ends with this error.
+  /// The connection has failed and was closed: every transfer ends with this error.
   func fail(_ error: HTTPError)
 }
 
-/// A connection: its socket, and what speaks HTTP over it. It belongs to the loop's thread.
-final class Connection: SocketHandler {
+/// A connection: its socket, TLS, and what speaks HTTP over it. It belongs to the loop's thread.
+final class Connection {
   let id: Int
   let key: ConnectionKey
+  let network: Network
   private(set) var facts = ConnectionFacts()
   /// How many requests were sent over it.
-  var requestCount = 0
+  private(set) var requestCount = 0
   private(set) var isClosed = false
   /// Whether it waits for a request.
   private(set) var isIdle = false
 
-  let network: Network
   private var race: SocketRace?
-  private var socket: Socket?
+  private var stream: LayeredSocket?
   private var driver: (any ConnectionDriver)?
   private lazy var connectTimer = LoopTimer { [weak self] in self?.connectingTookTooLong() }
 
@@ -45,7 +45,8 @@ final class Connection: SocketHandler {
     self.network = network
   }
 
-  private var peer: String { key.origin.authority }
+  /// Host and port, for messages.
+  var peer: String { key.origin.authority }
   private var loop: EventLoop { network.loop }
 }
 
@@ -75,37 +76,44 @@ extension Connection {
     switch result {
     case .failure(let error): failToOpen(error)
     case .success((let socket, let address)):
-      self.socket = socket
       facts.remoteAddress = address.ip.map(String.init(describing:)) ?? address.path
       facts.remotePort = address.port
       facts.localPort = socket.localPort
-      isOpen()
+      let stream = LayeredSocket(socket, network.receiveMemory, owner: self)
+      self.stream = stream
+      guard key.origin.isSecure else { return use(.http1_1) }
+      do throws(HTTPError) { stream.add(try network.makeTLSSession(for: key)) } catch { failToOpen(error) }
     }
   }
 
-  private func isOpen() {
+  /// Goes on over a server that may be used: it was verified, and is not refused by the check of the caller.
+  func goOn() {
+    guard driver == nil, let stream else { return }
+    use(.http1_1)
+    stream.release()
+  }
+
+  private func use(_ version: HTTPVersion) {
     loop.set(connectTimer, to: .max)
-    facts.version = .http1_1
+    facts.version = version
     driver = HTTP1Driver(self)
-    socket?.handler = self
-    socket?.interest = .read
     network.opened(self)
   }
 
   private func connectingTookTooLong() {
     let limit = network.configuration.connectTimeout ?? .zero
-    guard let race else { return }
-    failToOpen(race.timeout(after: limit))
+    let message = "\(peer): the TLS handshake was not complete within \(limit)"
+    failToOpen(race?.timeout(after: limit) ?? HTTPError(.connectTimeout, message, phase: .securing))
   }
 
   private func failToOpen(_ error: HTTPError) {
     guard !isClosed else { return }
-    releaseSocket()
+    release()
     network.failedToOpen(self, error)
   }
 
   /// How far the opening is, for errors.
-  var phase: HTTPError.Phase { race?.phase ?? .sending }
+  var phase: HTTPError.Phase { race?.phase ?? .securing }
 }
 
 // MARK: - Use
@@ -123,14 +131,13 @@ extension Connection {
     driver?.start(transfer)
   }
 
-  /// A request's body has more bytes.
-  func continueUpload() { driver?.send() }
+  func continueUpload(of transfer: Transfer) { driver?.continueUpload(of: transfer) }
 
   func resumeReading(for transfer: Transfer) { driver?.resumeReading(for: transfer) }
 
   func abandon(_ transfer: Transfer) { driver?.abandon(transfer) }
 
-  /// The request and its response are complete.
+  /// A request and its response are complete.
   func becomeIdle() {
     isReading = true
     isIdle = true
@@ -139,35 +146,17 @@ extension Connection {
 
   /// Whether bytes are received. Otherwise the peer has to wait.
   var isReading: Bool {
-    get { socket?.interest.contains(.read) ?? false }
-    set { if newValue { socket?.interest.insert(.read) } else { socket?.interest.remove(.read) } }
+    get { stream?.isReading ?? false }
+    set { stream?.isReading = newValue }
   }
 
-  /// Sends bytes.
-  ///
-  /// - Parameter hasMore: whether more bytes follow at once.
-  /// - Returns: how many were sent. If these are not all, the driver will be told when there is room. nil if the
-  ///   connection has failed: then what the peer had sent before is still received.
-  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? {
-    guard let socket else { return nil }
-    guard !bytes.isEmpty else { return 0 }
-    switch socket.send(bytes, hasMore: hasMore) {
-    case .bytes(let count):
-      socket.interest = count < bytes.count ? socket.interest.union(.write) : socket.interest.subtracting(.write)
-      return count
-    case .notReady:
-      socket.interest.insert(.write)
-      return 0
-    case .end, .failed:
-      socket.interest = .read
-      return nil
-    }
-  }
+  /// Sends bytes; see ``LayeredSocket/send(_:hasMore:)``.
+  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { stream?.send(bytes, hasMore: hasMore) }
 
-  /// Closes it. Transfers have to be ended before, or are by ``ConnectionDriver/fail(_:)``.
+  /// Closes it. Its transfers have ended before.
   func close() {
     guard !isClosed else { return }
-    releaseSocket()
+    release()
     network.closed(self)
   }
 
@@ -178,46 +167,42 @@ extension Connection {
     driver?.fail(error)
   }
 
-  private func releaseSocket() {
+  private func release() {
     isClosed = true
     loop.set(connectTimer, to: .max)
     race?.cancel()
     race = nil
-    socket?.close()
-    socket = nil
+    stream?.close()
+    stream = nil
     driver = nil
   }
 }
 
 // MARK: - Events
 
-extension Connection {
-  /// How often a socket is read in a turn, so that one connection does not keep the others waiting.
-  private static let readsInATurn = 4
+extension Connection: LayeredSocketHandler {
+  func layerIsSecure(_ session: TLSSession) {
+    facts.secured = loop.now
+    loop.set(connectTimer, to: .max)
+    stream?.hold()
+    network.verified(self, session.certificates)
+  }
 
-  func socketIsReadable(_ socket: Socket) {
-    for _ in 0..<Self.readsInATurn {
-      let room = network.receiveBuffer
-      switch socket.receive(into: room) {
-      case .bytes(let count):
-        driver?.receive(UnsafeRawBufferPointer(rebasing: room[..<count]))
-        guard count == room.count, isReading else { return }
-      case .notReady: return
-      case .end: return receivedEnd(nil)
-      case .failed(let code): return receivedEnd(code)
-      }
+  func layerFailed(_ error: HTTPError) {
+    guard driver == nil else { return fail(error) }
+    failToOpen(error)
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) }
+
+  func hasRoom() { driver?.send() }
+
+  func receivedEnd(_ end: StreamEnd) {
+    guard let driver else {
+      let message = "\(peer): the connection ended before it could be used"
+      return failToOpen(HTTPError(.connectionLost, message, phase: phase))
     }
-  }
-
-  func socketIsWritable(_ socket: Socket) {
-    socket.interest.remove(.write)
-    driver?.send()
-  }
-
-  func socketFailed(_ socket: Socket, _ code: Int32) { receivedEnd(code) }
-
-  private func receivedEnd(_ failure: Int32?) {
-    driver?.receiveEnd(failure)
+    driver.receiveEnd(end)
     close()
   }
 }

@@ -155,7 +155,7 @@ extension HTTP1Driver {
         if case .end = event { return end(transfer, hasRest: position < bytes.count) }
       }
     } catch {
-      return fail(error.error(of: transfer.exchange.peer))
+      return connection.fail(error.error(of: transfer.exchange.peer))
     }
     if transfer.pausesReading() { connection.isReading = false }
   }
@@ -212,25 +212,31 @@ extension HTTP1Driver {
     if keeps { connection.becomeIdle() } else { connection.close() }
   }
 
-  func receiveEnd(_ failure: Int32?) {
+  func receiveEnd(_ end: StreamEnd) {
     guard let transfer, var parser else { return }
     self.transfer = nil
     do throws(HTTP1Failure) {
-      guard failure == nil else { throw parser.cutOff }
-      if case .end(let trailers) = try parser.endOfInput() { finish(transfer, trailers: trailers) }
+      if case .failed = end { throw parser.cutOff }
+      if case .end(let trailers) = try parser.endOfInput(isClean: end == .clean) {
+        finish(transfer, trailers: trailers)
+      }
     } catch {
       if !parser.hasBegun, connection.requestCount > 1 {
         connection.network.foundStale(transfer)
       } else {
-        transfer.fail(Self.describe(error, failure).error(of: transfer.exchange.peer))
+        transfer.fail(Self.describe(error, end).error(of: transfer.exchange.peer))
       }
     }
   }
 
   /// Adds the system's reason.
-  private static func describe(_ error: HTTP1Failure, _ code: Int32?) -> HTTP1Failure {
-    guard let code else { return error }
+  private static func describe(_ error: HTTP1Failure, _ end: StreamEnd) -> HTTP1Failure {
+    guard case .failed(let code) = end else { return error }
     return HTTP1Failure(error.kind, "\(error.message) (\(String(cString: strerror(code))))", phase: error.phase)
+  }
+
+  func continueUpload(of transfer: Transfer) {
+    if transfer === self.transfer { send() }
   }
 
   func resumeReading(for transfer: Transfer) {
@@ -247,7 +253,6 @@ extension HTTP1Driver {
   func fail(_ error: HTTPError) {
     let transfer = transfer
     self.transfer = nil
-    connection.close()
     transfer?.fail(error)
   }
 }

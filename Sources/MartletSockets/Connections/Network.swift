@@ -12,8 +12,7 @@ final class Network {
   let jobs: JobQueue<Network>
   let resolver = Resolver()
   let chunks = ChunkPool()
-  /// Memory that every connection receives into. Its content is used before the next one receives.
-  let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+  let receiveMemory = ReceiveMemory()
   /// The transfers that have something to deliver at the end of the turn.
   var dirty: [Transfer] = []
 
@@ -24,15 +23,21 @@ final class Network {
   /// All transfers that have not ended.
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var lastNumber = 0
+  private lazy var expiry = LoopTimer { [weak self] in self?.closeExpired() }
+  /// What all TLS sessions have in common; nil before the first request that needs it.
+  private var tls: TLSContext?
+  /// The servers whose certificates the caller's check did not refuse.
+  private var checked = CheckedServers()
 
   init(_ configuration: ConnectionConfiguration, _ jobs: JobQueue<Network>) throws(HTTPError) {
     self.configuration = configuration
     self.jobs = jobs
     loop = try EventLoop(wakeUp: jobs.wakeUp)
-    pool = PoolState(configuration)
+    pool = PoolState(
+      PoolState.Limits(
+        perHost: configuration.connectionsPerHost, total: configuration.connections,
+        idle: configuration.idleConnections, idleLifetime: configuration.idleLifetime.wholeSeconds))
   }
-
-  deinit { receiveBuffer.deallocate() }
 
   /// Works until ``shutDown()``.
   func run() { loop.run(jobs, in: self) { $0.flush() } }
@@ -49,6 +54,7 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
+    tls = tls ?? exchange.tls
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfers[ObjectIdentifier(transfer)] = transfer
@@ -59,7 +65,10 @@ extension Network {
   func resumeReading(_ exchange: Exchange) { exchange.transfer.get(on: loop)?.resumeReading() }
 
   /// The body of a request has more bytes.
-  func continueUpload(_ exchange: Exchange) { exchange.transfer.get(on: loop)?.connection?.continueUpload() }
+  func continueUpload(_ exchange: Exchange) {
+    guard let transfer = exchange.transfer.get(on: loop) else { return }
+    transfer.connection?.continueUpload(of: transfer)
+  }
 
   /// The reader of an exchange has stopped. A short rest of the body may be read, so that the connection can be reused.
   func cancel(_ exchange: Exchange) {
@@ -77,12 +86,24 @@ extension Network {
     connections[connection]?.resolved(addresses)
   }
 
+  /// The caller's check did not refuse the server of a connection.
+  func accepted(_ certificates: [Data], of connection: Int) {
+    guard let connection = connections[connection] else { return }
+    checked.insert(certificates, of: connection.key.origin)
+    connection.goOn()
+  }
+
+  /// The caller's check refused the server of a connection.
+  func refused(_ connection: Int) { connections[connection]?.close() }
+
+  private static var shutDownError: HTTPError {
+    HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
+  }
+
   /// Ends everything: nobody refers to the transport any more.
   func shutDown() {
     loop.stop()
-    let error = HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
-    for transfer in Array(transfers.values) { transfer.fail(error) }
-    waiting = [:]
+    for transfer in Array(transfers.values) { transfer.fail(Self.shutDownError) }
     for connection in Array(connections.values) { connection.close() }
   }
 }
@@ -140,7 +161,7 @@ extension Network {
 extension Network {
   /// A connection can be used.
   func opened(_ connection: Connection) {
-    perform(pool.becameReady(connection.id, capacity: 1, now: loop.now))
+    perform(pool.opened(connection.id, capacity: 1, now: loop.now))
   }
 
   /// A connection could not be opened.
@@ -150,12 +171,56 @@ extension Network {
   }
 
   /// A request and its response are complete, so that the connection can be used again.
-  func released(_ connection: Connection) { perform(pool.released(connection.id, now: loop.now)) }
+  func released(_ connection: Connection) {
+    perform(pool.released(connection.id, now: loop.now))
+    if expiry.due == .max { watchIdleConnections() }
+  }
+
+  /// Closes the connections whose idle lifetime is over.
+  private func closeExpired() {
+    perform(pool.expire(now: loop.now))
+    watchIdleConnections()
+  }
+
+  private func watchIdleConnections() { loop.set(expiry, to: pool.nextExpiry ?? .max) }
 
   /// A connection was closed.
   func closed(_ connection: Connection) {
     guard connections.removeValue(forKey: connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
+  }
+
+  /// The server of a connection was verified. If the caller has a check that was not called for these certificates yet,
+  /// the task of a request that waits for the connection calls it.
+  func verified(_ connection: Connection, _ certificates: [Data]) {
+    guard configuration.tls.serverTrustCheck != nil, !checked.contains(certificates, of: connection.key.origin) else {
+      return connection.goOn()
+    }
+    let waiter = waiting.filter { ConnectionKey($0.value.exchange) == connection.key }.min { $0.key < $1.key }
+    guard let transfer = waiter?.value else { return connection.close() }
+    transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil, connection: connection.id)))
+  }
+
+  func makeTLSSession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
+    guard let tls else { throw HTTPError(.tlsFailed, "\(key.origin.authority): TLS is not prepared", phase: .securing) }
+    let peer = try TLSPeer(host: key.origin.host, port: key.origin.port)
+    // a resumed session has no certificates to check
+    let resumes = configuration.tls.serverTrustCheck == nil
+    return try TLSSession(tls, peer: peer, protocols: ["http/1.1"], resumes: resumes)
+  }
+
+  private func fail(_ waiter: Int, _ error: HTTPError) {
+    guard let transfer = waiting.removeValue(forKey: waiter) else { return }
+    transfer.waiter = nil
+    // the caller's check is called for a server that the system refuses too, and may throw another error
+    if configuration.tls.serverTrustCheck != nil, let refused = error.underlying as? TrustFailure {
+      var error = error
+      error.underlying = nil
+      let check = ServerCheck(certificates: refused.certificates, refusal: error, connection: nil)
+      transfer.ask(.check(check))
+    } else {
+      transfer.fail(error)
+    }
   }
 
   private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: HTTPError? = nil) {
@@ -170,10 +235,8 @@ extension Network {
         connections[id] = connection
         connection.open()
       case .close(let connection): connections.removeValue(forKey: connection)?.close()
-      case .fail(let waiter):
-        guard let transfer = waiting.removeValue(forKey: waiter), let failure else { continue }
-        transfer.waiter = nil
-        transfer.fail(failure)
+      case .fail(let waiter, _): if let failure { fail(waiter, failure) }
+      case .refuse(let waiter): fail(waiter, Self.shutDownError)
       }
     }
   }

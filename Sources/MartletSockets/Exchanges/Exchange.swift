@@ -7,6 +7,8 @@ final class Exchange: Sendable {
   let request: HTTPRequest
   let origin: Origin
   let head: HTTP1RequestHead
+  /// What TLS needs; nil for http.
+  let tls: TLSContext?
   let signals: SignalQueue<ExchangeSignal>
   let upload: Upload
   /// The number of bytes of the request's body; nil if it is not known.
@@ -41,12 +43,13 @@ final class Exchange: Sendable {
   }
 
   init(
-    _ request: HTTPRequest, to origin: Origin, head: HTTP1RequestHead, body: OpenBody?, limits: Limits,
-    signals: SignalQueue<ExchangeSignal>
+    _ request: HTTPRequest, to origin: Origin, head: HTTP1RequestHead, body: OpenBody?, tls: TLSContext?,
+    limits: Limits, signals: SignalQueue<ExchangeSignal>
   ) {
     self.request = request
     self.origin = origin
     self.head = head
+    self.tls = tls
     self.limits = limits
     self.signals = signals
     bodyLength = body == nil ? 0 : body?.length
@@ -67,6 +70,8 @@ final class Exchange: Sendable {
 enum ExchangeSignal: QueuedSignal {
   /// The raw lines of an informational response's head.
   case informational([UInt8])
+  /// The caller's check has to decide about the certificates of a server.
+  case check(ServerCheck)
   /// A note for the listeners of the call.
   case note(String)
   /// How many bytes of the request's body were sent so far.

@@ -8,6 +8,7 @@ final class ExchangeBody: BodySource {
   private let exchange: Exchange
   private let thread: LoopThread
   private let call: Call
+  private let trustCheck: ServerTrust.Check?
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
@@ -22,10 +23,13 @@ final class ExchangeBody: BodySource {
     case ended(HTTPFields)
   }
 
-  init(_ exchange: Exchange, on thread: LoopThread, of body: OpenBody?, in call: Call) {
+  init(
+    _ exchange: Exchange, on thread: LoopThread, of body: OpenBody?, in call: Call, trustCheck: ServerTrust.Check?
+  ) {
     self.exchange = exchange
     self.thread = thread
     self.call = call
+    self.trustCheck = trustCheck
     thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
     producer = Self.produce(body, for: exchange, on: thread.jobs)
   }
@@ -75,6 +79,7 @@ final class ExchangeBody: BodySource {
     switch signal {
     case .sent(let count):
       call.emit(.progress(TransferProgress(.sent, completed: count, total: exchange.bodyLength)))
+    case .check(let check): try await decide(check)
     case .note(let note): call.emit(.note(note))
     case .end(let ending):
       finish(.ended(HTTPFields(lines: ending.trailers[...])))
@@ -85,6 +90,18 @@ final class ExchangeBody: BodySource {
     default: break
     }
     return signal
+  }
+
+  /// Calls the caller's check, and tells the loop of its decision.
+  private func decide(_ check: ServerCheck) async throws {
+    guard let trustCheck else { return }
+    do { try await check.decide(trustCheck, for: exchange.origin, in: call) } catch {
+      if let connection = check.connection { thread.jobs.submit { $0.refused(connection) } }
+      cancel()
+      throw error
+    }
+    guard let connection = check.connection else { return }
+    thread.jobs.submit { $0.accepted(check.certificates, of: connection) }
   }
 
   private func finish(_ end: State) {

@@ -193,6 +193,9 @@ extension Transfer {
     sent = 0
   }
 
+  /// Makes the reading task do something and report what came of it.
+  func ask(_ signal: ExchangeSignal) { add(signal) }
+
   /// Sends a note to the listeners of the call.
   func tell(_ note: String) {
     if exchange.limits.isObserved { add(.note(note)) }

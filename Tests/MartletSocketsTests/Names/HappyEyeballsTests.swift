@@ -57,6 +57,15 @@ struct HappyEyeballsTests {
     #expect(race.failures.map(\.address) == [a6, a4, b6])
   }
 
+  @Test func aFailureStartsTheNextAttemptWhileAnotherOneIsUnderWay() {
+    var race = HappyEyeballs([a6, a4, b6])
+    _ = race.next(now: 0)
+    _ = race.next(now: delay)
+    race.failed(a6, "no route")
+    #expect(race.next(now: delay + 1) == .start(b6))
+    #expect(race.attempts == [a4, b6])
+  }
+
   @Test func theFirstSuccessEndsTheRace() {
     var race = HappyEyeballs([a6, a4, b6])
     _ = race.next(now: 0)

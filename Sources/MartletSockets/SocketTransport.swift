@@ -60,8 +60,8 @@ struct RawSocketTransport: Transport {
       try Task.checkCancellation()
       let head = try HTTP1RequestHead(request, to: origin, body: body)
       exchange = Exchange(
-        request, to: origin, head: head, body: body, tls: tls, limits: limits(of: request, head, in: call),
-        signals: SignalQueue(highWater: max(16 << 10, configuration.readAhead), clock: EventLoop.clock))
+        request, to: origin, heads: (head, try http2Head(of: request, to: origin, head)), body: body, tls: tls,
+        limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
     } catch {
       body?.source.cancel()
       throw error
@@ -80,6 +80,19 @@ struct RawSocketTransport: Transport {
       return try await send(request, in: call)
     }
     return HTTPResponse(to: request, networkHead: response, from: source)
+  }
+
+  private func http2Head(
+    of request: HTTPRequest, to origin: Origin, _ head: HTTP1RequestHead
+  ) throws(HTTPError) -> HTTP2RequestHead? {
+    guard ConnectionKey(origin, configuration.versions).mayMultiplex else { return nil }
+    let body: HTTP2RequestHead.Body =
+      switch head.framing {
+      case .none: .none
+      case .length(let count): .length(count)
+      case .chunked: .unknownLength
+      }
+    return try HTTP2RequestHead(request, origin: origin, body: body, expectsContinue: head.expectsContinue)
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {
@@ -104,7 +117,8 @@ struct RawSocketTransport: Transport {
 
   private static let supported: Set<String> = [
     "connectTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime", "decompresses",
-    "readAhead", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion", "tls.pinnedPublicKeys",
+    "readAhead", "versions", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
+    "tls.pinnedPublicKeys",
     "tls.clientCertificate", "tls.serverTrustCheck",
   ]
 }

@@ -37,6 +37,10 @@ final class Connection {
   private var race: SocketRace?
   private var stream: LayeredSocket?
   private var driver: (any ConnectionDriver)?
+  /// Whether the network knows that there is something to send.
+  private var hasOutput = false
+  /// The protocol that the server has chosen in the TLS handshake.
+  private var chosenProtocol: String?
   private lazy var connectTimer = LoopTimer { [weak self] in self?.connectingTookTooLong() }
 
   init(_ id: Int, to key: ConnectionKey, on network: Network) {
@@ -81,7 +85,7 @@ extension Connection {
       facts.localPort = socket.localPort
       let stream = LayeredSocket(socket, network.receiveMemory, owner: self)
       self.stream = stream
-      guard key.origin.isSecure else { return use(.http1_1) }
+      guard key.origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
       do throws(HTTPError) { stream.add(try network.makeTLSSession(for: key)) } catch { failToOpen(error) }
     }
   }
@@ -89,14 +93,18 @@ extension Connection {
   /// Goes on over a server that may be used: it was verified, and is not refused by the check of the caller.
   func goOn() {
     guard driver == nil, let stream else { return }
-    use(.http1_1)
+    use(chosenProtocol == "h2" || key.versions == .http2 ? .http2 : .http1_1)
     stream.release()
   }
 
   private func use(_ version: HTTPVersion) {
     loop.set(connectTimer, to: .max)
     facts.version = version
-    driver = HTTP1Driver(self)
+    if version == .http2 {
+      do throws(HTTPError) { driver = try HTTP2Driver(self) } catch { return failToOpen(error) }
+    } else {
+      driver = HTTP1Driver(self)
+    }
     network.opened(self)
   }
 
@@ -136,6 +144,19 @@ extension Connection {
   func resumeReading(for transfer: Transfer) { driver?.resumeReading(for: transfer) }
 
   func abandon(_ transfer: Transfer) { driver?.abandon(transfer) }
+
+  /// Notes that there is something to send at the end of the turn: what was collected until then goes out together.
+  func noteOutput() {
+    guard !hasOutput, !isClosed else { return }
+    hasOutput = true
+    network.noteOutput(of: self)
+  }
+
+  /// Sends what was collected in this turn.
+  func sendOutput() {
+    hasOutput = false
+    driver?.send()
+  }
 
   /// A request and its response are complete.
   func becomeIdle() {
@@ -184,6 +205,7 @@ extension Connection: LayeredSocketHandler {
   func layerIsSecure(_ session: TLSSession) {
     facts.secured = loop.now
     loop.set(connectTimer, to: .max)
+    chosenProtocol = session.negotiatedProtocol
     stream?.hold()
     network.verified(self, session.certificates)
   }

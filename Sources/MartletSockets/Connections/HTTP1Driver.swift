@@ -6,7 +6,7 @@ import MartletSemantics
 
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
 final class HTTP1Driver: ConnectionDriver {
-  private unowned let connection: Connection
+  private let connection: Connection  // which releases its driver when it is closed
   private var transfer: Transfer?
   private var parser: HTTP1ResponseParser?
   private var upload = Upload.complete

@@ -28,6 +28,10 @@ final class Network {
   private var tls: TLSContext?
   /// The servers whose certificates the caller's check did not refuse.
   private var checked = CheckedServers()
+  /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
+  private var http1Only: Set<Origin> = []
+  /// The connections that have something to send at the end of the turn.
+  private var sending: [Connection] = []
 
   init(_ configuration: ConnectionConfiguration, _ jobs: JobQueue<Network>) throws(HTTPError) {
     self.configuration = configuration
@@ -43,6 +47,11 @@ final class Network {
   func run() { loop.run(jobs, in: self) { $0.flush() } }
 
   private func flush() {
+    while !sending.isEmpty {
+      let connections = sending
+      sending.removeAll(keepingCapacity: true)
+      for connection in connections { connection.sendOutput() }
+    }
     // what is delivered cannot add to the list: only the loop does
     for transfer in dirty { transfer.flush() }
     dirty.removeAll(keepingCapacity: true)
@@ -116,11 +125,21 @@ extension Network {
     return lastNumber
   }
 
-  private func wait(_ transfer: Transfer) {
+  private func wait(_ transfer: Transfer, isAgain: Bool = false) {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
-    perform(pool.request(number, for: ConnectionKey(transfer.exchange), now: loop.now))
+    perform(pool.request(number, for: key(of: transfer), isAgain: isAgain, now: loop.now))
+  }
+
+  private func key(of transfer: Transfer) -> ConnectionKey {
+    let origin = transfer.exchange.origin
+    return ConnectionKey(origin, http1Only.contains(origin) ? .http1 : configuration.versions)
+  }
+
+  private func sendAgain(_ transfer: Transfer, _ repetition: Transfer.Repetition) {
+    transfer.beginAgain(repetition)
+    wait(transfer, isAgain: true)
   }
 
   /// Ends a transfer with an error, wherever it is.
@@ -149,11 +168,28 @@ extension Network {
     }
     transfer.tell("sent again on another connection: \(reason)")
     // the others are most likely stale too
-    let key = ConnectionKey(transfer.exchange)
+    let key = key(of: transfer)
     for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
-    transfer.beginAgain(isStale: true)
-    wait(transfer)
+    sendAgain(transfer, .stale)
   }
+
+  /// A transfer over HTTP/2 has no response, or not the whole of it. A request that the server has refused unread is sent
+  /// again (RFC 9113 §8.7).
+  func failed(_ transfer: Transfer, _ failure: HTTP2Failure) {
+    guard !transfer.isEnded else { return }
+    if failure.error.delivery == .staleConnection { return foundStale(transfer) }
+    if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
+    guard failure.error.delivery == .refused, transfer.refusalCount < Self.mostRefusals, transfer.canBeginAgain else {
+      return transfer.fail(failure.error)
+    }
+    let reason =
+      failure.cause == .http11Required ? "the server requires HTTP/1.1" : "the server refused it unread"
+    transfer.tell("sent again on another connection: \(reason)")
+    sendAgain(transfer, .refused)
+  }
+
+  /// How often a request that was refused is sent again here; the engine may decide to send it once more.
+  private static let mostRefusals = 3
 }
 
 // MARK: - Connections
@@ -161,8 +197,20 @@ extension Network {
 extension Network {
   /// A connection can be used.
   func opened(_ connection: Connection) {
-    perform(pool.opened(connection.id, capacity: 1, now: loop.now))
+    let capacity = connection.facts.version == .http2 ? HTTP2Driver.assumedCapacity : 1
+    perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
   }
+
+  /// A connection serves another number of requests at once than before.
+  func changed(_ connection: Connection, capacity: Int) {
+    perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
+  }
+
+  /// A connection takes no further requests.
+  func drain(_ connection: Connection) { perform(pool.drain(connection.id, now: loop.now)) }
+
+  /// A connection has something to send at the end of the turn.
+  func noteOutput(of connection: Connection) { sending.append(connection) }
 
   /// A connection could not be opened.
   func failedToOpen(_ connection: Connection, _ error: HTTPError) {
@@ -196,7 +244,7 @@ extension Network {
     guard configuration.tls.serverTrustCheck != nil, !checked.contains(certificates, of: connection.key.origin) else {
       return connection.goOn()
     }
-    let waiter = waiting.filter { ConnectionKey($0.value.exchange) == connection.key }.min { $0.key < $1.key }
+    let waiter = waiting.filter { key(of: $0.value) == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil, connection: connection.id)))
   }
@@ -206,7 +254,7 @@ extension Network {
     let peer = try TLSPeer(host: key.origin.host, port: key.origin.port)
     // a resumed session has no certificates to check
     let resumes = configuration.tls.serverTrustCheck == nil
-    return try TLSSession(tls, peer: peer, protocols: ["http/1.1"], resumes: resumes)
+    return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
   }
 
   private func fail(_ waiter: Int, _ error: HTTPError) {
@@ -229,7 +277,8 @@ extension Network {
       case .use(let connection, let waiter):
         guard let transfer = waiting.removeValue(forKey: waiter) else { continue }
         transfer.waiter = nil
-        connections[connection]?.start(transfer)
+        // an action before may have closed it
+        if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
       case .open(let id, let key):
         let connection = Connection(id, to: key, on: self)
         connections[id] = connection

@@ -7,6 +7,8 @@ final class Exchange: Sendable {
   let request: HTTPRequest
   let origin: Origin
   let head: HTTP1RequestHead
+  /// The head for HTTP/2; nil if the connection cannot be one.
+  let http2Head: HTTP2RequestHead?
   /// What TLS needs; nil for http.
   let tls: TLSContext?
   let signals: SignalQueue<ExchangeSignal>
@@ -43,15 +45,16 @@ final class Exchange: Sendable {
   }
 
   init(
-    _ request: HTTPRequest, to origin: Origin, head: HTTP1RequestHead, body: OpenBody?, tls: TLSContext?,
-    limits: Limits, signals: SignalQueue<ExchangeSignal>
+    _ request: HTTPRequest, to origin: Origin, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
+    body: OpenBody?, tls: TLSContext?, limits: Limits, readAhead: Int
   ) {
     self.request = request
     self.origin = origin
-    self.head = head
+    head = heads.http1
+    http2Head = heads.http2
     self.tls = tls
     self.limits = limits
-    self.signals = signals
+    signals = SignalQueue(highWater: max(16 << 10, readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
     if body == nil {
       upload = .none

@@ -20,6 +20,8 @@ final class Transfer {
   private(set) var isPaused = false
   /// How often the request was sent over a connection that turned out to be stale.
   private(set) var staleCount = 0
+  /// How often a server has refused it unread.
+  private(set) var refusalCount = 0
   /// The chunk of the request's body that is being sent.
   var chunk = Data()
   /// How many bytes of ``chunk`` were sent.
@@ -163,6 +165,22 @@ extension Transfer {
     }
   }
 
+  /// Copies bytes of ``chunk`` that were not sent yet. Returns how many.
+  func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(room.count, chunk.count - chunkOffset)
+    guard count > 0 else { return 0 }
+    let start = chunk.startIndex + chunkOffset
+    chunk.copyBytes(to: room, from: start..<(start + count))
+    chunkOffset += count
+    noteSent(count)
+    return count
+  }
+
+  /// Whether the whole of a body in memory was sent.
+  var hasSentBody: Bool {
+    if case .bytes = exchange.upload { hasTakenBody && chunkOffset == chunk.count } else { false }
+  }
+
   /// Notes that bytes of the request's body were sent.
   func noteSent(_ count: Int) {
     sent += Int64(count)
@@ -182,11 +200,25 @@ extension Transfer {
     if case .queue = exchange.upload { !hasTakenBody } else { true }
   }
 
+  /// Why a request is sent again.
+  enum Repetition {
+    /// Its connection was stale.
+    case stale
+    /// The server has refused it unread.
+    case refused
+    /// Nothing of it was sent.
+    case unsent
+  }
+
   /// Prepares for another connection: nothing of a response was received.
-  func beginAgain(isStale: Bool) {
+  func beginAgain(_ repetition: Repetition) {
     connection = nil
     phase = .resolving
-    if isStale { staleCount += 1 }
+    switch repetition {
+    case .stale: staleCount += 1
+    case .refused: refusalCount += 1
+    case .unsent: break
+    }
     chunk = Data()
     chunkOffset = 0
     hasTakenBody = false

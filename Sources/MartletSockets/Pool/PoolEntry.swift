@@ -91,11 +91,19 @@ struct WaiterQueue: Sendable {
 
   mutating func add(_ waiter: Int, ticket: Int, isFirst: Bool) {
     count += 1
-    places.insert(Place(waiter: waiter, ticket: ticket), at: isFirst ? head : places.endIndex)
+    let place = Place(waiter: waiter, ticket: ticket)
+    if !isFirst {
+      places.append(place)
+    } else if head > 0 {
+      head -= 1
+      places[head] = place
+    } else {
+      places.insert(place, at: 0)
+    }
   }
 
   /// Takes out the first waiter that still waits.
-  mutating func next(where isWaiting: (Place) -> Bool) -> Int? {
+  mutating func next<Key>(of waiting: [Int: (key: Key, ticket: Int)]) -> Int? {
     while head < places.count {
       let place = places[head]
       head += 1
@@ -103,7 +111,7 @@ struct WaiterQueue: Sendable {
         places.removeFirst(head)
         head = 0
       }
-      guard isWaiting(place) else { continue }
+      guard waiting[place.waiter]?.ticket == place.ticket else { continue }
       count -= 1
       return place.waiter
     }
@@ -111,10 +119,10 @@ struct WaiterQueue: Sendable {
   }
 
   /// One of the waiters does not wait any more.
-  mutating func removedOne(where isWaiting: (Place) -> Bool) {
+  mutating func removedOne<Key>(of waiting: [Int: (key: Key, ticket: Int)]) {
     count -= 1
     guard places.count - head > 2 * count + 16 else { return }
-    places = places[head...].filter(isWaiting)
+    places = places[head...].filter { waiting[$0.waiter]?.ticket == $0.ticket }
     head = 0
   }
 }

@@ -55,11 +55,8 @@ extension PoolState {
   }
 
   mutating func nextWaiter(of key: Key) -> Int? {
-    let waiting = waiting
-    guard let waiter = entries[key]?.waiters.next(where: { waiting[$0.waiter]?.ticket == $0.ticket }) else {
-      return nil
-    }
-    self.waiting[waiter] = nil
+    guard let waiter = entries[key]?.waiters.next(of: waiting) else { return nil }
+    waiting[waiter] = nil
     return waiter
   }
 
@@ -116,8 +113,9 @@ extension PoolState {
   }
 
   func isExpired(_ state: PoolConnection<Key>, _ now: UInt64) -> Bool {
-    guard let since = state.idleSince, state.useCount > 0 else { return false }
-    return now >= since && now - since >= limits.idleLifetime
+    guard let since = state.idleSince, now >= since, now - since >= limits.idleLifetime else { return false }
+    // one that was just opened may be used once, whatever the lifetime
+    return state.useCount > 0 || now > since
   }
 
   /// The connection that is idle for the longest, of a host or of all.
@@ -137,12 +135,13 @@ extension PoolState {
 
   /// Gives room that has become free to blocked keys, and closes idle connections beyond the limit.
   mutating func settle(_ now: UInt64, _ actions: inout [Action]) {
-    serveBlocked(now, &actions)
-    while idleCount > max(0, limits.idle), let connection = longestIdle(of: nil) { close(connection, &actions) }
+    serveBlocked(&actions)
+    let most = limits.idleLifetime == 0 ? 0 : max(0, limits.idle)
+    while idleCount > most, let connection = longestIdle(of: nil) { close(connection, &actions) }
   }
 
   /// Lets each blocked key open one connection in turn, as long as there is room.
-  mutating func serveBlocked(_ now: UInt64, _ actions: inout [Action]) {
+  private mutating func serveBlocked(_ actions: inout [Action]) {
     var refused = 0
     while refused < blocked.count {
       let key = blocked.removeFirst()
@@ -176,15 +175,15 @@ extension PoolState {
   /// The blocked key to which a key has to yield a connection; nil if there is none.
   func keyToYield(to key: Key) -> Key? {
     guard !blocked.isEmpty, let own = entries[key] else { return nil }
-    let other = blocked.first { other in
-      guard other != key else { return false }
+    return blocked.first { other in
+      guard other != key, let entry = entries[other], entry.opening.count < entry.wanted else { return false }
       // closing a connection of this key must make room for one of the other
-      guard let most = limits.perHost, other.host != key.host else { return true }
-      return hosts[other.host, default: 0] < max(1, most)
+      if let most = limits.perHost, other.host != key.host, hosts[other.host, default: 0] >= max(1, most) {
+        return false
+      }
+      let isMuchRicher = own.connectionCount > entry.connectionCount + 1
+      return isMuchRicher || entry.connectionCount == 0 && own.grants >= Self.requestsPerTurn
     }
-    guard let other, let count = entries[other]?.connectionCount else { return nil }
-    let isMuchRicher = own.connectionCount > count + 1
-    return isMuchRicher || count == 0 && own.grants >= Self.requestsPerTurn ? other : nil
   }
 
   /// Closes a connection after its last request, for a blocked key.
@@ -197,6 +196,7 @@ extension PoolState {
     // at the head of the line, so that no other key takes the room
     blocked.removeAll { $0 == other }
     blocked.insert(other, at: 0)
+    serveBlocked(&actions)
   }
 
   mutating func startDraining(_ connection: Int) {

@@ -118,10 +118,9 @@ extension PoolState {
   mutating func cancelled(_ waiter: Int, now: UInt64) -> [Action] {
     guard let (key, _) = waiting.removeValue(forKey: waiter) else { return [] }
     var actions: [Action] = []
-    let waiting = waiting
-    entries[key]?.waiters.removedOne { waiting[$0.waiter]?.ticket == $0.ticket }
+    entries[key]?.waiters.removedOne(of: waiting)
     closeSurplus(of: key, &actions)
-    serveBlocked(now, &actions)
+    settle(now, &actions)
     return actions
   }
 
@@ -195,6 +194,11 @@ extension PoolState {
     var actions: [Action] = []
     connections[connection]?.capacity = max(1, capacity)
     entries[key]?.capacity = max(1, capacity)
+    if let state = connections[connection], capacity > 1, state.active > 0, !state.isDraining,
+      entries[key]?.shared.contains(connection) == false
+    {
+      entries[key]?.shared.append(connection)
+    }
     serve(key, now, &actions)
     settle(now, &actions)
     return actions
@@ -224,7 +228,7 @@ extension PoolState {
   /// Closes the connections whose idle lifetime is over.
   mutating func expire(now: UInt64) -> [Action] {
     var actions: [Action] = []
-    for (connection, state) in connections where isExpired(state, now) { close(connection, &actions) }
+    for connection in connections.filter({ isExpired($0.value, now) }).keys.sorted() { close(connection, &actions) }
     settle(now, &actions)
     return actions
   }
@@ -233,8 +237,9 @@ extension PoolState {
   /// the time has come, not at every report.
   var nextExpiry: UInt64? {
     guard idleCount > 0 else { return nil }
-    return connections.values.compactMap(\.idleSince).min().map { $0.addingReportingOverflow(limits.idleLifetime) }
-      .map { $0.overflow ? .max : $0.partialValue }
+    guard let first = connections.values.compactMap(\.idleSince).min() else { return nil }
+    let (expiry, overflows) = first.addingReportingOverflow(limits.idleLifetime)
+    return overflows ? .max : expiry
   }
 
   /// Closes all connections that no request uses, and refuses all waiters, those that still come too. A connection that
@@ -248,7 +253,7 @@ extension PoolState {
     waiting = [:]
     blocked = []
     for key in entries.keys { entries[key]?.waiters = WaiterQueue() }
-    for (connection, state) in connections where state.active == 0 { close(connection, &actions) }
+    for connection in connections.filter({ $0.value.active == 0 }).keys.sorted() { close(connection, &actions) }
     return actions
   }
 

@@ -30,8 +30,15 @@ final class ResumableSession: @unchecked Sendable {
 final class ResumableSessions: Sendable {
   /// What must be equal for a session to be resumed. The context has the rest: authorities, pins, client certificate.
   struct Key: Hashable, Sendable {
-    var peer: TLSPeer
-    var protocols: [String]
+    let identity: TLSPeer.Identity
+    let port: Int
+    let protocols: [String]
+
+    init(peer: TLSPeer, protocols: [String]) {
+      identity = peer.identity
+      port = peer.port
+      self.protocols = protocols
+    }
   }
 
   private struct State {

@@ -4,7 +4,7 @@ import MartletEngine
 import MartletSemantics
 
 /// The server that a TLS session is for: the name or address that its certificate must have, and the port.
-struct TLSPeer: Hashable, Sendable {
+struct TLSPeer: Sendable {
   /// What the certificate must be for (RFC 9110 §4.3.4).
   enum Identity: Hashable, Sendable {
     /// A DNS name, in lower case and without a dot at its end.
@@ -15,6 +15,8 @@ struct TLSPeer: Hashable, Sendable {
 
   let identity: Identity
   let port: Int
+  /// The host as it was given, for messages; without brackets.
+  let host: String
   /// Host and port for messages; without the port if it is that of https.
   let description: String
 
@@ -28,14 +30,17 @@ struct TLSPeer: Hashable, Sendable {
   init(host: String, port: Int) throws(HTTPError) {
     self.port = port
     let literal = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    self.host = literal
     description = (literal.contains(":") ? "[\(literal)]" : literal) + (port == 443 ? "" : ":\(port)")
     if let address = Self.address(literal) {
       identity = .address(address)
       return
     }
     let name = literal.hasSuffix(".") ? String(literal.dropLast()) : literal
-    // 253 is the longest name (RFC 1035 §2.3.4)
-    guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else {
+    // 253 is the longest name (RFC 1035 §2.3.4); OpenSSL would take a dot at the beginning for any subdomain
+    guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
+      name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty })
+    else {
       throw HTTPError(.invalidRequest, "no certificate can be for the host '\(host.prefix(300))'", phase: .preparing)
     }
     identity = .name(name.lowercased())

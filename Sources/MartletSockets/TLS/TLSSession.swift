@@ -203,6 +203,9 @@ extension TLSSession {
     trustFailure?.certificates ?? CertificateStack(raw: SSL_get_peer_cert_chain(ssl)).certificates.compactMap(\.data)
   }
 
+  /// Why the server's certificates were refused, for ``ServerTrust/refusal``; nil if they are trusted.
+  var refusal: String? { trustFailure?.reason(host: peer.host, authorities: context.authorities) }
+
   /// The version, `TLSv1.2` or `TLSv1.3`.
   var version: String { SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
 

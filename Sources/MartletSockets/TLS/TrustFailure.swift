@@ -4,7 +4,7 @@ import MartletEngine
 import MartletSemantics
 
 /// Why a server is not trusted, with the certificates that it sent.
-struct TrustFailure: Error, Hashable {
+struct TrustFailure: Hashable, Sendable {
   /// What is wrong; at least one.
   var problems: [Problem]
   /// The certificates that the server sent, in DER, its own first.
@@ -59,12 +59,12 @@ struct TrustFailure: Error, Hashable {
     }.joined(separator: "; ")
   }
 
+  /// The error for a server that is refused.
   func error(peer: TLSPeer, authorities: String) -> HTTPError {
-    let reason = reason(host: peer.description, authorities: authorities)
+    let reason = reason(host: peer.host, authorities: authorities)
     let message = isPinMismatch ? reason : "the server is not trusted: \(reason)"
     return HTTPError(
-      isPinMismatch ? .pinMismatch : .untrustedCertificate, "\(peer.description): \(message)", phase: .securing,
-      underlying: self)
+      isPinMismatch ? .pinMismatch : .untrustedCertificate, "\(peer.description): \(message)", phase: .securing)
   }
 }
 

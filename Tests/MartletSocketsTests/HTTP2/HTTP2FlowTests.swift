@@ -159,5 +159,26 @@ struct HTTP2FlowTests {
     #expect(first.readCount < 4)
     #expect(!first.isSent)
   }
+
+  /// The owner submits within the event, as a pool does that has waiters.
+  @Test func aWaiterMaySubmitWhenAStreamIsClosed() throws {
+    let client = try HTTP2Client()
+    let server = HTTP2Server(maxStreams: 2)
+    client.talk(to: server)
+    server.onRequest = { server.respond($0, body: [1, 2, 3]) }
+    var recorders: [HTTP2Recorder] = []
+    client.handler.onChange = {
+      while client.session.capacity > 0, recorders.count < 20 {
+        guard let recorder = try? client.submit().recorder else { return }
+        recorders.append(recorder)
+      }
+    }
+    recorders.append(try client.submit().recorder)
+
+    client.talk(to: server)
+
+    #expect(recorders.count == 20)
+    #expect(recorders.allSatisfy { $0.events == ["head HTTP/2 200 |", "body", "end"] })
+  }
 }
 #endif

@@ -94,8 +94,13 @@ enum HTTP2TestPart {
 final class HTTP2SessionRecorder: HTTP2SessionHandler {
   private(set) var changes = 0
   private(set) var pongs = 0
+  var onChange: (() -> Void)?
 
-  func capacityChanged() { changes += 1 }
+  func capacityChanged() {
+    changes += 1
+    onChange?()
+  }
+
   func pongReceived() { pongs += 1 }
 }
 

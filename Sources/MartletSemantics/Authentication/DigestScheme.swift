@@ -96,12 +96,12 @@ package struct DigestAnswer: Sendable, Hashable {
   package let count: UInt32
   package let clientNonce: String
   package let method: String
-  /// The request target: path and query.
+  /// The request target as it is sent: path and query, or for a proxy the absolute URL or `host:port`.
   package let target: String
 
   package init(
     to challenge: DigestChallenge, with credential: Credential, nonce: String, count: UInt32, clientNonce: String,
-    for request: (method: HTTPMethod, url: URL)
+    for request: (method: HTTPMethod, target: String)
   ) {
     self.challenge = challenge
     self.credential = credential
@@ -109,7 +109,17 @@ package struct DigestAnswer: Sendable, Hashable {
     self.count = count
     self.clientNonce = clientNonce
     method = request.method.rawValue
-    target = Self.target(of: request.url)
+    target = request.target
+  }
+
+  /// Makes the answer of a request to the origin of its URL.
+  package init(
+    to challenge: DigestChallenge, with credential: Credential, nonce: String, count: UInt32, clientNonce: String,
+    for request: (method: HTTPMethod, url: URL)
+  ) {
+    self.init(
+      to: challenge, with: credential, nonce: nonce, count: count, clientNonce: clientNonce,
+      for: (request.method, target: Self.target(of: request.url)))
   }
 
   /// Returns the value of `Authorization`; nil if the system does not offer the hash.

@@ -11,30 +11,43 @@ package struct StatusLine: Sendable, Hashable {
   package let status: Int
 
   /// Parses a line, with or without its line break.
-  package init(_ line: some Collection<UInt8>) throws(MessageFault) {
+  package init(_ line: UnsafeRawBufferPointer) throws(MessageFault) {
     let line = try FieldLine.content(of: line)
-    guard line.count >= 12, line.starts(with: "HTTP/1.".utf8) else { throw .statusLine }
-    let bytes = Array(line.prefix(13))
-    guard ASCII.isDigit(bytes[7]), bytes[8] == 32 else { throw .statusLine }
-    version = bytes[7] == UInt8(ascii: "0") ? .http1_0 : .http1_1
-    let digits = bytes[9..<12]
-    guard digits.allSatisfy(ASCII.isDigit) else { throw .statusCode }
-    status = digits.reduce(0) { $0 * 10 + Int($1 - 48) }
-    guard status >= 100 else { throw .statusCode }
-    guard bytes.count == 12 || bytes[12] == 32 else { throw ASCII.isDigit(bytes[12]) ? .statusCode : .statusLine }
-    guard line.allSatisfy({ $0 == 9 || !ASCII.isControl($0) }) else { throw .controlCharacter }
+    guard Self.begins(line), line.count >= 12, ASCII.isDigit(line[7]), line[8] == 32 else { throw .statusLine }
+    version = line[7] == UInt8(ascii: "0") ? .http1_0 : .http1_1
+    status = try Self.status(UnsafeRawBufferPointer(rebasing: line[9..<12]))
+    guard line.count == 12 || line[12] == 32 else { throw ASCII.isDigit(line[12]) ? .statusCode : .statusLine }
+    for byte in line where ASCII.isControl(byte) && byte != 9 { throw .controlCharacter }
   }
 
   /// Parses the line that libcurl creates for the head of an HTTP/2 response, `HTTP/2 200 `.
-  package init(synthesised line: some Collection<UInt8>) throws(MessageFault) {
-    let bytes = Array(try FieldLine.content(of: line))
-    guard bytes.starts(with: "HTTP/".utf8) else { throw .statusLine }
-    guard bytes.starts(with: "HTTP/2 ".utf8) else { throw .version }
-    let digits = bytes.dropFirst(7).prefix { $0 != 32 }
-    guard digits.count == 3, digits.allSatisfy(ASCII.isDigit), bytes.count <= 11 else { throw .statusCode }
+  package init(synthesised line: UnsafeRawBufferPointer) throws(MessageFault) {
+    let line = try FieldLine.content(of: line)
+    guard line.starts(with: "HTTP/".utf8) else { throw .statusLine }
+    guard line.starts(with: "HTTP/2 ".utf8) else { throw .version }
+    guard line.count == 10 || line.count == 11 && line[10] == 32 else { throw .statusCode }
     version = .http2
-    status = digits.reduce(0) { $0 * 10 + Int($1 - 48) }
+    status = try Self.status(UnsafeRawBufferPointer(rebasing: line[7..<10]))
+  }
+
+  /// Whether bytes are the beginning of a status line, as far as they go. This shows early that a peer does not speak
+  /// HTTP/1.
+  package static func begins(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let prefix: StaticString = "HTTP/1."
+    for index in 0..<min(prefix.utf8CodeUnitCount, bytes.count) where bytes[index] != prefix.utf8Start[index] {
+      return false
+    }
+    return true
+  }
+
+  private static func status(_ digits: UnsafeRawBufferPointer) throws(MessageFault) -> Int {
+    var status = 0
+    for digit in digits {
+      guard ASCII.isDigit(digit) else { throw .statusCode }
+      status = status * 10 + Int(digit - 48)
+    }
     guard status >= 100 else { throw .statusCode }
+    return status
   }
 }
 
@@ -52,12 +65,14 @@ package enum FieldLine: Equatable {
   case end
   /// A line that begins with white space: it continues the previous value (obs-fold, §5.2).
   case continuation
-  case field(Kind)
+  /// A field, and where its value is in the line, with surrounding white space.
+  case field(Kind, value: Range<Int>)
 
-  /// Whether the field frames the message.
-  package enum Kind {
+  /// Whether the field frames the message or decides about its connection.
+  package enum Kind: Sendable {
     case contentLength
     case transferEncoding
+    case connection
     case other
   }
 
@@ -68,42 +83,43 @@ package enum FieldLine: Equatable {
       self = .end
       return
     }
-    guard !content.contains(0) else { throw .controlCharacter }
     guard !ASCII.isWhitespace(first) else {
       self = .continuation
       return
     }
-    guard let colon = content.firstIndex(of: UInt8(ascii: ":")), colon > content.startIndex else { throw .fieldLine }
-    let name = content[..<colon]
-    guard name.allSatisfy(Token.isTokenCharacter) else { throw .fieldName }
-    self = .field(Self.kind(of: name))
+    var colon = 0
+    while colon < content.count, content[colon] != UInt8(ascii: ":"), Token.isTokenCharacter(content[colon]) {
+      colon += 1
+    }
+    guard colon < content.count else { throw .fieldLine }
+    guard content[colon] == UInt8(ascii: ":") else {
+      throw content[colon...].contains(UInt8(ascii: ":")) ? .fieldName : .fieldLine
+    }
+    guard colon > 0 else { throw .fieldLine }
+    let name = UnsafeRawBufferPointer(rebasing: content[..<colon])
+    self = .field(Self.kind(of: name), value: (colon + 1)..<content.count)
   }
 
-  /// Returns the line without its line break; throws if it contains another CR or LF.
-  static func content<Line: Collection<UInt8>>(of line: Line) throws(MessageFault) -> Line.SubSequence {
-    var content = line[...]
-    if let lineFeed = content.firstIndex(of: 10) {
-      guard content.index(after: lineFeed) == content.endIndex else { throw .controlCharacter }
-      content = content[..<lineFeed]
-    }
-    if let carriageReturn = content.firstIndex(of: 13) {
-      guard content.index(after: carriageReturn) == content.endIndex else { throw .controlCharacter }
-      content = content[..<carriageReturn]
-    }
-    return content
+  /// Returns the line without its line break; throws if it contains NUL, or CR or LF elsewhere.
+  static func content(of line: UnsafeRawBufferPointer) throws(MessageFault) -> UnsafeRawBufferPointer {
+    let end = ByteScan.breakOffset(in: line)
+    let isWhole =
+      switch line.count - end {
+      case 0: true
+      case 1: line[end] != 0
+      case 2: line[end] == 13 && line[end + 1] == 10
+      default: false
+      }
+    guard isWhole else { throw .controlCharacter }
+    return UnsafeRawBufferPointer(rebasing: line[..<end])
   }
 
-  private static func kind(of name: Slice<UnsafeRawBufferPointer>) -> Kind {
+  private static func kind(of name: UnsafeRawBufferPointer) -> Kind {
     switch name.count {
-    case 14 where equals(name, "content-length"): .contentLength
-    case 17 where equals(name, "transfer-encoding"): .transferEncoding
+    case 10 where ByteScan.equals(name, "connection"): .connection
+    case 14 where ByteScan.equals(name, "content-length"): .contentLength
+    case 17 where ByteScan.equals(name, "transfer-encoding"): .transferEncoding
     default: .other
-    }
-  }
-
-  private static func equals(_ name: Slice<UnsafeRawBufferPointer>, _ lowercased: StaticString) -> Bool {
-    (0..<lowercased.utf8CodeUnitCount).allSatisfy {
-      ASCII.lowercased(name[name.startIndex + $0]) == lowercased.utf8Start[$0]
     }
   }
 }
@@ -111,12 +127,13 @@ package enum FieldLine: Equatable {
 extension ResponseHead {
   /// Creates a head from raw lines that a ``ResponseHeadReader`` has accepted, without the empty line at the end.
   package init(lines: [UInt8]) {
-    let end = lines.firstIndex(of: 10) ?? lines.endIndex
-    let first = lines[..<end]
-    let line = (try? StatusLine(first)) ?? (try? StatusLine(synthesised: first))
+    let (line, end) = lines.withUnsafeBytes { bytes in
+      let end = ByteScan.lineEnd(in: bytes, from: 0) ?? bytes.count
+      let first = UnsafeRawBufferPointer(rebasing: bytes[..<end])
+      return ((try? StatusLine(first)) ?? (try? StatusLine(synthesised: first)), end)
+    }
     self.init(
-      status: HTTPStatus(line?.status ?? 0), fields: HTTPFields(lines: lines[min(end + 1, lines.endIndex)...]),
-      version: line?.version)
+      status: HTTPStatus(line?.status ?? 0), fields: HTTPFields(lines: lines[end...]), version: line?.version)
   }
 }
 

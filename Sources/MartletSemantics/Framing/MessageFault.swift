@@ -23,6 +23,13 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case contentLengths
   /// `Transfer-Encoding` is not exactly one `chunked` (§6.1, §7.1). No other coding was offered in `TE`.
   case transferEncoding
+  /// A chunk's size is not a hexadecimal number of 1 to 16 digits below 2^63, or something other than an extension
+  /// follows it (§7.1).
+  case chunkSize
+  /// The extensions of a chunk have a control character, or are too long beside the data (§7.1.1).
+  case chunkExtension
+  /// A chunk's data are not followed by a line break (§7.1).
+  case chunkEnd
   /// A 101 was received for a request without `Upgrade` (RFC 9110 §7.8).
   case unaskedUpgrade
 }
@@ -41,6 +48,9 @@ extension MessageFault: CustomStringConvertible {
     case .contentLength: "the Content-Length is not a valid number (RFC 9112 §6.3)"
     case .contentLengths: "several values of Content-Length differ (RFC 9112 §6.3)"
     case .transferEncoding: "the Transfer-Encoding is not 'chunked' (RFC 9112 §6.1)"
+    case .chunkSize: "a chunk's size is not a hexadecimal number of 1 to 16 digits (RFC 9112 §7.1)"
+    case .chunkExtension: "the extensions of a chunk are invalid or too long (RFC 9112 §7.1.1)"
+    case .chunkEnd: "a chunk does not end where its size says (RFC 9112 §7.1)"
     case .unaskedUpgrade: "the response switches to a protocol that the request did not ask for (RFC 9110 §7.8)"
     }
   }

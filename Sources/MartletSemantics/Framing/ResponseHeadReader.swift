@@ -20,18 +20,20 @@ package struct ResponseHeadReader: Sendable {
   }
 
   private let isAnswerToHead: Bool
+  private let isAnswerToConnect: Bool
   private let allowsUpgrade: Bool
   private var stage = Stage.statusLine
   private var block: [UInt8] = []
-  /// The values of the fields that frame the message.
-  private var lengths: [String] = []
-  private var codings: [String] = []
+  private var framing = FramingFields()
   /// The kind of the last field line; nil if there was none.
   private var last: FieldLine.Kind?
   /// The raw lines of the trailers.
   package private(set) var trailers: [UInt8] = []
   /// The number of bytes of all lines so far.
   package private(set) var byteCount = 0
+  /// Whether the last head allows its connection to be used again (RFC 9112 §9.3). A body that ends with the connection
+  /// does not count here.
+  package private(set) var keepsConnection = false
 
   /// Creates a reader for the response to one request.
   ///
@@ -40,6 +42,7 @@ package struct ResponseHeadReader: Sendable {
   ///   - allowsUpgrade: Whether the request has an `Upgrade` field, so that a 101 is a valid response.
   package init(answering method: HTTPMethod, allowsUpgrade: Bool = false) {
     isAnswerToHead = method == .head
+    isAnswerToConnect = method.rawValue == "CONNECT"
     self.allowsUpgrade = allowsUpgrade
   }
 
@@ -73,10 +76,10 @@ package struct ResponseHeadReader: Sendable {
   }
 
   private mutating func begin(_ statusLine: StatusLine, _ line: UnsafeRawBufferPointer) {
-    block = Array(line)
+    block = []
     block.reserveCapacity(1024)
-    lengths = []
-    codings = []
+    block.append(contentsOf: line)
+    framing = FramingFields()
     last = nil
     stage = .fields(statusLine)
   }
@@ -89,15 +92,12 @@ package struct ResponseHeadReader: Sendable {
       switch last {
       case nil: throw .leadingWhitespace
       case .other: break
+      case .connection: framing.takeFoldedConnection()
       case .contentLength, .transferEncoding: throw .foldedFraming
       }
-    case .field(let kind):
+    case .field(let kind, let value):
       last = kind
-      switch kind {
-      case .contentLength: lengths.append(Self.value(of: line))
-      case .transferEncoding: codings.append(Self.value(of: line))
-      case .other: break
-      }
+      if kind != .other { framing.take(UnsafeRawBufferPointer(rebasing: line[value]), of: kind) }
     }
     return false
   }
@@ -105,74 +105,17 @@ package struct ResponseHeadReader: Sendable {
   private mutating func end(_ statusLine: StatusLine) throws(MessageFault) -> Event {
     let status = statusLine.status
     guard status != 101 || allowsUpgrade else { throw .unaskedUpgrade }
-    let framing: BodyFraming =
-      statusLine.version >= .http2
-      ? .untilClose
-      : try BodyFraming(
-        status: status, isAnswerToHead: isAnswerToHead, lengths: lengths, codings: codings)
+    keepsConnection = framing.keepsConnection(in: statusLine.version)
     last = nil
     if status < 200, status != 101 {
       stage = .statusLine
       return .informational(block)
     }
+    let hasNoBody = isAnswerToHead || isAnswerToConnect && status < 300
+    let body: BodyFraming =
+      statusLine.version >= .http2
+      ? .untilClose : try BodyFraming(status: status, isAnswerToHead: hasNoBody, fields: framing)
     stage = .trailers
-    return .final(block, status: status, framing)
-  }
-
-  private static func value(of line: UnsafeRawBufferPointer) -> String {
-    let start = line.firstIndex(of: UInt8(ascii: ":")).map { $0 + 1 } ?? line.endIndex
-    let end = line.lastIndex { $0 != 13 && $0 != 10 }.map { $0 + 1 } ?? start
-    return start < end ? String(decoding: line[start..<end], as: UTF8.self) : ""
-  }
-}
-
-/// How the length of a response body is determined (RFC 9112 §6.3).
-package enum BodyFraming: Sendable, Hashable {
-  /// There is no body: the response to a HEAD request, and every 1xx, 204 and 304 (rule 1).
-  case none
-  /// The number of bytes is known (rule 6).
-  case length(Int64)
-  /// The chunked transfer coding (rule 4).
-  case chunked
-  /// The body ends with the connection (rule 8).
-  case untilClose
-
-  /// Determines the framing from the values of the fields that frame a message.
-  ///
-  /// - The length of a message that has no body by its status or method is not validated (rule 1).
-  /// - `Transfer-Encoding` must be `chunked`, because nothing else was offered. It is also read in a message of
-  ///   HTTP/1.0, whose connection must then be closed (§6.1).
-  /// - Chunks take precedence over a `Content-Length` (rule 3), which must nevertheless be valid.
-  /// - A `Content-Length` that repeats the same number, in one line or several, is that number (rule 5).
-  package init(
-    status: Int, isAnswerToHead: Bool, lengths: [String], codings: [String]
-  ) throws(MessageFault) {
-    if isAnswerToHead || status < 200 || status == 204 || status == 304 {
-      self = .none
-      return
-    }
-    let length = try Self.length(lengths)
-    guard codings.isEmpty else {
-      let names = codings.flatMap { FieldList.elements(of: $0[...]) }
-      guard names.count == 1, ASCII.equalIgnoringCase(names[0], "chunked") else { throw .transferEncoding }
-      self = .chunked
-      return
-    }
-    self = length.map { .length($0) } ?? .untilClose
-  }
-
-  private static func length(_ values: [String]) throws(MessageFault) -> Int64? {
-    var length: Int64?
-    for value in values {
-      for element in value.split(separator: ",", omittingEmptySubsequences: false) {
-        let digits = ASCII.trimmed(element)
-        guard !digits.isEmpty, digits.utf8.allSatisfy(ASCII.isDigit), let number = Int64(digits) else {
-          throw .contentLength
-        }
-        guard length == nil || length == number else { throw .contentLengths }
-        length = number
-      }
-    }
-    return length
+    return .final(block, status: status, body)
   }
 }

@@ -1,0 +1,68 @@
+/// Searches in contiguous bytes, eight at a time: heads are read byte by byte nowhere else on the way in.
+package enum ByteScan {
+  /// Returns the offset after the first LF at or after `start`; nil if there is none.
+  package static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    var index = start
+    while index + 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian ^ (ones &* 10)
+      // the lowest marked byte is exact: borrows only reach the bytes above it
+      let zeros = (word &- ones) & ~word & tops
+      if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 + 1 }
+      index += 8
+    }
+    while index < bytes.count {
+      if bytes[index] == 10 { return index + 1 }
+      index += 1
+    }
+    return nil
+  }
+
+  /// Returns the offset of the first NUL, LF or CR; the number of bytes if there is none.
+  static func breakOffset(in bytes: UnsafeRawBufferPointer) -> Int {
+    var index = 0
+    while index < bytes.count {
+      if index + 8 <= bytes.count {
+        let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian
+        let candidates = (word &- ones &* 14) & ~word & tops  // bytes below 14, the lowest exactly
+        if candidates == 0 {
+          index += 8
+          continue
+        }
+        index += candidates.trailingZeroBitCount / 8
+      }
+      if bytes[index] == 0 || bytes[index] == 10 || bytes[index] == 13 { return index }
+      index += 1
+    }
+    return bytes.count
+  }
+
+  /// Whether the bytes are a text in lower case, compared without regard to the case of ASCII letters.
+  static func equals(_ bytes: UnsafeRawBufferPointer, _ lowercased: StaticString) -> Bool {
+    guard bytes.count == lowercased.utf8CodeUnitCount else { return false }
+    for index in 0..<bytes.count where ASCII.lowercased(bytes[index]) != lowercased.utf8Start[index] { return false }
+    return true
+  }
+
+  /// Calls the closure with each element of a list without quoted strings (RFC 9110 §5.6.1): what is between commas,
+  /// without surrounding white space, and not empty.
+  static func forEachElement(of list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+    var start = 0
+    for index in 0...list.count where index == list.count || list[index] == UInt8(ascii: ",") {
+      let element = trimmed(UnsafeRawBufferPointer(rebasing: list[start..<index]))
+      if !element.isEmpty { body(element) }
+      start = index + 1
+    }
+  }
+
+  /// Returns the bytes without white space at either end.
+  static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var start = 0
+    var end = bytes.count
+    while start < end, ASCII.isWhitespace(bytes[start]) { start += 1 }
+    while start < end, ASCII.isWhitespace(bytes[end - 1]) { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+  }
+
+  private static let ones: UInt64 = 0x0101_0101_0101_0101
+  private static let tops: UInt64 = 0x8080_8080_8080_8080
+}

@@ -1,0 +1,105 @@
+/// Writes the head of an HTTP/1.1 request (RFC 9112 §3, §5): the request line, `Host`, and fields in their order.
+///
+/// Methods and names are tokens, and values have no control characters, because ``HTTPMethod``, ``FieldName`` and
+/// ``HTTPFields`` refuse others; target and host are the caller's to check.
+package struct RequestHeadWriter: Sendable {
+  /// What was written so far.
+  package private(set) var bytes: [UInt8] = []
+  /// Whether the request asks to close the connection after its response (RFC 9112 §9.6).
+  package private(set) var closesConnection = false
+  /// Options that `Connection` must have because of other fields, and does not have (RFC 9110 §7.6.1).
+  private var missesUpgrade = false
+  private var missesTE = false
+
+  /// Begins a head.
+  ///
+  /// - Parameters:
+  ///   - target: the request target (RFC 9112 §3.2), in visible ASCII characters.
+  ///   - host: the value of `Host`, which comes first (RFC 9110 §7.2).
+  package init(_ method: HTTPMethod, _ target: some Collection<UInt8>, host: String) {
+    bytes.reserveCapacity(512)
+    bytes.append(contentsOf: method.rawValue.utf8)
+    bytes.append(32)
+    bytes.append(contentsOf: target)
+    bytes.append(contentsOf: " HTTP/1.1\r\nHost: ".utf8)
+    bytes.append(contentsOf: host.utf8)
+    endLine()
+  }
+
+  /// Writes the caller's fields in their order, as they are, without `Host`, which was written, and without those that
+  /// frame the message: other values than the transport's would allow request smuggling.
+  package mutating func write(_ fields: HTTPFields) {
+    var (hasUpgrade, hasTE, namesUpgrade, namesTE) = (false, false, false, false)
+    for (name, value) in fields {
+      switch name {
+      case .host, .contentLength, .transferEncoding: continue
+      case .upgrade: hasUpgrade = true
+      case .te: hasTE = true
+      case .connection:
+        for option in FieldList.elements(of: value[...]) {
+          if ASCII.equalIgnoringCase(option, "close") { closesConnection = true }
+          if ASCII.equalIgnoringCase(option, "upgrade") { namesUpgrade = true }
+          if ASCII.equalIgnoringCase(option, "te") { namesTE = true }
+        }
+      default: break
+      }
+      write(value, for: name)
+    }
+    missesUpgrade = hasUpgrade && !namesUpgrade
+    missesTE = hasTE && !namesTE
+  }
+
+  /// Writes one field.
+  package mutating func write(_ value: String, for name: FieldName) { bytes.appendField(name, value) }
+
+  /// Writes the options of `Connection` that other fields need (RFC 9110 §7.8, §10.1.4), and the empty line at the end.
+  package mutating func finish() {
+    if missesUpgrade || missesTE {
+      write(
+        [missesUpgrade ? "Upgrade" : nil, missesTE ? "TE" : nil].compactMap { $0 }.joined(separator: ", "),
+        for: .connection)
+    }
+    endLine()
+  }
+
+  private mutating func endLine() {
+    bytes.append(13)
+    bytes.append(10)
+  }
+}
+
+extension HTTPFields {
+  /// Appends the lines of a trailer section, without the empty line at the end (RFC 9112 §7.1.2).
+  package func appendLines(to bytes: inout [UInt8]) {
+    for (name, value) in self { bytes.appendField(name, value) }
+  }
+
+  /// The first name that must not be in a trailer section: a field that frames, routes, authenticates or controls the
+  /// message, or says how to process its content (RFC 9110 §6.5.1).
+  package var firstForbiddenTrailer: FieldName? { first { Self.forbiddenTrailers.contains($0.name) }?.name }
+
+  private static let forbiddenTrailers: Set<FieldName> = [
+    .contentLength, .transferEncoding, .trailer, .host, .connection, .te, .upgrade, .expect, "Max-Forwards",
+    .authorization, .proxyAuthorization, .cookie, .setCookie, .wwwAuthenticate, .proxyAuthenticate, .cacheControl,
+    .pragma, .contentEncoding, .contentType, .contentRange, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifRange,
+  ]
+}
+
+extension [UInt8] {
+  /// Appends `name: value` and a line break. An empty value has no space before it. The bytes of a cookie are those
+  /// that the server sent (``FieldOctets``).
+  fileprivate mutating func appendField(_ name: FieldName, _ value: String) {
+    append(contentsOf: name.rawName.utf8)
+    append(UInt8(ascii: ":"))
+    if !value.isEmpty {
+      append(32)
+      if name == .cookie, FieldOctets.hasOctets(value) {
+        append(contentsOf: FieldOctets.bytes(value))
+      } else {
+        append(contentsOf: value.utf8)
+      }
+    }
+    append(13)
+    append(10)
+  }
+}

@@ -1,0 +1,143 @@
+import MartletEngine
+import MartletSemantics
+
+/// The head of a request as it is sent over HTTP/1.1, and how its body is framed.
+///
+/// Decisions:
+/// - The caller's fields are sent unchanged and in order, after `Host`. `Content-Length` and `Transfer-Encoding` are
+///   the transport's. `Connection` gets the options that `Upgrade` and `TE` need.
+/// - `Accept: */*` is sent if the caller has no `Accept`: some servers refuse requests without one.
+/// - A body without a length is chunked. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
+/// - An OPTIONS request for a URL without path and query is for the server itself and has the target `*` (RFC 9112
+///   §3.2.4).
+struct HTTP1RequestHead: Sendable {
+  /// The head, with the empty line at its end.
+  let bytes: [UInt8]
+  let framing: Framing
+  /// Whether the body is sent only after a 100 response, or when ``RequestOptions/continueTimeout`` is over.
+  let expectsContinue: Bool
+  /// Whether the caller asked to close the connection after the response (RFC 9112 §9.6).
+  let closesConnection: Bool
+
+  /// How the end of the request's body is marked (RFC 9112 §6).
+  enum Framing: Sendable, Equatable {
+    case none
+    case length(Int64)
+    case chunked
+  }
+
+  /// To whom the request is sent, which decides the form of its target (RFC 9112 §3.2).
+  enum Recipient: Sendable, Equatable {
+    /// The origin server, directly or through a tunnel.
+    case origin
+    /// An HTTP proxy that forwards the request. The authorization is the value of `Proxy-Authorization`.
+    case proxy(authorization: String?)
+  }
+
+  /// Writes the head of a request.
+  ///
+  /// - Parameters:
+  ///   - origin: the origin of the request's URL.
+  ///   - body: the opened body; nil if the request has none.
+  /// - Throws: ``HTTPError`` of kind `invalidRequest`.
+  init(
+    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?
+  ) throws(HTTPError) {
+    try Self.check(request, hasBody: body != nil)
+    let framing = Self.framing(request.method, body)
+    let expectsContinue = Self.expectsContinue(request, body)
+    let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
+    var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
+    writer.write(request.fields)
+    if !request.fields.contains(.accept) { writer.write("*/*", for: .accept) }
+    switch framing {
+    case .none: break
+    case .length(let count): writer.write(String(count), for: .contentLength)
+    case .chunked: writer.write("chunked", for: .transferEncoding)
+    }
+    if expectsContinue, !request.fields.contains(.expect) { writer.write("100-continue", for: .expect) }
+    if case .proxy(let authorization?) = recipient, !request.fields.contains(.proxyAuthorization) {
+      writer.write(authorization, for: .proxyAuthorization)
+    }
+    writer.finish()
+    bytes = writer.bytes
+    closesConnection = writer.closesConnection
+    self.framing = framing
+    self.expectsContinue = expectsContinue
+  }
+
+  private static func check(_ request: HTTPRequest, hasBody: Bool) throws(HTTPError) {
+    if hasBody {
+      switch request.method {
+      case .head: throw .invalid("a HEAD request cannot have a body (RFC 9110 §9.3.2)")
+      case .trace: throw .invalid("a TRACE request cannot have a body (RFC 9110 §9.3.8)")
+      case "CONNECT": throw .invalid("a CONNECT request cannot have a body (RFC 9110 §9.3.6)")
+      default: break
+      }
+    }
+    if let refusal = request.fields.refusal { throw HTTPError(wrapping: refusal) }
+    guard request.fields[values: .host].count < 2 else {
+      throw .invalid("a request cannot have several Host fields (RFC 9112 §3.2)")
+    }
+  }
+
+  private static func framing(_ method: HTTPMethod, _ body: OpenBody?) -> Framing {
+    guard let body else { return [.post, .put, .patch].contains(method) ? .length(0) : .none }
+    return body.length.map { .length($0) } ?? .chunked
+  }
+
+  /// The caller's own `Expect` decides; without one, a body is announced if the options allow to wait, and it is
+  /// larger than 1 MiB, of unknown length, or not replayable.
+  private static func expectsContinue(_ request: HTTPRequest, _ body: OpenBody?) -> Bool {
+    guard let body else { return false }
+    if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
+    guard request.options.continueTimeout != nil else { return false }
+    return body.length.map { $0 > 1 << 20 } ?? true || !request.body.isReplayable
+  }
+}
+
+/// The target of a request, and the authority that goes with it in `Host` (RFC 9112 §3.2).
+struct RequestTarget {
+  let bytes: [UInt8]
+  let host: String
+
+  /// - Parameter isAbsolute: whether the target has scheme and authority, for a proxy (§3.2.2).
+  /// - Throws: ``HTTPError`` of kind `invalidRequest`.
+  init(of request: HTTPRequest, to origin: Origin, isAbsolute: Bool) throws(HTTPError) {
+    guard request.method != "CONNECT" else {
+      // §3.2.3: with the port, even if it is the default
+      let hasPort = origin.port != (origin.isSecure ? 443 : 80)
+      host = hasPort ? origin.authority : "\(origin.authority):\(origin.port)"
+      bytes = Array(host.utf8)
+      return
+    }
+    host = origin.authority
+    var path = try Self.pathAndQuery(of: request)
+    if request.method == .options, path.isEmpty {
+      if !isAbsolute { path = [UInt8(ascii: "*")] }
+    } else if path.first != UInt8(ascii: "/") {
+      path.insert(UInt8(ascii: "/"), at: 0)
+    }
+    bytes = isAbsolute ? Array("\(origin.scheme)://\(host)".utf8) + path : path
+  }
+
+  /// The path and the query as they are in the URL, without its fragment.
+  private static func pathAndQuery(of request: HTTPRequest) throws(HTTPError) -> [UInt8] {
+    let text = Array(request.url.absoluteString.utf8)
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8) else {
+      throw request.hasNoOrigin
+    }
+    let start = text[(colon + 3)...].firstIndex { "/?#".utf8.contains($0) } ?? text.endIndex
+    let end = text[start...].firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex
+    guard text[start..<end].allSatisfy({ (33...126).contains($0) }) else {
+      throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
+    }
+    return Array(text[start..<end])
+  }
+}
+
+extension HTTPError {
+  fileprivate static func invalid(_ message: String) -> HTTPError {
+    HTTPError(.invalidRequest, message, phase: .preparing)
+  }
+}

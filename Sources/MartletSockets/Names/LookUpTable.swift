@@ -1,0 +1,108 @@
+#if os(Linux)
+/// Why a name has no addresses.
+struct LookUpFailure: Error, Sendable {
+  /// The system's or the resolver's message.
+  let message: String
+  /// What a resolver of the caller's has thrown.
+  var underlying: (any Error)?
+}
+
+/// The addresses of a name, or why there are none.
+typealias LookUpResult = Result<[IPAddress], LookUpFailure>
+
+/// Which names are being looked up, who waits for them, and which results are known. It decides, and does nothing: it
+/// has no clock, lock or thread. Times are nanoseconds of a clock that never goes back.
+///
+/// - Equal look-ups are shared: callers that ask for a name meanwhile wait for the same result.
+/// - Results are kept for 60 s, failures for 1 s. The system does not tell how long a name server allows.
+/// - At most 256 results are kept; the one that expires first is dropped.
+/// - A name that nobody waits for any more is not looked up, if that has not begun.
+struct LookUpTable<Waiter> {
+  enum Decision {
+    case known(LookUpResult)
+    /// The result will come from ``finish(_:with:now:)``. If a worker is to be started, it takes names with
+    /// ``takeHost()`` until there are none.
+    case waits(startsWorker: Bool)
+  }
+
+  private struct Entry {
+    let result: LookUpResult
+    let expiry: UInt64
+  }
+
+  private let workerLimit: Int
+  private let lifetime: UInt64 = 60_000_000_000
+  private let failureLifetime: UInt64 = 1_000_000_000
+  private let capacity = 256
+
+  private var entries: [String: Entry] = [:]
+  /// The callers that wait, by name and number. A name is here from its first request until its result.
+  private var waiters: [String: [Int: Waiter]] = [:]
+  /// The names whose look-up has not begun, in the order of their requests.
+  private var queue: [String] = []
+  private var workers = 0
+
+  /// Makes an empty table.
+  ///
+  /// - Parameter workerLimit: the number of look-ups that may run at the same time.
+  init(workerLimit: Int) { self.workerLimit = workerLimit }
+
+  /// Asks for a name.
+  ///
+  /// - Parameter id: identifies the caller, for ``cancel(_:of:)``.
+  mutating func request(_ host: String, id: Int, waiter: Waiter, now: UInt64) -> Decision {
+    if let entry = entries[host] {
+      if now < entry.expiry { return .known(entry.result) }
+      entries[host] = nil
+    }
+    let isRunning = waiters[host] != nil
+    waiters[host, default: [:]][id] = waiter
+    guard !isRunning else { return .waits(startsWorker: false) }
+    queue.append(host)
+    guard workers < workerLimit else { return .waits(startsWorker: false) }
+    workers += 1
+    return .waits(startsWorker: true)
+  }
+
+  /// Returns the next name to look up; nil if there is none: the worker that asks must then end.
+  mutating func takeHost() -> String? {
+    guard !queue.isEmpty else {
+      workers -= 1
+      return nil
+    }
+    return queue.removeFirst()
+  }
+
+  /// Records a result. Returns the callers that wait for it.
+  mutating func finish(_ host: String, with result: LookUpResult, now: UInt64) -> [Waiter] {
+    let isSuccess = if case .success = result { true } else { false }
+    if entries.count >= capacity, entries[host] == nil { makeRoom(now: now) }
+    entries[host] = Entry(result: result, expiry: now &+ (isSuccess ? lifetime : failureLifetime))
+    return waiters.removeValue(forKey: host).map { Array($0.values) } ?? []
+  }
+
+  /// Records that a worker could not be started. Returns the callers whose names nobody will look up.
+  mutating func workerFailed() -> [Waiter] {
+    workers -= 1
+    guard workers == 0 else { return [] }
+    defer { queue = [] }
+    return queue.flatMap { host in waiters.removeValue(forKey: host).map { Array($0.values) } ?? [] }
+  }
+
+  /// Removes a caller. Returns it; nil if its result has come before.
+  mutating func cancel(_ id: Int, of host: String) -> Waiter? {
+    guard let waiter = waiters[host]?.removeValue(forKey: id) else { return nil }
+    if waiters[host]?.isEmpty == true, let index = queue.firstIndex(of: host) {
+      queue.remove(at: index)
+      waiters[host] = nil
+    }
+    return waiter
+  }
+
+  private mutating func makeRoom(now: UInt64) {
+    entries = entries.filter { now < $0.value.expiry }
+    guard entries.count >= capacity, let first = entries.min(by: { $0.value.expiry < $1.value.expiry }) else { return }
+    entries[first.key] = nil
+  }
+}
+#endif

@@ -1,0 +1,41 @@
+#if os(Linux)
+package import MartletEngine
+import MartletSemantics
+
+/// Addresses of hosts that take precedence over name servers, as for a server that is not in DNS yet.
+///
+/// ```swift
+/// try ResolveOverrides(["api.example.com": ["192.0.2.7"], "api.example.com:8443": ["127.0.0.1", "::1"]])
+/// ```
+package struct ResolveOverrides: Sendable, Hashable {
+  private let table: [String: [IPAddress]]
+
+  /// No overrides.
+  package static let none = ResolveOverrides()
+
+  private init() { table = [:] }
+
+  /// Makes overrides.
+  ///
+  /// - Parameter entries: the addresses of `host`, or of `host:port` for one port only, which takes precedence. Hosts
+  ///   are compared without regard to case.
+  /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or something else in its place.
+  package init(_ entries: [String: [String]]) throws(HTTPError) {
+    var table: [String: [IPAddress]] = [:]
+    for (host, texts) in entries {
+      let addresses = texts.compactMap { IPAddress($0) }
+      guard !host.isEmpty, !addresses.isEmpty, addresses.count == texts.count else {
+        throw HTTPError(
+          .invalidRequest, "the override of '\(host)' is not a list of IP addresses: \(texts)", phase: .preparing)
+      }
+      table[ASCII.lowercased(host)] = addresses
+    }
+    self.table = table
+  }
+
+  /// Returns the addresses of a host in lower case; nil if it has none here.
+  func addresses(of host: String, port: Int) -> [IPAddress]? {
+    table.isEmpty ? nil : table["\(host):\(port)"] ?? table[host]
+  }
+}
+#endif

@@ -1,0 +1,243 @@
+#if os(Linux)
+import Glibc
+import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Finds the addresses of hosts.
+///
+/// | host | addresses |
+/// |---|---|
+/// | named in ``ResolveOverrides`` | those of the override |
+/// | an address | itself |
+/// | `localhost`, `*.localhost` | `::1` and `127.0.0.1`, without DNS (RFC 6761 §6.3) |
+/// | `*.onion` | none: such names must not reach DNS (RFC 7686 §2) |
+/// | any other name | those that the look-up returns, shared and kept as ``LookUpTable`` says |
+///
+/// The ``AddressPolicy`` is asked for all of them. Errors are ``HTTPError/Kind/cannotResolveHost``, or
+/// ``HTTPError/Kind/cannotConnect`` if the policy allows no address.
+final class Resolver: Sendable {
+  /// Looks a name up and may block the thread.
+  typealias BlockingLookUp = @Sendable (_ host: String) -> LookUpResult
+  /// Looks a name up in a task.
+  typealias AsyncLookUp = @Sendable (_ host: String) async throws -> [IPAddress]
+  /// Receives the addresses on the thread of the look-up. It must return quickly.
+  typealias Completion = @Sendable (Result<[SocketAddress], HTTPError>) -> Void
+
+  /// What looks names up.
+  enum Source: Sendable {
+    /// A function that blocks, such as `getaddrinfo`: on at most four threads, which end when there is nothing to do.
+    case blocking(BlockingLookUp)
+    /// A resolver of the caller's, which is given up after a time: for at most 64 names at the same time.
+    case async(AsyncLookUp, limit: Duration, clock: any Clock<Duration>)
+
+    /// The system's `getaddrinfo`.
+    static let system = Source.blocking(SystemLookUp.addresses)
+
+    fileprivate var workerLimit: Int { if case .blocking = self { 4 } else { 64 } }
+  }
+
+  /// What is known at once.
+  enum Answer: Sendable {
+    case known(Result<[SocketAddress], HTTPError>)
+    /// The completion will be called.
+    case pending(Pending)
+  }
+
+  /// A look-up that a caller waits for.
+  struct Pending: Sendable, Hashable {
+    fileprivate let host: String
+    fileprivate let id: Int
+  }
+
+  private struct Waiter: Sendable {
+    let host: String
+    let port: UInt16
+    let completion: Completion
+  }
+
+  private let overrides: ResolveOverrides
+  private let policy: AddressPolicy
+  private let source: Source
+  private let now: @Sendable () -> UInt64
+  private let table: Mutex<LookUpTable<Waiter>>
+  private let lastID = Atomic<Int>(0)
+
+  /// Makes a resolver without known names.
+  ///
+  /// - Parameters:
+  ///   - source: what looks names up; `getaddrinfo` by default.
+  ///   - overrides: addresses that take precedence over it.
+  ///   - policy: decides which addresses are allowed.
+  ///   - now: returns the time in nanoseconds of a clock that never goes back.
+  init(
+    _ source: Source = .system, overrides: ResolveOverrides = .none, policy: AddressPolicy = .any,
+    now: @escaping @Sendable () -> UInt64 = Resolver.monotonicTime
+  ) {
+    self.source = source
+    self.overrides = overrides
+    self.policy = policy
+    self.now = now
+    table = Mutex(LookUpTable(workerLimit: source.workerLimit))
+  }
+
+  /// Finds the addresses of a host. The completion is called unless the answer is known at once.
+  ///
+  /// - Parameters:
+  ///   - host: a name, or an address with or without brackets.
+  ///   - port: the port of the returned addresses.
+  func lookUp(_ host: String, port: Int, then completion: @escaping Completion) -> Answer {
+    guard let port = UInt16(exactly: port) else {
+      return .known(.failure(HTTPError(.invalidRequest, "\(host): \(port) is not a port", phase: .preparing)))
+    }
+    let name = Self.canonical(host)
+    if let known = knownAddresses(of: name, port: port) { return .known(answer(known, name, port)) }
+    let id = lastID.add(1, ordering: .relaxed).newValue
+    let waiter = Waiter(host: name, port: port) { [policy] result in
+      completion(Self.admitted(result, by: policy, of: name))
+    }
+    switch table.withLock({ $0.request(name, id: id, waiter: waiter, now: now()) }) {
+    case .known(let result): return .known(answer(result, name, port))
+    case .waits(let startsWorker):
+      if startsWorker { startWorker() }
+      return .pending(Pending(host: name, id: id))
+    }
+  }
+
+  /// Ends a wait. The completion is not called any more, except by a thread that is about to call it.
+  func cancel(_ pending: Pending) {
+    _ = table.withLock { $0.cancel(pending.id, of: pending.host) }
+  }
+
+  /// Finds the addresses of a host, at least one.
+  ///
+  /// - Throws: ``HTTPError/Kind/cancelled`` at once if the task is cancelled; the errors that the type's comment names.
+  func addresses(of host: String, port: Int) async throws(HTTPError) -> [SocketAddress] {
+    let result = OneShot<[SocketAddress]>()
+    switch lookUp(host, port: port, then: { result.answer($0.mapError { $0 as any Error }) }) {
+    case .known(let known): return try known.get()
+    case .pending(let pending):
+      do { return try await result.wait() } catch {
+        cancel(pending)
+        var error = HTTPError(wrapping: error)
+        error.phase = error.phase ?? .resolving
+        throw error
+      }
+    }
+  }
+
+  /// The time of the system's monotonic clock in nanoseconds.
+  static let monotonicTime: @Sendable () -> UInt64 = {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+}
+
+// MARK: - Names that need no look-up
+
+extension Resolver {
+  /// Returns the host without brackets and in lower case.
+  private static func canonical(_ host: String) -> String {
+    host.hasPrefix("[") && host.hasSuffix("]") ? ASCII.lowercased(host.dropFirst().dropLast()) : ASCII.lowercased(host)
+  }
+
+  /// Returns the addresses of a host that is not looked up; nil if it is to be.
+  private func knownAddresses(of host: String, port: UInt16) -> LookUpResult? {
+    if let addresses = overrides.addresses(of: host, port: Int(port)) { return .success(addresses) }
+    if let address = IPAddress(host) { return .success([address]) }
+    if host.utf8.contains(UInt8(ascii: ":")) {
+      let reason =
+        host.utf8.contains(UInt8(ascii: "%"))
+        ? "not a valid IPv6 address, or no network interface has the name of its zone" : "not a valid IPv6 address"
+      return .failure(LookUpFailure(message: reason))
+    }
+    let labels = host.hasSuffix(".") ? host.dropLast() : host[...]
+    if labels == "localhost" || labels.hasSuffix(".localhost") { return .success([.loopback6, .loopback4]) }
+    if labels.hasSuffix(".onion") {
+      return .failure(LookUpFailure(message: "names of Tor are not looked up in DNS (RFC 7686 §2)"))
+    }
+    guard (1...253).contains(labels.utf8.count), !host.utf8.contains(0) else {
+      return .failure(LookUpFailure(message: "a name has 1 to 253 bytes (RFC 1035 §2.3.4)"))
+    }
+    return nil
+  }
+
+  private func answer(_ result: LookUpResult, _ host: String, _ port: UInt16) -> Result<[SocketAddress], HTTPError> {
+    Self.admitted(Self.addresses(result, host, port), by: policy, of: host)
+  }
+
+  private static func admitted(
+    _ result: Result<[SocketAddress], HTTPError>, by policy: AddressPolicy, of host: String
+  ) -> Result<[SocketAddress], HTTPError> {
+    result.flatMap { addresses in
+      do throws(HTTPError) { return .success(try policy.admitted(addresses, of: host)) } catch {
+        return .failure(error)
+      }
+    }
+  }
+
+  private static func addresses(
+    _ result: LookUpResult, _ host: String, _ port: UInt16
+  ) -> Result<[SocketAddress], HTTPError> {
+    result.map { $0.map { SocketAddress($0, port: port) } }.mapError { failure in
+      HTTPError(
+        .cannotResolveHost, "\(host): cannot resolve the host: \(failure.message)", phase: .resolving,
+        underlying: failure.underlying)
+    }
+  }
+}
+
+// MARK: - Threads and tasks
+
+extension Resolver {
+  private func startWorker() {
+    switch source {
+    case .blocking:
+      let handedOver = Unmanaged.passRetained(self).toOpaque()
+      var thread = pthread_t()
+      guard pthread_create(&thread, nil, Self.work, handedOver) == 0 else {
+        Unmanaged<Resolver>.fromOpaque(handedOver).release()
+        let failure = LookUpFailure(message: "the system cannot start a thread")
+        return resume(table.withLock { $0.workerFailed() }, with: .failure(failure))
+      }
+      pthread_detach(thread)
+    case .async(let lookUp, let limit, let clock):
+      Task { await work(lookUp, limit, clock) }
+    }
+  }
+
+  private static let work: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { handedOver in
+    guard let handedOver else { return nil }
+    let resolver = Unmanaged<Resolver>.fromOpaque(handedOver).takeRetainedValue()
+    guard case .blocking(let lookUp) = resolver.source else { return nil }
+    while let host = resolver.table.withLock({ $0.takeHost() }) { resolver.finish(host, with: lookUp(host)) }
+    return nil
+  }
+
+  private func work(_ lookUp: @escaping AsyncLookUp, _ limit: Duration, _ clock: any Clock<Duration>) async {
+    while let host = table.withLock({ $0.takeHost() }) {
+      let result: LookUpResult
+      do {
+        result = .success(try await Deadline(limit, for: "", on: clock).holding { try await lookUp(host) })
+      } catch let error as HTTPError where error.kind == .deadlineExceeded {
+        result = .failure(LookUpFailure(message: "the resolver took longer than \(limit)"))
+      } catch {
+        // only messages of our own are known to contain no secrets
+        let message = (error as? HTTPError)?.message ?? "the resolver failed, see the error beneath"
+        result = .failure(LookUpFailure(message: message, underlying: error))
+      }
+      finish(host, with: result)
+    }
+  }
+
+  private func finish(_ host: String, with result: LookUpResult) {
+    let result = result.flatMap { $0.isEmpty ? .failure(LookUpFailure(message: "it has no address")) : .success($0) }
+    resume(table.withLock { $0.finish(host, with: result, now: now()) }, with: result)
+  }
+
+  private func resume(_ waiters: [Waiter], with result: LookUpResult) {
+    for waiter in waiters { waiter.completion(Self.addresses(result, waiter.host, waiter.port)) }
+  }
+}
+#endif

@@ -1,0 +1,35 @@
+#if os(Linux)
+import Glibc
+
+/// The addresses of names from the system's resolver: the hosts file, DNS and whatever else it is configured for.
+enum SystemLookUp {
+  /// Returns the addresses of a name in the order of RFC 6724. It blocks the thread, for minutes if name servers do not
+  /// answer.
+  static let addresses: Resolver.BlockingLookUp = { host in
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    // without a type, each address is returned once for each type
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(host, nil, &hints, &list)
+    let systemError = errno
+    guard code == 0 else {
+      let message = code == EAI_SYSTEM ? strerror(systemError) : UnsafeMutablePointer(mutating: gai_strerror(code))
+      return .failure(LookUpFailure(message: message.map { String(cString: $0) } ?? "error \(code)"))
+    }
+    defer { freeaddrinfo(list) }
+    var addresses: [IPAddress] = []
+    var next = list
+    while let entry = next?.pointee, addresses.count < limit {
+      if let address = entry.ai_addr, let ip = SocketAddress(address, length: entry.ai_addrlen)?.ip {
+        addresses.append(ip)
+      }
+      next = entry.ai_next
+    }
+    return .success(addresses)
+  }
+
+  /// More addresses of one name are not tried.
+  private static let limit = 64
+}
+#endif

@@ -1,0 +1,86 @@
+#if os(Linux)
+import MartletSemantics
+
+/// The hosts that are connected to without a proxy, in the syntax of `no_proxy`: entries that commas or spaces separate.
+///
+/// | entry | matches |
+/// |---|---|
+/// | `*`, as the only entry | every host |
+/// | `example.com`, `.example.com` | the host and its subdomains, whatever their case, with or without a dot at the end |
+/// | `192.0.2.1`, `192.0.2.0/24` | the address; the addresses that begin with these bits |
+/// | `2001:db8::1`, `[2001:db8::1]`, `2001:db8::/32` | the same for IPv6, in any notation and whatever the zone |
+/// | `example.com:8080`, `[::1]:8080` | the same hosts, at this port only |
+///
+/// This is how curl reads it, with these differences, where curl 7.88 ignores what the entry says: an entry with a port
+/// matches (curl: never), IPv6 addresses are compared as addresses (curl: as text), and a prefix of length 0 is the whole
+/// family (curl: one address). As in curl, a name is not looked up to compare its address, and `*.example.com` has no
+/// meaning.
+struct ProxyBypass: Sendable, Hashable {
+  private enum Hosts: Sendable, Hashable {
+    case all
+    /// A domain in lower case without dots around it.
+    case domain(String)
+    case addresses(AddressPrefix)
+  }
+
+  private struct Entry: Sendable, Hashable {
+    let hosts: Hosts
+    /// The only port; nil for all.
+    let port: Int?
+  }
+
+  private let entries: [Entry]
+
+  /// Parses a list. Entries that have no meaning match nothing.
+  init(_ list: String) {
+    let items = list.split { $0 == "," || $0 == " " || $0 == "\t" }
+    entries = list == "*" ? [Entry(hosts: .all, port: nil)] : items.compactMap(Self.entry)
+  }
+
+  /// Whether requests to the host are sent without the proxy.
+  ///
+  /// - Parameters:
+  ///   - host: the host in lower case, an address without brackets, as in an `Origin`.
+  ///   - port: the port of the request.
+  func contains(_ host: String, port: Int) -> Bool {
+    guard !entries.isEmpty else { return false }
+    let address = IPAddress(host)?.withoutZone
+    let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+    return entries.contains { entry in
+      guard entry.port == nil || entry.port == port else { return false }
+      switch entry.hosts {
+      case .all: return true
+      case .domain(let domain): return address == nil && (name == domain || name.hasSuffix(".\(domain)"))
+      case .addresses(let prefix): return address.map(prefix.contains) ?? false
+      }
+    }
+  }
+
+  private static func entry(_ text: Substring) -> Entry? {
+    if let hosts = hosts(text) { return Entry(hosts: hosts, port: nil) }
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (1...65_535).contains(port), let hosts = hosts(text[..<colon])
+    else { return nil }
+    return Entry(hosts: hosts, port: port)
+  }
+
+  private static func hosts(_ text: Substring) -> Hosts? {
+    if text.hasPrefix("[") { return unbracketed(text).flatMap(AddressPrefix.init).map { .addresses($0) } }
+    if let prefix = AddressPrefix(text) { return .addresses(prefix) }
+    guard !text.contains(":"), !text.contains("/") else { return nil }
+    var domain = text
+    if domain.hasPrefix(".") { domain.removeFirst() }
+    if domain.hasSuffix(".") { domain.removeLast() }
+    guard !domain.isEmpty, let canonical = CookieHost.canonical(domain) else { return nil }
+    return .domain(canonical)
+  }
+
+  /// Returns `::/8` for `[::]/8`; nil if the brackets do not surround the address.
+  private static func unbracketed(_ text: Substring) -> String? {
+    guard let end = text.firstIndex(of: "]") else { return nil }
+    let length = text[text.index(after: end)...]
+    guard length.isEmpty || length.hasPrefix("/") else { return nil }
+    return String(text[..<end].dropFirst() + length)
+  }
+}
+#endif

@@ -1,0 +1,116 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+
+/// How a request reaches its origin. It is a part of the pool's key: connections by different routes are never mixed.
+enum ProxyRoute: Sendable, Hashable {
+  case direct
+  /// An HTTP proxy; the connection to it is over TLS if it is an https one.
+  case http(ProxyServer, isTLS: Bool)
+  /// A SOCKS5 proxy, which gets the origin's name if it resolves names, its address otherwise.
+  case socks5(ProxyServer, resolvesNames: Bool)
+
+  /// The proxy; nil if there is none.
+  var server: ProxyServer? {
+    switch self {
+    case .direct: nil
+    case .http(let server, _), .socks5(let server, _): server
+    }
+  }
+
+  /// Whether requests are sent to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not
+  /// through a tunnel.
+  func sendsToProxy(for origin: Origin) -> Bool { if case .http = self { !origin.isSecure } else { false } }
+}
+
+/// The proxy settings of a transport: which requests go through which proxy. Made once, from ``Proxy`` and the
+/// environment.
+///
+/// The environment is read as curl reads it; an empty variable counts as missing:
+///
+/// | for | variables, the first one counts |
+/// |---|---|
+/// | http | `http_proxy`, `all_proxy`, `ALL_PROXY` |
+/// | https | `https_proxy`, `HTTPS_PROXY`, `all_proxy`, `ALL_PROXY` |
+/// | hosts without a proxy | `no_proxy`, `NO_PROXY`; see ``ProxyBypass`` |
+///
+/// `HTTP_PROXY` is ignored: in a CGI program it contains the field `Proxy` of the request that is being served.
+struct ProxySettings: Sendable {
+  private let plain: Result<ProxyRoute, HTTPError>
+  private let secure: Result<ProxyRoute, HTTPError>
+  private let bypasses: [ProxyBypass]
+
+  /// Reads the settings. What is wrong in them is an error of the requests that would use it.
+  init(_ proxy: Proxy, environment: [String: String]) {
+    var bypasses = [ProxyBypass(proxy.bypass.joined(separator: ","))]
+    switch proxy.route {
+    case .direct:
+      plain = .success(.direct)
+      secure = .success(.direct)
+    case .server(let url):
+      plain = Self.route(url, .setting, proxy.credentials)
+      secure = plain
+    case .environment:
+      func route(_ names: [String]) -> Result<ProxyRoute, HTTPError> {
+        guard let (name, url) = Self.first(of: names, in: environment) else { return .success(.direct) }
+        return Self.route(url, .variable(name), proxy.credentials)
+      }
+      plain = route(["http_proxy", "all_proxy", "ALL_PROXY"])
+      secure = route(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
+      if let (_, list) = Self.first(of: ["no_proxy", "NO_PROXY"], in: environment) {
+        bypasses.append(ProxyBypass(list))
+      }
+    }
+    self.bypasses = bypasses
+  }
+
+  /// Returns the route to an origin.
+  ///
+  /// - Throws: ``HTTPError/Kind/proxyFailed`` with the name of the setting or the variable if it names no usable proxy;
+  ///   ``HTTPError/Kind/authenticationFailed`` if the proxy is to be authenticated to by Negotiate.
+  func route(to origin: Origin) throws(HTTPError) -> ProxyRoute {
+    let result = origin.isSecure ? secure : plain
+    if case .success(.direct) = result { return .direct }
+    if bypasses.contains(where: { $0.contains(origin.host, port: origin.port) }) { return .direct }
+    return try result.get()
+  }
+
+  private static func first(of names: [String], in environment: [String: String]) -> (name: String, value: String)? {
+    for name in names {
+      if let value = environment[name], !value.isEmpty { return (name, value) }
+    }
+    return nil
+  }
+
+  private static func route(
+    _ text: String, _ source: ProxyServer.Source, _ credentials: Proxy.Credentials?
+  ) -> Result<ProxyRoute, HTTPError> {
+    let url: ProxyURL
+    do throws(ProxyURL.Fault) { url = try ProxyURL(text) } catch {
+      let message = "the proxy that is \(source) cannot be used: \(error.reason)"
+      return .failure(HTTPError(.proxyFailed, message, phase: .preparing))
+    }
+    guard credentials?.schemes.contains(.negotiate) != true else {
+      let message = "this transport cannot authenticate to a proxy by Negotiate: use the one of MartletCurl"
+      return .failure(HTTPError(.authenticationFailed, message, phase: .preparing))
+    }
+    let server = ProxyServer(
+      host: url.host, port: url.port, credentials: Self.credentials(url.credential, credentials), source: source)
+    return switch url.scheme {
+    case .http: .success(.http(server, isTLS: false))
+    case .https: .success(.http(server, isTLS: true))
+    case .socks5: .success(.socks5(server, resolvesNames: false))
+    case .socks5h: .success(.socks5(server, resolvesNames: true))
+    }
+  }
+
+  /// Returns the credentials of the URL, else those of the settings. Without settings Basic is the only scheme, as in
+  /// curl.
+  private static func credentials(_ ofURL: Credential?, _ ofSettings: Proxy.Credentials?) -> ProxyCredentials? {
+    if let ofURL { return ProxyCredentials(credential: ofURL, schemes: ofSettings?.schemes ?? [.basic]) }
+    return ofSettings.map {
+      ProxyCredentials(credential: Credential(user: $0.user, password: $0.password), schemes: $0.schemes)
+    }
+  }
+}
+#endif

@@ -1,0 +1,121 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+
+/// A proxy: where it is, the user's credentials, and where the setting came from. Descriptions show no credentials.
+struct ProxyServer: Sendable, Hashable {
+  /// Where a proxy is configured, for errors.
+  enum Source: Sendable, Hashable {
+    /// ``ConnectionConfiguration/proxy``.
+    case setting
+    /// A variable of the environment.
+    case variable(String)
+  }
+
+  /// A name or an address, as in an `Origin`.
+  let host: String
+  let port: Int
+  let credentials: ProxyCredentials?
+  let source: Source
+
+  /// Makes an error that names the proxy and where it is configured.
+  ///
+  /// - Parameters:
+  ///   - reason: what went wrong, as the continuation of "the proxy HOST port PORT (…): ".
+  ///   - kind: ``HTTPError/Kind/proxyFailed`` by default.
+  ///   - origin: the origin of the request, with which the message begins.
+  ///   - phase: the phase that failed; connecting by default.
+  func error(
+    _ reason: String, _ kind: HTTPError.Kind = .proxyFailed, for origin: Origin, phase: HTTPError.Phase = .connecting
+  ) -> HTTPError {
+    HTTPError(kind, "\(origin.authority): \(self): \(reason)", phase: phase)
+  }
+
+  /// Returns the error of a connection to the proxy as one that names the proxy: if its name cannot be resolved or no
+  /// connection can be opened, it is ``HTTPError/Kind/proxyFailed``.
+  func unreachable(_ cause: HTTPError, for origin: Origin) -> HTTPError {
+    var error = cause
+    if [.cannotResolveHost, .cannotConnect].contains(cause.kind) { error.kind = .proxyFailed }
+    error.message = "\(origin.authority): \(self): \(cause.message)"
+    return error
+  }
+}
+
+/// A user name and a password for a proxy.
+struct ProxyCredentials: Sendable, Hashable {
+  let credential: Credential
+  /// The schemes by which they may be sent to an HTTP proxy.
+  let schemes: Set<Proxy.Scheme>
+}
+
+extension ProxyServer: CustomStringConvertible, CustomReflectable {
+  /// `the proxy 127.0.0.1 port 3128 (named by http_proxy)`.
+  var description: String { "the proxy \(host) port \(port) (\(source))" }
+  var customMirror: Mirror { Mirror(self, children: ["proxy": description]) }
+}
+
+extension ProxyServer.Source: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .setting: "named by the connection's settings"
+    case .variable(let name): "named by \(name)"
+    }
+  }
+}
+
+/// The text of a proxy in a setting or a variable: `[scheme://][user[:password]@]host[:port][/…]`, as curl reads it.
+///
+/// Without a scheme it is an HTTP proxy; without a port it is 1080, or 443 for https. User name and password are
+/// percent-encoded.
+struct ProxyURL {
+  enum Scheme: String {
+    case http
+    case https
+    /// SOCKS5; the client resolves names.
+    case socks5
+    /// SOCKS5; the proxy resolves names.
+    case socks5h
+  }
+
+  /// What is wrong with the text. It contains nothing of it, since it may contain a password.
+  struct Fault: Error {
+    let reason: String
+  }
+
+  let scheme: Scheme
+  let host: String
+  let port: Int
+  let credential: Credential?
+
+  init(_ text: String) throws(Fault) {
+    var rest = text[...]
+    var scheme = Scheme.http
+    if let separator = rest.firstRange(of: "://") {
+      guard let known = Scheme(rawValue: ASCII.lowercased(rest[..<separator.lowerBound])) else {
+        throw Fault(reason: "its scheme is none of http, https, socks5 and socks5h")
+      }
+      scheme = known
+      rest = rest[separator.upperBound...]
+    }
+    rest = rest.prefix { !"/?#".contains($0) }
+    credential = Self.credential(in: &rest)
+    // the parser of URLs checks host and port
+    guard let url = URL(string: "http://\(rest)/"), let origin = Origin(url) else {
+      throw Fault(reason: "it is no 'scheme://host:port' with a port from 1 to 65535")
+    }
+    self.scheme = scheme
+    host = origin.host
+    port = url.port ?? (scheme == .https ? 443 : 1080)
+  }
+
+  /// Removes the user information.
+  private static func credential(in authority: inout Substring) -> Credential? {
+    guard let at = authority.lastIndex(of: "@") else { return nil }
+    let parts = authority[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      .map { PercentEncoding.pathSegment.decode(String($0)) }
+    authority = authority[authority.index(after: at)...]
+    let credential = Credential(user: parts.first ?? "", password: parts.count == 2 ? parts[1] : "")
+    return credential.user.isEmpty && credential.password.isEmpty ? nil : credential
+  }
+}
+#endif

@@ -1,5 +1,6 @@
-/// Limits frames that bring nothing: SETTINGS, PING, RST_STREAM, WINDOW_UPDATE, empty DATA, unknown types, heads of
-/// closed streams. A peer that floods the connection with them would keep its thread busy (RFC 9113 §10.5).
+/// Limits frames that bring nothing: SETTINGS, PING, RST_STREAM, WINDOW_UPDATE, PRIORITY, empty DATA, heads of closed
+/// streams. A peer that floods the connection with them would keep its thread busy (RFC 9113 §10.5). Frames of unknown
+/// types are not counted: nghttp2 passes over them.
 ///
 /// They are paid from a budget that grows with time and with the frames that are sent.
 struct FrameBudget {

@@ -10,6 +10,7 @@ struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvert
   static let noError = Self(rawValue: 0)
   static let protocolError = Self(rawValue: 1)
   static let internalError = Self(rawValue: 2)
+  static let flowControlError = Self(rawValue: 3)
   static let refusedStream = Self(rawValue: 7)
   static let cancel = Self(rawValue: 8)
   static let compressionError = Self(rawValue: 9)

@@ -67,11 +67,19 @@ extension HTTP2Session {
     let kind = UInt32(header.type)
     if kind == NGHTTP2_DATA.rawValue, header.length > 0 { return 0 }
     if kind == NGHTTP2_HEADERS.rawValue, stream(header.stream_id)?.handler != nil { return 0 }
-    guard budget.spend() else {
-      failAll(with: violation("the server floods the connection with frames that have no content"))
+    guard kind != NGHTTP2_PUSH_PROMISE.rawValue else {
+      // nghttp2 refuses it only after the server has acknowledged the setting
+      failAll(with: violation("the server pushes a response, which the client does not allow (RFC 9113 §6.6)"))
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
     }
-    return 0
+    return pay()
+  }
+
+  /// Pays for a frame without content. Returns nghttp2's code: that of a fatal error if there were too many.
+  private func pay() -> Int32 {
+    guard !budget.spend() else { return 0 }
+    failAll(with: violation("the server floods the connection with frames that have no content"))
+    return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
   }
 
   private func beganBlock() -> Int32 {
@@ -123,7 +131,10 @@ extension HTTP2Session {
     let ends = UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
     let isAcknowledgement = UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0
     switch UInt32(header.type) {
-    case NGHTTP2_DATA.rawValue: if ends { ended(header.stream_id, trailers: []) }
+    case NGHTTP2_DATA.rawValue:
+      if ends { ended(header.stream_id, trailers: []) }
+      // nothing but padding
+      if !ends, header.length > 0, header.length == frame.pointee.data.padlen { return pay() }
     case NGHTTP2_HEADERS.rawValue: receivedBlock(of: header.stream_id, ends: ends)
     case NGHTTP2_RST_STREAM.rawValue:
       let code = HTTP2ErrorCode(rawValue: frame.pointee.rst_stream.error_code)
@@ -201,14 +212,22 @@ extension HTTP2Session {
     if recent === stream { recent = nil }
     // what remains here was not reset by the server, and not by the owner
     stream.fail(
-      !stream.isSent
-        ? .refused("\(peer): the request was not sent")
-        : .violation(
-          stream.hasHead
-            ? "the body does not have the length that Content-Length says (RFC 9113 §8.1.1)"
-            : "there is a body without a head (RFC 9113 §8.1)", peer: peer, hasHead: stream.hasHead))
+      stream.isSent
+        ? .violation(violation(of: stream, code), peer: peer, hasHead: stream.hasHead)
+        : .refused("\(peer): the request was not sent"))
     handler?.capacityChanged()
     return 0
+  }
+
+  /// What nghttp2 has reset a stream for without saying so.
+  private func violation(of stream: HTTP2Stream, _ code: HTTP2ErrorCode) -> String {
+    switch code {
+    case .protocolError where stream.hasHead:
+      "the body does not have the length that Content-Length or the status says (RFC 9113 §8.1.1)"
+    case .protocolError: "there is a body without a head (RFC 9113 §8.1)"
+    case .flowControlError: "the server sent more than the stream's window allows (RFC 9113 §6.9.1)"
+    default: "the stream was reset (\(code))"
+    }
   }
 }
 
@@ -255,7 +274,8 @@ extension HTTP2Session {
     guard code != .noError else { return }
     guard hasSettings else { return failAll(with: violation("the server does not speak HTTP/2 on this port")) }
     let text = UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len)
-    let reason = text.isEmpty ? "\(code)" : "\(code): \(String(decoding: text, as: UTF8.self))"
+    var reason = text.isEmpty ? "\(code)" : "\(code): \(String(decoding: text, as: UTF8.self))"
+    if code == .compressionError { reason += ": a head cannot be decoded, or one of its lines is longer than 64 KiB" }
     failAll(with: violation("the server violated HTTP/2 (\(reason))"))
   }
 }

@@ -36,6 +36,11 @@ extension SAPURLSession {
     cookieStorage?.removeCookies(since: .distantPast)
   }
 
+  /// Removes the answer to the TLS challenges of one origin: the next request to it asks again.
+  func removeTLSAnswer(for origin: Origin) {
+    (transport.base as? any ChallengingTransport)?.removeAnswer(for: origin)
+  }
+
   /// Deletes a value at a sign-out. A failure is logged, and the sign-out continues.
   static func logFailure(deleting name: String, _ delete: () throws -> Void) {
     do { try delete() } catch { log(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }

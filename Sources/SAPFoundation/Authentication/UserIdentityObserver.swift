@@ -46,18 +46,9 @@ open class UserIdentityObserver: BuiltInObserver {
     else { return completionHandler(.performDefaultHandling) }
     task.complete(completionHandler) { [identities, password] call in
       try await identities.identity(for: url, at: origin, for: task, by: call).map {
-        SAPClientCertificate(pkcs12: $0, password: password)
+        SAPClientCertificate(.pkcs12(data: $0.value, password: password), number: $0.number)
       }
     }
-  }
-
-  /// Records that the task has completed. An override calls `super`.
-  open override func sapURLSession(
-    _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
-    completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
-  ) {
-    identities.didComplete(task)
-    completionHandler(.allow)
   }
 }
 
@@ -74,18 +65,11 @@ extension UserIdentityObserver: InterceptingObserver, CredentialHolder {
 
 /// The certificates of one observer.
 private final class UserIdentities: Interceptor {
-  private struct Progress: Sendable {
-    /// The number of the certificate when the attempt began.
-    var number: Int?
-    var hasRenewed = false
-  }
-
   private let discovery: Handed<any UserIdentityObtaining>
   private let store: Serialized<any UserIdentityStoring>
   private let servers = CredentialsByOrigin<Data>()
-  /// The numbers of the certificates that tasks were given since their attempts began.
-  private let given = Locked<[UUID: Int]>([:])
-  private let progress = CallLocal(Progress())
+  /// Whether a call has replaced a refused certificate.
+  private let hasRenewed = CallLocal(false)
 
   init(_ discovery: Handed<any UserIdentityObtaining>, _ store: Serialized<any UserIdentityStoring>) {
     self.discovery = discovery
@@ -94,48 +78,40 @@ private final class UserIdentities: Interceptor {
 
   func identity(
     for url: URL, at origin: Origin, for task: SAPURLSessionTask, by call: Call
-  ) async throws -> Data? {
+  ) async throws -> RenewedValue<Data>? {
     let begun = task.begun
     try servers.signOut.check(begun)
     let renewal = servers.entry(for: origin, url).renewal
-    let version = try await renewal.value(where: { _ in true }, by: call) { [self] _ in
+    return try await renewal.value(where: { _ in true }, by: call) { [self] _ in
       if let stored = try store.call({ try $0.identity(for: url) }) { return stored }
       return try await obtain(for: url, begun: begun)
     }.version
-    if let number = version?.number { given.withLock { $0[task.taskID] = number } }
-    return version?.value
-  }
-
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    call[progress].number = Origin(request.url).flatMap { servers[$0] }?.renewal.now.number
-    return .send(request)
   }
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     guard let task = call[SAPURLSessionTask.ofCall] else { return .accept }
     let begun = task.begun
-    let given = given.withLock { $0.removeValue(forKey: task.taskID) }
     guard case .failure(let error) = outcome, Self.isRefusal(HTTPError(wrapping: error)),
       !servers.signOut.isAfter(begun), let origin = Origin(attempt.sent.url), let entry = servers[origin]
     else { return .accept }
-    let number = given ?? call[progress].number
-    guard !call[progress].hasRenewed else {
+    let number = call[IdentifiedTransport.certificateInUse]?.number
+    guard !call[hasRenewed] else {
       if let number, entry.renewal.now.number == number {
         store.call { try? $0.delete(for: entry.url) }
         entry.renewal.use(nil)
       }
       return .accept
     }
-    call[progress].hasRenewed = true
+    call[hasRenewed] = true
     let version = try await entry.renewal.value(insteadOf: { $0.number == number }, by: call) { [self] _ in
       try store.call { try $0.delete(for: entry.url) }
       return try await obtain(for: entry.url, begun: begun)
     }.version
     guard version != nil, attempt.request.body.canBeSent else { return .accept }
+    // a request that failed later than the renewal, or a challenge before it, may have kept the refused one
+    task.session.removeTLSAnswer(for: origin)
     return .resend(attempt.request, reason: "\(origin) refused the user's certificate")
   }
-
-  func didComplete(_ task: SAPURLSessionTask) { _ = given.withLock { $0.removeValue(forKey: task.taskID) } }
 
   func removeAll() {
     servers.removeAll("certificate", from: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })

@@ -35,6 +35,8 @@ protocol ChallengingTransport: Transport {
 
   /// Removes all answers to challenges.
   func removeAnswers()
+  /// Removes the answer of one origin, because it was refused.
+  func removeAnswer(for origin: Origin)
 }
 
 extension SAPURLSessionTask {

@@ -23,6 +23,8 @@ package final class IdentifiedTransport: ChallengingTransport {
   private struct State {
     /// The answers by origin; `.some(nil)` for no certificate.
     var identities: [Origin: Identity?] = [:]
+    /// How often the answer of an origin was removed: an answer to an earlier challenge is not kept.
+    var removals: [Origin: Int] = [:]
     var transports: [TransportKey: CurlTransport] = [:]
     var lastNumber = 0
 
@@ -41,6 +43,9 @@ package final class IdentifiedTransport: ChallengingTransport {
     let asksAboutServers: Bool
   }
 
+  /// The certificate of a call's last attempt; nil if it had none.
+  static let certificateInUse = CallLocal<SAPClientCertificate?>(nil)
+
   package init(_ connection: ConnectionConfiguration) { self.connection = connection }
 
   package func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
@@ -50,11 +55,14 @@ package final class IdentifiedTransport: ChallengingTransport {
   func send(_ request: HTTPRequest, in call: Call, for task: SAPURLSessionTask) async throws -> HTTPResponse {
     guard let origin = Origin(request.url), origin.isSecure else { return try await send(request, in: call) }
     let identity = try await identity(for: origin, task)
+    call[Self.certificateInUse] = identity?.certificate
     let asksAboutServers = task.session.eventHandlers.contains { $0.mayRefuseServers }
     let transport = transport(with: identity, asksAboutServers: asksAboutServers)
     do { return try await transport.send(request, in: call) } catch {
-      // the next request asks for another certificate
-      if HTTPError(wrapping: error).isTLSFailure { removeAnswer(for: origin) }
+      // the next request asks for another certificate, unless another one is in use already
+      if HTTPError(wrapping: error).isTLSFailure, number(for: origin) == identity?.number {
+        removeAnswer(for: origin)
+      }
       throw error
     }
   }
@@ -67,17 +75,21 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
   }
 
-  private func removeAnswer(for origin: Origin) {
+  func removeAnswer(for origin: Origin) {
     state.withLock { state in
+      state.removals[origin, default: 0] += 1
       guard case let identity?? = state.identities.removeValue(forKey: origin) else { return }
       state.transports = state.transports.filter { $0.key.identity != identity.number }
     }
   }
 
+  /// The number of the certificate in use for an origin; nil for none.
+  private func number(for origin: Origin) -> Int? { state.withLock { $0.identities[origin]??.number } }
+
   private func identity(for origin: Origin, _ task: SAPURLSessionTask) async throws -> Identity? {
-    let known = try state.withLock { state in
+    let (known, removals) = try state.withLock { state in
       try signOut.check(task.begun)
-      return state.identities[origin]
+      return (state.identities[origin], state.removals[origin])
     }
     if let known { return known }
     let space = URLProtectionSpace(
@@ -89,9 +101,11 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
     return try state.withLock { [certificate] state in
       try signOut.check(task.begun)
-      if let first = state.identities[origin] { return first }
+      // the certificate may be the one that was refused meanwhile: only this request uses it
+      let isCurrent = state.removals[origin] == removals
+      if isCurrent, let first = state.identities[origin] { return first }
       let identity = certificate.map { state.identity(of: $0) }
-      state.identities[origin] = .some(identity)
+      if isCurrent { state.identities[origin] = .some(identity) }
       return identity
     }
   }
@@ -157,10 +171,15 @@ public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
 
   /// The certificate, as the engine takes it.
   public let certificate: ClientCertificate
+  /// The number that ``UserIdentityObserver`` gave it; nil for any other certificate.
+  let number: Int?
 
   /// Makes a credential from a certificate in any form.
-  public init(_ certificate: ClientCertificate) {
+  public convenience init(_ certificate: ClientCertificate) { self.init(certificate, number: nil) }
+
+  init(_ certificate: ClientCertificate, number: Int?) {
     self.certificate = certificate
+    self.number = number
     super.init(user: "", password: "", persistence: .forSession)
   }
 

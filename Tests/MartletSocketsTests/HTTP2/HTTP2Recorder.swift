@@ -7,13 +7,19 @@ import Testing
 /// Remembers what happens to one stream, as lines of text, and gives it a body.
 final class HTTP2Recorder: HTTP2StreamHandler {
   /// One line an event; the pieces of a body are joined.
-  private(set) var events: [String] = []
+  private(set) var events: [String] = [] {
+    didSet { if let last = events.last { onEvent?(last) } }
+  }
   private(set) var failure: HTTP2Failure?
   private(set) var body: [UInt8] = []
   private(set) var contentLength: Int64?
   private(set) var head: ResponseHead?
   /// The parts of the request's body; nil is a pause.
   var parts: [HTTP2TestPart] = []
+  /// Called with each piece of the response's body.
+  var onBody: ((Int) -> Void)?
+  /// Called after each other event.
+  var onEvent: ((String) -> Void)?
   private(set) var readCount = 0
   private(set) var isSent = false
 
@@ -28,6 +34,7 @@ final class HTTP2Recorder: HTTP2StreamHandler {
   func received(body bytes: UnsafeRawBufferPointer) {
     if body.isEmpty { events.append("body") }
     body.append(contentsOf: bytes)
+    onBody?(bytes.count)
   }
 
   func ended(trailers: [UInt8]) { events.append(trailers.isEmpty ? "end" : "end \(text(trailers))") }
@@ -87,8 +94,13 @@ enum HTTP2TestPart {
 final class HTTP2SessionRecorder: HTTP2SessionHandler {
   private(set) var changes = 0
   private(set) var pongs = 0
+  var onChange: (() -> Void)?
 
-  func capacityChanged() { changes += 1 }
+  func capacityChanged() {
+    changes += 1
+    onChange?()
+  }
+
   func pongReceived() { pongs += 1 }
 }
 

@@ -114,10 +114,11 @@ extension Connection {
     failToOpen(race?.timeout(after: limit) ?? HTTPError(.connectTimeout, message, phase: .securing))
   }
 
-  private func failToOpen(_ error: HTTPError) {
+  /// - Parameter certificates: those of the server if they were refused.
+  private func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil) {
     guard !isClosed else { return }
     release()
-    network.failedToOpen(self, error)
+    network.failedToOpen(self, OpeningFailure(error: error, refused: certificates))
   }
 
   /// How far the opening is, for errors.
@@ -210,9 +211,9 @@ extension Connection: LayeredSocketHandler {
     network.verified(self, session.certificates)
   }
 
-  func layerFailed(_ error: HTTPError) {
+  func layerFailed(_ session: TLSSession, _ error: HTTPError) {
     guard driver == nil else { return fail(error) }
-    failToOpen(error)
+    failToOpen(error, refused: session.trustFailure?.certificates)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) }

@@ -9,22 +9,19 @@ final class HTTP1Driver: ConnectionDriver {
   private let connection: Connection  // which releases its driver when it is closed
   private var transfer: Transfer?
   private var parser: HTTP1ResponseParser?
-  private var upload = Upload.complete
+  private var state = HTTP1ConnectionState()
+  private var upload = Upload.over
   /// What waits to be sent before the chunk of the request's body that is being sent.
   private var outgoing = SendBuffer()
-  /// Whether the connection is closed after this response, whatever that says.
-  private var closesAfterResponse = false
   private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
 
-  /// How far the sending of a request's body is.
+  /// What is done with a request's body.
   private enum Upload {
-    /// A 100 response is awaited.
-    case expecting
+    /// It waits for a 100 response.
+    case held
     case sending
-    /// The whole request was sent.
-    case complete
-    /// It was given up: the server does not need the rest, or does not take it.
-    case stopped
+    /// It was sent, there is none, or it was given up.
+    case over
   }
 
   init(_ connection: Connection) { self.connection = connection }
@@ -37,16 +34,18 @@ final class HTTP1Driver: ConnectionDriver {
 extension HTTP1Driver {
   func start(_ transfer: Transfer) {
     let exchange = transfer.exchange
+    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection) else {
+      return connection.network.sendElsewhere(transfer)
+    }
     self.transfer = transfer
     parser = HTTP1ResponseParser(
       answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
       headerLimit: exchange.limits.headerBytes)
-    closesAfterResponse = exchange.head.closesConnection
     outgoing.append(exchange.head.bytes)
     if case .none = exchange.upload {
-      upload = .complete
+      upload = .over
     } else if let time = exchange.limits.expectation {
-      upload = .expecting
+      upload = .held
       loop.set(expectation, to: loop.now &+ time)
     } else {
       upload = .sending
@@ -56,8 +55,9 @@ extension HTTP1Driver {
 
   /// Begins to send the request's body: the server wants it, or did not say so in time.
   private func beginUpload() {
-    guard case .expecting = upload else { return }
+    guard case .held = upload else { return }
     loop.set(expectation, to: .max)
+    guard state.continueBody() else { return }
     upload = .sending
     send()
   }
@@ -70,7 +70,13 @@ extension HTTP1Driver {
       guard transfer.chunkOffset < transfer.chunk.count else { break }
       guard sendChunk(of: transfer) else { return }
     }
-    if case .complete = upload, transfer.phase == .sending { transfer.phase = .waiting }
+    switch upload {
+    case .held: if state.heldBody() == .stopSending { stopUpload() }
+    case .sending: break
+    case .over:
+      state.sentRequest()
+      if transfer.phase == .sending { transfer.phase = .waiting }
+    }
   }
 
   /// The longest chunk that is copied, to be sent together with what precedes it.
@@ -87,7 +93,7 @@ extension HTTP1Driver {
       case .nothingYet: return
       case .end:
         if isChunked { outgoing.append(ChunkedWriter.end) }
-        upload = .complete
+        upload = .over
       case .chunk(let data):
         if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
         if data.count > Self.copiedChunk {
@@ -108,6 +114,7 @@ extension HTTP1Driver {
       sendingFailed()
       return false
     }
+    if count > 0 { state.sentBytes() }
     outgoing.consume(count)
     return outgoing.isEmpty
   }
@@ -129,13 +136,17 @@ extension HTTP1Driver {
 
   /// The server takes no more of the request. It may have sent a response before, which is still received.
   private func sendingFailed() {
-    stopUpload()
-    outgoing = SendBuffer()
+    let loss = state.loss
+    switch state.sendingFailed() {
+    case .close: lose(loss, with: nil)
+    case .stopSending: stopUpload()
+    default: break
+    }
   }
 
   private func stopUpload() {
-    closesAfterResponse = true
-    upload = .stopped
+    upload = .over
+    if !outgoing.isEmpty { outgoing = SendBuffer() }
     loop.set(expectation, to: .max)
     transfer?.stopUpload()
   }
@@ -145,14 +156,15 @@ extension HTTP1Driver {
 
 extension HTTP1Driver {
   func receive(_ bytes: UnsafeRawBufferPointer) {
-    // what comes while nothing was asked for is no response (RFC 9112 §9.2)
-    guard let transfer, parser != nil else { return connection.close() }
+    let loss = state.loss
+    if state.receivedBytes() == .close { return lose(loss, with: nil) }
+    guard let transfer else { return }
     if transfer.timing.firstByte == nil { transfer.timing.firstByte = loop.now }
     var position = 0
     do throws(HTTP1Failure) {
       while let event = try parser?.next(in: bytes.bytes, from: &position) {
         guard take(event, of: bytes, for: transfer) else { return abandon(transfer) }
-        if case .end = event { return end(transfer, hasRest: position < bytes.count) }
+        if case .end = event { return end(hasExcess: position < bytes.count) }
       }
     } catch {
       return connection.fail(error.error(of: transfer.exchange.peer))
@@ -176,18 +188,13 @@ extension HTTP1Driver {
     case .body(let range): return transfer.receive(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
     case .end(let trailers):
       transfer.timing.headerBytesReceived += Int64(trailers.count)
-      finish(transfer, trailers: trailers)
+      transfer.receiveEnd(trailers: trailers)
     }
     return true
   }
 
   private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: Transfer) {
-    switch upload {
-    case .expecting: stopUpload()
-    // the server does not want the body (RFC 9112 §9.5); after a success it may read on while it responds
-    case .sending: if status >= 300 { stopUpload() }
-    case .complete, .stopped: break
-    }
+    if state.receivedHead(status: status) == .stopSending { stopUpload() }
     let length: Int64? =
       switch framing {
       case .none: 0
@@ -197,35 +204,45 @@ extension HTTP1Driver {
     transfer.receive(head: lines, length: length)
   }
 
-  /// Ends a transfer whose response is complete.
-  private func finish(_ transfer: Transfer, trailers: [UInt8]) {
-    if case .complete = upload, outgoing.isEmpty {} else { stopUpload() }
-    transfer.receiveEnd(trailers: trailers)
-  }
-
-  /// Makes the connection ready for the next request, or closes it.
-  private func end(_ transfer: Transfer, hasRest: Bool) {
-    let keeps = parser?.keepsConnection == true && !closesAfterResponse && !hasRest
-    self.transfer = nil
+  /// Makes the connection ready for the next request, or closes it, after a response.
+  private func end(hasExcess: Bool) {
+    let keepsConnection = parser?.keepsConnection ?? false
+    let action = state.receivedEnd(
+      keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: hasExcess)
+    stopUpload()
+    transfer = nil
     parser = nil
-    outgoing = SendBuffer()
-    if keeps { connection.becomeIdle() } else { connection.close() }
+    if action == .reuse { connection.becomeIdle() } else { connection.close() }
   }
 
   func receiveEnd(_ end: StreamEnd) {
+    let loss = state.loss
+    _ = state.receivedEndOfInput()
     guard let transfer, var parser else { return }
-    self.transfer = nil
     do throws(HTTP1Failure) {
       if case .failed = end { throw parser.cutOff }
       if case .end(let trailers) = try parser.endOfInput(isClean: end == .clean) {
-        finish(transfer, trailers: trailers)
+        transfer.receiveEnd(trailers: trailers)
       }
+      self.transfer = nil
     } catch {
-      if !parser.hasBegun, connection.requestCount > 1 {
-        connection.network.foundStale(transfer)
-      } else {
-        transfer.fail(Self.describe(error, end).error(of: transfer.exchange.peer))
-      }
+      lose(loss, with: Self.describe(error, end))
+    }
+  }
+
+  /// Closes the connection without the response to the current request, if there is one.
+  private func lose(_ loss: HTTP1ConnectionState.Loss, with failure: HTTP1Failure?) {
+    let transfer = transfer
+    self.transfer = nil
+    loop.set(expectation, to: .max)
+    connection.close()
+    guard let transfer else { return }
+    switch loss {
+    case .unsent: connection.network.sendElsewhere(transfer)
+    case .stale: connection.network.foundStale(transfer)
+    case .unknown:
+      let failure = failure ?? HTTP1Failure(.connectionLost, "the connection was lost", phase: transfer.phase)
+      transfer.fail(failure.error(of: transfer.exchange.peer))
     }
   }
 

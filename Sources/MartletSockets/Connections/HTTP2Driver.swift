@@ -14,6 +14,7 @@ final class HTTP2Driver: ConnectionDriver {
   /// be sent again, and whether the session takes more or fewer requests.
   private var endedCount = 0
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
+  private var unsent: [Transfer] = []
   private var hasNewCapacity = false
 
   init(_ connection: Connection) throws(HTTPError) {
@@ -39,7 +40,7 @@ extension HTTP2Driver {
       stream.begin(id)
       streams[ObjectIdentifier(transfer)] = stream
     } catch {
-      failed.append((transfer, HTTP2Failure(error: error, cause: .refused)))
+      unsent.append(transfer)  // the session takes no more requests
       endedCount += 1
       hasNewCapacity = true
     }
@@ -136,6 +137,9 @@ extension HTTP2Driver: HTTP2SessionHandler {
     let again = failed
     failed = []
     for (transfer, failure) in again { network.failed(transfer, failure) }
+    let elsewhere = unsent
+    unsent = []
+    for transfer in elsewhere { network.sendElsewhere(transfer) }
   }
 }
 

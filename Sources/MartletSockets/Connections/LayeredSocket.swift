@@ -11,8 +11,8 @@ protocol LayeredSocketHandler: AnyObject {
   func received(_ bytes: UnsafeRawBufferPointer)
   /// The peer sends no more.
   func receivedEnd(_ end: StreamEnd)
-  /// TLS failed.
-  func layerFailed(_ error: HTTPError)
+  /// A layer failed.
+  func layerFailed(_ session: TLSSession, _ error: HTTPError)
   /// There is room for more bytes.
   func hasRoom()
 }
@@ -203,7 +203,7 @@ extension LayeredSocket {
       }
     } catch {
       _ = flush()  // an alert that says why
-      if isOpen { owner?.layerFailed(error) }
+      if isOpen { owner?.layerFailed(session, error) }
       return
     }
     if isOpen, !session.outgoing.isEmpty { _ = flush() }

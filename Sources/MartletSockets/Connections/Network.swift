@@ -137,8 +137,8 @@ extension Network {
     return ConnectionKey(origin, http1Only.contains(origin) ? .http1 : configuration.versions)
   }
 
-  private func sendAgain(_ transfer: Transfer, _ repetition: Transfer.Repetition) {
-    transfer.beginAgain(repetition)
+  private func sendAgain(_ transfer: Transfer, isStale: Bool) {
+    transfer.beginAgain(isStale: isStale)
     wait(transfer, isAgain: true)
   }
 
@@ -170,26 +170,29 @@ extension Network {
     // the others are most likely stale too
     let key = key(of: transfer)
     for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
-    sendAgain(transfer, .stale)
+    sendAgain(transfer, isStale: true)
   }
 
-  /// A transfer over HTTP/2 has no response, or not the whole of it. A request that the server has refused unread is sent
-  /// again (RFC 9113 §8.7).
+  /// A transfer over HTTP/2 has no response, or not the whole of it. Whether a request that the server has refused unread
+  /// is sent again, the engine decides.
   func failed(_ transfer: Transfer, _ failure: HTTP2Failure) {
     guard !transfer.isEnded else { return }
-    if failure.error.delivery == .staleConnection { return foundStale(transfer) }
     if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
-    guard failure.error.delivery == .refused, transfer.refusalCount < Self.mostRefusals, transfer.canBeginAgain else {
-      return transfer.fail(failure.error)
-    }
-    let reason =
-      failure.cause == .http11Required ? "the server requires HTTP/1.1" : "the server refused it unread"
-    transfer.tell("sent again on another connection: \(reason)")
-    sendAgain(transfer, .refused)
+    if failure.error.delivery == .staleConnection { return foundStale(transfer) }
+    transfer.fail(failure.error)
   }
 
-  /// How often a request that was refused is sent again here; the engine may decide to send it once more.
-  private static let mostRefusals = 3
+  /// The connection of a transfer could not send anything of its request: another one can.
+  func sendElsewhere(_ transfer: Transfer) {
+    guard !transfer.isEnded else { return }
+    guard transfer.canBeginAgain, transfer.unsentCount < Self.mostUnsent else {
+      return transfer.fail(.connectionLost, "the connection was lost before the request was sent", delivery: .refused)
+    }
+    sendAgain(transfer, isStale: false)
+  }
+
+  /// How often a request is given another connection because nothing of it could be sent.
+  private static let mostUnsent = 5
 }
 
 // MARK: - Connections
@@ -213,9 +216,9 @@ extension Network {
   func noteOutput(of connection: Connection) { sending.append(connection) }
 
   /// A connection could not be opened.
-  func failedToOpen(_ connection: Connection, _ error: HTTPError) {
+  func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
     connections[connection.id] = nil
-    perform(pool.failed(connection.id, now: loop.now), failure: error)
+    perform(pool.failed(connection.id, now: loop.now), failure: failure)
   }
 
   /// A request and its response are complete, so that the connection can be used again.
@@ -257,21 +260,18 @@ extension Network {
     return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
   }
 
-  private func fail(_ waiter: Int, _ error: HTTPError) {
+  private func fail(_ waiter: Int, _ failure: OpeningFailure) {
     guard let transfer = waiting.removeValue(forKey: waiter) else { return }
     transfer.waiter = nil
     // the caller's check is called for a server that the system refuses too, and may throw another error
-    if configuration.tls.serverTrustCheck != nil, let refused = error.underlying as? TrustFailure {
-      var error = error
-      error.underlying = nil
-      let check = ServerCheck(certificates: refused.certificates, refusal: error, connection: nil)
-      transfer.ask(.check(check))
+    if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
+      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: failure.error, connection: nil)))
     } else {
-      transfer.fail(error)
+      transfer.fail(failure.error)
     }
   }
 
-  private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: HTTPError? = nil) {
+  private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
     for action in actions {
       switch action {
       case .use(let connection, let waiter):
@@ -285,7 +285,7 @@ extension Network {
         connection.open()
       case .close(let connection): connections.removeValue(forKey: connection)?.close()
       case .fail(let waiter, _): if let failure { fail(waiter, failure) }
-      case .refuse(let waiter): fail(waiter, Self.shutDownError)
+      case .refuse(let waiter): fail(waiter, OpeningFailure(error: Self.shutDownError))
       }
     }
   }

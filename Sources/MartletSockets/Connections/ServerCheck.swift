@@ -26,6 +26,13 @@ struct ServerCheck: Sendable {
   }
 }
 
+/// Why a connection could not be opened.
+struct OpeningFailure {
+  let error: HTTPError
+  /// The certificates of the server, if they are the reason.
+  var refused: [Data]?
+}
+
 /// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
 /// may share one name.
 struct CheckedServers {

@@ -20,8 +20,8 @@ final class Transfer {
   private(set) var isPaused = false
   /// How often the request was sent over a connection that turned out to be stale.
   private(set) var staleCount = 0
-  /// How often a server has refused it unread.
-  private(set) var refusalCount = 0
+  /// How often it was given a connection that could not send anything of it.
+  private(set) var unsentCount = 0
   /// The chunk of the request's body that is being sent.
   var chunk = Data()
   /// How many bytes of ``chunk`` were sent.
@@ -200,25 +200,11 @@ extension Transfer {
     if case .queue = exchange.upload { !hasTakenBody } else { true }
   }
 
-  /// Why a request is sent again.
-  enum Repetition {
-    /// Its connection was stale.
-    case stale
-    /// The server has refused it unread.
-    case refused
-    /// Nothing of it was sent.
-    case unsent
-  }
-
   /// Prepares for another connection: nothing of a response was received.
-  func beginAgain(_ repetition: Repetition) {
+  func beginAgain(isStale: Bool) {
     connection = nil
     phase = .resolving
-    switch repetition {
-    case .stale: staleCount += 1
-    case .refused: refusalCount += 1
-    case .unsent: break
-    }
+    if isStale { staleCount += 1 } else { unsentCount += 1 }
     chunk = Data()
     chunkOffset = 0
     hasTakenBody = false

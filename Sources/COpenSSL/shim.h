@@ -1,8 +1,4 @@
 #pragma once
-// as in CSockets, because both modules define the same types of the system
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>

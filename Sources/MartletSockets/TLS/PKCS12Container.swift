@@ -8,43 +8,45 @@ struct PKCS12Container {
   private let data: Data
   private let name: String
   private let password: String
+  private let legacyProvider: String
 
   /// - Parameters:
   ///   - name: where the container is, for messages; not the password.
-  init(_ data: Data, name: String, password: String) {
+  ///   - legacyProvider: OpenSSL's module with old ciphers; some systems do not install it.
+  init(_ data: Data, name: String, password: String, legacyProvider: String = "legacy") {
     self.data = data
     self.name = name
     self.password = password
+    self.legacyProvider = legacyProvider
   }
 
   /// Opens the container.
   func identity() throws(HTTPError) -> ClientIdentity {
-    let failure: TLSFailure
     switch open(in: nil) {
     case .opened(let identity): return identity
     case .failed(let error): throw error
-    case .unsupported(let reason): failure = reason
+    case .unsupported(let failure): return try identityWithOldCipher(failure.reason)
     }
-    // RC2 and other ciphers of old containers are in a provider of their own. It is loaded for this container only.
-    if let library = OSSL_LIB_CTX_new() {
-      defer { OSSL_LIB_CTX_free(library) }
-      if let legacy = OSSL_PROVIDER_load(library, "legacy") {
-        defer { OSSL_PROVIDER_unload(legacy) }
-        if let standard = OSSL_PROVIDER_load(library, "default") {
-          defer { OSSL_PROVIDER_unload(standard) }
-          switch open(in: library) {
-          case .opened(let identity): return identity
-          case .failed(let error): throw error
-          case .unsupported: break
-          }
-        }
-      }
-    }
-    throw ClientIdentity.error(
+  }
+
+  /// Opens the container with OpenSSL's provider of old ciphers such as RC2, which is loaded for this container only.
+  private func identityWithOldCipher(_ reason: String) throws(HTTPError) -> ClientIdentity {
+    let unsupported = ClientIdentity.error(
       """
       the client certificate cannot be opened: \(name) is encrypted with an old cipher that this OpenSSL does not support \
-      (\(failure.reason)); convert it with 'openssl pkcs12 -legacy' and 'openssl pkcs12 -export'
+      (\(reason)); convert it with 'openssl pkcs12 -legacy' and 'openssl pkcs12 -export'
       """)
+    guard let library = OSSL_LIB_CTX_new() else { throw unsupported }
+    defer { OSSL_LIB_CTX_free(library) }
+    guard let legacy = OSSL_PROVIDER_load(library, legacyProvider) else { throw unsupported }
+    defer { OSSL_PROVIDER_unload(legacy) }
+    guard let standard = OSSL_PROVIDER_load(library, "default") else { throw unsupported }
+    defer { OSSL_PROVIDER_unload(standard) }
+    switch open(in: library) {
+    case .opened(let identity): return identity
+    case .failed(let error): throw error
+    case .unsupported: throw unsupported
+    }
   }
 
   private enum Outcome: ~Copyable {

@@ -4,7 +4,7 @@ import MartletEngine
 import MartletSemantics
 
 /// Why a server is not trusted, with the certificates that it sent.
-struct TrustFailure: Hashable, Sendable {
+struct TrustFailure: Error, Hashable, CustomStringConvertible {
   /// What is wrong; at least one.
   var problems: [Problem]
   /// The certificates that the server sent, in DER, its own first.
@@ -59,12 +59,16 @@ struct TrustFailure: Hashable, Sendable {
     }.joined(separator: "; ")
   }
 
-  /// The error for a server that is refused.
+  /// The number of certificates and the problems: the certificates themselves would fill a page.
+  var description: String { "\(certificates.count) certificates, refused: \(problems)" }
+
+  /// The error for a server that is refused, with this failure as its underlying error.
   func error(peer: TLSPeer, authorities: String) -> HTTPError {
     let reason = reason(host: peer.host, authorities: authorities)
     let message = isPinMismatch ? reason : "the server is not trusted: \(reason)"
     return HTTPError(
-      isPinMismatch ? .pinMismatch : .untrustedCertificate, "\(peer.description): \(message)", phase: .securing)
+      isPinMismatch ? .pinMismatch : .untrustedCertificate, "\(peer.description): \(message)", phase: .securing,
+      underlying: self)
   }
 }
 

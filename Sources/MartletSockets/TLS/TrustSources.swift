@@ -57,7 +57,7 @@ struct SystemAuthorities: Sendable {
   /// Those of this process. A program with more rights than its user (setuid) ignores the environment.
   static var current: SystemAuthorities {
     func variable(_ name: String) -> String? {
-      secure_getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+      OPENSSL_issetugid() == 1 ? nil : getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
     func text(_ pointer: UnsafePointer<CChar>?) -> [String] { pointer.map { [String(cString: $0)] } ?? [] }
     return SystemAuthorities(

@@ -123,6 +123,16 @@ struct ClientIdentityTests {
     }
   }
 
+  @Test func anOldCipherThatIsNotInstalledIsNamed() throws {
+    let data = try Data(contentsOf: container("old.p12", "-legacy"))
+    let container = PKCS12Container(
+      data, name: "old.p12", password: Self.password, legacyProvider: "a-provider-that-is-not-installed")
+    let error = #expect(throws: HTTPError.self) { _ = try container.identity() }
+    #expect(error?.kind == .badClientCertificate)
+    #expect(error?.message.contains("old.p12 is encrypted with an old cipher") == true)
+    #expect(error?.message.contains("openssl pkcs12 -legacy") == true)
+  }
+
   @Test func theFileIsNamed() throws {
     #expect(failure(pem("nowhere.pem", "client.key"))?.message.contains("nowhere.pem") == true)
     #expect(failure(pem("client.pem", "nowhere.key"))?.message.contains("nowhere.key") == true)

@@ -171,6 +171,7 @@ struct ServerVerificationTests {
     }
     let error = failure(connection)
     #expect(connection.client.certificates == [identity.data, stranger.identity.data])
+    #expect((error?.underlying as? TrustFailure)?.certificates == connection.client.certificates)
     let refusal = try #require(connection.client.refusal)
     #expect(error?.message == "example.com: the server is not trusted: " + refusal)
 

@@ -237,7 +237,7 @@ extension HTTP2Session {
   private func readBody(of id: Int32, into room: UnsafeMutableRawBufferPointer, _ flags: inout UInt32) -> Int {
     guard let stream = stream(id), let handler = stream.handler else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
     switch handler.readBody(into: room) {
-    case .bytes(let count): return count
+    case .bytes(let count): return count > 0 ? count : Int(NGHTTP2_ERR_DEFERRED.rawValue)
     case .end(let count):
       flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
       return count

@@ -34,7 +34,7 @@ struct HTTP2RequestHead: Sendable {
     fields.append(":method", request.method.rawValue.utf8)
     fields.append(":scheme", origin.scheme.utf8)
     fields.append(":authority", (request.fields[.host] ?? origin.authority).utf8)
-    try Self.appendPath(of: request, to: &fields)
+    fields.append(":path", try RequestTarget(of: request, to: origin, isAbsolute: false).bytes)
     switch body {
     case .length(let length): fields.append("content-length", String(length).utf8)
     case .none, .unknownLength: break
@@ -56,28 +56,4 @@ struct HTTP2RequestHead: Sendable {
 
   /// The largest list of fields that is sent: servers accept far less.
   static let mostBytes = 1 << 20
-
-  private static func appendPath(of request: HTTPRequest, to fields: inout HTTP2Fields) throws(HTTPError) {
-    let url = request.url.absoluteString.utf8
-    // after the scheme: the authority ends at the first of these
-    let slash = UInt8(ascii: "/")
-    guard let first = url.firstIndex(of: slash) else { throw Self.invalidTarget(request) }
-    let authority = url[first...].drop { $0 == slash }
-    let end = authority.firstIndex { $0 == slash || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-    let target = (end.map { authority[$0...] } ?? authority.suffix(0)).prefix { $0 != UInt8(ascii: "#") }
-    guard target.allSatisfy({ (33...126).contains($0) }) else { throw Self.invalidTarget(request) }
-    if target.isEmpty {
-      fields.append(":path", (request.method == .options ? "*" : "/").utf8)
-    } else if target.first == slash {
-      fields.append(":path", target)
-    } else {
-      fields.append(":path", [slash] + target)
-    }
-  }
-
-  private static func invalidTarget(_ request: HTTPRequest) -> HTTPError {
-    HTTPError(
-      .invalidRequest, "the URL '\(request.url.redacted)' has a character that must be percent-encoded",
-      phase: .preparing)
-  }
 }

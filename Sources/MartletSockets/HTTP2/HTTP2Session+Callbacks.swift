@@ -11,8 +11,8 @@ extension HTTP2Session {
     nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, header, context in
       HTTP2Session.of(context) { session in header.map { session.began($0.pointee) } ?? 0 }
     }
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, _, context in
-      HTTP2Session.of(context) { $0.beganBlock() }
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
+      HTTP2Session.of(context) { session in frame.map { session.beganBlock(of: $0.pointee.hd.stream_id) } ?? 0 }
     }
     nghttp2_session_callbacks_set_on_header_callback(callbacks) { _, frame, name, nameCount, value, valueCount, _, me in
       HTTP2Session.of(me) { session in
@@ -82,42 +82,23 @@ extension HTTP2Session {
     return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
   }
 
-  private func beganBlock() -> Int32 {
-    block.removeAll(keepingCapacity: true)
-    blockStatus = 0
+  private func beganBlock(of id: Int32) -> Int32 {
+    let stream = stream(id)
+    block.begin(room: stream?.handler == nil ? nil : stream.map { $0.headerLimit - $0.headerBytes })
     return 0
   }
 
-  /// Appends a field to the lines of the block. nghttp2 has checked its name, its value and its place.
+  /// Takes a field of the block. nghttp2 has checked its name, its value and its place.
   private func receivedField(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, of id: Int32
   ) -> Int32 {
-    guard let stream = stream(id), stream.handler != nil else { return 0 }
-    if name.first == UInt8(ascii: ":") {
-      // the only one that a response may have: :status
-      blockStatus = value.reduce(0) { $0 * 10 + Int($1 & 15) }
-      block.append(contentsOf: "HTTP/2 ".utf8)
-      block.append(contentsOf: value)
-      block.append(contentsOf: " \r\n".utf8)
-    } else {
-      if name.count == 14, blockStatus >= 200, name.elementsEqual("content-length".utf8) {
-        stream.contentLength = Int64(String(decoding: value, as: UTF8.self))
-      }
-      block.append(contentsOf: name)
-      block.append(UInt8(ascii: ":"))
-      block.append(UInt8(ascii: " "))
-      block.append(contentsOf: value)
-      block.append(13)
-      block.append(10)
-    }
-    stream.headerBytes += name.count + value.count + 4
-    guard stream.headerBytes <= stream.headerLimit else {
+    guard !block.append(name, value) else { return 0 }
+    if let stream = stream(id) {
       let message = "\(peer): the response's heads are larger than \(stream.headerLimit) bytes"
       let error = HTTPError(.headersTooLarge, message, phase: stream.phase)
       stream.fail(HTTP2Failure(error: error, cause: .invalidResponse))
-      return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
-    return 0
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
   }
 
   private func receivedData(_ bytes: UnsafeRawBufferPointer, of id: Int32) -> Int32 {
@@ -154,18 +135,20 @@ extension HTTP2Session {
 
   private func receivedBlock(of id: Int32, ends: Bool) {
     guard let stream = stream(id), let handler = stream.handler else { return }
-    guard !stream.hasHead else { return ended(id, trailers: Array(block)) }
-    guard blockStatus >= 100 else { return refuse(stream, "the status code is not a number from 100 to 999") }
-    let head = Array(block)
-    if blockStatus < 200 {
+    let lines = block.lines
+    stream.headerBytes += block.size
+    guard !stream.hasHead else { return ended(id, trailers: lines) }
+    let status = block.status
+    guard status >= 100 else { return refuse(stream, "the status code is not a number from 100 to 999") }
+    if status < 200 {
       stream.informationalCount += 1
       guard stream.informationalCount <= Self.mostInformational else {
         return refuse(stream, "the server sent more than \(Self.mostInformational) informational responses")
       }
-      return handler.received(informational: head, status: blockStatus)
+      return handler.received(informational: lines, status: status)
     }
     stream.hasHead = true
-    handler.received(head: head, status: blockStatus, contentLength: stream.contentLength)
+    handler.received(head: lines, status: status, contentLength: block.contentLength)
     if ends { ended(id, trailers: []) }
   }
 
@@ -187,8 +170,9 @@ extension HTTP2Session {
   private func receivedGoAway(_ frame: nghttp2_goaway) {
     let goAway = GoAway(lastStream: frame.last_stream_id, code: HTTP2ErrorCode(rawValue: frame.error_code))
     self.goAway = goAway
-    for stream in streams.values where stream.id > goAway.lastStream || !stream.isSent {
-      let reason = goAway.code == .noError ? "" : " (\(goAway.code))"
+    let reason = goAway.code == .noError ? "" : " (\(goAway.code))"
+    let refused = streams.values.filter { $0.id > goAway.lastStream || !$0.isSent }.sorted { $0.id < $1.id }
+    for stream in refused {
       stream.fail(.refused("\(peer): the server closes the connection, and has not processed the request\(reason)"))
       if !stream.isSent { submitReset(stream.id, .cancel) }
     }
@@ -237,7 +221,7 @@ extension HTTP2Session {
   private func readBody(of id: Int32, into room: UnsafeMutableRawBufferPointer, _ flags: inout UInt32) -> Int {
     guard let stream = stream(id), let handler = stream.handler else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
     switch handler.readBody(into: room) {
-    case .bytes(let count): return count
+    case .bytes(let count): return count > 0 ? count : Int(NGHTTP2_ERR_DEFERRED.rawValue)
     case .end(let count):
       flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
       return count

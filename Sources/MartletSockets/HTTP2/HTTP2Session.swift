@@ -47,9 +47,8 @@ final class HTTP2Session {
   var streams: [Int32: HTTP2Stream] = [:]
   /// The stream of the last event, which is most often that of the next.
   var recent: HTTP2Stream?
-  /// The lines of the head or the trailers that are being received, of one stream at a time (RFC 9113 §4.3).
-  var block: [UInt8] = []
-  var blockStatus = 0
+  /// The head or the trailers that are being received, of one stream at a time (RFC 9113 §4.3).
+  var block = HTTP2FieldBlock()
   var budget = FrameBudget()
   var receivedBytes: UInt64 = 0
   /// Whether the server's SETTINGS have come.
@@ -78,7 +77,6 @@ final class HTTP2Session {
   init(peer: String, settings: HTTP2Settings = HTTP2Settings(), handler: any HTTP2SessionHandler) throws(HTTPError) {
     self.peer = peer
     self.handler = handler
-    block.reserveCapacity(1024)
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     guard nghttp2_session_callbacks_new(&callbacks) == 0, nghttp2_option_new(&options) == 0 else { throw outOfMemory }

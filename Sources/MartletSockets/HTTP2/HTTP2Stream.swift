@@ -59,7 +59,6 @@ final class HTTP2Stream {
   var hasHead = false
   var informationalCount = 0
   var headerBytes = 0
-  var contentLength: Int64?
 
   init(
     id: Int32, handler: any HTTP2StreamHandler, headerLimit: Int, isUploading: Bool, receivedBefore: UInt64

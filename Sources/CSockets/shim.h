@@ -1,8 +1,6 @@
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <arpa/inet.h>
+#include <errno.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,6 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -25,7 +24,27 @@ static inline int martlet_watch(int epoll, int operation, int descriptor, uint32
 // The data that an event carries: the structure is packed.
 static inline uint64_t martlet_event_data(const struct epoll_event *event) { return event->data.u64; }
 static inline uint32_t martlet_event_mask(const struct epoll_event *event) { return event->events; }
-// The first occurrence of `needle` in `count` bytes, or null.
-static inline const void *martlet_find(const void *bytes, size_t count, const void *needle, size_t needle_count) {
-  return memmem(bytes, count, needle, needle_count);
+// A descriptor that becomes readable to wake a loop; negative if the system has none left.
+static inline int martlet_make_wake_up(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+static inline void martlet_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+// A stream socket that does not block and that no child process inherits; negative and errno if there is none.
+static inline int martlet_make_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+// The result of a connection that was being made: 0 or an error number.
+static inline int martlet_socket_error(int descriptor) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : EBADF;
+}
+static inline void martlet_set_tcp_options(int descriptor) {
+  int one = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+}
+// The local port; 0 if there is none.
+static inline int martlet_local_port(int descriptor) {
+  union { struct sockaddr any; struct sockaddr_in v4; struct sockaddr_in6 v6; struct sockaddr_storage storage; } address;
+  socklen_t size = sizeof address;
+  if (getsockname(descriptor, &address.any, &size) != 0) return 0;
+  if (address.any.sa_family == AF_INET) return ntohs(address.v4.sin_port);
+  return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
 }

@@ -1,13 +1,14 @@
 import MartletCurl
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import MartletURLSession
 import Synchronization
 @_exported import TestSupport
 import Testing
 
-/// The behaviour that all transports share: libcurl, URLSession and the mock.
+/// The behaviour that all transports share: libcurl, sockets, URLSession and the mock.
 ///
 /// Its tests run one after another: Foundation's URLSession blocks threads of the cooperative pool, which has as many
 /// as the machine has cores, so that many tests at once would block each other.
@@ -16,11 +17,12 @@ import Testing
 /// The transports that the contract is tested with.
 enum TestedTransport: String, Sendable, CaseIterable, CustomTestStringConvertible {
   case curl
+  case sockets
   case urlSession
   case mock
 
   /// The transports that connect to a server.
-  static let real: [TestedTransport] = [.curl, .urlSession]
+  static let real: [TestedTransport] = [.curl, .sockets, .urlSession]
 
   var testDescription: String { rawValue }
 
@@ -28,7 +30,11 @@ enum TestedTransport: String, Sendable, CaseIterable, CustomTestStringConvertibl
 
   /// Makes a transport that connects to a server.
   func makeTransport() -> any Transport {
-    isURLSession ? URLSessionTransport() : CurlTransport()
+    switch self {
+    case .sockets: SocketTransport()
+    case .urlSession: URLSessionTransport()
+    case .curl, .mock: CurlTransport()
+    }
   }
 }
 

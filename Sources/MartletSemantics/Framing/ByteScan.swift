@@ -36,6 +36,23 @@ package enum ByteScan {
     return bytes.count
   }
 
+  /// Whether all bytes are visible ASCII or spaces.
+  static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index + 8 <= bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      // bytes below 32, equal to 127, and from 128 on; any of them marks some byte
+      let marks = (word &- ones &* 32) | (word &+ ones) | word
+      if marks & tops != 0 { return false }
+      index += 8
+    }
+    while index < bytes.count {
+      guard (32...126).contains(bytes[index]) else { return false }
+      index += 1
+    }
+    return true
+  }
+
   /// Whether the bytes are a text in lower case, compared without regard to the case of ASCII letters.
   static func equals(_ bytes: UnsafeRawBufferPointer, _ lowercased: StaticString) -> Bool {
     guard bytes.count == lowercased.utf8CodeUnitCount else { return false }

@@ -144,43 +144,51 @@ extension HTTPFields {
     self.init()
     guard !lines.isEmpty else { return }
     reserveCapacity(16)
-    var pending: (name: FieldName, value: String)?
-    lines.withUnsafeBufferPointer { bytes in
-      var start = bytes.startIndex
-      while start < bytes.endIndex {
-        let end = bytes[start...].firstIndex(of: 10) ?? bytes.endIndex
-        let line = bytes[start..<end]
-        start = end + 1
-        guard let first = line.first else { continue }
-        if ASCII.isWhitespace(first) {
-          pending?.value += " " + Self.text(Self.trimmed(line))
-          continue
+    lines.withUnsafeBytes { bytes in
+      var position = 0
+      while position < bytes.count {
+        let line = Self.nextLine(in: bytes, from: &position)
+        guard let first = line.first, !ASCII.isWhitespace(first), let colon = line.firstIndex(of: UInt8(ascii: ":"))
+        else { continue }
+        let name = CommonNames.name(of: UnsafeRawBufferPointer(rebasing: line[..<colon]))
+        let value = ByteScan.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
+        if position < bytes.count, ASCII.isWhitespace(bytes[position]) {
+          appendReceived(name, Self.unfolded(value, of: name, in: bytes, from: &position))
+        } else if ByteScan.isPlain(value) {
+          appendPlain(name, String(decoding: value.bindMemory(to: UInt8.self), as: UTF8.self))
+        } else {
+          appendReceived(name, Self.text(value, of: name))
         }
-        if let pending { appendReceived(pending.name, pending.value) }
-        pending = Self.field(line)
       }
     }
-    if let pending { appendReceived(pending.name, pending.value) }
   }
 
-  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
-
-  private static func field(_ line: Bytes) -> (name: FieldName, value: String)? {
-    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-    let name = FieldName(unchecked: String(decoding: line[line.startIndex..<colon], as: UTF8.self))
-    let value = trimmed(line[(colon + 1)...])
-    return (name, name == .setCookie ? FieldOctets.text(value) : text(value))
+  /// Returns the next line without its line break.
+  private static func nextLine(in bytes: UnsafeRawBufferPointer, from position: inout Int) -> UnsafeRawBufferPointer {
+    let start = position
+    position = ByteScan.lineEnd(in: bytes, from: start) ?? bytes.count
+    var end = position
+    while end > start, bytes[end - 1] == 10 || bytes[end - 1] == 13 { end -= 1 }
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  private static func trimmed(_ bytes: Bytes) -> Bytes {
-    var bytes = bytes
-    while let first = bytes.first, ASCII.isWhitespace(first) { bytes.removeFirst() }
-    while let last = bytes.last, ASCII.isWhitespace(last) || last == 13 { bytes.removeLast() }
-    return bytes
+  /// Returns a value with the lines that continue it.
+  private static func unfolded(
+    _ value: UnsafeRawBufferPointer, of name: FieldName, in bytes: UnsafeRawBufferPointer, from position: inout Int
+  ) -> String {
+    var text = text(value, of: name)
+    while position < bytes.count, ASCII.isWhitespace(bytes[position]) {
+      text += " " + Self.text(ByteScan.trimmed(nextLine(in: bytes, from: &position)))
+    }
+    return text
+  }
+
+  private static func text(_ bytes: UnsafeRawBufferPointer, of name: FieldName) -> String {
+    name == .setCookie ? FieldOctets.text(bytes) : text(bytes)
   }
 
   /// Decodes UTF-8, or Latin-1 if the bytes are not UTF-8, since every byte is valid Latin-1 (RFC 9110 §5.5).
-  private static func text(_ bytes: Bytes) -> String {
+  private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 }

@@ -30,6 +30,8 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case chunkExtension
   /// A chunk's data are not followed by a line break (§7.1).
   case chunkEnd
+  /// More than 100 informational heads come before the final one (RFC 9110 §15.2).
+  case informationalHeads
   /// A 101 was received for a request without `Upgrade` (RFC 9110 §7.8).
   case unaskedUpgrade
 }
@@ -51,6 +53,7 @@ extension MessageFault: CustomStringConvertible {
     case .chunkSize: "a chunk's size is not a hexadecimal number of 1 to 16 digits (RFC 9112 §7.1)"
     case .chunkExtension: "the extensions of a chunk are invalid or too long (RFC 9112 §7.1.1)"
     case .chunkEnd: "a chunk does not end where its size says (RFC 9112 §7.1)"
+    case .informationalHeads: "more than 100 informational responses come before the response (RFC 9110 §15.2)"
     case .unaskedUpgrade: "the response switches to a protocol that the request did not ask for (RFC 9110 §7.8)"
     }
   }

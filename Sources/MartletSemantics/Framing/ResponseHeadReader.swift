@@ -75,6 +75,25 @@ package struct ResponseHeadReader: Sendable {
     }
   }
 
+  /// Takes all whole field lines at a position as ``take(_:isHTTP2:)`` does, up to the end of the head, and moves the
+  /// position behind them. It stops before a line with which all lines would exceed the limit.
+  package mutating func takeFields(
+    in bytes: UnsafeRawBufferPointer, from position: inout Int, limit: Int
+  ) throws(MessageFault) -> Event {
+    guard case .fields(let statusLine) = stage else { return .none }
+    let start = position
+    var isComplete = false
+    while !isComplete, let end = ByteScan.lineEnd(in: bytes, from: position), byteCount + end - start <= limit {
+      isComplete = try takeField(UnsafeRawBufferPointer(rebasing: bytes[position..<end]))
+      if isComplete { block.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<position])) }
+      position = end
+    }
+    byteCount += position - start
+    if isComplete { return try self.end(statusLine) }
+    block.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<position]))
+    return .none
+  }
+
   private mutating func begin(_ statusLine: StatusLine, _ line: UnsafeRawBufferPointer) {
     block = []
     block.reserveCapacity(1024)

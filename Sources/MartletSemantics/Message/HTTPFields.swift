@@ -101,6 +101,10 @@ public struct HTTPFields: Sendable, Hashable {
     lines.append(Line(name: name, value: Self.trimmed(clean)))
   }
 
+  /// Appends a line of a received message whose value is known to have no control characters and no surrounding white
+  /// space.
+  mutating func appendPlain(_ name: FieldName, _ value: String) { lines.append(Line(name: name, value: value)) }
+
   package mutating func reserveCapacity(_ count: Int) { lines.reserveCapacity(count) }
 
   private mutating func accepted(_ value: String, for name: String) -> String? {

@@ -16,9 +16,9 @@ struct HTTP1Failure: Error, Hashable, Sendable {
     self.phase = phase
   }
 
-  /// The failure of a message that RFC 9112 does not allow.
+  /// The failure of a message that RFC 9112 does not allow, or that has too many heads.
   init(_ fault: MessageFault, phase: HTTPError.Phase) {
-    self.init(.protocolViolation, fault.description, phase: phase)
+    self.init(fault == .informationalHeads ? .headersTooLarge : .protocolViolation, fault.description, phase: phase)
   }
 
   /// The error for a caller.

@@ -127,10 +127,18 @@ struct RequestTarget {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8) else {
       throw request.hasNoOrigin
     }
-    let start = text[(colon + 3)...].firstIndex { "/?#".utf8.contains($0) } ?? text.endIndex
-    let end = text[start...].firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex
-    guard text[start..<end].allSatisfy({ (33...126).contains($0) }) else {
-      throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
+    var start = colon + 3
+    while start < text.count, text[start] != UInt8(ascii: "/"), text[start] != UInt8(ascii: "?"),
+      text[start] != UInt8(ascii: "#")
+    {
+      start += 1
+    }
+    var end = start
+    while end < text.count, text[end] != UInt8(ascii: "#") {
+      guard (33...126).contains(text[end]) else {
+        throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
+      }
+      end += 1
     }
     return Array(text[start..<end])
   }

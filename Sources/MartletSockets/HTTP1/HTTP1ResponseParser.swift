@@ -165,6 +165,7 @@ extension HTTP1ResponseParser {
   private mutating func nextLine(
     in bytes: UnsafeRawBufferPointer, from position: inout Int
   ) throws(HTTP1Failure) -> LineResult {
+    if reader.isWithinHead, pending.isEmpty, let event = try takeFields(bytes, &position) { return .event(event) }
     try checkBeginning(bytes, position)
     let end = ByteScan.lineEnd(in: bytes, from: position)
     let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<(end ?? bytes.count)])
@@ -199,16 +200,20 @@ extension HTTP1ResponseParser {
     }
   }
 
+  /// Takes all whole field lines at once, which is faster than one by one.
+  private mutating func takeFields(
+    _ bytes: UnsafeRawBufferPointer, _ position: inout Int
+  ) throws(HTTP1Failure) -> Event? {
+    do throws(MessageFault) {
+      return try take(reader.takeFields(in: bytes, from: &position, limit: headerLimit))
+    } catch {
+      throw HTTP1Failure(error, phase: phase)
+    }
+  }
+
   private mutating func take(_ line: UnsafeRawBufferPointer) throws(HTTP1Failure) -> LineResult {
     let event: Event?
     do throws(MessageFault) { event = try takeLine(line) } catch { throw HTTP1Failure(error, phase: phase) }
-    if case .informational = event {
-      informationalHeads += 1
-      guard informationalHeads <= Self.mostInformationalHeads else {
-        let message = "more than \(Self.mostInformationalHeads) informational responses came before the response"
-        throw HTTP1Failure(.headersTooLarge, message, phase: phase)
-      }
-    }
     return event.map { .event($0) } ?? .taken
   }
 
@@ -218,11 +223,18 @@ extension HTTP1ResponseParser {
       stage = size == 0 ? .trailers : .chunk(size)
       return nil
     }
-    switch try reader.take(line) {
-    case .none:
-      if case .trailers = stage, line[0] == 10 || line[0] == 13 { stage = .complete }
-      return nil
-    case .informational(let lines): return .informational(lines)
+    let event = try take(reader.take(line))
+    if case .trailers = stage, line[0] == 10 || line[0] == 13 { stage = .complete }
+    return event
+  }
+
+  private mutating func take(_ event: ResponseHeadReader.Event) throws(MessageFault) -> Event? {
+    switch event {
+    case .none: return nil
+    case .informational(let lines):
+      informationalHeads += 1
+      guard informationalHeads <= Self.mostInformationalHeads else { throw .informationalHeads }
+      return .informational(lines)
     case .final(let lines, let status, let framing):
       begin(framing, hasUpgraded: status == 101 || isAnswerToConnect && status < 300)
       return .head(lines, status: status, framing)

@@ -1,4 +1,5 @@
 #if os(Linux)
+import CSockets
 import Glibc
 package import MartletEngine
 import MartletSemantics

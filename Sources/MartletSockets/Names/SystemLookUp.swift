@@ -1,4 +1,5 @@
 #if os(Linux)
+import CSockets
 import Glibc
 
 /// The addresses of names from the system's resolver: the hosts file, DNS and whatever else it is configured for.

@@ -38,4 +38,40 @@ struct ResponseHeadLinesTests {
   @Test func controlCharactersInAValueBecomeSpaces() {
     #expect(parse("HTTP/1.1 200 OK\r\nA: b\u{1}c\r\n").fields["A"] == "b c")
   }
+
+  /// Common names are made once, and must not be confused with others.
+  @Test(arguments: [
+    "Content-Type", "content-type", "CONTENT-TYPE", "Content-Typf", "ETag", "Etag", "Date", "date", "X-Other", "a",
+    "Age",
+    "Server", "Serves", "set-cookie", "WWW-Authenticate",
+  ])
+  func namesKeepTheirSpelling(_ name: String) throws {
+    let fields = parse("HTTP/1.1 200 OK\r\n\(name): b\r\n").fields
+    #expect(fields.map(\.name.rawName) == [name])
+    #expect(fields.map(\.name.canonicalName) == [name.lowercased()])
+    #expect(try fields[FieldName(name)] == "b")
+  }
+
+  /// Values are examined eight bytes at a time.
+  @Test func everyByteAtEveryPlaceIsRead() throws {
+    for length in [1, 7, 8, 9, 17] {
+      for place in 0..<length {
+        for byte in UInt8(1)...255 where byte != 10 && byte != 13 {
+          var value = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+          value[place] = byte
+          let head = ResponseHead(lines: Array("HTTP/1.1 200 OK\r\nA: ".utf8) + value + [13, 10])
+          let text = String(
+            String.UnicodeScalarView(value.map { Unicode.Scalar($0 < 32 && $0 != 9 || $0 == 127 ? 32 : $0) }))
+          if head.fields["A"] != String(ASCII.trimmed(text)) { Issue.record("\(byte) at \(place) of \(length)") }
+        }
+      }
+    }
+  }
+
+  @Test func foldedCookiesKeepTheirBytes() {
+    let bytes = Array("HTTP/1.1 200 OK\r\nSet-Cookie: a=".utf8) + [0xE9] + Array("\r\n b\r\nA: c\r\n".utf8)
+    let fields = ResponseHead(lines: bytes).fields
+    #expect(fields[.setCookie] == FieldOctets.text(Array("a=".utf8) + [0xE9]) + " b")
+    #expect(fields["A"] == "c")
+  }
 }

@@ -137,6 +137,35 @@ struct ResponseHeadReaderTests {
     #expect(events == [.final(Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n".utf8), status: 200, .length(7))])
   }
 
+  /// The same lines, one by one and together, with every limit.
+  @Test func linesThatAreTakenTogetherHaveTheSameOutcome() throws {
+    let statusLine = Array("HTTP/1.1 200 OK\r\n".utf8)
+    let lines = Array("A: b\r\nContent-Length: 5\r\n c\r\nD: e\r\n f\r\n\r\nrest".utf8)
+    let good = Array("A: b\r\nContent-Length: 5\r\nD: e\r\n f\r\n\r\nrest\r\n".utf8)
+    #expect(throws: MessageFault.foldedFraming) { try together(statusLine, lines, limit: 1000).event }
+    let whole = try together(statusLine, good, limit: 1000)
+    #expect(
+      whole.event
+        == .final(statusLine + Array("A: b\r\nContent-Length: 5\r\nD: e\r\n f\r\n".utf8), status: 200, .length(5)))
+    #expect(whole.position == good.count - 6)
+    for limit in 0..<(statusLine.count + good.count - 6) {
+      let part = try together(statusLine, good, limit: limit)
+      #expect(part.event == .none)
+      #expect(part.position == 0 || good[part.position - 1] == 10)
+      #expect(statusLine.count + part.position <= max(limit, statusLine.count))
+    }
+  }
+
+  private func together(
+    _ statusLine: [UInt8], _ lines: [UInt8], limit: Int
+  ) throws -> (event: ResponseHeadReader.Event, position: Int) {
+    var reader = ResponseHeadReader(answering: .get)
+    var position = 0
+    _ = try statusLine.withUnsafeBytes { try reader.take($0) }
+    let event = try lines.withUnsafeBytes { try reader.takeFields(in: $0, from: &position, limit: limit) }
+    return (event, position)
+  }
+
   @Test(arguments: MessageFault.allCases)
   func everyErrorNamesItsRule(_ fault: MessageFault) {
     #expect(fault.description.contains(/\(RFC 911[02] §/))

@@ -156,6 +156,16 @@ struct HTTP1RequestHeadTests {
     #expect(head.bytes.split(separator: 10).contains { $0.starts(with: Array("Cookie: a=".utf8) + [0xE9, 13]) })
   }
 
+  /// Foundation encodes what a URL must not have; what is left would inject lines or split the target.
+  @Test(arguments: ["http://a/b c", "http://a/b\r\nX-A: c", "http://a/\u{e9}?\u{e9}", "http://a/b?\u{1}"])
+  func aTargetIsVisibleASCII(_ address: String) async throws {
+    guard let url = URL(string: address), let origin = Origin(url) else { return }
+    guard let head = try? HTTP1RequestHead(HTTPRequest(.get, url), to: origin, body: nil) else { return }
+    let line = head.bytes.prefix { $0 != 13 }
+    #expect(line.allSatisfy { (32...126).contains($0) })
+    #expect(line.count { $0 == 32 } == 2)
+  }
+
   @Test func refusedFieldsRefuseTheRequest() async throws {
     let request = HTTPRequest(.get, url("http://a/"), fields: ["X-A": "b\r\nX-C: d"])
     let error = await #expect(throws: HTTPError.self) { try await text(request) }

@@ -51,7 +51,8 @@ struct SocketAddressTests {
   func theSystemsStructureHasTheSameAddress(_ text: String) throws {
     let address = SocketAddress(try #require(IPAddress(text)), port: 8443)
     let copy = address.withSockaddr { pointer, length in
-      #expect(Int32(pointer.pointee.sa_family) == address.family)
+      let family = UnsafeRawPointer(pointer).load(as: UInt16.self)  // `sa_family_t`, the first member
+      #expect(Int32(family) == address.family)
       return SocketAddress(pointer, length: length)
     }
     #expect(copy == address)

@@ -2,6 +2,7 @@
 import MartletCurl
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Testing
 
@@ -36,9 +37,14 @@ struct MessageTests {
   }
 
   @Test(arguments: Message.table.messages, Client.allCases)
+  func messageHasTheExpectedOutcomeOverSockets(_ message: Message, _ client: Client) async throws {
+    try await Self.checkResponse(to: message, of: Self.server.get(), by: Asker(client, SocketTransport()))
+  }
+
+  @Test(arguments: Message.table.messages, Client.allCases)
   func messageHasTheExpectedOutcome(_ message: Message, _ client: Client) async throws {
     let server = try Self.server.get()
-    let asker = Asker(client)
+    let asker = Asker(client, CurlTransport())
     try await withKnownIssue(Comment(rawValue: message.libcurl ?? ""), isIntermittent: true) {
       try await Self.checkResponse(to: message, of: server, by: asker)
     } when: {
@@ -92,10 +98,11 @@ struct MessageTests {
 
 /// Sends requests over new connections.
 private struct Asker {
-  private let transport = CurlTransport()
+  private let transport: any Transport
   private let session: HTTPSession?
 
-  init(_ client: MessageTests.Client) {
+  init(_ client: MessageTests.Client, _ transport: any Transport) {
+    self.transport = transport
     session = client == .session ? HTTPSession(transport: transport) : nil
   }
 

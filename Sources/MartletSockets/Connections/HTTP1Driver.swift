@@ -1,0 +1,276 @@
+#if os(Linux)
+import CSockets
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
+final class HTTP1Driver: ConnectionDriver {
+  private let connection: Connection  // which releases its driver when it is closed
+  private var transfer: Transfer?
+  private var parser: HTTP1ResponseParser?
+  private var state = HTTP1ConnectionState()
+  private var upload = Upload.over
+  /// What waits to be sent before the chunk of the request's body that is being sent.
+  private var outgoing = SendBuffer()
+  private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
+
+  /// What is done with a request's body.
+  private enum Upload {
+    /// It waits for a 100 response.
+    case held
+    case sending
+    /// It was sent, there is none, or it was given up.
+    case over
+  }
+
+  init(_ connection: Connection) { self.connection = connection }
+
+  private var loop: EventLoop { connection.network.loop }
+}
+
+// MARK: - The request
+
+extension HTTP1Driver {
+  func start(_ transfer: Transfer) {
+    let exchange = transfer.exchange
+    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection) else {
+      return connection.network.sendElsewhere(transfer)
+    }
+    self.transfer = transfer
+    parser = HTTP1ResponseParser(
+      answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
+      headerLimit: exchange.limits.headerBytes)
+    outgoing.append(exchange.head.bytes)
+    if case .none = exchange.upload {
+      upload = .over
+    } else if let time = exchange.limits.expectation {
+      upload = .held
+      loop.set(expectation, to: loop.now &+ time)
+    } else {
+      upload = .sending
+    }
+    send()
+  }
+
+  /// Begins to send the request's body: the server wants it, or did not say so in time.
+  private func beginUpload() {
+    guard case .held = upload else { return }
+    loop.set(expectation, to: .max)
+    guard state.continueBody() else { return }
+    upload = .sending
+    send()
+  }
+
+  func send() {
+    guard let transfer else { return }
+    while true {
+      collect(for: transfer)
+      guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
+      guard transfer.chunkOffset < transfer.chunk.count else { break }
+      guard sendChunk(of: transfer) else { return }
+    }
+    switch upload {
+    case .held: if state.heldBody() == .stopSending { stopUpload() }
+    case .sending: break
+    case .over:
+      state.sentRequest()
+      if transfer.phase == .sending { transfer.phase = .waiting }
+    }
+  }
+
+  /// The longest chunk that is copied, to be sent together with what precedes it.
+  private static let copiedChunk = 16 << 10
+
+  /// Takes what is to be sent next of the request's body from its source, until there is a long chunk or nothing.
+  private func collect(for transfer: Transfer) {
+    while case .sending = upload, transfer.chunkOffset == transfer.chunk.count, outgoing.count <= Self.copiedChunk {
+      let isChunked = transfer.exchange.head.framing == .chunked
+      if isChunked, !transfer.chunk.isEmpty { outgoing.append(ChunkedWriter.suffix) }
+      transfer.chunk = Data()
+      transfer.chunkOffset = 0
+      switch transfer.nextChunk() {
+      case .nothingYet: return
+      case .end:
+        if isChunked { outgoing.append(ChunkedWriter.end) }
+        upload = .over
+      case .chunk(let data):
+        if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
+        if data.count > Self.copiedChunk {
+          transfer.chunk = data
+        } else {
+          data.withUnsafeBytes { outgoing.append($0) }
+          if isChunked { outgoing.append(ChunkedWriter.suffix) }
+          transfer.noteSent(data.count)
+        }
+      }
+    }
+  }
+
+  /// Sends what waits. Returns whether all of it was sent.
+  private func flush(isFollowed: Bool) -> Bool {
+    guard !outgoing.isEmpty else { return true }
+    guard let count = outgoing.withUnsafeBytes({ connection.send($0, hasMore: isFollowed) }) else {
+      sendingFailed()
+      return false
+    }
+    if count > 0 { state.sentBytes() }
+    outgoing.consume(count)
+    return outgoing.isEmpty
+  }
+
+  /// Sends a long chunk from where it is. Returns whether all of it was sent.
+  private func sendChunk(of transfer: Transfer) -> Bool {
+    let offset = transfer.chunkOffset
+    let sent = transfer.chunk.withUnsafeBytes { bytes in
+      connection.send(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+    }
+    guard let sent else {
+      sendingFailed()
+      return false
+    }
+    transfer.chunkOffset += sent
+    transfer.noteSent(sent)
+    return transfer.chunkOffset == transfer.chunk.count
+  }
+
+  /// The server takes no more of the request. It may have sent a response before, which is still received.
+  private func sendingFailed() {
+    let loss = state.loss
+    switch state.sendingFailed() {
+    case .close: lose(loss, with: nil)
+    case .stopSending: stopUpload()
+    default: break
+    }
+  }
+
+  private func stopUpload() {
+    upload = .over
+    if !outgoing.isEmpty { outgoing = SendBuffer() }
+    loop.set(expectation, to: .max)
+    transfer?.stopUpload()
+  }
+}
+
+// MARK: - The response
+
+extension HTTP1Driver {
+  func receive(_ bytes: UnsafeRawBufferPointer) {
+    let loss = state.loss
+    if state.receivedBytes() == .close { return lose(loss, with: nil) }
+    guard let transfer else { return }
+    if transfer.timing.firstByte == nil { transfer.timing.firstByte = loop.now }
+    var position = 0
+    do throws(HTTP1Failure) {
+      while let event = try parser?.next(in: bytes.bytes, from: &position) {
+        guard take(event, of: bytes, for: transfer) else { return abandon(transfer) }
+        if case .end = event { return end(hasExcess: position < bytes.count) }
+      }
+    } catch {
+      return connection.fail(error.error(of: transfer.exchange.peer))
+    }
+    if transfer.pausesReading() { connection.isReading = false }
+  }
+
+  /// Returns whether the transfer goes on.
+  private func take(
+    _ event: HTTP1ResponseParser.Event, of bytes: UnsafeRawBufferPointer, for transfer: Transfer
+  ) -> Bool {
+    switch event {
+    case .informational(let lines):
+      transfer.timing.headerBytesReceived += Int64(lines.count)
+      transfer.receive(informational: lines)
+      // the status is behind `HTTP/1.1 `
+      if lines.dropFirst(9).starts(with: "100".utf8) { beginUpload() }
+    case .head(let lines, let status, let framing):
+      transfer.timing.headerBytesReceived += Int64(lines.count)
+      receiveHead(lines, status: status, framing, for: transfer)
+    case .body(let range): return transfer.receive(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
+    case .end(let trailers):
+      transfer.timing.headerBytesReceived += Int64(trailers.count)
+      transfer.receiveEnd(trailers: trailers)
+    }
+    return true
+  }
+
+  private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: Transfer) {
+    if state.receivedHead(status: status) == .stopSending { stopUpload() }
+    let length: Int64? =
+      switch framing {
+      case .none: 0
+      case .length(let length): length
+      case .chunked, .untilClose: nil
+      }
+    transfer.receive(head: lines, length: length)
+  }
+
+  /// Makes the connection ready for the next request, or closes it, after a response.
+  private func end(hasExcess: Bool) {
+    let keepsConnection = parser?.keepsConnection ?? false
+    let action = state.receivedEnd(
+      keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: hasExcess)
+    stopUpload()
+    transfer = nil
+    parser = nil
+    if action == .reuse { connection.becomeIdle() } else { connection.close() }
+  }
+
+  func receiveEnd(_ end: StreamEnd) {
+    let loss = state.loss
+    _ = state.receivedEndOfInput()
+    guard let transfer, var parser else { return }
+    do throws(HTTP1Failure) {
+      if case .failed = end { throw parser.cutOff }
+      if case .end(let trailers) = try parser.endOfInput(isClean: end == .clean) {
+        transfer.receiveEnd(trailers: trailers)
+      }
+      self.transfer = nil
+    } catch {
+      lose(loss, with: Self.describe(error, end))
+    }
+  }
+
+  /// Closes the connection without the response to the current request, if there is one.
+  private func lose(_ loss: HTTP1ConnectionState.Loss, with failure: HTTP1Failure?) {
+    let transfer = transfer
+    self.transfer = nil
+    loop.set(expectation, to: .max)
+    connection.close()
+    guard let transfer else { return }
+    switch loss {
+    case .unsent: connection.network.sendElsewhere(transfer)
+    case .stale: connection.network.foundStale(transfer)
+    case .unknown:
+      let failure = failure ?? HTTP1Failure(.connectionLost, "the connection was lost", phase: transfer.phase)
+      transfer.fail(failure.error(of: transfer.exchange.peer))
+    }
+  }
+
+  /// Adds the system's reason.
+  private static func describe(_ error: HTTP1Failure, _ end: StreamEnd) -> HTTP1Failure {
+    guard case .failed(let code) = end else { return error }
+    return HTTP1Failure(error.kind, "\(error.message) (\(String(cString: strerror(code))))", phase: error.phase)
+  }
+
+  func continueUpload(of transfer: Transfer) {
+    if transfer === self.transfer { send() }
+  }
+
+  func resumeReading(for transfer: Transfer) {
+    if transfer === self.transfer { connection.isReading = true }
+  }
+
+  func abandon(_ transfer: Transfer) {
+    guard transfer === self.transfer else { return }
+    self.transfer = nil
+    connection.close()
+    transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
+  }
+
+  func fail(_ error: HTTPError) {
+    let transfer = transfer
+    self.transfer = nil
+    transfer?.fail(error)
+  }
+}
+#endif

@@ -1,0 +1,265 @@
+#if os(Linux)
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// Speaks HTTP/2 over a connection: many requests at once. It belongs to the loop's thread.
+final class HTTP2Driver: ConnectionDriver {
+  private let connection: Connection  // which releases its driver when it is closed
+  private var session: HTTP2Session?
+  private var streams: [ObjectIdentifier: HTTP2Transfer] = [:]
+  /// Frames that wait to be sent.
+  private var outgoing = SendBuffer()
+  /// What has to be told to the network when the session is not at work: how many requests have ended, those that may
+  /// be sent again, and whether the session takes more or fewer requests.
+  private var endedCount = 0
+  private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
+  private var unsent: [Transfer] = []
+  private var hasNewCapacity = false
+
+  init(_ connection: Connection) throws(HTTPError) {
+    self.connection = connection
+    session = try HTTP2Session(peer: connection.peer, handler: self)
+    connection.noteOutput()
+  }
+
+  private var network: Network { connection.network }
+}
+
+// MARK: - The requests
+
+extension HTTP2Driver {
+  /// How many requests a server accepts at once before it has said so.
+  static let assumedCapacity = 100
+
+  func start(_ transfer: Transfer) {
+    guard let session, let head = transfer.exchange.http2Head else { return }
+    let stream = HTTP2Transfer(transfer, of: self)
+    do throws(HTTPError) {
+      let id = try session.submit(head, headerLimit: transfer.exchange.limits.headerBytes, handler: stream)
+      stream.begin(id)
+      streams[ObjectIdentifier(transfer)] = stream
+    } catch {
+      unsent.append(transfer)  // the session takes no more requests
+      endedCount += 1
+      hasNewCapacity = true
+    }
+    connection.noteOutput()
+  }
+
+  func send() {
+    guard let session else { return }
+    do throws(HTTPError) {
+      repeat {
+        try session.pull(into: &outgoing)
+      } while !outgoing.isEmpty && flush()
+      report()
+      if session.isOver { connection.close() }
+    } catch {
+      _ = flush()  // a GOAWAY that says why
+      report()
+      connection.close()
+    }
+  }
+
+  /// Sends what waits. Returns whether all of it was sent.
+  private func flush() -> Bool {
+    guard let count = outgoing.withUnsafeBytes({ connection.send($0) }) else {
+      outgoing = SendBuffer()  // the server takes no more; what it had sent before is still received
+      return false
+    }
+    outgoing.consume(count)
+    return outgoing.isEmpty
+  }
+
+  func continueUpload(of transfer: Transfer) { resume(streams[ObjectIdentifier(transfer)]) }
+
+  fileprivate func resume(_ stream: HTTP2Transfer?) {
+    guard let stream else { return }
+    session?.resume(stream.id)
+    connection.noteOutput()
+  }
+
+  func resumeReading(for transfer: Transfer) { streams[ObjectIdentifier(transfer)]?.giveBackWindow() }
+
+  func abandon(_ transfer: Transfer) {
+    guard let stream = streams.removeValue(forKey: ObjectIdentifier(transfer)) else { return }
+    session?.reset(stream.id)
+    transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
+    endedCount += 1
+    connection.noteOutput()
+  }
+}
+
+// MARK: - The connection
+
+extension HTTP2Driver: HTTP2SessionHandler {
+  func receive(_ bytes: UnsafeRawBufferPointer) {
+    do throws(HTTPError) { try session?.receive(bytes, now: network.loop.now) } catch {
+      return send()  // sends a GOAWAY, and closes the connection
+    }
+    connection.noteOutput()
+  }
+
+  func receiveEnd(_ end: StreamEnd) {
+    var error: HTTPError?
+    if case .failed(let code) = end {
+      let reason = String(cString: strerror(code))
+      error = HTTPError(.connectionLost, "\(connection.peer): the connection failed (\(reason))")
+    }
+    session?.connectionEnded(error)
+    report()
+  }
+
+  func fail(_ error: HTTPError) {
+    session?.connectionEnded(error)
+    report()
+  }
+
+  func capacityChanged() { hasNewCapacity = true }
+
+  func pongReceived() {}
+
+  /// Tells the network what has happened.
+  private func report() {
+    guard let session else { return }
+    if hasNewCapacity {
+      hasNewCapacity = false
+      if session.isDraining {
+        network.drain(connection)
+      } else {
+        network.changed(connection, capacity: session.capacity + session.streamCount)
+      }
+    }
+    let count = endedCount
+    endedCount = 0
+    for _ in 0..<count { network.released(connection) }
+    let again = failed
+    failed = []
+    for (transfer, failure) in again { network.failed(transfer, failure) }
+    let elsewhere = unsent
+    unsent = []
+    for transfer in elsewhere { network.sendElsewhere(transfer) }
+  }
+}
+
+// MARK: - Called by the streams
+
+extension HTTP2Driver {
+  fileprivate var loop: EventLoop { network.loop }
+
+  fileprivate func consumed(_ count: Int, of stream: HTTP2Transfer) {
+    session?.consumed(count, of: stream.id)
+    connection.noteOutput()
+  }
+
+  fileprivate func reset(_ stream: HTTP2Transfer) { abandon(stream.transfer) }
+
+  fileprivate func ended(_ stream: HTTP2Transfer, _ failure: HTTP2Failure? = nil) {
+    streams[ObjectIdentifier(stream.transfer)] = nil
+    endedCount += 1
+    if let failure { failed.append((stream.transfer, failure)) }
+    connection.noteOutput()
+  }
+}
+
+/// One request over HTTP/2: what its stream receives goes to its transfer.
+final class HTTP2Transfer: HTTP2StreamHandler {
+  let transfer: Transfer
+  private(set) var id: Int32 = 0
+  private unowned let driver: HTTP2Driver
+  /// Whether the body waits for a 100 response.
+  private var isExpecting = false
+  /// How many bytes the reader has not made room for.
+  private var unread = 0
+  private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
+
+  init(_ transfer: Transfer, of driver: HTTP2Driver) {
+    self.transfer = transfer
+    self.driver = driver
+    isExpecting = transfer.exchange.limits.expectation != nil
+  }
+
+  /// The request was given this stream.
+  func begin(_ id: Int32) {
+    self.id = id
+    if let time = transfer.exchange.limits.expectation { driver.loop.set(expectation, to: driver.loop.now &+ time) }
+  }
+
+  /// The server wants the body, or did not say so in time.
+  private func beginUpload() {
+    guard isExpecting else { return }
+    stopExpecting()
+    driver.resume(self)
+  }
+
+  private func stopExpecting() {
+    isExpecting = false
+    driver.loop.set(expectation, to: .max)
+  }
+
+  func received(informational head: [UInt8], status: Int) {
+    noteHead(head.count)
+    transfer.receive(informational: head)
+    if status == 100 { beginUpload() }
+  }
+
+  func received(head: [UInt8], status: Int, contentLength: Int64?) {
+    noteHead(head.count)
+    // without a 100 before it, the server does not need the body
+    if isExpecting { driver.loop.set(expectation, to: .max) }
+    let hasNoBody = transfer.exchange.request.method == .head || status == 204 || status == 304
+    transfer.receive(head: head, length: hasNoBody ? 0 : contentLength)
+  }
+
+  private func noteHead(_ count: Int) {
+    if transfer.timing.firstByte == nil { transfer.timing.firstByte = driver.loop.now }
+    transfer.timing.headerBytesReceived += Int64(count)
+  }
+
+  func received(body: UnsafeRawBufferPointer) {
+    guard transfer.receive(body: body) else { return driver.reset(self) }
+    unread += body.count
+    if !transfer.pausesReading() { giveBackWindow() }
+  }
+
+  /// Lets the server send as much as was received: the reader has made room.
+  func giveBackWindow() {
+    guard unread > 0 else { return }
+    driver.consumed(unread, of: self)
+    unread = 0
+  }
+
+  func ended(trailers: [UInt8]) {
+    driver.loop.set(expectation, to: .max)
+    transfer.timing.headerBytesReceived += Int64(trailers.count)
+    transfer.receiveEnd(trailers: trailers)
+    driver.ended(self)
+  }
+
+  func failed(_ failure: HTTP2Failure) {
+    driver.loop.set(expectation, to: .max)
+    driver.ended(self, failure)
+  }
+
+  func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
+    guard !isExpecting else { return .later }
+    var count = 0
+    while count < room.count {
+      let copied = transfer.copyChunk(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      count += copied
+      if copied > 0 { continue }
+      switch transfer.nextChunk() {
+      case .chunk(let data):
+        transfer.chunk = data
+        transfer.chunkOffset = 0
+      case .nothingYet: return count > 0 ? .bytes(count) : .later
+      case .end: return .end(count)
+      }
+    }
+    return transfer.hasSentBody ? .end(count) : .bytes(count)
+  }
+
+  func sentRequest() { if transfer.phase == .sending { transfer.phase = .waiting } }
+}
+#endif

@@ -1,0 +1,245 @@
+#if os(Linux)
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// What a ``LayeredSocket`` tells its owner. Called on the loop's thread.
+protocol LayeredSocketHandler: AnyObject {
+  /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified.
+  func layerIsSecure(_ session: TLSSession)
+  /// Bytes came through all layers. They are valid during the call.
+  func received(_ bytes: UnsafeRawBufferPointer)
+  /// The peer sends no more.
+  func receivedEnd(_ end: StreamEnd)
+  /// A layer failed.
+  func layerFailed(_ session: TLSSession, _ error: HTTPError)
+  /// There is room for more bytes.
+  func hasRoom()
+}
+
+/// How the bytes of a connection ended.
+enum StreamEnd: Equatable {
+  /// The peer has said so.
+  case clean
+  /// The connection ended within TLS, which an attacker can cause too (RFC 8446 §6.1).
+  case cutOff
+  /// The connection failed, with an error number.
+  case failed(Int32)
+}
+
+/// A connected socket, and the TLS sessions through which its bytes pass: none, one, or one to a proxy and within it
+/// one to the origin. It belongs to the loop's thread.
+final class LayeredSocket: SocketHandler {
+  private let socket: Socket
+  private let memory: ReceiveMemory
+  private weak var owner: (any LayeredSocketHandler)?
+  /// The sessions, the outermost first.
+  private var layers: [TLSSession] = []
+  /// How many of them have completed their handshakes.
+  private var secureCount = 0
+  /// Whether nothing is passed to the owner for now, because it is not ready.
+  private var isHeld = false
+
+  init(_ socket: Socket, _ memory: ReceiveMemory, owner: any LayeredSocketHandler) {
+    self.socket = socket
+    self.memory = memory
+    self.owner = owner
+    socket.handler = self
+    socket.interest = .read
+  }
+
+  private var isOpen: Bool { socket.isOpen }
+
+  /// Whether bytes are received. Otherwise the peer has to wait.
+  var isReading: Bool {
+    get { socket.interest.contains(.read) }
+    set { if newValue { socket.interest.insert(.read) } else { socket.interest.remove(.read) } }
+  }
+
+  /// Puts a TLS session within the others, and begins its handshake.
+  func add(_ session: TLSSession) {
+    layers.append(session)
+    continueHandshake()
+  }
+
+  /// Passes nothing on until ``release()``: called when a layer is secure.
+  func hold() {
+    isHeld = true
+    isReading = false
+  }
+
+  /// Passes on what has come, and what comes.
+  func release() {
+    isHeld = false
+    isReading = true
+    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
+  }
+
+  /// Closes the socket, after it has said so. Nothing is told afterwards.
+  func close() {
+    guard isOpen else { return }
+    for session in layers.reversed() { session.close() }
+    _ = flush()
+    socket.close()
+  }
+}
+
+// MARK: - Sending
+
+extension LayeredSocket {
+  /// How many encrypted bytes may wait for the network.
+  private static let highWater = 64 << 10
+
+  /// Sends bytes.
+  ///
+  /// - Parameter hasMore: whether more bytes follow at once.
+  /// - Returns: how many were taken. If these are not all, the owner will be told when there is room. nil if the
+  ///   connection takes no more: then what the peer had sent before is still received.
+  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
+    guard isOpen else { return nil }
+    guard !bytes.isEmpty else { return 0 }
+    guard let innermost = layers.last, let outermost = layers.first else { return sendPlain(bytes, hasMore: hasMore) }
+    var taken = 0
+    while taken < bytes.count {
+      if outermost.outgoing.count >= Self.highWater {
+        guard flush() != nil else { return nil }
+        if outermost.outgoing.count >= Self.highWater { return taken }
+      }
+      let part = UnsafeRawBufferPointer(rebasing: bytes[taken...].prefix(Self.highWater))
+      do throws(HTTPError) { try innermost.write(part) } catch { return nil }
+      taken += part.count
+    }
+    return hasMore || flush() != nil ? taken : nil
+  }
+
+  private func sendPlain(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
+    switch socket.send(bytes, hasMore: hasMore) {
+    case .bytes(let count):
+      if count < bytes.count { socket.interest.insert(.write) }
+      return count
+    case .notReady:
+      socket.interest.insert(.write)
+      return 0
+    case .end, .failed:
+      socket.interest = .read
+      return nil
+    }
+  }
+
+  /// Sends what the sessions have encrypted. Returns whether all of it was sent; nil if the connection takes no more.
+  private func flush() -> Bool? {
+    guard let outermost = layers.first else { return true }
+    for (outer, inner) in zip(layers, layers.dropFirst()).reversed() where !inner.outgoing.isEmpty {
+      do { try inner.outgoing.withUnsafeBytes { try outer.write($0) } } catch { return nil }
+      inner.outgoing.consume(inner.outgoing.count)
+    }
+    while !outermost.outgoing.isEmpty {
+      guard let count = outermost.outgoing.withUnsafeBytes({ sendPlain($0, hasMore: false) }) else {
+        outermost.outgoing = SendBuffer()
+        return nil
+      }
+      guard count > 0 else { return false }
+      outermost.outgoing.consume(count)
+    }
+    return true
+  }
+
+  func socketIsWritable(_ socket: Socket) {
+    socket.interest.remove(.write)
+    if flush() == true { owner?.hasRoom() }
+  }
+}
+
+// MARK: - Receiving
+
+extension LayeredSocket {
+  /// How often a socket is read in a turn, so that one connection does not keep the others waiting.
+  private static let readsInATurn = 4
+
+  func socketIsReadable(_ socket: Socket) {
+    for _ in 0..<Self.readsInATurn {
+      let room = memory.room(ofLayer: 0)
+      switch socket.receive(into: room) {
+      case .bytes(let count):
+        pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0)
+        guard count == room.count, isOpen, isReading else { return }
+      case .notReady: return
+      case .end: return ended(.clean)
+      case .failed(let code): return ended(.failed(code))
+      }
+    }
+  }
+
+  func socketFailed(_ socket: Socket, _ code: Int32) { ended(.failed(code)) }
+
+  private func ended(_ end: StreamEnd) {
+    guard let outermost = layers.first else {
+      owner?.receivedEnd(end)
+      return
+    }
+    // what the sessions make of it: a clean end was read before, as close_notify
+    outermost.receiveEnd()
+    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: 0)
+    guard isOpen else { return }
+    owner?.receivedEnd(end == .clean ? .cutOff : end)
+  }
+
+  /// Decrypts bytes of a layer, and passes on what they contain.
+  private func pass(_ bytes: UnsafeRawBufferPointer, through layer: Int) {
+    guard layers.indices.contains(layer) else {
+      if !bytes.isEmpty { owner?.received(bytes) }
+      return
+    }
+    let session = layers[layer]
+    do throws(HTTPError) {
+      try session.withReceived(bytes) { () throws(HTTPError) in
+        guard isOpen else { return }
+        if layer >= secureCount {
+          guard try session.handshake() else { return }
+          secureCount = layer + 1
+          owner?.layerIsSecure(session)
+        }
+        if !isHeld { try read(session, layer) }
+      }
+    } catch {
+      _ = flush()  // an alert that says why
+      if isOpen { owner?.layerFailed(session, error) }
+      return
+    }
+    if isOpen, !session.outgoing.isEmpty { _ = flush() }
+  }
+
+  private func read(_ session: TLSSession, _ layer: Int) throws(HTTPError) {
+    let room = memory.room(ofLayer: layer + 1)
+    while isOpen {
+      switch try session.read(into: room) {
+      case .bytes(let count): pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: layer + 1)
+      case .needsMore: return
+      case .end(let isClean):
+        guard layer + 1 == layers.count else {
+          layers[layer + 1].receiveEnd()
+          return pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layer + 1)
+        }
+        owner?.receivedEnd(isClean ? .clean : .cutOff)
+        return
+      }
+    }
+  }
+
+  private func continueHandshake() {
+    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
+    if isOpen { _ = flush() }
+  }
+}
+
+/// Memory that the connections of a loop receive into, one after another, and decrypt into, one piece for each layer.
+final class ReceiveMemory {
+  private let rooms: [UnsafeMutableRawBufferPointer] = [64 << 10, 16 << 10, 16 << 10].map {
+    .allocate(byteCount: $0, alignment: 16)
+  }
+
+  func room(ofLayer layer: Int) -> UnsafeMutableRawBufferPointer { rooms[layer] }
+
+  deinit { for room in rooms { room.deallocate() } }
+}
+#endif

@@ -1,0 +1,293 @@
+#if os(Linux)
+import CSockets
+import Glibc
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+/// Everything of a transport that belongs to its loop's thread: the connections, their pool, and the transfers.
+final class Network {
+  let configuration: ConnectionConfiguration
+  let loop: EventLoop
+  /// The work that other threads submit.
+  let jobs: JobQueue<Network>
+  let resolver = Resolver()
+  let chunks = ChunkPool()
+  let receiveMemory = ReceiveMemory()
+  /// The transfers that have something to deliver at the end of the turn.
+  var dirty: [Transfer] = []
+
+  private var pool: PoolState<ConnectionKey>
+  private var connections: [Int: Connection] = [:]
+  /// The transfers that wait for a connection, by their number.
+  private var waiting: [Int: Transfer] = [:]
+  /// All transfers that have not ended.
+  private var transfers: [ObjectIdentifier: Transfer] = [:]
+  private var lastNumber = 0
+  private lazy var expiry = LoopTimer { [weak self] in self?.closeExpired() }
+  /// What all TLS sessions have in common; nil before the first request that needs it.
+  private var tls: TLSContext?
+  /// The servers whose certificates the caller's check did not refuse.
+  private var checked = CheckedServers()
+  /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
+  private var http1Only: Set<Origin> = []
+  /// The connections that have something to send at the end of the turn.
+  private var sending: [Connection] = []
+
+  init(_ configuration: ConnectionConfiguration, _ jobs: JobQueue<Network>) throws(HTTPError) {
+    self.configuration = configuration
+    self.jobs = jobs
+    loop = try EventLoop(wakeUp: jobs.wakeUp)
+    pool = PoolState(
+      PoolState.Limits(
+        perHost: configuration.connectionsPerHost, total: configuration.connections,
+        idle: configuration.idleConnections, idleLifetime: configuration.idleLifetime.wholeSeconds))
+  }
+
+  /// Works until ``shutDown()``.
+  func run() { loop.run(jobs, in: self) { $0.flush() } }
+
+  private func flush() {
+    while !sending.isEmpty {
+      let connections = sending
+      sending.removeAll(keepingCapacity: true)
+      for connection in connections { connection.sendOutput() }
+    }
+    // what is delivered cannot add to the list: only the loop does
+    for transfer in dirty { transfer.flush() }
+    dirty.removeAll(keepingCapacity: true)
+  }
+}
+
+// MARK: - Jobs
+
+extension Network {
+  /// Begins an exchange.
+  func start(_ exchange: Exchange) {
+    tls = tls ?? exchange.tls
+    let transfer = Transfer(exchange, on: self)
+    exchange.transfer.set(transfer, on: loop)
+    transfers[ObjectIdentifier(transfer)] = transfer
+    wait(transfer)
+  }
+
+  /// The reader of a response wants more.
+  func resumeReading(_ exchange: Exchange) { exchange.transfer.get(on: loop)?.resumeReading() }
+
+  /// The body of a request has more bytes.
+  func continueUpload(_ exchange: Exchange) {
+    guard let transfer = exchange.transfer.get(on: loop) else { return }
+    transfer.connection?.continueUpload(of: transfer)
+  }
+
+  /// The reader of an exchange has stopped. A short rest of the body may be read, so that the connection can be reused.
+  func cancel(_ exchange: Exchange) {
+    guard let transfer = exchange.transfer.get(on: loop), !transfer.startDiscarding() else { return }
+    giveUp(transfer, HTTPError(wrapping: CancellationError()))
+  }
+
+  /// The body of a request cannot be read.
+  func fail(_ exchange: Exchange, _ error: HTTPError) {
+    if let transfer = exchange.transfer.get(on: loop) { giveUp(transfer, error) }
+  }
+
+  /// The name of a connection's host was resolved.
+  func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
+    connections[connection]?.resolved(addresses)
+  }
+
+  /// The caller's check did not refuse the server of a connection.
+  func accepted(_ certificates: [Data], of connection: Int) {
+    guard let connection = connections[connection] else { return }
+    checked.insert(certificates, of: connection.key.origin)
+    connection.goOn()
+  }
+
+  /// The caller's check refused the server of a connection.
+  func refused(_ connection: Int) { connections[connection]?.close() }
+
+  private static var shutDownError: HTTPError {
+    HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
+  }
+
+  /// Ends everything: nobody refers to the transport any more.
+  func shutDown() {
+    loop.stop()
+    for transfer in Array(transfers.values) { transfer.fail(Self.shutDownError) }
+    for connection in Array(connections.values) { connection.close() }
+  }
+}
+
+// MARK: - Transfers
+
+extension Network {
+  private func nextNumber() -> Int {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  private func wait(_ transfer: Transfer, isAgain: Bool = false) {
+    let number = nextNumber()
+    transfer.waiter = number
+    waiting[number] = transfer
+    perform(pool.request(number, for: key(of: transfer), isAgain: isAgain, now: loop.now))
+  }
+
+  private func key(of transfer: Transfer) -> ConnectionKey {
+    let origin = transfer.exchange.origin
+    return ConnectionKey(origin, http1Only.contains(origin) ? .http1 : configuration.versions)
+  }
+
+  private func sendAgain(_ transfer: Transfer, isStale: Bool) {
+    transfer.beginAgain(isStale: isStale)
+    wait(transfer, isAgain: true)
+  }
+
+  /// Ends a transfer with an error, wherever it is.
+  func giveUp(_ transfer: Transfer, _ error: HTTPError) {
+    let connection = transfer.connection
+    transfer.fail(error)
+    connection?.abandon(transfer)
+  }
+
+  /// A transfer has ended.
+  func ended(_ transfer: Transfer) {
+    transfers[ObjectIdentifier(transfer)] = nil
+    transfer.exchange.transfer.set(nil, on: loop)
+    if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
+      perform(pool.cancelled(number, now: loop.now))
+    }
+  }
+
+  /// The connection of a transfer had served before, and ended before any byte of the response: most likely the server
+  /// had closed it before (RFC 9112 §9.3.1). The request is sent again if it may be.
+  func foundStale(_ transfer: Transfer) {
+    let reason = "the one it went over had served before, and ended before any byte of a response"
+    guard transfer.staleCount == 0, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
+      let message = "to be sent again on another connection: \(reason)"
+      return transfer.fail(.connectionLost, message, delivery: .staleConnection)
+    }
+    transfer.tell("sent again on another connection: \(reason)")
+    // the others are most likely stale too
+    let key = key(of: transfer)
+    for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
+    sendAgain(transfer, isStale: true)
+  }
+
+  /// A transfer over HTTP/2 has no response, or not the whole of it. Whether a request that the server has refused unread
+  /// is sent again, the engine decides.
+  func failed(_ transfer: Transfer, _ failure: HTTP2Failure) {
+    guard !transfer.isEnded else { return }
+    if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
+    if failure.error.delivery == .staleConnection { return foundStale(transfer) }
+    transfer.fail(failure.error)
+  }
+
+  /// The connection of a transfer could not send anything of its request: another one can.
+  func sendElsewhere(_ transfer: Transfer) {
+    guard !transfer.isEnded else { return }
+    guard transfer.canBeginAgain, transfer.unsentCount < Self.mostUnsent else {
+      return transfer.fail(.connectionLost, "the connection was lost before the request was sent", delivery: .refused)
+    }
+    sendAgain(transfer, isStale: false)
+  }
+
+  /// How often a request is given another connection because nothing of it could be sent.
+  private static let mostUnsent = 5
+}
+
+// MARK: - Connections
+
+extension Network {
+  /// A connection can be used.
+  func opened(_ connection: Connection) {
+    let capacity = connection.facts.version == .http2 ? HTTP2Driver.assumedCapacity : 1
+    perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
+  }
+
+  /// A connection serves another number of requests at once than before.
+  func changed(_ connection: Connection, capacity: Int) {
+    perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
+  }
+
+  /// A connection takes no further requests.
+  func drain(_ connection: Connection) { perform(pool.drain(connection.id, now: loop.now)) }
+
+  /// A connection has something to send at the end of the turn.
+  func noteOutput(of connection: Connection) { sending.append(connection) }
+
+  /// A connection could not be opened.
+  func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
+    connections[connection.id] = nil
+    perform(pool.failed(connection.id, now: loop.now), failure: failure)
+  }
+
+  /// A request and its response are complete, so that the connection can be used again.
+  func released(_ connection: Connection) {
+    perform(pool.released(connection.id, now: loop.now))
+    if expiry.due == .max { watchIdleConnections() }
+  }
+
+  /// Closes the connections whose idle lifetime is over.
+  private func closeExpired() {
+    perform(pool.expire(now: loop.now))
+    watchIdleConnections()
+  }
+
+  private func watchIdleConnections() { loop.set(expiry, to: pool.nextExpiry ?? .max) }
+
+  /// A connection was closed.
+  func closed(_ connection: Connection) {
+    guard connections.removeValue(forKey: connection.id) != nil else { return }
+    perform(pool.closed(connection.id, now: loop.now))
+  }
+
+  /// The server of a connection was verified. If the caller has a check that was not called for these certificates yet,
+  /// the task of a request that waits for the connection calls it.
+  func verified(_ connection: Connection, _ certificates: [Data]) {
+    guard configuration.tls.serverTrustCheck != nil, !checked.contains(certificates, of: connection.key.origin) else {
+      return connection.goOn()
+    }
+    let waiter = waiting.filter { key(of: $0.value) == connection.key }.min { $0.key < $1.key }
+    guard let transfer = waiter?.value else { return connection.close() }
+    transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil, connection: connection.id)))
+  }
+
+  func makeTLSSession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
+    guard let tls else { throw HTTPError(.tlsFailed, "\(key.origin.authority): TLS is not prepared", phase: .securing) }
+    let peer = try TLSPeer(host: key.origin.host, port: key.origin.port)
+    // a resumed session has no certificates to check
+    let resumes = configuration.tls.serverTrustCheck == nil
+    return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
+  }
+
+  private func fail(_ waiter: Int, _ failure: OpeningFailure) {
+    guard let transfer = waiting.removeValue(forKey: waiter) else { return }
+    transfer.waiter = nil
+    // the caller's check is called for a server that the system refuses too, and may throw another error
+    if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
+      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: failure.error, connection: nil)))
+    } else {
+      transfer.fail(failure.error)
+    }
+  }
+
+  private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
+    for action in actions {
+      switch action {
+      case .use(let connection, let waiter):
+        guard let transfer = waiting.removeValue(forKey: waiter) else { continue }
+        transfer.waiter = nil
+        // an action before may have closed it
+        if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
+      case .open(let id, let key):
+        let connection = Connection(id, to: key, on: self)
+        connections[id] = connection
+        connection.open()
+      case .close(let connection): connections.removeValue(forKey: connection)?.close()
+      case .fail(let waiter, _): if let failure { fail(waiter, failure) }
+      case .refuse(let waiter): fail(waiter, OpeningFailure(error: Self.shutDownError))
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,122 @@
+#if os(Linux)
+import CSockets
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// Opens a connection to a host: looks up its name, then tries its addresses as ``HappyEyeballs`` says. It belongs to
+/// the loop's thread.
+final class SocketRace: SocketHandler {
+  /// How far it is.
+  private(set) var phase = HTTPError.Phase.resolving
+  /// When the name was resolved, in nanoseconds on the loop's clock.
+  private(set) var resolved: UInt64 = 0
+
+  private let peer: String
+  private let loop: EventLoop
+  private let finish: (Result<(Socket, SocketAddress), HTTPError>) -> Void
+  private var schedule: HappyEyeballs?
+  private var attempts: [(socket: Socket, address: SocketAddress)] = []
+  private var isOver = false
+  private lazy var timer = LoopTimer { [weak self] in self?.advance() }
+
+  /// - Parameters:
+  ///   - peer: host and port, for messages.
+  ///   - finish: called once with the result, unless it is cancelled; it must not refer strongly to this object.
+  init(
+    to peer: String, on loop: EventLoop, finish: @escaping (Result<(Socket, SocketAddress), HTTPError>) -> Void
+  ) {
+    self.peer = peer
+    self.loop = loop
+    self.finish = finish
+  }
+
+  /// Goes on with the result of the look-up.
+  func start(_ addresses: Result<[SocketAddress], HTTPError>) {
+    guard !isOver else { return }
+    resolved = loop.now
+    switch addresses {
+    case .failure(let error): end(.failure(error))
+    case .success(let addresses):
+      phase = .connecting
+      schedule = HappyEyeballs(addresses)
+      advance()
+    }
+  }
+
+  /// Closes all sockets. Nothing is reported afterwards.
+  func cancel() {
+    isOver = true
+    loop.set(timer, to: .max)
+    for attempt in attempts { attempt.socket.close() }
+    attempts = []
+  }
+
+  /// The error after the time for connecting is over.
+  func timeout(after limit: Duration) -> HTTPError {
+    schedule?.timeout(connectingTo: peer, after: limit)
+      ?? HTTPError(.connectTimeout, "\(peer): the name was not resolved within \(limit)", phase: .resolving)
+  }
+
+  private func advance() {
+    while !isOver, schedule != nil {
+      switch schedule?.next(now: loop.now) {
+      case .start(let address): attempt(address)
+      case .wait(let time): return loop.set(timer, to: time ?? .max)
+      case .giveUp, nil:
+        guard let error = schedule?.error(connectingTo: peer) else { return }
+        return end(.failure(error))
+      }
+    }
+  }
+
+  private func attempt(_ address: SocketAddress) {
+    guard let socket = Socket(family: address.family, on: loop) else { return failed(address, errno) }
+    socket.handler = self
+    let code = address.withSockaddr { socket.connect(to: $0, $1) }
+    switch code {
+    case 0: won(socket, address)
+    case EINPROGRESS:
+      attempts.append((socket, address))
+      socket.interest = .write
+    default:
+      socket.close()
+      failed(address, code)
+    }
+  }
+
+  private func failed(_ address: SocketAddress, _ code: Int32) {
+    schedule?.failed(address, String(cString: strerror(code)))
+  }
+
+  private func won(_ socket: Socket, _ address: SocketAddress) {
+    attempts.removeAll { $0.socket === socket }
+    socket.interest = []
+    end(.success((socket, address)))
+  }
+
+  private func end(_ result: Result<(Socket, SocketAddress), HTTPError>) {
+    guard !isOver else { return }
+    cancel()
+    finish(result)
+  }
+
+  func socketIsWritable(_ socket: Socket) {
+    guard let index = attempts.firstIndex(where: { $0.socket === socket }) else { return }
+    let address = attempts[index].address
+    let code = socket.connectionError
+    if code == 0 { return won(socket, address) }
+    socketFailed(socket, code)
+  }
+
+  func socketIsReadable(_ socket: Socket) {}
+
+  func socketFailed(_ socket: Socket, _ code: Int32) {
+    guard let index = attempts.firstIndex(where: { $0.socket === socket }) else { return }
+    let address = attempts.remove(at: index).address
+    socket.close()
+    failed(address, code)
+    advance()
+  }
+}
+#endif

@@ -1,0 +1,31 @@
+#if os(Linux)
+import MartletEngine
+import Synchronization
+
+/// What a transport needs for TLS, made when the first request over https needs it, because files are read and keys are
+/// decrypted.
+final class TLSIdentity: Sendable {
+  private let settings: TLSSettings
+  private let made = Mutex<Result<TLSContext, HTTPError>?>(nil)
+
+  init(_ settings: TLSSettings) { self.settings = settings }
+
+  /// Reads the additional authorities, so that a file that cannot be read is found before any request.
+  func readAuthorities() throws(HTTPError) {
+    guard settings.additionalAuthorities != nil else { return }
+    TLSLibrary.start()
+    _ = try TrustStore.shared(TrustSources(settings, system: .current))
+  }
+
+  /// Returns what all TLS sessions of the transport have in common.
+  func context() throws(HTTPError) -> TLSContext {
+    let result = made.withLock { made in
+      if let made { return made }
+      let result = Result { () throws(HTTPError) in try TLSContext(settings) }
+      made = result
+      return result
+    }
+    return try result.get()
+  }
+}
+#endif

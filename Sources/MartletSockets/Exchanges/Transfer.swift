@@ -1,0 +1,339 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+/// The loop's part of an exchange: it passes on what a connection receives, limits it, and measures it. It does not
+/// depend on the version of HTTP.
+final class Transfer {
+  let exchange: Exchange
+  private let network: Network
+  /// The connection that sends the request; nil while it waits for one.
+  var connection: Connection?
+  /// Its number while it waits for a connection.
+  var waiter: Int?
+  /// How far it is, for errors.
+  var phase = HTTPError.Phase.resolving
+  /// Whether the final response's head was received.
+  private(set) var hasHead = false
+  private(set) var isEnded = false
+  /// Whether the connection does not read, because the reader is slow: then no timeout applies.
+  private(set) var isPaused = false
+  /// How often the request was sent over a connection that turned out to be stale.
+  private(set) var staleCount = 0
+  /// How often it was given a connection that could not send anything of it.
+  private(set) var unsentCount = 0
+  /// The chunk of the request's body that is being sent.
+  var chunk = Data()
+  /// How many bytes of ``chunk`` were sent.
+  var chunkOffset = 0
+  /// Whether any part of the request's body was taken from its source.
+  private(set) var hasTakenBody = false
+  var timing: TransferTiming
+
+  private let timer: LoopTimer
+  private var lastActivity: UInt64
+  /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
+  /// stays usable.
+  private var discarding: Int?
+  /// The length of the response's body; nil if it is not known.
+  private var responseLength: Int64?
+  private var buffer: BodyBuffer
+  private var undelivered: [ExchangeSignal] = []
+  private var undeliveredBytes = 0
+  private var isDirty = false
+  private var received: Int64 = 0
+  private var sent: Int64 = 0
+  private var reportedSent: Int64 = 0
+
+  init(_ exchange: Exchange, on network: Network) {
+    self.exchange = exchange
+    self.network = network
+    lastActivity = network.loop.now
+    timing = TransferTiming(start: network.loop.now)
+    buffer = BodyBuffer(network.chunks)
+    let action = WeakAction()
+    timer = LoopTimer { action.transfer?.checkSilence() }
+    action.transfer = self
+    watchSilence()
+  }
+
+  deinit { buffer.release() }
+
+  private final class WeakAction {
+    weak var transfer: Transfer?
+  }
+}
+
+// MARK: - The response
+
+extension Transfer {
+  /// Takes the lines of an informational head.
+  func receive(informational lines: [UInt8]) {
+    guard exchange.limits.isObserved else { return }
+    add(.informational(lines))
+  }
+
+  /// Takes the lines of the final head.
+  ///
+  /// - Parameter length: the length of the body; nil if it is not known.
+  func receive(head lines: [UInt8], length: Int64?) {
+    hasHead = true
+    phase = .receiving
+    responseLength = length
+    add(.head(lines))
+    lastActivity = network.loop.now
+    watchSilence()
+  }
+
+  /// Takes bytes of the body. Returns false if the transfer cannot go on: the connection has to give it up.
+  func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+    lastActivity = network.loop.now
+    received += Int64(bytes.count)
+    if let budget = discarding {
+      discarding = budget - bytes.count
+      return budget >= bytes.count
+    }
+    markDirty()
+    var rest = bytes
+    while !rest.isEmpty {
+      if buffer.isAllocated, buffer.isFull { flushBuffer() }
+      guard buffer.isAllocated || buffer.allocate(size(for: rest.count)) else {
+        fail(HTTPError(.other, "\(exchange.peer): there is no memory for the response's body", phase: .receiving))
+        return false
+      }
+      rest = buffer.append(rest)
+    }
+    return true
+  }
+
+  /// Takes the end of the response, which is complete.
+  func receiveEnd(trailers: [UInt8]) {
+    let metrics = exchange.limits.isObserved ? measured() : nil
+    finish(.end(ExchangeSignal.Ending(trailers: trailers, metrics: metrics)))
+  }
+
+  /// Ends it with an error.
+  func fail(_ error: HTTPError) { finish(.failed(error)) }
+
+  /// Ends it with an error of this peer, in the phase that was reached.
+  func fail(_ kind: HTTPError.Kind, _ message: String, delivery: HTTPError.Delivery = .unknown) {
+    var error = HTTPError(kind, "\(exchange.peer): \(message)", phase: phase)
+    error.delivery = delivery
+    fail(error)
+  }
+
+  /// Whether no more of the body should be received for now, because the reader is slow. The reader resumes it.
+  func pausesReading() -> Bool {
+    guard !isEnded, hasHead, discarding == nil else { return false }
+    if exchange.signals.isFull(with: undeliveredBytes + buffer.count) { isPaused = true }
+    return isPaused
+  }
+
+  /// The reader wants more.
+  func resumeReading() {
+    guard isPaused else { return }
+    isPaused = false
+    lastActivity = network.loop.now
+    watchSilence()
+    connection?.resumeReading(for: self)
+  }
+
+  /// One buffer for the whole body if it is to be delivered in one piece, and one for a chunk otherwise.
+  private func size(for count: Int) -> Int? {
+    guard let length = responseLength, undeliveredBytes == 0, received == Int64(count), length >= Int64(count),
+      length <= exchange.limits.wholeBody
+    else { return nil }
+    return Int(length)
+  }
+}
+
+// MARK: - The request
+
+extension Transfer {
+  /// What is to be sent next of the request's body: its rest goes into ``chunk``.
+  func nextChunk() -> UploadQueue.Next {
+    switch exchange.upload {
+    case .none: return .end
+    case .bytes(let data):
+      guard !hasTakenBody else { return .end }
+      hasTakenBody = true
+      return .chunk(data)
+    case .queue(let queue):
+      let next = queue.next()
+      if case .chunk = next { hasTakenBody = true }
+      return next
+    }
+  }
+
+  /// Copies bytes of ``chunk`` that were not sent yet. Returns how many.
+  func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(room.count, chunk.count - chunkOffset)
+    guard count > 0 else { return 0 }
+    let start = chunk.startIndex + chunkOffset
+    chunk.copyBytes(to: room, from: start..<(start + count))
+    chunkOffset += count
+    noteSent(count)
+    return count
+  }
+
+  /// Whether the whole of a body in memory was sent.
+  var hasSentBody: Bool {
+    if case .bytes = exchange.upload { hasTakenBody && chunkOffset == chunk.count } else { false }
+  }
+
+  /// Notes that bytes of the request's body were sent.
+  func noteSent(_ count: Int) {
+    sent += Int64(count)
+    lastActivity = network.loop.now
+    if exchange.limits.isObserved { markDirty() }
+  }
+
+  /// Stops the request's body: the server does not need it.
+  func stopUpload() {
+    chunk = Data()
+    chunkOffset = 0
+    if case .queue(let queue) = exchange.upload { queue.close() }
+  }
+
+  /// Whether the request can be sent from its beginning.
+  var canBeginAgain: Bool {
+    if case .queue = exchange.upload { !hasTakenBody } else { true }
+  }
+
+  /// Prepares for another connection: nothing of a response was received.
+  func beginAgain(isStale: Bool) {
+    connection = nil
+    phase = .resolving
+    if isStale { staleCount += 1 } else { unsentCount += 1 }
+    chunk = Data()
+    chunkOffset = 0
+    hasTakenBody = false
+    sent = 0
+  }
+
+  /// Makes the reading task do something and report what came of it.
+  func ask(_ signal: ExchangeSignal) { add(signal) }
+
+  /// Sends a note to the listeners of the call.
+  func tell(_ note: String) {
+    if exchange.limits.isObserved { add(.note(note)) }
+  }
+}
+
+// MARK: - Its end
+
+extension Transfer {
+  /// Begins to drop the rest of the body after the reader has stopped, so that the connection can be reused. Returns
+  /// false if too much of it is missing.
+  func startDiscarding() -> Bool {
+    guard hasHead, case .none = exchange.upload, let length = responseLength, length - received <= Self.discardLimit
+    else { return false }
+    discarding = Self.discardLimit
+    lastActivity = network.loop.now
+    buffer.release()
+    watchSilence()
+    resumeReading()
+    return true
+  }
+
+  /// How many bytes of a response that nobody reads are received, and how long that may take, in nanoseconds.
+  private static let discardLimit = 64 << 10
+  private static let discardTime: UInt64 = 1_000_000_000
+
+  private func finish(_ last: ExchangeSignal) {
+    guard !isEnded else { return }
+    isEnded = true
+    network.loop.set(timer, to: .max)
+    reportSent()
+    flushBuffer()
+    undelivered.append(last)
+    if case .queue(let queue) = exchange.upload { queue.close() }
+    connection = nil
+    network.ended(self)
+    markDirty()
+  }
+
+  private func measured() -> TransferMetrics {
+    var metrics = timing.metrics(until: network.loop.now)
+    metrics.bytesSent = sent
+    metrics.bytesReceived = received
+    return metrics
+  }
+}
+
+// MARK: - Delivery
+
+extension Transfer {
+  /// Delivers the signals of this turn.
+  func flush() {
+    isDirty = false
+    if isAlmostWhole { return }
+    reportSent()
+    flushBuffer()
+    guard !undelivered.isEmpty else { return }
+    exchange.signals.push(undelivered)
+    undelivered.removeAll(keepingCapacity: true)
+    undeliveredBytes = 0
+  }
+
+  /// Whether delivery can wait for the rest of a small body: the caller collects it and the call has no listeners, so
+  /// that the caller is resumed once, with head and body.
+  private var isAlmostWhole: Bool {
+    guard !isEnded, hasHead, !exchange.limits.isObserved, let responseLength else { return false }
+    return responseLength <= min(exchange.limits.wholeBody, Self.longestWait) && received < responseLength
+  }
+
+  private static let longestWait: Int64 = 256 << 10
+
+  private func reportSent() {
+    guard exchange.limits.isObserved, sent != reportedSent else { return }
+    reportedSent = sent
+    undelivered.append(.sent(sent))
+  }
+
+  private func add(_ signal: ExchangeSignal) {
+    reportSent()
+    undelivered.append(signal)
+    markDirty()
+  }
+
+  private func flushBuffer() {
+    guard let data = buffer.take() else { return }
+    undeliveredBytes += data.count
+    undelivered.append(.chunk(data))
+  }
+
+  private func markDirty() {
+    if isDirty { return }
+    isDirty = true
+    network.dirty.append(self)
+  }
+}
+
+// MARK: - Silence
+
+extension Transfer {
+  /// The longest silence that is allowed now.
+  private var timeout: UInt64? {
+    discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
+  }
+
+  private func watchSilence() {
+    guard let timeout else { return network.loop.set(timer, to: .max) }
+    network.loop.set(timer, to: lastActivity + timeout)
+  }
+
+  /// Called when the timeout may be over.
+  private func checkSilence() {
+    guard !isEnded, !isPaused, let timeout else { return }
+    // silence does not count while the reader does not wait for more
+    let now = network.loop.now
+    let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
+    let due = max(lastActivity, reader) + timeout
+    guard due <= now else { return network.loop.set(timer, to: due) }
+    let limit = Duration.nanoseconds(Int64(clamping: timeout))
+    let message = "\(exchange.peer): no data was received for \(limit) while \(phase.rawValue)"
+    network.giveUp(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
+  }
+}
+#endif

@@ -1,0 +1,55 @@
+import MartletEngine
+import MartletSemantics
+
+/// When the parts of a transfer took place, in nanoseconds on the loop's clock.
+struct TransferTiming {
+  var start: UInt64
+  /// What is known of its connection; nil before it has one.
+  var connection: ConnectionFacts?
+  /// Whether its connection had sent another request before.
+  var reusedConnection = false
+  var requestStart: UInt64?
+  var firstByte: UInt64?
+  var headerBytesReceived: Int64 = 0
+
+  init(start: UInt64) { self.start = start }
+
+  /// The metrics without the sizes of the bodies.
+  func metrics(until end: UInt64) -> TransferMetrics {
+    var metrics = TransferMetrics()
+    if let connection {
+      if !reusedConnection {
+        metrics.nameLookup = time(connection.resolved)
+        metrics.connect = time(connection.connected)
+        metrics.secureConnect = connection.secured.map(time) ?? .zero
+      }
+      metrics.version = connection.version
+      metrics.remoteAddress = connection.remoteAddress
+      metrics.remotePort = connection.remotePort
+      metrics.localPort = connection.localPort
+    }
+    metrics.reusedConnection = reusedConnection
+    metrics.requestStart = requestStart.map(time) ?? .zero
+    metrics.firstByte = firstByte.map(time) ?? .zero
+    metrics.total = time(end)
+    metrics.headerBytesReceived = headerBytesReceived
+    return metrics
+  }
+
+  /// The time since the start; zero for what was before it.
+  private func time(_ point: UInt64) -> Duration {
+    .nanoseconds(point > start ? Int64(clamping: point - start) : 0)
+  }
+}
+
+/// What is known of a connection that has been made. Times are in nanoseconds on the loop's clock.
+struct ConnectionFacts {
+  var resolved: UInt64 = 0
+  var connected: UInt64 = 0
+  /// nil without TLS.
+  var secured: UInt64?
+  var version: HTTPVersion?
+  var remoteAddress: String?
+  var remotePort: Int?
+  var localPort: Int?
+}

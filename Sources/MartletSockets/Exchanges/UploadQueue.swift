@@ -1,0 +1,127 @@
+#if os(Linux)
+import MartletSemantics
+import Synchronization
+
+/// The queue of a request's body between the task that produces it and the loop. Its size is limited, so that a fast
+/// producer waits for a slow network.
+final class UploadQueue: Sendable {
+  /// What the loop gets from the queue.
+  enum Next: Sendable {
+    case chunk(Data)
+    /// There are no bytes yet. The producer will say when there are.
+    case nothingYet
+    /// There are none after those that were taken.
+    case end
+  }
+
+  fileprivate struct State {
+    var chunks: [Data] = []
+    /// The first chunk that was not taken.
+    var first = 0
+    var buffered = 0
+    var isEnded = false
+    var isClosed = false
+    /// Whether the loop found no bytes, and has to be told of the next.
+    var loopWaits = false
+    /// Whether the loop has asked for bytes.
+    var isWanted = false
+    var producer: CheckedContinuation<Void, Never>?
+  }
+
+  private let state: Mutex<State>
+  private static let highWater = 512 << 10
+
+  /// - Parameter waitsForDemand: whether the producer begins only when the loop asks for the first bytes, because the
+  ///   body must not be opened if it is not sent; otherwise it begins while the connection is established.
+  init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
+
+  /// Called by the loop: takes the next chunk.
+  func next() -> Next {
+    let (next, producer) = state.withLock { state -> (Next, CheckedContinuation<Void, Never>?) in
+      state.isWanted = true
+      let next = state.take()
+      guard state.buffered <= Self.highWater / 2 else { return (next, nil) }
+      defer { state.producer = nil }
+      return (next, state.producer)
+    }
+    producer?.resume()
+    return next
+  }
+
+  /// Called by the producer: waits until the loop asks for bytes. Returns false if it never will.
+  func demand() async -> Bool {
+    await wait { $0.isWanted }
+    return state.withLock { !$0.isClosed }
+  }
+
+  /// Called by the producer: adds bytes, and waits while there are too many. Returns false if no more are needed.
+  ///
+  /// - Parameter wake: called, before the wait, if the loop found no bytes before.
+  func push(_ chunk: Data, wake: () -> Void) async -> Bool {
+    let (wakes, isClosed) = state.withLock { state in
+      defer { state.loopWaits = false }
+      if !state.isClosed {
+        state.chunks.append(chunk)
+        state.buffered += chunk.count
+      }
+      return (state.loopWaits, state.isClosed)
+    }
+    if isClosed { return false }
+    if wakes { wake() }
+    await wait { $0.buffered <= Self.highWater }
+    return state.withLock { !$0.isClosed }
+  }
+
+  /// Called by the producer: marks the end. Returns whether the loop has to be told.
+  func end() -> Bool {
+    state.withLock { state in
+      state.isEnded = true
+      defer { state.loopWaits = false }
+      return state.loopWaits
+    }
+  }
+
+  /// Closes the queue, and resumes a waiting producer.
+  func close() {
+    let producer = state.withLock { state in
+      state.isClosed = true
+      state.chunks = []
+      state.first = 0
+      defer { state.producer = nil }
+      return state.producer
+    }
+    producer?.resume()
+  }
+
+  /// Suspends the producer until the state is so, or the queue is closed.
+  private func wait(until isReady: @Sendable (borrowing State) -> Bool) async {
+    await withCheckedContinuation { continuation in
+      let goesOn = state.withLock { state in
+        if state.isClosed || isReady(state) { return true }
+        state.producer = continuation
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+  }
+}
+
+extension UploadQueue.State {
+  fileprivate mutating func take() -> UploadQueue.Next {
+    guard first < chunks.count else {
+      if isEnded || isClosed { return .end }
+      loopWaits = true
+      return .nothingYet
+    }
+    let chunk = chunks[first]
+    chunks[first] = Data()
+    first += 1
+    if first == chunks.count {
+      chunks.removeAll(keepingCapacity: true)
+      first = 0
+    }
+    buffered -= chunk.count
+    return .chunk(chunk)
+  }
+}
+#endif

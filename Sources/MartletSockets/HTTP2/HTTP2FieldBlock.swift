@@ -1,0 +1,91 @@
+#if os(Linux)
+import Glibc
+
+/// The field section of a response that is being received, as lines of text. Its memory is reused: an array would check
+/// several times for each field whether it is shared, and whether there is room.
+struct HTTP2FieldBlock: ~Copyable {
+  private var memory: UnsafeMutablePointer<UInt8>?
+  private var capacity = 0
+  private var count = 0
+  /// How many more bytes the response may have; nil if nothing is kept.
+  private var room: Int?
+  /// The bytes of the fields, as they count for the limit of the heads.
+  private(set) var size = 0
+  /// The value of `:status`; 0 if there is none.
+  private(set) var status = 0
+  /// The value of `Content-Length`; nil if there is none.
+  private(set) var contentLength: Int64?
+
+  deinit { free(memory) }
+
+  /// Begins another section.
+  ///
+  /// - Parameter room: the most bytes that it may have; nil if nobody wants it.
+  mutating func begin(room: Int?) {
+    if capacity > Self.keptCapacity {
+      free(memory)
+      memory = nil
+      capacity = 0
+    }
+    self.room = room
+    count = 0
+    size = 0
+    status = 0
+    contentLength = nil
+  }
+
+  private static let keptCapacity = 16 << 10
+
+  /// Appends a valid field. The only pseudo-field of a response, `:status`, becomes the line `HTTP/2 200 `.
+  ///
+  /// - Returns: whether there was room for it.
+  mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let room else { return true }
+    size += name.count + value.count + 4
+    guard size <= room, reserve(name.count + value.count + 8) else { return false }
+    if name.first == UInt8(ascii: ":") {
+      status = value.reduce(0) { $0 * 10 + Int($1 & 15) }
+      write("HTTP/2 ")
+      write(value)
+      write(" \r\n")
+    } else {
+      if Self.isContentLength(name) { contentLength = Int64(String(decoding: value, as: UTF8.self)) }
+      write(name)
+      write(": ")
+      write(value)
+      write("\r\n")
+    }
+    return true
+  }
+
+  private static func isContentLength(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    let expected: StaticString = "content-length"
+    guard name.count == expected.utf8CodeUnitCount, let start = name.baseAddress else { return false }
+    return memcmp(start, expected.utf8Start, name.count) == 0
+  }
+
+  /// A copy of the lines, each with its line break.
+  var lines: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
+
+  /// Makes room for so many bytes. Returns false if there is no memory.
+  private mutating func reserve(_ more: Int) -> Bool {
+    guard capacity - count < more else { return true }
+    let larger = max(1024, 2 * capacity, count + more)
+    guard let moved = realloc(memory, larger) else { return false }
+    memory = moved.assumingMemoryBound(to: UInt8.self)
+    capacity = larger
+    return true
+  }
+
+  /// Appends bytes for which there is room.
+  private mutating func write(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let memory, let start = bytes.baseAddress, bytes.count <= capacity - count else { return }
+    memcpy(memory + count, start, bytes.count)
+    count += bytes.count
+  }
+
+  private mutating func write(_ text: StaticString) {
+    write(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+}
+#endif

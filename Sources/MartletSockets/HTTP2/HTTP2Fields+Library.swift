@@ -1,0 +1,24 @@
+#if os(Linux)
+import CNGHTTP2
+
+extension HTTP2Fields {
+  /// Calls the closure with the lines as nghttp2 takes them, which copies them. They must not be used after it has
+  /// returned.
+  func withNameValues<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
+    bytes.withUnsafeBufferPointer { bytes in
+      withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lines.count) { fields in
+        // not null even without bytes; nghttp2 only reads
+        let base = bytes.baseAddress.map { UnsafeMutablePointer(mutating: $0) }
+        for (index, line) in lines.enumerated() {
+          let flags = line.isSecret ? NGHTTP2_NV_FLAG_NO_INDEX.rawValue : NGHTTP2_NV_FLAG_NONE.rawValue
+          let field = nghttp2_nv(
+            name: base?.advanced(by: line.start), value: base?.advanced(by: line.start + line.nameCount),
+            namelen: line.nameCount, valuelen: line.valueCount, flags: UInt8(flags))
+          fields.initializeElement(at: index, to: field)
+        }
+        return body(UnsafePointer(fields.baseAddress), lines.count)
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,73 @@
+import MartletSemantics
+
+/// A field section as HTTP/2 sends it: names in lower case and values, as raw bytes in one piece of memory.
+///
+/// It is made on the calling task, so that the thread of the connections has no strings to convert.
+struct HTTP2Fields: Sendable, Hashable {
+  /// One field line: where its name begins; its value follows the name.
+  struct Line: Sendable, Hashable {
+    var start: Int
+    var nameCount: Int
+    var valueCount: Int
+    /// Whether no HPACK table, here or in an intermediary, may contain it (RFC 7541 §6.2.3, §7.1.3).
+    var isSecret: Bool
+  }
+
+  private(set) var bytes: [UInt8] = []
+  private(set) var lines: [Line] = []
+
+  init() {
+    bytes.reserveCapacity(512)
+    lines.reserveCapacity(16)
+  }
+
+  /// The size as `SETTINGS_MAX_HEADER_LIST_SIZE` counts it (RFC 9113 §6.5.2).
+  var listSize: Int { bytes.count + 32 * lines.count }
+
+  /// Appends a line. The name is in lower case.
+  mutating func append(_ name: String, _ value: some Sequence<UInt8>, isSecret: Bool = false) {
+    let start = bytes.count
+    bytes.append(contentsOf: name.utf8)
+    let end = bytes.count
+    bytes.append(contentsOf: value)
+    lines.append(Line(start: start, nameCount: end - start, valueCount: bytes.count - end, isSecret: isSecret))
+  }
+
+  /// Appends the fields of a message, without those that HTTP/2 must not have.
+  ///
+  /// - `Connection` and the fields that it names, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding` and `Upgrade`
+  ///   belong to a connection of HTTP/1 (RFC 9113 §8.2.2). `TE` may only be `trailers`.
+  /// - `Host` is `:authority`, and `Content-Length` is the transport's own.
+  mutating func append(_ fields: HTTPFields) {
+    let nominated = fields.contains(.connection) ? fields.list(.connection).map { ASCII.lowercased($0) } : []
+    for (name, value) in fields {
+      let canonical = name.canonicalName
+      guard !Self.omitted.contains(canonical), !nominated.contains(canonical) else { continue }
+      switch canonical {
+      case "te":
+        // any other value is left out: it is an offer to the next recipient only
+        guard Self.acceptsTrailers(value) else { continue }
+        append(canonical, "trailers".utf8)
+      case "cookie" where FieldOctets.hasOctets(value):
+        append(canonical, FieldOctets.bytes(value), isSecret: true)
+      default: append(canonical, value.utf8, isSecret: Self.secrets.contains(canonical))
+      }
+    }
+  }
+
+  private static func acceptsTrailers(_ value: String) -> Bool {
+    FieldList.elements(of: value[...]).contains { ASCII.equalIgnoringCase($0, "trailers") }
+  }
+
+  private static let omitted: Set<String> = [
+    "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-connection", "transfer-encoding",
+    "upgrade",
+  ]
+
+  /// The fields whose values are secrets of the user: what a table shares with other requests, an attacker who causes
+  /// some of them could guess by the sizes of messages (RFC 7541 §7.1).
+  private static let secrets: Set<String> = [
+    "authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token",
+    "x-xsrf-token",
+  ]
+}

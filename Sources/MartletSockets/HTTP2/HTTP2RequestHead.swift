@@ -1,0 +1,59 @@
+import MartletEngine
+import MartletSemantics
+
+/// The head of a request over HTTP/2 (RFC 9113 §8.3.1): pseudo-fields and fields.
+struct HTTP2RequestHead: Sendable {
+  let fields: HTTP2Fields
+  /// Whether DATA follows. Otherwise the head ends the request.
+  let hasBody: Bool
+
+  /// The body that the head announces. `Content-Length: 0` is for a method that expects a body and has none (RFC 9110
+  /// §8.6).
+  enum Body: Sendable, Hashable {
+    case none
+    case length(Int64)
+    case unknownLength
+  }
+
+  /// Translates a request.
+  ///
+  /// - `:authority` is the request's `Host` if it has one, and otherwise the origin's.
+  /// - `:path` is path and query of the URL; `*` for an `OPTIONS` of a URL without them.
+  /// - `Accept: */*` is sent if the caller has no `Accept`, as over HTTP/1.1.
+  ///
+  /// - Parameters:
+  ///   - origin: the origin of the request's URL.
+  ///   - expectsContinue: whether to add `Expect: 100-continue`; the caller then sends the body after a 100 only.
+  /// - Throws: `invalidRequest` if the target contains a character that is not allowed in it, or for `CONNECT`, which
+  ///   is a tunnel and no request to an origin.
+  init(_ request: HTTPRequest, origin: Origin, body: Body, expectsContinue: Bool = false) throws(HTTPError) {
+    guard request.method.rawValue != "CONNECT" else {
+      throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
+    }
+    var fields = HTTP2Fields()
+    fields.append(":method", request.method.rawValue.utf8)
+    fields.append(":scheme", origin.scheme.utf8)
+    fields.append(":authority", (request.fields[.host] ?? origin.authority).utf8)
+    fields.append(":path", try RequestTarget(of: request, to: origin, isAbsolute: false).bytes)
+    switch body {
+    case .length(let length): fields.append("content-length", String(length).utf8)
+    case .none, .unknownLength: break
+    }
+    if expectsContinue, !request.fields.contains(.expect) { fields.append("expect", "100-continue".utf8) }
+    fields.append(request.fields)
+    if !request.fields.contains(.accept) { fields.append("accept", "*/*".utf8) }
+    guard fields.listSize <= Self.mostBytes else {
+      let message = "the request's fields are larger than \(Self.mostBytes >> 10) KiB"
+      throw HTTPError(.invalidRequest, message, phase: .preparing)
+    }
+    self.fields = fields
+    hasBody =
+      switch body {
+      case .none, .length(0): false
+      case .length, .unknownLength: true
+      }
+  }
+
+  /// The largest list of fields that is sent: servers accept far less.
+  static let mostBytes = 1 << 20
+}

@@ -1,0 +1,338 @@
+#if os(Linux)
+import CNGHTTP2
+import MartletEngine
+import MartletSemantics
+
+/// Takes what happens to a connection as a whole; called like ``HTTP2StreamHandler``.
+protocol HTTP2SessionHandler: AnyObject {
+  /// ``HTTP2Session/capacity`` may have changed: SETTINGS came, a GOAWAY came, or a stream was closed.
+  func capacityChanged()
+  /// The peer answered the last ``HTTP2Session/ping()``.
+  func pongReceived()
+}
+
+/// The settings of a session.
+struct HTTP2Settings: Sendable {
+  /// The most bytes of one response that may wait for their reader.
+  var streamWindow = 2 << 20
+  /// The most bytes of all responses that may be on their way. They are given back on receipt, so that a slow reader
+  /// does not stop the other streams.
+  var connectionWindow = 16 << 20
+  /// The largest list of fields that the server is told to send. What a response may have, its request's limit decides.
+  var headerLimit = 256 << 10
+}
+
+/// The client's side of an HTTP/2 connection (RFC 9113): bytes in, bytes and events out. It knows no socket, clock,
+/// thread or lock, and belongs to one owner at a time. nghttp2 does frames, HPACK and flow control.
+///
+/// The owner passes what it receives to ``receive(_:now:)``, and sends what ``pull(into:upTo:)`` appends to its buffer:
+/// after every call of another method, and when the buffer has room again. When one of the two throws, or ``isOver``, it
+/// sends what is in the buffer and closes the connection; every stream has got its last event.
+///
+/// Decisions where RFC 9113 leaves a choice or other clients are lenient:
+/// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed response
+///   is a stream error (§8.1.1): an upper-case name, a connection's field, a control character, a `Content-Length` that is
+///   no number, is repeated, or differs from the body.
+/// - A response without END_STREAM is not whole, however its stream or connection ended.
+/// - After a whole response the request's body is not needed: the stream is reset with NO_ERROR (§8.1).
+/// - A response that ends in the same bytes as its RST_STREAM is whole (§8.1).
+/// - Server push is refused (§6.5.2): a PUSH_PROMISE is a connection error.
+final class HTTP2Session {
+  /// The text before every message: host and port.
+  let peer: String
+  private(set) weak var handler: (any HTTP2SessionHandler)?
+  /// The reason why the connection cannot be used any more.
+  var failure: HTTPError?
+  /// The streams that are open or wait to be.
+  var streams: [Int32: HTTP2Stream] = [:]
+  /// The stream of the last event, which is most often that of the next.
+  var recent: HTTP2Stream?
+  /// The head or the trailers that are being received, of one stream at a time (RFC 9113 §4.3).
+  var block = HTTP2FieldBlock()
+  var budget = FrameBudget()
+  var receivedBytes: UInt64 = 0
+  /// Whether the server's SETTINGS have come.
+  var hasSettings = false
+  /// The server's last GOAWAY.
+  var goAway: GoAway?
+  var pingsSent: UInt64 = 0
+  private var session: OpaquePointer?
+  /// Whether the owner has closed the session.
+  private var isClosing = false
+  /// The frames that end a connection whose protocol the server has violated.
+  private var farewell = SendBuffer()
+
+  /// The server's announcement that it takes no more requests on this connection.
+  struct GoAway: Sendable, Hashable {
+    /// The last stream that it may act on; 2³¹ − 1 while it has not decided (RFC 9113 §6.8).
+    var lastStream: Int32
+    var code: HTTP2ErrorCode
+  }
+
+  /// Begins a session: the connection preface, the settings and the window can be pulled at once.
+  ///
+  /// - Parameters:
+  ///   - peer: host and port, for messages.
+  ///   - handler: is told about the connection; held weakly.
+  init(peer: String, settings: HTTP2Settings = HTTP2Settings(), handler: any HTTP2SessionHandler) throws(HTTPError) {
+    self.peer = peer
+    self.handler = handler
+    var callbacks: OpaquePointer?
+    var options: OpaquePointer?
+    guard nghttp2_session_callbacks_new(&callbacks) == 0, nghttp2_option_new(&options) == 0 else { throw outOfMemory }
+    defer {
+      nghttp2_session_callbacks_del(callbacks)
+      nghttp2_option_del(options)
+    }
+    Self.setCallbacks(callbacks)
+    Self.setOptions(options)
+    // SAFETY: the pointer is used in calls of the session only, which this object makes and outlives
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    guard nghttp2_session_client_new2(&session, callbacks, context, options) == 0 else { throw outOfMemory }
+    let entries = [
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(settings.streamWindow)),
+      nghttp2_settings_entry(
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
+        value: UInt32(clamping: settings.headerLimit)),
+    ]
+    nghttp2_submit_settings(session, Self.noFlags, entries, entries.count)
+    nghttp2_session_set_local_window_size(session, Self.noFlags, 0, Int32(settings.connectionWindow))
+  }
+
+  deinit { nghttp2_session_del(session) }
+
+  private static func setOptions(_ options: OpaquePointer?) {
+    nghttp2_option_set_no_auto_window_update(options, 1)
+    nghttp2_option_set_peer_max_concurrent_streams(options, 100)
+    nghttp2_option_set_no_closed_streams(options, 1)
+    nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(options, 1)
+    nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.mostBytes)
+    // enough for 1 MiB in frames of the usual size; the default of 8 does not hold a head of 256 KiB
+    nghttp2_option_set_max_continuations(options, 64)
+  }
+
+  static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+
+  private var outOfMemory: HTTPError { HTTPError(.other, "\(peer): there is no memory for an HTTP/2 session") }
+}
+
+// MARK: - Bytes
+
+extension HTTP2Session {
+  /// Processes bytes of the connection.
+  ///
+  /// - Parameter now: the time in nanoseconds of a clock that does not go back, for the limit of frames without content.
+  /// - Throws: if the connection cannot be used any more. All streams have failed then.
+  func receive(_ bytes: UnsafeRawBufferPointer, now: UInt64) throws(HTTPError) {
+    if let failure { throw failure }
+    budget.refill(now: now)
+    receivedBytes += UInt64(bytes.count)
+    let count = bytes.withMemoryRebound(to: UInt8.self) { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
+    if count < 0, failure == nil { failAll(with: fatal(Int32(count))) }
+    if isTerminated { takeFarewell() }
+    if let failure { throw failure }
+  }
+
+  /// Appends the frames that are ready to the buffer, until it has `limit` bytes or more: answers to the server first,
+  /// then new requests, then bodies.
+  ///
+  /// - Throws: what ``receive(_:now:)`` has thrown: the buffer then has a GOAWAY that says so.
+  func pull(into buffer: inout SendBuffer, upTo limit: Int = 64 << 10) throws(HTTPError) {
+    if let failure {
+      farewell.withUnsafeBytes { buffer.append($0) }
+      farewell.consume(farewell.count)
+      throw failure
+    }
+    while buffer.count < limit {
+      var bytes: UnsafePointer<UInt8>?
+      let count = nghttp2_session_mem_send(session, &bytes)
+      guard count != 0 else { break }
+      guard count > 0, let bytes else {
+        failAll(with: fatal(Int32(count)))
+        break
+      }
+      buffer.append(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+    if let failure { throw failure }
+  }
+
+  /// Ends the session because its connection has ended. Every stream fails.
+  ///
+  /// - Parameter error: why; nil if the server closed the connection.
+  func connectionEnded(_ error: HTTPError? = nil) {
+    guard failure == nil else { return }
+    let message = "\(peer): the connection ended before the end of the response"
+    failAll(with: error ?? HTTPError(.connectionLost, message))
+  }
+
+  /// Whether nghttp2 has found a violation of the connection's protocol: it then sends a GOAWAY and nothing else.
+  private var isTerminated: Bool {
+    failure == nil && goAway == nil && !isClosing && nghttp2_session_check_request_allowed(session) == 0
+      && nghttp2_session_get_next_stream_id(session) <= Int32.max
+  }
+
+  private func takeFarewell() {
+    var bytes: UnsafePointer<UInt8>?
+    while case let count = nghttp2_session_mem_send(session, &bytes), count > 0 {
+      farewell.append(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+    if failure == nil { failAll(with: violation("the connection failed")) }
+  }
+
+  /// Whether ``pull(into:upTo:)`` has something to append.
+  var hasOutput: Bool { failure == nil && nghttp2_session_want_write(session) != 0 }
+
+  /// Whether the connection has no further use: it has failed, or one side has said goodbye and no stream is open.
+  var isOver: Bool {
+    failure != nil || nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+  }
+}
+
+// MARK: - Requests
+
+extension HTTP2Session {
+  /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are open.
+  /// 0 if the connection takes no more.
+  var capacity: Int {
+    guard !isDraining else { return 0 }
+    let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+    return max(0, Int(limit) - streams.count)
+  }
+
+  /// The number of streams that are open or wait to be.
+  var streamCount: Int { streams.count }
+
+  /// Whether the connection takes no more requests: a GOAWAY came, it has failed, or its stream numbers are used up.
+  var isDraining: Bool {
+    failure != nil || goAway != nil || isClosing || nghttp2_session_check_request_allowed(session) == 0
+  }
+
+  /// Submits a request, which ``pull(into:upTo:)`` then sends. Above ``capacity`` it waits for a stream to be closed.
+  ///
+  /// - Parameters:
+  ///   - headerLimit: the most bytes of the response's heads and trailers.
+  ///   - handler: gets all that follows; held until its last event.
+  /// - Returns: the number of its stream.
+  /// - Throws: an error with the delivery `refused` if the connection takes no more requests.
+  func submit(
+    _ head: HTTP2RequestHead, headerLimit: Int, handler: any HTTP2StreamHandler
+  ) throws(HTTPError) -> Int32 {
+    guard !isDraining else { throw HTTP2Failure.refused("\(peer): the connection takes no more requests").error }
+    let id = head.fields.withNameValues { fields, count in
+      guard head.hasBody else { return nghttp2_submit_request(session, nil, fields, count, nil, nil) }
+      var provider = Self.bodyProvider
+      return nghttp2_submit_request(session, nil, fields, count, &provider, nil)
+    }
+    guard id > 0 else { throw HTTP2Failure.refused("\(peer): no stream can be opened (\(Self.text(of: id)))").error }
+    let stream = HTTP2Stream(
+      id: id, handler: handler, headerLimit: headerLimit, isUploading: head.hasBody, receivedBefore: receivedBytes)
+    streams[id] = stream
+    return id
+  }
+
+  /// Ends a stream whose response is not wanted any more. Its handler hears no more.
+  func reset(_ id: Int32, _ code: HTTP2ErrorCode = .cancel) {
+    guard failure == nil, let stream = stream(id) else { return }
+    stream.handler = nil
+    nghttp2_submit_rst_stream(session, Self.noFlags, id, code.rawValue)
+  }
+
+  /// Asks the stream's handler again for the request's body.
+  func resume(_ id: Int32) {
+    guard failure == nil, streams[id] != nil else { return }
+    nghttp2_session_resume_data(session, id)
+  }
+
+  /// Gives back a part of the stream's window: the reader took so many bytes of the body.
+  func consumed(_ count: Int, of id: Int32) {
+    guard failure == nil, streams[id] != nil else { return }
+    nghttp2_session_consume_stream(session, id, count)
+  }
+
+  /// Sends a PING, to see whether a silent connection is alive.
+  func ping() {
+    guard failure == nil else { return }
+    pingsSent += 1
+    withUnsafeBytes(of: pingsSent.bigEndian) { bytes in
+      _ = nghttp2_submit_ping(session, Self.noFlags, bytes.bindMemory(to: UInt8.self).baseAddress)
+    }
+  }
+
+  /// Says goodbye: no new request is submitted, and the session is over when the open streams are closed.
+  func close() {
+    guard failure == nil, !isClosing else { return }
+    isClosing = true
+    nghttp2_submit_goaway(session, Self.noFlags, 0, HTTP2ErrorCode.noError.rawValue, nil, 0)
+  }
+
+  func stream(_ id: Int32) -> HTTP2Stream? {
+    if let recent, recent.id == id { return recent }
+    let stream = streams[id]
+    recent = stream
+    return stream
+  }
+
+  func submitTrailers(_ fields: HTTP2Fields, of id: Int32) -> Bool {
+    fields.withNameValues { nghttp2_submit_trailer(session, id, $0, $1) } == 0
+  }
+
+  func submitReset(_ id: Int32, _ code: HTTP2ErrorCode) {
+    nghttp2_submit_rst_stream(session, Self.noFlags, id, code.rawValue)
+  }
+
+  func giveBackToConnection(_ count: Int) { nghttp2_session_consume_connection(session, count) }
+}
+
+// MARK: - Failures
+
+extension HTTP2Session {
+  /// Ends the session and every stream.
+  func failAll(with error: HTTPError) {
+    failure = error
+    recent = nil
+    let failed = streams.values.sorted { $0.id < $1.id }
+    streams = [:]
+    for stream in failed { stream.fail(connectionFailure(of: stream, error)) }
+  }
+
+  /// The failure of a stream because its connection has failed.
+  ///
+  /// - A request that was never sent is refused.
+  /// - If nothing came on a reused connection since the request was submitted, the server had most likely closed it
+  ///   before (RFC 9112 §9.3.1 says the same of HTTP/1).
+  /// - Within a response, whatever happened to the connection is a loss for this stream.
+  private func connectionFailure(of stream: HTTP2Stream, _ error: HTTPError) -> HTTP2Failure {
+    guard stream.isSent else {
+      return .refused("\(peer): the connection failed before the request was sent (\(error.message))")
+    }
+    var error = error
+    error.phase = stream.phase
+    if stream.hasHead, error.kind == .protocolViolation { error.kind = .connectionLost }
+    if stream.id > 1, !stream.hasHead, goAway == nil, stream.receivedBefore == receivedBytes {
+      error.delivery = .staleConnection
+    }
+    if let goAway, error.kind == .connectionLost { error.message += " (GOAWAY: \(goAway.code))" }
+    return HTTP2Failure(error: error, cause: .connection)
+  }
+
+  /// The error of nghttp2 after which a session cannot be used.
+  private func fatal(_ code: Int32) -> HTTPError {
+    switch nghttp2_error(rawValue: code) {
+    case NGHTTP2_ERR_FLOODED:
+      violation("the server floods the connection with PING or SETTINGS")
+    case NGHTTP2_ERR_TOO_MANY_CONTINUATIONS:
+      HTTPError(.headersTooLarge, "\(peer): a head or the trailers have too many CONTINUATION frames", phase: .waiting)
+    case NGHTTP2_ERR_NOMEM: outOfMemory
+    default: violation("the connection failed (\(Self.text(of: code)))")
+    }
+  }
+
+  func violation(_ reason: String) -> HTTPError {
+    HTTPError(.protocolViolation, "\(peer): \(reason)", phase: .waiting)
+  }
+
+  private static func text(of code: Int32) -> String { String(cString: nghttp2_strerror(code)) }
+}
+#endif

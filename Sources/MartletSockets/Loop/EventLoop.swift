@@ -1,0 +1,149 @@
+#if os(Linux)
+import CSockets
+import Glibc
+import MartletEngine
+
+/// Watches sockets and timers, on one thread. It is not `Sendable`: whoever has it is on its thread.
+final class EventLoop {
+  /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
+  private(set) var now = EventLoop.clock()
+  private let epoll: Int32
+  private var timers = TimerHeap()
+  private var sockets: [Socket?] = []
+  /// How often each place in ``sockets`` was used: an event for an earlier user is recognized and dropped.
+  private var generations: [UInt32] = []
+  private var freeSlots: [Int] = []
+  /// The sockets of which epoll has to watch something else than before.
+  private var changed: [Socket] = []
+  private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 1024)
+  private var isStopped = false
+
+  /// The number that stands for the wake-up descriptor in an event.
+  private static let wakeUpData = UInt64.max
+
+  /// - Parameter wakeUp: the descriptor that ends a wait.
+  /// - Throws: an error if the system has no descriptor left.
+  init(wakeUp: Int32) throws(HTTPError) {
+    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    // edge-triggered: every write ends one wait, and nothing has to be read
+    guard wakeUp >= 0, epoll >= 0,
+      martlet_watch(epoll, EPOLL_CTL_ADD, wakeUp, EPOLLIN.rawValue | EPOLLET.rawValue, Self.wakeUpData) == 0
+    else {
+      if epoll >= 0 { close(epoll) }
+      events.deallocate()
+      throw HTTPError(.other, "the transport cannot be started: the system has no descriptor left", phase: .preparing)
+    }
+  }
+
+  deinit {
+    close(epoll)
+    events.deallocate()
+  }
+
+  /// The time in nanoseconds, on the clock of ``now``.
+  @Sendable static func clock() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
+  /// Does the work of a queue and handles events, until ``stop()``.
+  ///
+  /// Jobs are taken from the queue before events are looked for, and done after these were handled: what had happened
+  /// on a connection before a request was submitted is known when the request chooses its connection.
+  ///
+  /// - Parameter finishTurn: called at the end of each turn.
+  func run<Context>(_ queue: JobQueue<Context>, in context: Context, finishTurn: (Context) -> Void) {
+    var jobs: [JobQueue<Context>.Job] = []
+    while !isStopped {
+      queue.drain(into: &jobs)
+      let mayWait = jobs.isEmpty && queue.mayFallAsleep()
+      handleEvents(waiting: mayWait ? timers.next : 0)
+      if mayWait { queue.awake() }
+      for job in jobs { job(context) }
+      jobs.removeAll(keepingCapacity: true)
+      while let timer = timers.popDue(at: now) { timer.action() }
+      finishTurn(context)
+      applyChanges()
+    }
+  }
+
+  /// Makes ``run(_:in:finishTurn:)`` return at the end of the turn.
+  func stop() { isStopped = true }
+
+  /// Sets when a timer is due; the maximum for never.
+  func set(_ timer: LoopTimer, to due: UInt64) { timers.set(timer, to: due) }
+}
+
+// MARK: - Sockets
+
+extension EventLoop {
+  /// Gives a socket its place.
+  func add(_ socket: Socket) -> Int {
+    if let slot = freeSlots.popLast() {
+      sockets[slot] = socket
+      return slot
+    }
+    sockets.append(socket)
+    generations.append(0)
+    return sockets.count - 1
+  }
+
+  /// Removes a socket that is about to be closed.
+  func remove(_ socket: Socket) {
+    let slot = socket.slot
+    sockets[slot] = nil
+    generations[slot] &+= 1
+    freeSlots.append(slot)
+    if socket.watched != [] { _ = martlet_watch(epoll, EPOLL_CTL_DEL, socket.descriptor, 0, 0) }
+  }
+
+  /// Notes that something else of a socket is to be watched; epoll gets to know it once, at the end of the turn.
+  func noteChange(of socket: Socket) { changed.append(socket) }
+
+  private func applyChanges() {
+    for socket in changed {
+      socket.isChanged = false
+      guard socket.isOpen, socket.watched != socket.interest else { continue }
+      let operation =
+        socket.interest == [] ? EPOLL_CTL_DEL : socket.watched == [] ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+      let data = UInt64(socket.slot) << 32 | UInt64(generations[socket.slot])
+      // without interest it is not watched at all: epoll reports a reset connection in any case, again and again
+      if martlet_watch(epoll, operation, socket.descriptor, socket.interest.rawValue, data) == 0 {
+        socket.watched = socket.interest
+      } else {
+        socket.handler?.socketFailed(socket, errno)
+      }
+    }
+    changed.removeAll(keepingCapacity: true)
+  }
+
+  private func handleEvents(waiting until: UInt64) {
+    let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: until))
+    now = Self.clock()
+    guard count > 0, let first = events.baseAddress else { return }
+    for index in 0..<Int(count) {
+      let data = martlet_event_data(first + index)
+      guard data != Self.wakeUpData else { continue }
+      let slot = Int(data >> 32)
+      guard slot < sockets.count, let socket = sockets[slot], generations[slot] == UInt32(truncatingIfNeeded: data)
+      else { continue }
+      let mask = martlet_event_mask(first + index)
+      let isBroken = mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+      if mask & EPOLLOUT.rawValue != 0 || isBroken && socket.interest.contains(.write) {
+        socket.handler?.socketIsWritable(socket)
+      }
+      if socket.isOpen, mask & EPOLLIN.rawValue != 0 || isBroken && socket.interest.contains(.read) {
+        socket.handler?.socketIsReadable(socket)
+      }
+    }
+  }
+
+  /// The time until then, rounded up; -1 for no limit.
+  private func milliseconds(until time: UInt64) -> Int32 {
+    if time == .max { return -1 }
+    let now = time == 0 ? 0 : Self.clock()
+    return time <= now ? 0 : Int32(clamping: (time - now + 999_999) / 1_000_000)
+  }
+}
+#endif

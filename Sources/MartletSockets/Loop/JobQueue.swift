@@ -1,0 +1,44 @@
+#if os(Linux)
+import CSockets
+import Glibc
+import Synchronization
+
+/// The work that other threads give to a loop. Its wake-up descriptor is written only while the loop sleeps.
+final class JobQueue<Context>: Sendable {
+  /// Work that is done on the loop's thread, with what belongs to that thread.
+  typealias Job = @Sendable (Context) -> Void
+
+  private let pending = Mutex<[Job]>([])
+  private let isAsleep = Atomic(false)
+  /// The descriptor that becomes readable to wake the loop; negative if the system has none left.
+  let wakeUp = martlet_make_wake_up()
+
+  deinit { if wakeUp >= 0 { close(wakeUp) } }
+
+  /// Adds work, which is done in the order in which it was added. May be called from every thread.
+  func submit(_ job: @escaping Job) {
+    pending.withLock { $0.append(job) }
+    if isAsleep.exchange(false, ordering: .sequentiallyConsistent) {
+      var one: UInt64 = 1
+      _ = write(wakeUp, &one, 8)
+    }
+  }
+
+  /// Called by the loop: swaps all jobs with an empty array, so that both arrays keep their memory.
+  func drain(into empty: inout [Job]) {
+    pending.withLock { swap(&$0, &empty) }
+  }
+
+  /// Called by the loop: whether it may sleep. The flag is set before the jobs are looked at, so that none is missed
+  /// that is added in between.
+  func mayFallAsleep() -> Bool {
+    isAsleep.store(true, ordering: .sequentiallyConsistent)
+    if pending.withLock({ $0.isEmpty }) { return true }
+    awake()
+    return false
+  }
+
+  /// Called by the loop when it no longer sleeps.
+  func awake() { isAsleep.store(false, ordering: .sequentiallyConsistent) }
+}
+#endif

@@ -1,0 +1,33 @@
+#if os(Linux)
+import CSockets
+import Glibc
+import MartletEngine
+
+/// The thread of a ``Network``. The transport and every body that is being read have a reference to it; with the last
+/// reference, its connections are closed and the thread ends.
+final class LoopThread: Sendable {
+  let jobs = JobQueue<Network>()
+
+  /// - Throws: an error if the system has no thread or descriptor for it.
+  init(_ configuration: ConnectionConfiguration) throws(HTTPError) {
+    let network = try Network(configuration, jobs)
+    // The thread owns what belongs to the loop.
+    let handedOver = Unmanaged.passRetained(network).toOpaque()
+    var thread = pthread_t()
+    guard pthread_create(&thread, nil, Self.main, handedOver) == 0 else {
+      Unmanaged<Network>.fromOpaque(handedOver).release()
+      throw HTTPError(.other, "the system cannot start a thread for the transport", phase: .preparing)
+    }
+    pthread_detach(thread)
+  }
+
+  private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { handedOver in
+    guard let handedOver else { return nil }
+    martlet_name_thread("martlet-sockets")
+    Unmanaged<Network>.fromOpaque(handedOver).takeRetainedValue().run()
+    return nil
+  }
+
+  deinit { jobs.submit { $0.shutDown() } }
+}
+#endif

@@ -1,0 +1,116 @@
+#if os(Linux)
+import CSockets
+import Glibc
+
+/// What a loop watches of a socket.
+struct SocketInterest: OptionSet {
+  let rawValue: UInt32
+  static let read = SocketInterest(rawValue: EPOLLIN.rawValue)
+  static let write = SocketInterest(rawValue: EPOLLOUT.rawValue)
+}
+
+/// Is told what happens on a socket. Called on the loop's thread.
+protocol SocketHandler: AnyObject {
+  func socketIsReadable(_ socket: Socket)
+  func socketIsWritable(_ socket: Socket)
+  /// The loop cannot watch the socket.
+  func socketFailed(_ socket: Socket, _ code: Int32)
+}
+
+/// A stream socket of a loop that never blocks. It is used and closed on the loop's thread.
+final class Socket {
+  let descriptor: Int32
+  private(set) var isOpen = true
+  /// What is to be watched. The loop applies it at the end of its turn.
+  var interest: SocketInterest = [] {
+    didSet {
+      guard !isChanged, interest != watched, isOpen else { return }
+      isChanged = true
+      loop.noteChange(of: self)
+    }
+  }
+  /// What epoll watches.
+  var watched: SocketInterest = []
+  /// Whether the loop has noted that the interest changed.
+  var isChanged = false
+  weak var handler: (any SocketHandler)?
+  private(set) var slot = 0
+  private let loop: EventLoop
+
+  /// Makes a socket; nil if the system has none left, with the reason in `errno`.
+  ///
+  /// - Parameter family: the family of its addresses: `AF_INET`, `AF_INET6` or `AF_UNIX`.
+  init?(family: Int32, on loop: EventLoop) {
+    descriptor = martlet_make_socket(family)
+    self.loop = loop
+    guard descriptor >= 0 else {
+      isOpen = false
+      return nil
+    }
+    if family != AF_UNIX { martlet_set_tcp_options(descriptor) }
+    slot = loop.add(self)
+  }
+
+  deinit { if isOpen { Glibc.close(descriptor) } }
+
+  /// Closes it. Nothing is reported afterwards.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    loop.remove(self)
+    Glibc.close(descriptor)
+  }
+}
+
+// MARK: - System calls
+
+extension Socket {
+  /// The result of sending or receiving.
+  enum Transferred: Equatable {
+    /// So many bytes, at least one.
+    case bytes(Int)
+    /// The socket is not ready.
+    case notReady
+    /// The peer sends no more.
+    case end
+    /// It failed, with an error number.
+    case failed(Int32)
+  }
+
+  /// Begins to connect. Returns 0 if it is connected, `EINPROGRESS` if it will be writable when that is decided, or
+  /// another error number.
+  func connect(to address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
+    guard Glibc.connect(descriptor, address, size) != 0 else { return 0 }
+    return errno == EINTR ? EINPROGRESS : errno  // after a signal it goes on (POSIX)
+  }
+
+  /// Whether a connection that was begun has been made: 0 or an error number.
+  var connectionError: Int32 { martlet_socket_error(descriptor) }
+
+  /// Receives into memory that is not empty.
+  func receive(into room: UnsafeMutableRawBufferPointer) -> Transferred {
+    while true {
+      let count = recv(descriptor, room.baseAddress, room.count, 0)
+      if count > 0 { return .bytes(count) }
+      if count == 0 { return .end }
+      if errno == EAGAIN || errno == EWOULDBLOCK { return .notReady }
+      if errno != EINTR { return .failed(errno) }
+    }
+  }
+
+  /// Sends bytes, of which there is at least one. A connection that the peer has closed is an error, never a signal.
+  ///
+  /// - Parameter hasMore: whether more bytes follow at once, so that the system may wait for them.
+  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Transferred {
+    let flags = Int32(MSG_NOSIGNAL) | (hasMore ? Int32(MSG_MORE) : 0)
+    while true {
+      let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+      if count >= 0 { return .bytes(count) }
+      if errno == EAGAIN || errno == EWOULDBLOCK { return .notReady }
+      if errno != EINTR { return .failed(errno) }
+    }
+  }
+
+  var localPort: Int { Int(martlet_local_port(descriptor)) }
+}
+#endif

@@ -1,0 +1,95 @@
+/// A point in time at which something is done, on the clock of a loop in nanoseconds. It can be moved and cancelled.
+final class LoopTimer {
+  /// When it is due; the maximum for never.
+  fileprivate(set) var due = UInt64.max
+  /// The time that its place in the heap stands for: never later than ``due``.
+  fileprivate var key = UInt64.max
+  /// Its place in the heap; nil if it is in none.
+  fileprivate var position: Int?
+  let action: () -> Void
+
+  /// - Parameter action: what is done; it must not refer strongly to the owner of the timer.
+  init(_ action: @escaping () -> Void) { self.action = action }
+}
+
+/// The timers of a loop, in a binary heap.
+///
+/// Most timers are timeouts that are moved to a later time again and again and never due. Moving one to a later time
+/// costs nothing: its place is corrected when the earlier time has come.
+struct TimerHeap {
+  private var timers: [LoopTimer] = []
+
+  /// When the first timer may be due; the maximum if there is none.
+  var next: UInt64 { timers.first?.key ?? .max }
+
+  var count: Int { timers.count }
+
+  /// Sets when the timer is due; the maximum cancels it.
+  mutating func set(_ timer: LoopTimer, to due: UInt64) {
+    timer.due = due
+    guard let position = timer.position else {
+      guard due != .max else { return }
+      timer.key = due
+      timer.position = timers.count
+      timers.append(timer)
+      return siftUp(timers.count - 1)
+    }
+    if due == .max { return remove(at: position) }
+    guard due < timer.key else { return }
+    timer.key = due
+    siftUp(position)
+  }
+
+  /// Removes a timer that is due, and returns it; nil if there is none.
+  mutating func popDue(at now: UInt64) -> LoopTimer? {
+    while let first = timers.first, first.key <= now {
+      if first.due <= now {
+        first.due = .max
+        remove(at: 0)
+        return first
+      }
+      first.key = first.due
+      siftDown(0)
+    }
+    return nil
+  }
+
+  private mutating func remove(at position: Int) {
+    timers[position].position = nil
+    let last = timers.removeLast()
+    guard position < timers.count else { return }
+    timers[position] = last
+    last.position = position
+    siftUp(position)
+    siftDown(position)
+  }
+
+  private mutating func siftUp(_ start: Int) {
+    var position = start
+    while position > 0 {
+      let parent = (position - 1) / 2
+      guard timers[position].key < timers[parent].key else { return }
+      exchange(position, parent)
+      position = parent
+    }
+  }
+
+  private mutating func siftDown(_ start: Int) {
+    var position = start
+    while true {
+      var smallest = position
+      for child in [2 * position + 1, 2 * position + 2] where child < timers.count {
+        if timers[child].key < timers[smallest].key { smallest = child }
+      }
+      guard smallest != position else { return }
+      exchange(position, smallest)
+      position = smallest
+    }
+  }
+
+  private mutating func exchange(_ one: Int, _ other: Int) {
+    timers.swapAt(one, other)
+    timers[one].position = one
+    timers[other].position = other
+  }
+}

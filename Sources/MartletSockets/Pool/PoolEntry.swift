@@ -1,0 +1,128 @@
+/// A connection as the pool sees it.
+struct PoolConnection<Key: PoolKey>: Sendable {
+  let key: Key
+  /// How many requests it serves at once.
+  var capacity = 1
+  var active = 0
+  /// How many requests it has got so far.
+  var useCount = 0
+  var isOpening = true
+  /// Whether it gets no further requests.
+  var isDraining = false
+  /// Since when it is idle; nil if it is opening or in use.
+  var idleSince: UInt64?
+
+  init(key: Key) {
+    self.key = key
+  }
+}
+
+/// The connections and waiters of a key.
+struct PoolEntry: Sendable {
+  var waiters = WaiterQueue()
+  /// The connections that are being opened, in their order.
+  private(set) var opening: [Int] = []
+  /// The idle connections, the one that was used last at the end.
+  var idle: [Int] = []
+  /// The multiplexed connections that are in use and get further requests.
+  var shared: [Int] = []
+  private(set) var connectionCount = 0
+  /// The number of requests that use a connection.
+  var active = 0
+  private var openedCount = 0
+  var reusedCount = 0
+  /// How many requests the next connection will serve at once; nil if that is not known.
+  var capacity: Int?
+  /// Whether the key is among those that wait for room.
+  var isBlocked = false
+  /// How many requests have got a connection while other keys waited for room.
+  var grants = 0
+
+  init(capacity: Int?) {
+    self.capacity = capacity
+  }
+
+  /// How many connections have to be opened for the waiters.
+  var wanted: Int {
+    guard let capacity else { return waiters.isEmpty ? 0 : 1 }
+    return (waiters.count + capacity - 1) / capacity
+  }
+
+  var statistics: PoolStatistics {
+    PoolStatistics(
+      active: active, queued: waiters.count, opening: opening.count, idle: idle.count, opened: openedCount,
+      reused: reusedCount)
+  }
+
+  mutating func startedOpening(_ connection: Int) {
+    connectionCount += 1
+    opening.append(connection)
+  }
+
+  mutating func opened(_ connection: Int, capacity: Int) {
+    opening.removeAll { $0 == connection }
+    openedCount += 1
+    self.capacity = capacity
+  }
+
+  mutating func removed(_ connection: Int) {
+    connectionCount -= 1
+    opening.removeAll { $0 == connection }
+    idle.removeAll { $0 == connection }
+    shared.removeAll { $0 == connection }
+  }
+}
+
+/// The waiters of a key in their order. One that does not wait any more stays in the queue until its turn, and is then
+/// recognized by its ticket; there are never more of these than waiters that do wait.
+struct WaiterQueue: Sendable {
+  struct Place: Sendable {
+    let waiter: Int
+    let ticket: Int
+  }
+
+  private var places: [Place] = []
+  /// The index of the first place that was not taken out.
+  private var head = 0
+  /// The number of waiters that still wait.
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  mutating func add(_ waiter: Int, ticket: Int, isFirst: Bool) {
+    count += 1
+    let place = Place(waiter: waiter, ticket: ticket)
+    if !isFirst {
+      places.append(place)
+    } else if head > 0 {
+      head -= 1
+      places[head] = place
+    } else {
+      places.insert(place, at: 0)
+    }
+  }
+
+  /// Takes out the first waiter that still waits.
+  mutating func next<Key>(of waiting: [Int: (key: Key, ticket: Int)]) -> Int? {
+    while head < places.count {
+      let place = places[head]
+      head += 1
+      if head > 64, head > places.count / 2 {
+        places.removeFirst(head)
+        head = 0
+      }
+      guard waiting[place.waiter]?.ticket == place.ticket else { continue }
+      count -= 1
+      return place.waiter
+    }
+    return nil
+  }
+
+  /// One of the waiters does not wait any more.
+  mutating func removedOne<Key>(of waiting: [Int: (key: Key, ticket: Int)]) {
+    count -= 1
+    guard places.count - head > 2 * count + 16 else { return }
+    places = places[head...].filter { waiting[$0.waiter]?.ticket == $0.ticket }
+    head = 0
+  }
+}

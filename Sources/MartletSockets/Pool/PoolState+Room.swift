@@ -1,0 +1,208 @@
+// Room for connections, and who gets it.
+//
+// A key without room for a connection that it needs is *blocked*. Blocked keys have turns: whenever a connection is
+// closed or becomes idle, the first in line that can opens one and goes to the end of the line. A key whose connections
+// are always in use would keep them for ever, so it yields one to a blocked key when it is released: at once if it has
+// at least two more than the other key, and after 16 more requests if the other key has none. A multiplexed connection
+// that yields gets no further requests, and is closed after its last one.
+
+extension PoolState {
+  private static var requestsPerTurn: Int { 16 }
+
+  // MARK: Serving
+
+  /// Gives the waiters of a key the connections that are available, then opens what is missing.
+  mutating func serve(_ key: Key, _ now: UInt64, _ actions: inout [Action]) {
+    while entries[key]?.waiters.isEmpty == false, let connection = takeAvailable(key, now, &actions) {
+      guard let waiter = nextWaiter(of: key) else { break }
+      use(connection, by: waiter, &actions)
+    }
+    openMore(key, &actions)
+  }
+
+  /// Returns a connection that can serve one more request, as far as the pool knows. An idle one is not idle any more.
+  mutating func takeAvailable(_ key: Key, _ now: UInt64, _ actions: inout [Action]) -> Int? {
+    while let shared = entries[key]?.shared.first(where: hasRoom) {
+      guard let other = keyToYield(to: key) else { return shared }
+      yield(shared, to: other, &actions)
+    }
+    guard let last = entries[key]?.idle.last, let state = connections[last] else { return nil }
+    guard isExpired(state, now) else {
+      stopIdling(last)
+      return last
+    }
+    // the others are idle for longer
+    for connection in entries[key]?.idle ?? [] { close(connection, &actions) }
+    return nil
+  }
+
+  private func hasRoom(_ connection: Int) -> Bool {
+    guard let state = connections[connection] else { return false }
+    return state.active < state.capacity
+  }
+
+  mutating func use(_ connection: Int, by waiter: Int, _ actions: inout [Action]) {
+    guard var state = connections[connection] else { return }
+    state.active += 1
+    state.useCount += 1
+    connections[connection] = state
+    let key = state.key
+    entries[key]?.active += 1
+    if state.useCount > 1 { entries[key]?.reusedCount += 1 }
+    if state.capacity > 1, state.active == 1 { entries[key]?.shared.append(connection) }
+    if blocked.isEmpty { entries[key]?.grants = 0 } else { entries[key]?.grants += 1 }
+    actions.append(.use(connection: connection, waiter: waiter))
+  }
+
+  mutating func nextWaiter(of key: Key) -> Int? {
+    guard let waiter = entries[key]?.waiters.next(of: waiting) else { return nil }
+    waiting[waiter] = nil
+    return waiter
+  }
+
+  // MARK: Opening and closing
+
+  /// Opens the connections that a key needs; if there is no room, the key is blocked.
+  mutating func openMore(_ key: Key, _ actions: inout [Action]) {
+    while let entry = entries[key], !entry.isBlocked, entry.opening.count < entry.wanted {
+      if makeRoom(for: key, &actions) {
+        actions.append(.open(connection: addConnection(for: key), key: key))
+      } else {
+        entries[key]?.isBlocked = true
+        blocked.append(key)
+      }
+    }
+  }
+
+  /// Closes the youngest of the connections that are being opened and that nobody waits for.
+  mutating func closeSurplus(of key: Key, _ actions: inout [Action]) {
+    while let entry = entries[key], entry.opening.count > entry.wanted, let youngest = entry.opening.last {
+      close(youngest, &actions)
+    }
+  }
+
+  mutating func close(_ connection: Int, _ actions: inout [Action]) {
+    remove(connection)
+    actions.append(.close(connection: connection))
+  }
+
+  mutating func remove(_ connection: Int) {
+    guard let state = connections.removeValue(forKey: connection) else { return }
+    let rest = (hosts[state.key.host] ?? 0) - 1
+    hosts[state.key.host] = rest > 0 ? rest : nil
+    if state.idleSince != nil { idleCount -= 1 }
+    entries[state.key]?.active -= state.active
+    entries[state.key]?.removed(connection)
+  }
+
+  // MARK: Idle connections
+
+  mutating func becomeIdle(_ connection: Int, _ now: UInt64) {
+    guard let key = connections[connection]?.key, connections[connection]?.idleSince == nil else { return }
+    connections[connection]?.idleSince = now
+    idleCount += 1
+    entries[key]?.shared.removeAll { $0 == connection }
+    entries[key]?.idle.append(connection)
+  }
+
+  private mutating func stopIdling(_ connection: Int) {
+    guard let key = connections[connection]?.key, connections[connection]?.idleSince != nil else { return }
+    connections[connection]?.idleSince = nil
+    idleCount -= 1
+    entries[key]?.idle.removeAll { $0 == connection }
+  }
+
+  func isExpired(_ state: PoolConnection<Key>, _ now: UInt64) -> Bool {
+    guard let since = state.idleSince, now >= since, now - since >= limits.idleLifetime else { return false }
+    // one that was just opened may be used once, whatever the lifetime
+    return state.useCount > 0 || now > since
+  }
+
+  /// The connection that is idle for the longest, of a host or of all.
+  private func longestIdle(of host: Key.Host?) -> Int? {
+    guard idleCount > 0 else { return nil }
+    var found: (connection: Int, since: UInt64)?
+    for (connection, state) in connections {
+      guard let since = state.idleSince, host == nil || state.key.host == host else { continue }
+      // of several since the same time, the one that was opened first: the order of a dictionary is random
+      if let best = found, (since, connection) > (best.since, best.connection) { continue }
+      found = (connection, since)
+    }
+    return found?.connection
+  }
+
+  // MARK: Turns
+
+  /// Gives room that has become free to blocked keys, and closes idle connections beyond the limit.
+  mutating func settle(_ now: UInt64, _ actions: inout [Action]) {
+    serveBlocked(&actions)
+    let most = limits.idleLifetime == 0 ? 0 : max(0, limits.idle)
+    while idleCount > most, let connection = longestIdle(of: nil) { close(connection, &actions) }
+  }
+
+  /// Lets each blocked key open one connection in turn, as long as there is room.
+  private mutating func serveBlocked(_ actions: inout [Action]) {
+    var refused = 0
+    while refused < blocked.count {
+      let key = blocked.removeFirst()
+      entries[key]?.isBlocked = false
+      guard let entry = entries[key], entry.opening.count < entry.wanted else { continue }
+      if makeRoom(for: key, &actions) {
+        actions.append(.open(connection: addConnection(for: key), key: key))
+        refused = 0
+        guard let entry = entries[key], entry.opening.count < entry.wanted else { continue }
+      } else {
+        refused += 1
+      }
+      entries[key]?.isBlocked = true
+      blocked.append(key)
+    }
+  }
+
+  /// Whether a connection of the key can be opened now, if need be after an idle one was closed.
+  private mutating func makeRoom(for key: Key, _ actions: inout [Action]) -> Bool {
+    if let most = limits.perHost, hosts[key.host, default: 0] >= max(1, most) {
+      guard let idle = longestIdle(of: key.host) else { return false }
+      close(idle, &actions)
+    }
+    if let most = limits.total, connections.count >= max(1, most) {
+      guard let idle = longestIdle(of: nil) else { return false }
+      close(idle, &actions)
+    }
+    return true
+  }
+
+  /// The blocked key to which a key has to yield a connection; nil if there is none.
+  func keyToYield(to key: Key) -> Key? {
+    guard !blocked.isEmpty, let own = entries[key] else { return nil }
+    return blocked.first { other in
+      guard other != key, let entry = entries[other], entry.opening.count < entry.wanted else { return false }
+      // closing a connection of this key must make room for one of the other
+      if let most = limits.perHost, other.host != key.host, hosts[other.host, default: 0] >= max(1, most) {
+        return false
+      }
+      let isMuchRicher = own.connectionCount > entry.connectionCount + 1
+      return isMuchRicher || entry.connectionCount == 0 && own.grants >= Self.requestsPerTurn
+    }
+  }
+
+  /// Closes a connection after its last request, for a blocked key.
+  mutating func yield(_ connection: Int, to other: Key, _ actions: inout [Action]) {
+    guard let state = connections[connection] else { return }
+    entries[state.key]?.grants = 0
+    startDraining(connection)
+    guard state.active == 0 else { return }
+    close(connection, &actions)
+    // at the head of the line, so that no other key takes the room
+    blocked.removeAll { $0 == other }
+    blocked.insert(other, at: 0)
+    serveBlocked(&actions)
+  }
+
+  mutating func startDraining(_ connection: Int) {
+    guard let key = connections[connection]?.key else { return }
+    stopIdling(connection)
+    connections[connection]?.isDraining = true
+    entries[key]?.shared.removeAll { $0 == connection }
+  }
+}

@@ -1,0 +1,268 @@
+/// What makes connections interchangeable: those with equal keys serve the same requests.
+protocol PoolKey: Hashable, Sendable {
+  associatedtype Host: Hashable, Sendable
+  /// What the limit per host counts; several keys may have the same host.
+  var host: Host { get }
+  /// Whether a connection may turn out to serve several requests at once. Then only one is opened until that is known.
+  var mayMultiplex: Bool { get }
+}
+
+/// Decides which request uses which connection, when connections are opened, and which are closed. It has no
+/// connections: it gets reports, and returns what has to be done, in order.
+///
+/// Requests are *waiters* with numbers that the caller gives; connections have numbers that this pool gives. Time is in
+/// nanoseconds on any clock that does not go back. A report about an unknown number is ignored, because a connection may
+/// be closed on both sides at once.
+///
+/// - A waiter takes whichever connection of its key is ready first: one that another request has released, or one that
+///   was opened. Waiters of a key are served in their order.
+/// - One connection is opened for each waiter. While it is not known whether a key's connections are multiplexed, one is
+///   opened for all of them; later as many as their capacity requires.
+/// - If an opening fails, the waiter that waits for the longest gets the failure: so every failure ends one wait, and in
+///   their order. The others then open connections of their own at once, because to fail one after another would take a
+///   connect timeout each.
+/// - Of idle connections, the one that was used last is used first; it is the most likely to be alive.
+/// - At a limit, the connection that is idle for the longest and has another key is closed to make room. Keys for which
+///   there is no room take turns (see `PoolState+Room`).
+struct PoolState<Key: PoolKey>: Sendable {
+  /// The limits of a pool.
+  struct Limits: Sendable {
+    /// The most connections to a host; nil for no limit. Values below 1 count as 1.
+    var perHost: Int?
+    /// The most connections in all; nil for no limit. Values below 1 count as 1.
+    var total: Int?
+    /// The most idle connections.
+    var idle: Int
+    /// How long a connection may be idle, in nanoseconds; with 0 no connection is used again.
+    var idleLifetime: UInt64
+  }
+
+  /// What the caller has to do.
+  enum Action: Equatable, Sendable {
+    /// Give the waiter a connection.
+    case use(connection: Int, waiter: Int)
+    /// Open a connection, and report ``PoolState/opened(_:capacity:now:)`` or ``PoolState/failed(_:now:)``.
+    case open(connection: Int, key: Key)
+    /// Close a connection, which may be one that is being opened. The pool has forgotten it already.
+    case close(connection: Int)
+    /// Fail the waiter with the error with which the connection could not be opened.
+    case fail(waiter: Int, connection: Int)
+    /// Fail the waiter, because the pool is shut down.
+    case refuse(waiter: Int)
+  }
+
+  let limits: Limits
+  var entries: [Key: PoolEntry] = [:]
+  var connections: [Int: PoolConnection<Key>] = [:]
+  /// The waiters of all queues, with their places.
+  var waiting: [Int: (key: Key, ticket: Int)] = [:]
+  /// The number of connections of each host.
+  var hosts: [Key.Host: Int] = [:]
+  /// The keys that have waiters and no room for a connection, in the order of their turns.
+  var blocked: [Key] = []
+  var idleCount = 0
+  private var lastConnection = 0
+  private var lastTicket = 0
+  private var entriesToKeep = 1000
+  private var isShutDown = false
+
+  init(_ limits: Limits) {
+    self.limits = limits
+  }
+
+  /// The numbers of each key that is or was in use.
+  var statistics: [Key: PoolStatistics] { entries.mapValues(\.statistics) }
+}
+
+/// The numbers of a key.
+struct PoolStatistics: Equatable, Sendable {
+  /// The number of requests that use a connection.
+  var active = 0
+  /// The number of requests that wait for one.
+  var queued = 0
+  /// The number of connections that are being opened.
+  var opening = 0
+  /// The number of connections that are not used.
+  var idle = 0
+  /// How many connections were opened so far.
+  var opened = 0
+  /// How many requests got a connection that had been used before.
+  var reused = 0
+}
+
+// MARK: - Waiters
+
+extension PoolState {
+  /// A request needs a connection.
+  ///
+  /// - Parameter isAgain: whether it had one that turned out to be closed, before anything was sent: then it is served
+  ///   before others.
+  mutating func request(_ waiter: Int, for key: Key, isAgain: Bool = false, now: UInt64) -> [Action] {
+    guard !isShutDown else { return [.refuse(waiter: waiter)] }
+    guard waiting[waiter] == nil else { return [] }
+    var actions: [Action] = []
+    if entries[key] == nil { addEntry(for: key) }
+    if entries[key]?.waiters.isEmpty == true, let connection = takeAvailable(key, now, &actions) {
+      use(connection, by: waiter, &actions)
+    } else {
+      lastTicket += 1
+      waiting[waiter] = (key, lastTicket)
+      entries[key]?.waiters.add(waiter, ticket: lastTicket, isFirst: isAgain)
+      openMore(key, &actions)
+    }
+    return actions
+  }
+
+  /// A waiter does not need a connection any more. Ignored if it has one: then the connection has to be released or
+  /// closed.
+  mutating func cancelled(_ waiter: Int, now: UInt64) -> [Action] {
+    guard let (key, _) = waiting.removeValue(forKey: waiter) else { return [] }
+    var actions: [Action] = []
+    entries[key]?.waiters.removedOne(of: waiting)
+    closeSurplus(of: key, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// Forgets keys that are not in use, once there are many.
+  private mutating func addEntry(for key: Key) {
+    if entries.count >= entriesToKeep {
+      entries = entries.filter { $0.value.connectionCount > 0 || !$0.value.waiters.isEmpty }
+      entriesToKeep = max(1000, entries.count * 2)
+    }
+    entries[key] = PoolEntry(capacity: key.mayMultiplex ? nil : 1)
+  }
+}
+
+// MARK: - Connections
+
+extension PoolState {
+  /// A connection is open.
+  ///
+  /// - Parameter capacity: how many requests it serves at once: 1 for HTTP/1, the peer's limit of streams for HTTP/2.
+  ///   Values below 1 count as 1.
+  mutating func opened(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
+    guard let key = connections[connection]?.key, connections[connection]?.isOpening == true else { return [] }
+    var actions: [Action] = []
+    connections[connection]?.capacity = max(1, capacity)
+    connections[connection]?.isOpening = false
+    entries[key]?.opened(connection, capacity: max(1, capacity))
+    becomeIdle(connection, now)
+    serve(key, now, &actions)
+    // one multiplexed connection serves those for whom others are being opened
+    if capacity > 1 { closeSurplus(of: key, &actions) }
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A connection could not be opened.
+  mutating func failed(_ connection: Int, now: UInt64) -> [Action] {
+    guard let key = connections[connection]?.key else { return [] }
+    var actions: [Action] = []
+    remove(connection)
+    entries[key]?.capacity = 1
+    if let waiter = nextWaiter(of: key) { actions.append(.fail(waiter: waiter, connection: connection)) }
+    serve(key, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A request has ended, and its connection can serve another one.
+  mutating func released(_ connection: Int, now: UInt64) -> [Action] {
+    guard let key = connections[connection]?.key, let active = connections[connection]?.active, active > 0 else {
+      return []
+    }
+    var actions: [Action] = []
+    connections[connection]?.active = active - 1
+    entries[key]?.active -= 1
+    let isUnused = active == 1
+    if isShutDown || connections[connection]?.isDraining == true {
+      if isUnused { close(connection, &actions) }
+    } else if entries[key]?.waiters.isEmpty == false, let other = keyToYield(to: key) {
+      yield(connection, to: other, &actions)
+    } else if isUnused {
+      becomeIdle(connection, now)
+    }
+    serve(key, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// The limit of requests on a connection has changed: a peer's SETTINGS came.
+  mutating func changed(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
+    guard let key = connections[connection]?.key, connections[connection]?.isOpening == false else { return [] }
+    var actions: [Action] = []
+    connections[connection]?.capacity = max(1, capacity)
+    entries[key]?.capacity = max(1, capacity)
+    if let state = connections[connection], capacity > 1, state.active > 0, !state.isDraining,
+      entries[key]?.shared.contains(connection) == false
+    {
+      entries[key]?.shared.append(connection)
+    }
+    serve(key, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A connection serves its requests to their ends, and no further ones: a GOAWAY came.
+  mutating func drain(_ connection: Int, now: UInt64) -> [Action] {
+    guard let key = connections[connection]?.key else { return [] }
+    var actions: [Action] = []
+    startDraining(connection)
+    if connections[connection]?.active == 0 { close(connection, &actions) }
+    serve(key, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A connection is closed. What happens to the requests that used it is the caller's to decide.
+  mutating func closed(_ connection: Int, now: UInt64) -> [Action] {
+    guard let key = connections[connection]?.key else { return [] }
+    var actions: [Action] = []
+    remove(connection)
+    serve(key, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// Closes the connections whose idle lifetime is over.
+  mutating func expire(now: UInt64) -> [Action] {
+    var actions: [Action] = []
+    for connection in connections.filter({ isExpired($0.value, now) }).keys.sorted() { close(connection, &actions) }
+    settle(now, &actions)
+    return actions
+  }
+
+  /// When ``expire(now:)`` has to be called next; nil if no connection is idle. It looks at all connections: ask when
+  /// the time has come, not at every report.
+  var nextExpiry: UInt64? {
+    guard idleCount > 0 else { return nil }
+    guard let first = connections.values.compactMap(\.idleSince).min() else { return nil }
+    let (expiry, overflows) = first.addingReportingOverflow(limits.idleLifetime)
+    return overflows ? .max : expiry
+  }
+
+  /// Closes all connections that no request uses, and refuses all waiters, those that still come too. A connection that
+  /// is in use is closed when it is released.
+  mutating func shutDown() -> [Action] {
+    isShutDown = true
+    var actions: [Action] = []
+    for waiter in waiting.sorted(by: { $0.value.ticket < $1.value.ticket }).map(\.key) {
+      actions.append(.refuse(waiter: waiter))
+    }
+    waiting = [:]
+    blocked = []
+    for key in entries.keys { entries[key]?.waiters = WaiterQueue() }
+    for connection in connections.filter({ $0.value.active == 0 }).keys.sorted() { close(connection, &actions) }
+    return actions
+  }
+
+  /// The number of the next connection, which is counted from now on.
+  mutating func addConnection(for key: Key) -> Int {
+    lastConnection += 1
+    connections[lastConnection] = PoolConnection(key: key)
+    hosts[key.host, default: 0] += 1
+    entries[key]?.startedOpening(lastConnection)
+    return lastConnection
+  }
+}

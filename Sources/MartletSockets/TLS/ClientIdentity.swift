@@ -1,0 +1,128 @@
+#if os(Linux)
+import COpenSSL
+import MartletEngine
+import MartletSemantics
+
+/// A client certificate, its private key, and the certificates between it and its authority, parsed.
+struct ClientIdentity: ~Copyable {
+  private let certificate: OpaquePointer
+  private let key: OpaquePointer
+  /// The certificates that are sent with the own one.
+  private let chain: [OpaquePointer]
+
+  /// Reads a certificate.
+  ///
+  /// - Throws: ``HTTPError/Kind/badClientCertificate``; ``HTTPError/Kind/badClientCertificatePassword`` if the password is
+  ///   wrong or missing.
+  init(_ source: ClientCertificate) throws(HTTPError) {
+    ERR_clear_error()
+    defer { ERR_clear_error() }
+    switch source.source {
+    case .file(let url):
+      let data = try Self.content(of: url)
+      self = try PKCS12Container(data, name: source.description, password: source.password ?? "").identity()
+    case .data(let data):
+      self = try PKCS12Container(data, name: source.description, password: source.password ?? "").identity()
+    case .pem(let certificate, let key):
+      self = try ClientIdentity(certificate: certificate, key: key, password: source.password)
+    }
+  }
+
+  /// Takes over a parsed certificate, its key, and its chain.
+  init(certificate: OpaquePointer, key: OpaquePointer, chain: [OpaquePointer]) {
+    self.certificate = certificate
+    self.key = key
+    self.chain = chain
+  }
+
+  deinit {
+    X509_free(certificate)
+    EVP_PKEY_free(key)
+    for certificate in chain { X509_free(certificate) }
+  }
+
+  /// Makes the sessions of a context send the certificate to servers that ask for one.
+  func install(in context: OpaquePointer) throws(HTTPError) {
+    ERR_clear_error()
+    guard SSL_CTX_use_certificate(context, certificate) == 1, SSL_CTX_use_PrivateKey(context, key) == 1,
+      SSL_CTX_check_private_key(context) == 1, chain.allSatisfy({ martlet_add_chain_certificate(context, $0) == 1 })
+    else {
+      throw Self.error("the client certificate cannot be used: \(TLSFailure.takeReasons())")
+    }
+  }
+
+  static func error(_ message: String, _ kind: HTTPError.Kind = .badClientCertificate) -> HTTPError {
+    HTTPError(kind, message, phase: .securing)
+  }
+
+  private static func content(of url: URL) throws(HTTPError) -> Data {
+    do { return try Data(contentsOf: url) } catch {
+      var failure = Self.error("the client certificate in '\(url.path)' cannot be read")
+      failure.underlying = error
+      throw failure
+    }
+  }
+}
+
+// MARK: - PEM
+
+extension ClientIdentity {
+  private init(certificate: URL, key: URL, password: String?) throws(HTTPError) {
+    let own = try Self.content(of: certificate)
+    let text = try Self.content(of: key)
+    var reader = PEMReader(own)
+    var certificates: [OpaquePointer] = []
+    while let block = reader.next() {
+      if block.isCertificate, let parsed = block.certificate() { certificates.append(parsed) }
+    }
+    guard let first = certificates.first else {
+      throw Self.error("there is no certificate in PEM in '\(certificate.path)'")
+    }
+    do {
+      let parsed = try Self.privateKey(text, in: key.path, password: password)
+      self.init(certificate: first, key: parsed, chain: Array(certificates.dropFirst()))
+    } catch {
+      for certificate in certificates { X509_free(certificate) }
+      throw error
+    }
+  }
+
+  private static func privateKey(_ text: Data, in path: String, password: String?) throws(HTTPError) -> OpaquePointer {
+    var request = PasswordRequest(password: password.map { Array($0.utf8) })
+    let key = text.withUnsafeBytes { bytes -> OpaquePointer? in
+      guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
+      defer { BIO_free(bio) }
+      return withUnsafeMutablePointer(to: &request) { PEM_read_bio_PrivateKey(bio, nil, PasswordRequest.answer, $0) }
+    }
+    if let key { return key }
+    let reason = TLSFailure.takeReasons()
+    if request.isTooLong {
+      throw error("the password of the key in '\(path)' is longer than OpenSSL accepts", .badClientCertificatePassword)
+    }
+    guard request.wasAsked else { throw error("there is no private key in PEM in '\(path)' (\(reason))") }
+    let what =
+      password == nil ? "is encrypted, and there is no password" : "cannot be decrypted: is the password right?"
+    throw error("the client certificate's key in '\(path)' \(what) (\(reason))", .badClientCertificatePassword)
+  }
+}
+
+/// The answer to OpenSSL's question for a key's password. Without one, OpenSSL would ask at the terminal.
+private struct PasswordRequest {
+  let password: [UInt8]?
+  var wasAsked = false
+  var isTooLong = false
+
+  static let answer: @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
+    buffer, size, _, data in
+    guard let buffer, let request = data?.assumingMemoryBound(to: PasswordRequest.self) else { return -1 }
+    request.pointee.wasAsked = true
+    guard let password = request.pointee.password else { return -1 }
+    guard password.count <= Int(size) else {
+      request.pointee.isTooLong = true
+      return -1
+    }
+    UnsafeMutableRawPointer(buffer).copyMemory(from: password, byteCount: password.count)
+    return Int32(password.count)
+  }
+}
+#endif

@@ -1,0 +1,78 @@
+#if os(Linux)
+import COpenSSL
+import Glibc
+import Synchronization
+
+/// A session that a server can resume: a ticket, or the identifier of a session of TLS 1.2.
+// SAFETY: OpenSSL counts the uses of a session atomically, and does not change one that is being resumed.
+final class ResumableSession: @unchecked Sendable {
+  let raw: OpaquePointer
+
+  /// Takes over one count of the session.
+  init(owning raw: OpaquePointer) { self.raw = raw }
+
+  deinit { SSL_SESSION_free(raw) }
+
+  /// Whether it is one of TLS 1.3, whose tickets are used once (RFC 8446 §C.4).
+  var isUsedOnce: Bool { SSL_SESSION_get_protocol_version(raw) >= TLS1_3_VERSION }
+
+  /// Whether the server may still accept it, and its certificate is still valid and has one of the pins.
+  func isUsable(at now: Int, _ verification: ServerVerification) -> Bool {
+    guard SSL_SESSION_is_resumable(raw) == 1, let own = SSL_SESSION_get0_peer(raw).map(Certificate.init) else {
+      return false
+    }
+    let age = now - SSL_SESSION_get_time(raw)
+    return age >= 0 && age < SSL_SESSION_get_timeout(raw) && !own.isExpired && verification.pinProblem(of: own) == nil
+  }
+}
+
+/// The sessions of one context that can be resumed: the last four of each server, of at most 256 servers.
+final class ResumableSessions: Sendable {
+  /// What must be equal for a session to be resumed. The context has the rest: authorities, pins, client certificate.
+  struct Key: Hashable, Sendable {
+    let identity: TLSPeer.Identity
+    let port: Int
+    let protocols: [String]
+
+    init(peer: TLSPeer, protocols: [String]) {
+      identity = peer.identity
+      port = peer.port
+      self.protocols = protocols
+    }
+  }
+
+  private struct State {
+    var sessions: [Key: [ResumableSession]] = [:]
+    /// The keys in the order in which they came.
+    var order: [Key] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Keeps a session of a server that was verified.
+  func store(_ session: ResumableSession, for key: Key) {
+    state.withLock { state in
+      var sessions = state.sessions[key] ?? []
+      if sessions.isEmpty, state.sessions[key] == nil {
+        if state.order.count >= 256 { state.sessions[state.order.removeFirst()] = nil }
+        state.order.append(key)
+      }
+      sessions.append(session)
+      state.sessions[key] = sessions.suffix(4)
+    }
+  }
+
+  /// Returns the newest session for a server. One of TLS 1.3 is not returned again.
+  func take(for key: Key, pins verification: ServerVerification) -> ResumableSession? {
+    let now = time(nil)
+    return state.withLock { state in
+      while let session = state.sessions[key]?.popLast() {
+        guard session.isUsable(at: now, verification) else { continue }
+        if !session.isUsedOnce { state.sessions[key]?.append(session) }
+        return session
+      }
+      return nil
+    }
+  }
+}
+#endif

@@ -1,0 +1,80 @@
+#if os(Linux)
+import COpenSSL
+import MartletEngine
+import MartletSemantics
+
+/// OpenSSL in this process.
+enum TLSLibrary {
+  /// Prepares OpenSSL, unless something else has done it. Its clean-up at the end of the process is switched off: it would
+  /// free what threads still use if the process exits during a transfer.
+  static func start() { _ = isStarted }
+
+  private static let isStarted = OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+}
+
+/// What TLS sessions of one identity have in common: trusted authorities, pins, the lowest version, the client certificate,
+/// and the sessions that may be resumed. It does not change after it was made.
+///
+/// It belongs to one identity: sessions are resumed within it only, so that everything that decides about trust must be
+/// equal for all its users.
+// SAFETY: `raw` does not change after `init`, and OpenSSL counts its uses atomically; the other values are constants.
+final class TLSContext: @unchecked Sendable {
+  let raw: OpaquePointer
+  let verification: ServerVerification
+  let minimumVersion: TLSSettings.Version
+  /// The trusted authorities, for messages.
+  let authorities: String
+  let hasClientCertificate: Bool
+  let refusedChains: RefusedChains
+  let resumable = ResumableSessions()
+
+  /// What happens if the server's chain, its validity or its name is refused.
+  enum RefusedChains: Sendable, Hashable {
+    /// The handshake fails.
+    case fail
+    /// The handshake completes, and the session waits: ``TLSSession/trustFailure`` says what is wrong, and nothing can be
+    /// read or written before ``TLSSession/acceptRefusedChain()``. A key that is not pinned fails in any case. For
+    /// development only.
+    case hold
+  }
+
+  /// Reads what the settings name: the authorities, unless they were read before, and the client certificate.
+  ///
+  /// Files are read and a key may be decrypted, so that this does not belong on a loop's thread.
+  ///
+  /// - Throws: ``HTTPError/Kind/tlsFailed`` for authorities that cannot be read,
+  ///   ``HTTPError/Kind/badClientCertificate`` and ``HTTPError/Kind/badClientCertificatePassword``.
+  init(_ settings: TLSSettings, refusedChains: RefusedChains = .fail, system: SystemAuthorities = .current)
+    throws(HTTPError)
+  {
+    TLSLibrary.start()
+    let sources = TrustSources(settings, system: system)
+    let store = try TrustStore.shared(sources)
+    let identity: ClientIdentity? = if let own = settings.clientCertificate { try ClientIdentity(own) } else { nil }
+    guard let raw = SSL_CTX_new(TLS_client_method()) else {
+      throw HTTPError(.tlsFailed, "TLS cannot be prepared: \(TLSFailure.takeReasons())", phase: .preparing)
+    }
+    self.raw = raw
+    self.refusedChains = refusedChains
+    verification = ServerVerification(pins: Set(settings.pinnedPublicKeys))
+    minimumVersion = settings.minimumVersion
+    authorities = sources.description
+    hasClientCertificate = identity != nil
+    SSL_CTX_set1_cert_store(raw, store.raw)
+    try configure(identity)
+  }
+
+  deinit { SSL_CTX_free(raw) }
+
+  private func configure(_ identity: borrowing ClientIdentity?) throws(HTTPError) {
+    guard martlet_set_minimum_version(raw, minimumVersion == .v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION) == 1 else {
+      throw HTTPError(.tlsFailed, "TLS cannot be prepared: \(TLSFailure.takeReasons())", phase: .preparing)
+    }
+    martlet_set_client_options(raw)
+    SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
+    SSL_CTX_set_cert_verify_callback(raw, { context, _ in TLSSession.verify(context) }, nil)
+    SSL_CTX_sess_set_new_cb(raw) { session, resumable in TLSSession.keep(resumable, of: session) }
+    try identity?.install(in: raw)
+  }
+}
+#endif

@@ -1,0 +1,95 @@
+#if os(Linux)
+import COpenSSL
+import Glibc
+import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// The certificate authorities of contexts, parsed once a process for all contexts with the same sources: the file with
+/// all authorities of a system takes about 20 ms.
+// SAFETY: OpenSSL locks a store's list of certificates; everything else of it is complete after `init`.
+final class TrustStore: @unchecked Sendable {
+  let raw: OpaquePointer
+
+  private init(_ raw: OpaquePointer) { self.raw = raw }
+
+  deinit { X509_STORE_free(raw) }
+
+  /// Returns the store of the sources, from memory if no file has changed since.
+  ///
+  /// - Throws: ``HTTPError/Kind/tlsFailed`` with the name of a file that cannot be read.
+  static func shared(_ sources: TrustSources) throws(HTTPError) -> TrustStore {
+    let key = Key(sources: sources, versions: sources.files.map { FileVersion($0.path) })
+    if let store = stores.withLock({ $0.first { $0.key == key }?.store }) { return store }
+    let store = try TrustStore(reading: sources)
+    stores.withLock { stores in
+      // a version of the same files that has changed is not needed again
+      stores.removeAll { $0.key.sources == sources }
+      stores = stores.suffix(7) + [(key, store)]
+    }
+    return store
+  }
+
+  private struct Key: Hashable, Sendable {
+    let sources: TrustSources
+    let versions: [FileVersion]
+  }
+
+  private static let stores = Mutex<[(key: Key, store: TrustStore)]>([])
+
+  private convenience init(reading sources: TrustSources) throws(HTTPError) {
+    TLSLibrary.start()
+    guard let raw = X509_STORE_new() else { throw HTTPError(.tlsFailed, "no memory for TLS", phase: .preparing) }
+    self.init(raw)
+    // an authority that was named is trusted even if another authority has issued it
+    X509_STORE_set_flags(raw, UInt(X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST))
+    for file in sources.files { try add(file) }
+    for folder in sources.folders {
+      guard let lookup = X509_STORE_add_lookup(raw, X509_LOOKUP_hash_dir()) else { continue }
+      // a folder that does not exist has no authorities
+      X509_LOOKUP_ctrl(lookup, X509_L_ADD_DIR, folder, Int(X509_FILETYPE_PEM), nil)
+    }
+    ERR_clear_error()
+  }
+
+  private func add(_ file: TrustSources.File) throws(HTTPError) {
+    let origin = file.variable.map { " (named by \($0))" } ?? ""
+    let what = "the certificate authorities in '\(file.path)'\(origin) cannot be read"
+    let data: Data
+    do { data = try Data(contentsOf: URL(filePath: file.path)) } catch {
+      throw HTTPError(.tlsFailed, what, phase: .preparing, underlying: error)
+    }
+    var reader = PEMReader(data)
+    var count = 0
+    while let block = reader.next() {
+      guard block.isCertificate else { continue }
+      if let certificate = block.certificate() {
+        defer { X509_free(certificate) }
+        if X509_STORE_add_cert(raw, certificate) == 1 { count += 1 }
+      } else if !file.isSystems {
+        throw HTTPError(.tlsFailed, "\(what): certificate \(count + 1) is damaged", phase: .preparing)
+      }
+    }
+    if reader.isDamaged, !file.isSystems {
+      throw HTTPError(.tlsFailed, "\(what): the text behind certificate \(count) is damaged", phase: .preparing)
+    }
+    guard count > 0 || file.isSystems else {
+      throw HTTPError(.tlsFailed, "\(what): there is no certificate in PEM", phase: .preparing)
+    }
+  }
+}
+
+/// What tells one content of a file from another, without reading it.
+private struct FileVersion: Hashable, Sendable {
+  private var numbers: [Int] = []
+
+  init(_ path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return }
+    numbers = [
+      Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
+      status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+    ]
+  }
+}
+#endif

@@ -1,0 +1,186 @@
+import Testing
+
+@testable import MartletSockets
+
+/// The use and reuse of a connection (RFC 9112 §9).
+@Suite(.timeLimit(.minutes(5)))
+struct HTTP1ConnectionStateTests {
+  typealias Action = HTTP1ConnectionState.Action
+
+  /// A state in which a request was sent to its end, after others were served.
+  private func busy(after served: Int = 0, closesAfterwards: Bool = false) -> HTTP1ConnectionState {
+    var state = HTTP1ConnectionState()
+    for index in 0...served {
+      #expect(state.beginRequest(closesAfterwards: closesAfterwards && index == served) == true)
+      state.sentBytes()
+      state.sentRequest()
+      guard index < served else { break }
+      #expect(state.receivedBytes() == .none)
+      #expect(state.receivedHead(status: 200) == .none)
+      #expect(state.receivedEnd(keepsConnection: true, hasExcess: false) == .reuse)
+    }
+    return state
+  }
+
+  @Test func oneRequestFollowsAnother() {
+    var state = busy(after: 2)
+    #expect(!state.isIdle)
+    #expect(state.beginRequest() == false)
+    #expect(state.receivedBytes() == .none)
+    #expect(state.receivedHead(status: 404) == .none)
+    #expect(state.receivedEnd(keepsConnection: true, hasExcess: false) == .reuse)
+    #expect(state.isIdle)
+    #expect(state.servedCount == 3)
+  }
+
+  // §9.3, §9.6; bytes after a response are none of the next one's.
+  @Test(arguments: [(false, false, false), (true, true, false), (true, false, true)])
+  func aConnectionEndsWithAResponseThatSaysSo(_ keeps: Bool, hasExcess: Bool, closesAfterwards: Bool) {
+    var state = busy(closesAfterwards: closesAfterwards)
+    #expect(state.receivedHead(status: 200) == .none)
+    #expect(state.receivedEnd(keepsConnection: keeps, hasExcess: hasExcess) == .close)
+    #expect(state.isClosed)
+    #expect(state.beginRequest() == false)
+  }
+
+  // §9.2, §9.5.
+  @Test func whateverComesOnAnIdleConnectionEndsIt() {
+    var bytes = HTTP1ConnectionState()
+    #expect(bytes.receivedBytes() == .close)
+    var end = HTTP1ConnectionState()
+    #expect(end.receivedEndOfInput() == .close)
+    var unsent = HTTP1ConnectionState()
+    #expect(unsent.beginRequest() == true)
+    #expect(unsent.loss == .unsent)
+    #expect(unsent.receivedBytes() == .close)
+    #expect(unsent.receivedBytes() == .none)
+  }
+
+  // RFC 9110 §10.1.1, RFC 9112 §9.5.
+  @Test(arguments: [(200, Action.none), (299, .none), (300, .stopSending), (413, .stopSending), (500, .stopSending)])
+  func anErrorStopsTheBodyAndASuccessDoesNot(_ status: Int, action: Action) {
+    var state = HTTP1ConnectionState()
+    #expect(state.beginRequest() == true)
+    state.sentBytes()
+    #expect(state.receivedBytes() == .none)
+    #expect(state.receivedHead(status: status) == action)
+    var sent = state
+    sent.sentRequest()
+    #expect(
+      sent.receivedEnd(keepsConnection: true, hasExcess: false) == (action == .none ? .reuse : .close))
+    #expect(state.receivedEnd(keepsConnection: true, hasExcess: false) == .close)
+  }
+
+  // RFC 9110 §10.1.1.
+  @Test func aFinalResponseInsteadOf100MeansThatTheBodyIsNotSent() {
+    var state = HTTP1ConnectionState()
+    #expect(state.beginRequest() == true)
+    state.sentBytes()
+    #expect(state.heldBody() == .none)
+    #expect(state.receivedBytes() == .none)
+    var continued = state
+    #expect(continued.continueBody() == true)
+    continued.sentRequest()
+    #expect(continued.receivedHead(status: 200) == .none)
+    #expect(continued.receivedEnd(keepsConnection: true, hasExcess: false) == .reuse)
+
+    #expect(state.receivedHead(status: 200) == .stopSending)
+    #expect(state.continueBody() == false)
+    #expect(state.receivedEnd(keepsConnection: true, hasExcess: false) == .close)
+  }
+
+  @Test func aResponseIsReadAfterSendingHasFailed() {
+    var state = HTTP1ConnectionState()
+    #expect(state.beginRequest() == true)
+    state.sentBytes()
+    #expect(state.sendingFailed() == .stopSending)
+    #expect(state.receivedBytes() == .none)
+    #expect(state.receivedHead(status: 413) == .none)
+    #expect(state.receivedEnd(keepsConnection: true, hasExcess: false) == .close)
+    var unsent = HTTP1ConnectionState()
+    #expect(unsent.beginRequest() == true)
+    #expect(unsent.sendingFailed() == .close)
+  }
+
+  @Test func anEndWithTheResponseIsNoLoss() {
+    var state = busy()
+    #expect(state.receivedHead(status: 200) == .none)
+    #expect(state.receivedEndOfInput() == .none)
+    #expect(state.receivedEnd(keepsConnection: true, hasExcess: false) == .close)
+  }
+
+  // §9.3.1.
+  @Test func aLossSaysWhetherTheRequestMayBeSentAgain() {
+    #expect(busy().loss == .unknown)
+    var state = busy(after: 1)
+    #expect(state.loss == .stale)
+    #expect(state.receivedBytes() == .none)
+    #expect(state.loss == .unknown)
+    #expect(HTTP1ConnectionState().loss == .unknown)
+  }
+
+  @Test func anUpgradedConnectionIsHandedOver() {
+    var state = busy()
+    #expect(state.receivedHead(status: 101) == .none)
+    #expect(state.receivedEnd(keepsConnection: false, hasUpgraded: true, hasExcess: true) == .handOver)
+    #expect(state.receivedBytes() == .none)
+    #expect(state.receivedEndOfInput() == .none)
+    #expect(!state.isIdle)
+    #expect(state.beginRequest() == false)
+    #expect(state.close() == .close)
+    #expect(state.close() == .none)
+  }
+
+  /// Every sequence of eight reports that change something: a connection is reused only after a whole request and a
+  /// whole response.
+  @Test func noOrderOfReportsMakesAConnectionReusableTooEarly() {
+    var reused = 0
+    func explore(_ state: HTTP1ConnectionState, _ trace: [Report]) {
+      guard trace.count < 8 else { return }
+      for report in Report.allCases {
+        var next = state
+        let action = report.apply(to: &next)
+        let trace = trace + [report]
+        if action == .close, !next.isClosed { Issue.record("it is not closed: \(trace)") }
+        if state.isClosed, action != .none || next != state { Issue.record("a closed connection acts: \(trace)") }
+        if action == .reuse {
+          reused += 1
+          checkReuse(after: trace)
+        } else if next != state {
+          explore(next, trace)
+        }
+      }
+    }
+    explore(HTTP1ConnectionState(), [])
+    #expect(reused > 0)
+  }
+
+  private func checkReuse(after trace: [Report]) {
+    let steps: [Report] = [.begin, .bytesSent, .requestSent, .end]
+    let places = steps.map { trace.firstIndex(of: $0) ?? .max }
+    if places != places.sorted() || places.last != trace.count - 1 { Issue.record("reused too early: \(trace)") }
+    if !trace.contains(.head), !trace.contains(.error) { Issue.record("reused without a head: \(trace)") }
+    if trace.contains(.inputEnded) || trace.contains(.sendingFailed) { Issue.record("reused after a loss: \(trace)") }
+  }
+}
+
+private enum Report: CaseIterable {
+  case begin, bytesSent, held, continued, requestSent, sendingFailed, bytesReceived, head, error, end, inputEnded
+
+  func apply(to state: inout HTTP1ConnectionState) -> HTTP1ConnectionState.Action {
+    switch self {
+    case .begin: _ = state.beginRequest()
+    case .bytesSent: state.sentBytes()
+    case .held: return state.heldBody()
+    case .continued: _ = state.continueBody()
+    case .requestSent: state.sentRequest()
+    case .sendingFailed: return state.sendingFailed()
+    case .bytesReceived: return state.receivedBytes()
+    case .head: return state.receivedHead(status: 200)
+    case .error: return state.receivedHead(status: 500)
+    case .end: return state.receivedEnd(keepsConnection: true, hasExcess: false)
+    case .inputEnded: return state.receivedEndOfInput()
+    }
+    return .none
+  }
+}

@@ -1,0 +1,241 @@
+import Testing
+
+@testable import MartletSockets
+
+/// Random sequences of reports against what must always hold.
+@Suite(.timeLimit(.minutes(5)))
+struct PoolModelTests {
+  @Test(
+    arguments: [
+      TestPool.Limits.wide(), .wide(perHost: 2), .wide(total: 3), .wide(perHost: 2, total: 4, idle: 1),
+      .wide(total: 1), .wide(perHost: 3, total: 5, idle: 0), .wide(perHost: 3, idleLifetime: 0),
+    ], [1, 2, 3] as [UInt64])
+  func invariantsHold(_ limits: TestPool.Limits, seed: UInt64) {
+    var model = PoolModel(limits, seed: seed)
+    for step in 0..<1000 {
+      let operation = model.step()
+      let problems = model.problems()
+      for problem in problems { Issue.record("step \(step), \(operation): \(problem)") }
+      guard problems.isEmpty else { return }
+    }
+    model.finish()
+    for problem in model.problems() { Issue.record("at the end: \(problem)") }
+    #expect(model.states.isEmpty, "waiters were forgotten")
+    #expect(model.waiterCount > 200)
+  }
+}
+
+/// Peers and callers around a pool: what they know of it from its actions.
+private struct PoolModel {
+  enum WaiterState: Equatable {
+    case waiting(TestKey)
+    case using(Int)
+  }
+
+  enum ConnectionState: Equatable {
+    case opening
+    case open(capacity: Int)
+  }
+
+  var pool: TestPool
+  /// The waiters that have not ended.
+  var states: [Int: WaiterState] = [:]
+  private(set) var waiterCount = 0
+  private var connections: [Int: (key: TestKey, state: ConnectionState)] = [:]
+  private var draining: Set<Int> = []
+  private let limits: TestPool.Limits
+  private var random: SeededGenerator
+  private var now: UInt64 = 0
+  private var actionProblems: [String] = []
+
+  init(_ limits: TestPool.Limits, seed: UInt64) {
+    self.limits = limits
+    pool = TestPool(limits)
+    random = SeededGenerator(seed: seed)
+  }
+
+  // MARK: Operations
+
+  mutating func step() -> String {
+    now += UInt64.random(in: 0...200_000, using: &random)
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<7:
+      let key = TestKey(
+        ["a", "b", "c", "A", "B"].randomElement(using: &random) ?? "a", identity: .random(in: 0...1, using: &random))
+      waiterCount += 1
+      let waiter = waiterCount
+      states[waiter] = .waiting(key)
+      take(pool.request(waiter, for: key, now: now))
+      return "request \(waiter) for \(key)"
+    case 7..<10: return open()
+    case 10..<15: return release()
+    case 15: return fail()
+    case 16: return cancel()
+    case 17: return close()
+    case 18: return change()
+    default:
+      take(pool.expire(now: now))
+      return "expire"
+    }
+  }
+
+  private mutating func open() -> String {
+    guard let (connection, key) = opening else { return "nothing" }
+    let capacity = key.mayMultiplex && key.host == "A" ? Int.random(in: 2...4, using: &random) : 1
+    connections[connection]?.state = .open(capacity: capacity)
+    take(pool.opened(connection, capacity: capacity, now: now))
+    return "opened \(connection)"
+  }
+
+  private mutating func release() -> String {
+    guard let (waiter, connection) = using else { return "nothing" }
+    states[waiter] = nil
+    take(pool.released(connection, now: now))
+    return "released \(connection)"
+  }
+
+  private mutating func fail() -> String {
+    guard let (connection, _) = opening else { return "nothing" }
+    connections[connection] = nil
+    take(pool.failed(connection, now: now))
+    return "failed \(connection)"
+  }
+
+  private mutating func cancel() -> String {
+    let all = states.keys.sorted().filter { if case .waiting = states[$0] { true } else { false } }
+    guard let waiter = all.randomElement(using: &random) else { return "nothing" }
+    states[waiter] = nil
+    take(pool.cancelled(waiter, now: now))
+    return "cancelled \(waiter)"
+  }
+
+  private mutating func close() -> String {
+    guard let connection = connections.keys.sorted().randomElement(using: &random) else { return "nothing" }
+    connections[connection] = nil
+    states = states.filter { $0.value != .using(connection) }
+    take(pool.closed(connection, now: now))
+    return "closed \(connection)"
+  }
+
+  private mutating func change() -> String {
+    let shared = connections.keys.sorted().filter {
+      if case .open(let capacity) = connections[$0]?.state { capacity > 1 } else { false }
+    }
+    guard let connection = shared.randomElement(using: &random) else { return "nothing" }
+    if Bool.random(using: &random) {
+      draining.insert(connection)
+      take(pool.drain(connection, now: now))
+      return "drain \(connection)"
+    }
+    let capacity = Int.random(in: 2...6, using: &random)
+    connections[connection]?.state = .open(capacity: capacity)
+    take(pool.changed(connection, capacity: capacity, now: now))
+    return "changed \(connection) to \(capacity)"
+  }
+
+  /// Lets everything that is open end: nobody may be left waiting.
+  mutating func finish() {
+    for _ in 0..<100_000 {
+      if open() != "nothing" { continue }
+      if release() == "nothing" { break }
+    }
+  }
+
+  private var opening: (Int, TestKey)? {
+    mutating get {
+      let all = connections.keys.sorted().filter { connections[$0]?.state == .opening }
+      guard let connection = all.randomElement(using: &random), let key = connections[connection]?.key else {
+        return nil
+      }
+      return (connection, key)
+    }
+  }
+
+  private var using: (Int, Int)? {
+    mutating get {
+      let all = states.keys.sorted().compactMap { waiter -> (Int, Int)? in
+        if case .using(let connection) = states[waiter] { (waiter, connection) } else { nil }
+      }
+      return all.randomElement(using: &random)
+    }
+  }
+
+  // MARK: What must hold
+
+  private mutating func take(_ actions: [TestPool.Action]) {
+    for action in actions {
+      switch action {
+      case .use(let connection, let waiter):
+        guard case .waiting(let key) = states[waiter], let used = connections[connection], used.key == key else {
+          actionProblems.append("\(action) of a waiter in state \(String(describing: states[waiter]))")
+          continue
+        }
+        states[waiter] = .using(connection)
+        let count = uses(of: connection)
+        if case .open(let capacity) = used.state, count <= capacity, !draining.contains(connection) { continue }
+        actionProblems.append("\(action), \(count) uses of \(used)")
+      case .open(let connection, let key):
+        if connections[connection] != nil { actionProblems.append("\(action) twice") }
+        connections[connection] = (key, .opening)
+      case .close(let connection):
+        if uses(of: connection) > 0 || connections[connection] == nil { actionProblems.append("\(action) in use") }
+        connections[connection] = nil
+      case .fail(let waiter, _):
+        guard case .waiting = states[waiter] else {
+          actionProblems.append("\(action) of a waiter that does not wait")
+          continue
+        }
+        states[waiter] = nil
+      case .refuse: actionProblems.append("\(action)")
+      }
+    }
+  }
+
+  private func uses(of connection: Int) -> Int { states.values.count { $0 == .using(connection) } }
+
+  func problems() -> [String] {
+    var problems = actionProblems
+    if let most = limits.total, connections.count > most { problems.append("\(connections.count) connections") }
+    let hosts = Dictionary(grouping: connections.values, by: \.key.host)
+    for (host, all) in hosts {
+      if let most = limits.perHost, all.count > most { problems.append("\(all.count) connections to \(host)") }
+    }
+    let idle = connections.filter { $0.value.state != .opening && uses(of: $0.key) == 0 }
+    if idle.count > limits.idle { problems.append("\(idle.count) idle connections") }
+    if pool.connections.count != connections.count { problems.append("the pool counts other connections") }
+    for entry in pool.entries.values where Set(entry.shared).count < entry.shared.count {
+      problems.append("a connection is shared twice: \(entry.shared)")
+    }
+    for (key, statistics) in pool.statistics { problems += self.problems(of: key, statistics) }
+    for case .waiting(let key) in states.values { problems += starvation(of: key, idle.keys.sorted(), hosts) }
+    return problems
+  }
+
+  private func problems(of key: TestKey, _ statistics: PoolStatistics) -> [String] {
+    let own = connections.filter { $0.value.key == key }
+    let expected = PoolStatistics(
+      active: own.keys.reduce(0) { $0 + uses(of: $1) }, queued: states.values.count { $0 == .waiting(key) },
+      opening: own.values.count { $0.state == .opening },
+      idle: own.count { $0.value.state != .opening && uses(of: $0.key) == 0 }, opened: statistics.opened,
+      reused: statistics.reused)
+    return statistics == expected ? [] : ["\(key) has \(statistics), and not \(expected)"]
+  }
+
+  /// A waiter waits beside no connection that could serve it, and for something that will happen.
+  private func starvation(of key: TestKey, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]])
+    -> [String]
+  {
+    for (connection, state) in connections where state.key == key && !draining.contains(connection) {
+      guard case .open(let capacity) = state.state, uses(of: connection) < capacity else { continue }
+      // one that yields to another key is draining too, as the pool knows
+      guard pool.connections[connection]?.isDraining == false else { continue }
+      return ["a waiter for \(key) beside connection \(connection)"]
+    }
+    if connections.values.contains(where: { $0.key == key && $0.state == .opening }) { return [] }
+    let isHostFull = limits.perHost.map { hosts[key.host, default: []].count >= $0 } ?? false
+    let isFull = limits.total.map { connections.count >= $0 } ?? false
+    guard isHostFull || isFull else { return ["a waiter for \(key), and nothing is opened"] }
+    let inTheWay = idle.filter { !isHostFull || connections[$0]?.key.host == key.host }
+    return inTheWay.isEmpty ? [] : ["a waiter for \(key), and \(inTheWay) are idle"]
+  }
+}

@@ -1,0 +1,225 @@
+import COpenSSL
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@testable import MartletSockets
+
+/// What is said about handshakes and connections that fail for other reasons than the server's certificate.
+@Suite(.timeLimit(.minutes(5)))
+struct TLSFailureTests {
+  private let trust: MemoryTrust
+
+  init() throws { trust = try MemoryTrust() }
+
+  private func session(port: Int = 8443) throws -> TLSSession {
+    try TLSSession(trust.context(), peer: TLSPeer(host: "example.com", port: port), protocols: ["h2", "http/1.1"])
+  }
+
+  private func failure(_ body: () throws(HTTPError) -> Void) -> HTTPError? {
+    do throws(HTTPError) {
+      try body()
+      return nil
+    } catch { return error }
+  }
+
+  // MARK: No TLS
+
+  @Test(arguments: [
+    ("HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", "'HTTP/1.1 400 Bad Request'"),
+    ("SSH-2.0-OpenSSH_9.2\r\n", "'SSH-2.0-OpenSSH_9.2'"), ("220 mail ESMTP\r\n", "'220 mail ESMTP'"),
+    ("\r\nHTTP", "the bytes 0d 0a 48 54 54 50"), ("\u{0}\u{0}\u{12}\u{4}\u{0}", "the bytes 00 00 12 04 00"),
+    ("H", "'H'"),
+  ])
+  func aServerWithoutTLSIsNamed(answer: String, quoted: String) throws {
+    for step in [1, 3, 100] {
+      let session = try session()
+      _ = try session.handshake()
+      let bytes = Array(answer.utf8)
+      let error = failure { () throws(HTTPError) in
+        for start in stride(from: 0, to: bytes.count, by: step) {
+          session.receive(Array(bytes[start..<min(start + step, bytes.count)]))
+          _ = try session.handshake()
+        }
+        session.receiveEnd()
+        _ = try session.handshake()
+      }
+      #expect(error?.kind == .tlsFailed)
+      #expect(error?.phase == .securing)
+      let message = try #require(error?.message)
+      #expect(
+        message.hasPrefix("example.com:8443: the server does not use TLS on this port: is it a port for http?"),
+        "\(message)")
+      if step == 100 { #expect(message.contains(quoted), "\(message)") }
+    }
+  }
+
+  @Test func aServerThatClosesTheConnectionIsNamed() throws {
+    let silent = try session()
+    silent.receiveEnd()
+    let error = failure { () throws(HTTPError) in _ = try silent.handshake() }
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("closed the connection before it answered") == true)
+
+    let connection = try trust.connection()
+    _ = try connection.client.handshake()
+    connection.server.receive(connection.client.takeOutgoing())
+    connection.server.handshake()
+    connection.client.receive(Array(connection.server.takeOutgoing().dropLast(10)))
+    #expect(try !connection.client.handshake())
+    connection.client.receiveEnd()
+    let later = failure { () throws(HTTPError) in _ = try connection.client.handshake() }
+    #expect(later?.kind == .tlsFailed)
+    #expect(later?.message.contains("during the handshake") == true)
+  }
+
+  // MARK: Versions and ciphers
+
+  @Test func theLowestVersionIsRequired() throws {
+    let connection = try trust.connection(context: trust.context { $0.minimumVersion = .v1_3 }) {
+      $0.versions = TLS1_2_VERSION...TLS1_2_VERSION
+    }
+    let error = failure { () throws(HTTPError) in try connection.shakeHands() }
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("does not support TLS 1.3") == true)
+
+    let modern = try trust.connection(context: trust.context { $0.minimumVersion = .v1_3 })
+    #expect(failure { () throws(HTTPError) in try modern.shakeHands() } == nil)
+    #expect(modern.client.version == "TLSv1.3")
+  }
+
+  @Test func noCommonCipherIsNamed() throws {
+    let connection = try trust.connection {
+      $0.versions = TLS1_2_VERSION...TLS1_2_VERSION
+      $0.ciphers = "PSK"
+    }
+    let error = failure { () throws(HTTPError) in try connection.shakeHands() }
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("no common cipher") == true)
+  }
+
+  // MARK: Client certificates
+
+  /// Completes a handshake with a server that wants a client certificate, and reads its answer to it.
+  private func failure(_ connection: MemoryConnection) -> HTTPError? {
+    failure { () throws(HTTPError) in
+      try connection.shakeHands()
+      connection.server.handshake()
+      connection.client.receive(connection.server.takeOutgoing())
+      _ = try connection.client.readAll()
+    }
+  }
+
+  @Test(arguments: TLSSessionTests.versions)
+  func aClientCertificateIsSent(version: Int32) throws {
+    let connection = try trust.connection(context: clientContext(trust.authority)) {
+      $0.clients = trust.authority.identity
+      $0.versions = version...version
+    }
+    #expect(failure(connection) == nil)
+    #expect(connection.server.clientName == "client")
+  }
+
+  @Test(arguments: TLSSessionTests.versions)
+  func aClientCertificateThatTheServerRefusesIsNamed(version: Int32) throws {
+    let connection = try trust.connection(context: clientContext(MemoryAuthority())) {
+      $0.clients = trust.authority.identity
+      $0.versions = version...version
+    }
+    let error = failure(connection)
+    #expect(error?.kind == .badClientCertificate)
+    #expect(error?.phase == .securing)
+    #expect(error?.message.contains("unknown ca") == true)
+  }
+
+  @Test(arguments: TLSSessionTests.versions)
+  func aMissingClientCertificateIsNamed(version: Int32) throws {
+    let connection = try trust.connection {
+      $0.clients = trust.authority.identity
+      $0.versions = version...version
+    }
+    let error = failure(connection)
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("requires a client certificate") == true)
+  }
+
+  private func clientContext(_ authority: MemoryAuthority) throws -> TLSContext {
+    let client = try authority.server(nil, subject: "client", purpose: "clientAuth")
+    try trust.folder.write(client.pem, to: "client.pem")
+    try trust.folder.write(client.keyPEM(), to: "client.key")
+    return try trust.context {
+      $0.clientCertificate = .pem(certificate: trust.folder.file("client.pem"), key: trust.folder.file("client.key"))
+    }
+  }
+
+  // MARK: Damage
+
+  @Test(arguments: TLSSessionTests.versions)
+  func aDamagedRecordEndsTheConnection(version: Int32) throws {
+    let connection = try trust.connection { $0.versions = version...version }
+    try connection.shakeHands()
+    _ = try connection.readAtClient()
+    connection.server.write(Array("data".utf8))
+    var record = connection.server.takeOutgoing()
+    record[record.count - 1] ^= 1
+    connection.client.receive(record)
+
+    for _ in 0..<2 {
+      let error = failure { () throws(HTTPError) in _ = try connection.client.readAll() }
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.message.hasPrefix("example.com: the TLS connection failed") == true)
+    }
+    #expect(failure { () throws(HTTPError) in try connection.client.write([1]) }?.kind == .connectionLost)
+    // the server is told
+    #expect(!connection.client.outgoing.isEmpty)
+  }
+
+  @Test func damagedHandshakesFailOrWait() throws {
+    var random = Numbers(seed: 15)
+    let context = try trust.context()
+    for round in 0..<600 {
+      let version = round.isMultiple(of: 2) ? TLS1_2_VERSION : TLS1_3_VERSION
+      let connection = try trust.connection(context: context) { $0.versions = version...version }
+      _ = try connection.client.handshake()
+      connection.server.receive(connection.client.takeOutgoing())
+      connection.server.handshake()
+      var flight = connection.server.takeOutgoing()
+      // changes, removes or adds bytes
+      for _ in 0...Int.random(in: 0..<3, using: &random) {
+        let position = Int.random(in: 0..<flight.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: flight.remove(at: position)
+        case 1: flight.insert(UInt8.random(in: 0...255, using: &random), at: position)
+        case 2: flight.removeLast(min(position, flight.count - 1))
+        default: flight[position] ^= UInt8.random(in: 1...255, using: &random)
+        }
+      }
+      connection.client.receive(flight)
+      var isComplete = false
+      let error = failure { () throws(HTTPError) in isComplete = try connection.client.handshake() }
+      // the last message of a handshake of TLS 1.3 confirms all of them; in TLS 1.2 another one follows
+      #expect(!isComplete || error == nil)
+      if let error {
+        #expect([.tlsFailed, .untrustedCertificate].contains(error.kind), "\(round): \(error)")
+      } else if !isComplete {
+        connection.client.receiveEnd()
+        #expect(failure { () throws(HTTPError) in _ = try connection.client.handshake() }?.kind == .tlsFailed)
+      }
+    }
+  }
+}
+
+/// Numbers that are the same in each run (SplitMix64).
+private struct Numbers: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -121,6 +121,8 @@ extension HappyEyeballs {
     return parts.prefix(8).joined(separator: "; ") + (omitted > 0 ? "; and \(omitted) more" : "")
   }
 
+  // not inlined: the optimizer of Swift 6.3.1 crashes on the copies that it makes of the address
+  @inline(never)
   private static func text(_ address: SocketAddress) -> String {
     address.ip.map { "\($0) port \(address.port)" } ?? address.description
   }

@@ -1,5 +1,6 @@
 #if os(Linux)
 import COpenSSL
+import CSockets
 import Glibc
 import MartletEngine
 import MartletSemantics

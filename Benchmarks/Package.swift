@@ -1,10 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What Martlet costs, beside a plain C loop on the same library and beside URLSession. Run it with `make bench`.
+// What Martlet costs, beside a plain C loop on libcurl and beside URLSession; also beside AsyncHTTPClient if the environment
+// names a checkout of it: `ASYNC_HTTP_CLIENT=/path/to/async-http-client make bench`.
+let asyncHTTPClient = Context.environment["ASYNC_HTTP_CLIENT"]
+// No product before it is complete; see Martlet's Package.swift.
+let hasSockets = Context.environment["MARTLET_SOCKETS"] != nil
+
 let package = Package(
   name: "Benchmarks",
-  dependencies: [.package(name: "Martlet", path: "..")],
+  dependencies: [.package(name: "Martlet", path: "..")]
+    + (asyncHTTPClient.map { [.package(name: "async-http-client", path: $0)] } ?? []),
   targets: [
     // The practical limit: libcurl, epoll and nothing else.
     .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
@@ -17,8 +23,9 @@ let package = Package(
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletSQLite", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
-      ],
-      swiftSettings: [
+      ] + (hasSockets ? [.product(name: "MartletSockets", package: "Martlet")] : [])
+        + (asyncHTTPClient == nil ? [] : [.product(name: "AsyncHTTPClient", package: "async-http-client")]),
+      swiftSettings: (asyncHTTPClient == nil ? [] : [.define("ASYNC_HTTP_CLIENT")]) + [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),

@@ -4,6 +4,11 @@ import Foundation
 struct Arguments {
   enum Mode {
     case compare
+    case help
+    /// Counts the instructions of a request.
+    case instructions
+    /// The child's part of such a count.
+    case requests(InstructionCount.Assignment)
     /// Our client alone on one workload for so many seconds: something for a profiler to look at.
     case profile(Workload, seconds: Int)
     /// The child's part of a measurement of memory.
@@ -14,12 +19,16 @@ struct Arguments {
 
   static let usage = """
     bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
+    bench --instructions [--only KEY[,KEY…]]             count the instructions of a request (valgrind)
     bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
+    --transport NAME[,NAME…] chooses ours: \(MeasuredTransport.allCases.map(\.rawValue).joined(separator: ", "))
     KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, images, memory
+    ASYNC_HTTP_CLIENT=/path/to/checkout make bench       compare AsyncHTTPClient too
     """
 
   var mode = Mode.compare
   var rounds = 5
+  var transports = MeasuredTransport.allCases
   /// A part of the requests that a full run makes.
   var scale = 1.0
   private var only: Set<String> = []
@@ -33,6 +42,12 @@ struct Arguments {
       case "--quick": (rounds, scale) = (3, 0.25)
       case "--rounds": rounds = try Self.number(rest.popFirst(), for: argument)
       case "--seconds": seconds = try Self.number(rest.popFirst(), for: argument)
+      case "--help": mode = .help
+      case "--instructions": mode = .instructions
+      case "--transport": transports = try Self.transports(rest.popFirst())
+      case "--requests":
+        guard let text = rest.popFirst() else { throw BenchError("--requests wants an assignment") }
+        mode = .requests(try JSONDecoder().decode(InstructionCount.Assignment.self, from: Data(text.utf8)))
       case "--only": only = Set((rest.popFirst() ?? "").split(separator: ",").map(String.init))
       case "--profile": profiled = try Self.workload(rest.popFirst())
       case "--memory":
@@ -56,6 +71,15 @@ struct Arguments {
   private static func number(_ text: String?, for argument: String) throws -> Int {
     guard let number = text.flatMap({ Int($0) }), number > 0 else { throw BenchError("\(argument) wants a number") }
     return number
+  }
+
+  private static func transports(_ names: String?) throws -> [MeasuredTransport] {
+    try (names ?? "").split(separator: ",", omittingEmptySubsequences: false).map { name in
+      guard let transport = MeasuredTransport(rawValue: String(name)) else {
+        throw BenchError("there is no transport '\(name)':\n\(usage)")
+      }
+      return transport
+    }
   }
 
   private static func workload(_ key: String?) throws -> Workload {

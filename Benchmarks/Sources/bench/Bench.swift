@@ -9,10 +9,14 @@ enum Bench {
     do {
       let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
       switch arguments.mode {
+      case .help: print(Arguments.usage)
       case .memory(let probe, let url): try await probe.perform(url)
       case .images(let probe, let url, let count): try await ImageListCost.perform(probe, url, count: count)
       case .profile(let workload, let seconds):
-        try await withServer { try await profile(workload, seconds: seconds, at: $0) }
+        let transport = arguments.transports[0]
+        try await withServer { try await profile(workload, transport, seconds: seconds, at: $0) }
+      case .requests(let assignment): try InstructionCount.perform(assignment)
+      case .instructions: try await withServer { try instructions(arguments, at: $0) }
       case .compare: try await withServer { try await compare(arguments, at: $0) }
       }
     } catch {
@@ -46,10 +50,7 @@ enum Bench {
     print("\(Machine.description(server: server.version))\n")
     let workloads = Workload.all.filter { arguments.wants($0.key) }
     if !workloads.isEmpty {
-      let clients: [any Client] = [
-        try LoopClient(authority: server.certificate), SessionClient(authority: server.certificate),
-        SessionClient(authority: server.certificate, reusesHandles: true), FoundationClient(),
-      ]
+      let clients = try Clients.all(at: server, transports: arguments.transports)
       let comparison = Comparison(clients: clients, server: server, rounds: arguments.rounds, scale: arguments.scale)
       let rows = try await comparison.run(workloads, progress: say)
       print(
@@ -95,8 +96,21 @@ enum Bench {
     print(Report.cache(rows) + "\n")
   }
 
-  private static func profile(_ workload: Workload, seconds: Int, at server: RunningServer) async throws {
-    let client = SessionClient(authority: server.certificate)
+  private static func instructions(_ arguments: Arguments, at server: RunningServer) throws {
+    print("\(Machine.description(server: server.version))\n")
+    let clients = try Clients.all(at: server, transports: arguments.transports)
+    var rows: [(workload: Workload, counts: [Double?])] = []
+    for workload in Workload.all where InstructionCount.keys.contains(workload.key) && arguments.wants(workload.key) {
+      say("instructions: \(workload.name)")
+      rows.append((workload, try clients.map { try InstructionCount.measure(workload, $0, at: server) }))
+    }
+    print(Report.instructions(rows, of: clients) + "\n")
+  }
+
+  private static func profile(
+    _ workload: Workload, _ transport: MeasuredTransport, seconds: Int, at server: RunningServer
+  ) async throws {
+    let client = SessionClient(transport, authority: server.certificate)
     let end = ContinuousClock.now + .seconds(seconds)
     var rates: [Double] = []
     while ContinuousClock.now < end {

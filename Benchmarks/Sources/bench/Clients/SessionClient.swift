@@ -1,23 +1,19 @@
 import Foundation
 import Martlet
-@_spi(Measuring) import MartletCurl
 
-/// Our session on our Linux transport, as an application would set them up.
+/// Our session on one of our transports, as an application would set them up.
 struct SessionClient: Client {
   let name: String
   let trustsOurAuthority = true
   private let session: HTTPSession
 
-  /// - Parameter reusesHandles: whether libcurl's handles are used again even where its version makes that unsafe: the difference
-  ///   is what new ones cost.
-  init(authority: URL? = nil, reusesHandles: Bool = false) {
-    name = reusesHandles ? "Martlet, handles reused" : "Martlet"
-    var configuration = CurlConfiguration()
-    configuration.connection.tls.authorities = authority
-    if reusesHandles { configuration.reusesHandles = true }
+  init(_ transport: MeasuredTransport = .curl, authority: URL? = nil) {
+    name = "Martlet, \(transport.title)"
+    var connection = ConnectionConfiguration()
+    connection.tls.authorities = authority
     var settings = SessionConfiguration()
     settings.cache = nil  // What is measured is the wire.
-    session = HTTPSession(transport: CurlTransport(configuration), configuration: settings)
+    session = HTTPSession(transport: transport.make(connection), configuration: settings)
   }
 
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {

@@ -13,6 +13,12 @@ enum Report {
     return table.text
   }
 
+  static func instructions(_ rows: [(workload: Workload, counts: [Double?])], of clients: [any Client]) -> String {
+    var table = MarkdownTable(["thousand instructions a request"] + clients.map(\.name))
+    for row in rows { table.add([row.workload.name] + row.counts.map { number($0.map { $0 / 1000 }, digits: 1) }) }
+    return table.text
+  }
+
   static func pipeline(_ costs: [(interceptors: Int, nanoseconds: Double)]) -> String {
     var table = MarkdownTable("a request through `HTTPSession.data`, no wire", "ns")
     for cost in costs { table.add(["\(cost.interceptors) interceptors", number(cost.nanoseconds, digits: 0)]) }

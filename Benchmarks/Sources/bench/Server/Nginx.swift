@@ -16,17 +16,20 @@ final class Nginx {
     }
     folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let ports = try FreePorts.take(2)
+    let ports = try FreePorts.take(3)
     guard let plain = URL(string: "http://127.0.0.1:\(ports[0])/"),
-      let secure = URL(string: "https://127.0.0.1:\(ports[1])/")
+      let secure = URL(string: "https://127.0.0.1:\(ports[1])/"),
+      let secureHTTP1 = URL(string: "https://127.0.0.1:\(ports[2])/")
     else { throw BenchError("there is no port for nginx") }
     server = RunningServer(
-      plain: plain, secure: secure, certificate: folder.appending(component: "certificate.pem"),
+      plain: plain, secure: secure, secureHTTP1: secureHTTP1,
+      certificate: folder.appending(component: "certificate.pem"),
       version: try Tool.output(of: program, ["-v"]).replacing("nginx version: ", with: ""))
 
     try makeCertificate()
     for file in ServedFile.allCases { try file.write(into: folder) }
-    let configuration = NginxConfiguration(folder: folder.path, plainPort: ports[0], securePort: ports[1])
+    let configuration = NginxConfiguration(
+      folder: folder.path, plainPort: ports[0], securePort: ports[1], secureHTTP1Port: ports[2])
     let path = folder.appending(component: "nginx.conf")
     try configuration.text.write(to: path, atomically: true, encoding: .utf8)
 

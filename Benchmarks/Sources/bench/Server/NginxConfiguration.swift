@@ -3,6 +3,7 @@ struct NginxConfiguration {
   let folder: String
   let plainPort: UInt16
   let securePort: UInt16
+  let secureHTTP1Port: UInt16
 
   var text: String {
     """
@@ -28,6 +29,7 @@ struct NginxConfiguration {
       server {
         listen 127.0.0.1:\(plainPort) backlog=4096;
         listen 127.0.0.1:\(securePort) ssl http2 backlog=4096;
+        listen 127.0.0.1:\(secureHTTP1Port) ssl backlog=4096;
         ssl_certificate \(folder)/certificate.pem;
         ssl_certificate_key \(folder)/key.pem;
         root \(folder);

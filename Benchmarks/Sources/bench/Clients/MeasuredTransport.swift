@@ -1,0 +1,42 @@
+import Martlet
+@_spi(Measuring) import MartletCurl
+
+#if canImport(MartletSockets)
+import MartletSockets
+#endif
+
+/// A transport that `--transport` can choose. Another one is a case here.
+enum MeasuredTransport: String, CaseIterable, Sendable {
+  case curl
+  /// The same with libcurl's handles used again, even where its version makes that unsafe: the difference is what new ones
+  /// cost.
+  case curlReused = "curl-reused"
+  #if canImport(MartletSockets)
+  case sockets
+  #endif
+
+  /// The name of its column.
+  var title: String {
+    switch self {
+    case .curl: "curl"
+    case .curlReused: "curl, handles reused"
+    #if canImport(MartletSockets)
+    case .sockets: "sockets"
+    #endif
+    }
+  }
+
+  func make(_ connection: ConnectionConfiguration) -> any Transport {
+    switch self {
+    case .curl: return CurlTransport(connection)
+    case .curlReused:
+      var configuration = CurlConfiguration()
+      configuration.connection = connection
+      configuration.reusesHandles = true
+      return CurlTransport(configuration)
+    #if canImport(MartletSockets)
+    case .sockets: return SocketTransport(connection)
+    #endif
+    }
+  }
+}

@@ -51,6 +51,8 @@ final class HTTP2Session {
   var block = HTTP2FieldBlock()
   var budget = FrameBudget()
   var receivedBytes: UInt64 = 0
+  /// When bytes last came, as ``receive(_:now:)`` was told; nil if none came.
+  private(set) var lastReceived: UInt64?
   /// Whether the server's SETTINGS have come.
   var hasSettings = false
   /// The server's last GOAWAY.
@@ -92,13 +94,14 @@ final class HTTP2Session {
     let entries = [
       nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
       nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(settings.streamWindow)),
+        settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
+        value: UInt32(Int32(clamping: settings.streamWindow).magnitude)),
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
         value: UInt32(clamping: settings.headerLimit)),
     ]
     nghttp2_submit_settings(session, Self.noFlags, entries, entries.count)
-    nghttp2_session_set_local_window_size(session, Self.noFlags, 0, Int32(settings.connectionWindow))
+    nghttp2_session_set_local_window_size(session, Self.noFlags, 0, Int32(clamping: settings.connectionWindow))
   }
 
   deinit { nghttp2_session_del(session) }
@@ -129,6 +132,7 @@ extension HTTP2Session {
     if let failure { throw failure }
     budget.refill(now: now)
     receivedBytes += UInt64(bytes.count)
+    lastReceived = now
     let count = bytes.withMemoryRebound(to: UInt8.self) { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
     if count < 0, failure == nil { failAll(with: fatal(Int32(count))) }
     if isTerminated { takeFarewell() }
@@ -173,6 +177,7 @@ extension HTTP2Session {
       && nghttp2_session_get_next_stream_id(session) <= Int32.max
   }
 
+  /// Keeps the GOAWAY for ``pull(into:upTo:)``. Sending it ends the session: its callback is told.
   private func takeFarewell() {
     var bytes: UnsafePointer<UInt8>?
     while case let count = nghttp2_session_mem_send(session, &bytes), count > 0 {
@@ -251,7 +256,8 @@ extension HTTP2Session {
     nghttp2_session_consume_stream(session, id, count)
   }
 
-  /// Sends a PING, to see whether a silent connection is alive.
+  /// Sends a PING, to see before it is reused whether a connection is alive from which nothing came for long
+  /// (``lastReceived``). Any bytes that come then show that it is.
   func ping() {
     guard failure == nil else { return }
     pingsSent += 1

@@ -26,13 +26,13 @@ struct HTTP2Settings: Sendable {
 /// thread or lock, and belongs to one owner at a time. nghttp2 does frames, HPACK and flow control.
 ///
 /// The owner passes what it receives to ``receive(_:now:)``, and sends what ``pull(into:upTo:)`` appends to its buffer:
-/// after every call of another method, and when the buffer has room again. When one of the two throws, or ``isOver``, it
-/// sends what is in the buffer and closes the connection; every stream has got its last event.
+/// after every call of another method, and when the buffer has room again. When one of the two throws, or ``isOver``,
+/// it sends what is in the buffer and closes the connection; every stream has got its last event.
 ///
 /// Decisions where RFC 9113 leaves a choice or other clients are lenient:
-/// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed response
-///   is a stream error (§8.1.1): an upper-case name, a connection's field, a control character, a `Content-Length` that is
-///   no number, is repeated, or differs from the body.
+/// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed
+///   response is a stream error (§8.1.1): an upper-case name, a connection's field, a control character, a
+///   `Content-Length` that is no number, is repeated, or differs from the body.
 /// - A response without END_STREAM is not whole, however its stream or connection ended.
 /// - After a whole response the request's body is not needed: the stream is reset with NO_ERROR (§8.1).
 /// - A response that ends in the same bytes as its RST_STREAM is whole (§8.1).
@@ -126,7 +126,8 @@ final class HTTP2Session {
 extension HTTP2Session {
   /// Processes bytes of the connection.
   ///
-  /// - Parameter now: the time in nanoseconds of a clock that does not go back, for the limit of frames without content.
+  /// - Parameter now: the time in nanoseconds of a clock that does not go back, for the limit of frames without
+  ///   content.
   /// - Throws: if the connection cannot be used any more. All streams have failed then.
   func receive(_ bytes: UnsafeRawBufferPointer, now: UInt64) throws(HTTPError) {
     if let failure { throw failure }
@@ -198,8 +199,8 @@ extension HTTP2Session {
 // MARK: - Requests
 
 extension HTTP2Session {
-  /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are open.
-  /// 0 if the connection takes no more.
+  /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are
+  /// open. 0 if the connection takes no more.
   var capacity: Int {
     guard !isDraining else { return 0 }
     let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)

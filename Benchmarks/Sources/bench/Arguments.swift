@@ -21,14 +21,14 @@ struct Arguments {
     bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
     bench --instructions [--only KEY[,KEY…]]             count the instructions of a request (valgrind)
     bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
-    --transport NAME[,NAME…] chooses ours: \(MeasuredTransport.allCases.map(\.rawValue).joined(separator: ", "))
+    --transport NAME[,NAME…] chooses ours: \(MeasuredTransport.real.map(\.rawValue).joined(separator: ", "))
     KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, images, memory
     ASYNC_HTTP_CLIENT=/path/to/checkout make bench       compare AsyncHTTPClient too
     """
 
   var mode = Mode.compare
   var rounds = 5
-  var transports = MeasuredTransport.allCases
+  var transports = MeasuredTransport.real
   /// A part of the requests that a full run makes.
   var scale = 1.0
   private var only: Set<String> = []

@@ -98,7 +98,7 @@ enum Bench {
 
   private static func instructions(_ arguments: Arguments, at server: RunningServer) throws {
     print("\(Machine.description(server: server.version))\n")
-    let clients = try Clients.all(at: server, transports: arguments.transports)
+    let clients = try Clients.all(at: server, transports: arguments.transports + [.instant])
     var rows: [(workload: Workload, counts: [Double?])] = []
     for workload in Workload.all where InstructionCount.keys.contains(workload.key) && arguments.wants(workload.key) {
       say("instructions: \(workload.name)")

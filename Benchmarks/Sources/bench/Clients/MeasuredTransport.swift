@@ -14,6 +14,11 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
   #if canImport(MartletSockets)
   case sockets
   #endif
+  /// None: what the session itself costs. It makes small requests only.
+  case instant
+
+  /// Those that speak to a server.
+  static let real = allCases.filter { $0 != .instant }
 
   /// The name of its column.
   var title: String {
@@ -23,6 +28,7 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
     #if canImport(MartletSockets)
     case .sockets: "sockets"
     #endif
+    case .instant: "no transport"
     }
   }
 
@@ -37,6 +43,7 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
     #if canImport(MartletSockets)
     case .sockets: return SocketTransport(connection)
     #endif
+    case .instant: return InstantTransport()
     }
   }
 }

@@ -63,7 +63,27 @@ struct RawCurlTransport: Transport {
     thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
   }
 
+  /// How many certificate chains of a server are checked for one request: machines that share a name may have different
+  /// ones, but not a new one for each connection.
+  private static let checkLimit = 5
+
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    for _ in 0..<Self.checkLimit {
+      do { return try await sendOnce(request, in: call) } catch let error as HTTPError {
+        guard let received = error.underlying as? ReceivedCertificates, let origin = Origin(request.url) else {
+          throw error
+        }
+        try await check(received, of: error, from: origin, in: call)
+      }
+    }
+    throw HTTPError(
+      .untrustedCertificate,
+      "\(request.url.redacted): the server showed \(Self.checkLimit) different certificate chains one after another",
+      phase: .securing)
+  }
+
+  /// Sends the request, unless the server's certificates have to be checked before: then it throws these.
+  private func sendOnce(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
     guard request.method != .head || request.body.isEmpty else {
@@ -84,11 +104,7 @@ struct RawCurlTransport: Transport {
       throw error
     }
     let source = CurlBody(transfer, on: thread, of: body, in: call)
-    let head: ResponseHead
-    do { head = try await source.head() } catch let error as HTTPError where error.underlying is ReceivedCertificates {
-      try await check(error, from: origin, in: call)
-      return try await send(request, in: call)
-    }
+    let head = try await source.head()
     if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
       request.body.canBeSent
     {
@@ -96,18 +112,17 @@ struct RawCurlTransport: Transport {
       source.cancel()
       var request = request
       request.options.continueTimeout = nil
-      return try await send(request, in: call)
+      return try await sendOnce(request, in: call)
     }
     return HTTPResponse(to: request, networkHead: head, from: source)
   }
 
   /// Calls the caller's check for the certificates of a server. Returns if neither the check nor the system refuses
   /// them.
-  private func check(_ error: HTTPError, from origin: Origin, in call: Call) async throws {
-    guard let received = error.underlying as? ReceivedCertificates, let check = configuration.tls.serverTrustCheck
-    else {
-      throw error
-    }
+  private func check(
+    _ received: ReceivedCertificates, of error: HTTPError, from origin: Origin, in call: Call
+  ) async throws {
+    guard let check = configuration.tls.serverTrustCheck else { throw error }
     let trust = ServerTrust(
       origin: origin, certificates: received.certificates, refusal: received.isRefused ? error.message : nil)
     do { try await check(trust, call) } catch {

@@ -1,6 +1,5 @@
 public import MartletEngine
 import MartletSemantics
-import Synchronization
 
 /// Counts the calls in progress: for an activity indicator, a badge, or a test that waits until no call runs.
 ///
@@ -16,27 +15,7 @@ import Synchronization
 /// element is always current.
 public final class TaskCounter: EventListener {
   private let clock: any Clock<Duration>
-  private let state: Mutex<State>
-
-  private struct State: Sendable {
-    var activity: ActivityState
-    var observers: [Int: Observer] = [:]
-    var lastID = 0
-    var isDelivering = false
-    /// The number of changes, which shows whether there was one during a delivery.
-    var version = 0
-  }
-
-  /// The values that are sent to observers.
-  private struct Status: Sendable {
-    let running: Int
-    let isActive: Bool
-  }
-
-  private struct Observer: Sendable {
-    let update: @Sendable (Status) -> Void
-    let end: @Sendable () -> Void
-  }
+  private let state: LatestValue<ActivityState>
 
   /// Makes a counter.
   ///
@@ -50,27 +29,25 @@ public final class TaskCounter: EventListener {
     showsAfter: Duration = .zero, hidesAfter: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.clock = clock
-    state = Mutex(State(activity: ActivityState(showsAfter: showsAfter, hidesAfter: hidesAfter)))
+    state = LatestValue(ActivityState(showsAfter: showsAfter, hidesAfter: hidesAfter))
   }
 
-  deinit { for observer in state.withLock({ $0.observers.values }) { observer.end() } }
-
   /// The number of calls in progress.
-  public var running: Int { state.withLock { $0.activity.count } }
+  public var running: Int { state.current.count }
 
   /// Whether an indicator should be visible.
-  public var isActive: Bool { state.withLock { $0.activity.isActive } }
+  public var isActive: Bool { state.current.isActive }
 
   /// The changes of ``running``, beginning with the current value.
-  public var counts: AsyncStream<Int> { stream(of: \.running) }
+  public var counts: AsyncStream<Int> { state.changes(of: \.count) }
 
   /// The changes of ``isActive``, beginning with the current value.
-  public var activity: AsyncStream<Bool> { stream(of: \.isActive) }
+  public var activity: AsyncStream<Bool> { state.changes(of: \.isActive) }
 
   /// Calls a closure with ``running`` and ``isActive``, now and after every change, as long as the counter exists. It
   /// is called by one task at a time, the one that caused the change.
   public func onChange(_ handler: @escaping @Sendable (_ running: Int, _ isActive: Bool) -> Void) {
-    add(Observer(update: { handler($0.running, $0.isActive) }, end: {}))
+    state.observe { handler($0.count, $0.isActive) }
   }
 
   public func receive(_ event: Event, in call: Call) {
@@ -91,71 +68,13 @@ public final class TaskCounter: EventListener {
   package func end(_ number: UInt64) { change { $0.finished(number) } }
 
   private func change(_ change: (inout ActivityState) -> ActivityState.Wait?) {
-    let wait = state.withLock { state in
-      state.version += 1
-      return change(&state.activity)
-    }
-    deliver()
+    let wait = state.change(change)
     guard let wait else { return }
     Task { [clock, weak self] in
       guard (try? await clock.sleep(for: wait.delay.bounded)) != nil else { return }
       self?.change {
         $0.waited(wait.generation)
         return nil
-      }
-    }
-  }
-
-  /// Tells all observers the current values. One task at a time does this, and repeats it after a change in the
-  /// meantime, so that no observer gets an older state after a newer one.
-  private func deliver() {
-    var told: Int?
-    while true {
-      let next: (Status, [Observer], Int)? = state.withLock { state in
-        if told == nil, state.isDelivering { return nil }
-        state.isDelivering = told != state.version
-        let status = Status(running: state.activity.count, isActive: state.activity.isActive)
-        return state.isDelivering ? (status, Array(state.observers.values), state.version) : nil
-      }
-      guard let (status, observers, version) = next else { return }
-      for observer in observers { observer.update(status) }
-      told = version
-    }
-  }
-
-  @discardableResult
-  private func add(_ observer: Observer) -> Int {
-    let id = state.withLock { state in
-      state.lastID += 1
-      state.observers[state.lastID] = observer
-      state.version += 1
-      return state.lastID
-    }
-    deliver()
-    return id
-  }
-
-  private func stream<Value: Equatable & Sendable>(of value: @escaping @Sendable (Status) -> Value) -> AsyncStream<
-    Value
-  > {
-    let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
-    let last = LastValue<Value>()
-    let id = add(
-      Observer(
-        update: { if last.changes(to: value($0)) { continuation.yield(value($0)) } }, end: { continuation.finish() }))
-    continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
-    }
-    return stream
-  }
-
-  private final class LastValue<Value: Equatable & Sendable>: Sendable {
-    private let last = Mutex<Value?>(nil)
-
-    func changes(to value: Value) -> Bool {
-      last.withLock { last in
-        defer { last = value }
-        return last != value
       }
     }
   }

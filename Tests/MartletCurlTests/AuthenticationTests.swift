@@ -113,6 +113,7 @@ struct AuthenticationTests {
     let (data, _) = try await session.data(for: HTTPRequest(.get, url))
 
     #expect(String(decoding: data, as: UTF8.self) == "through")
+    #expect(proxy.requests.count == 2)
     #expect(proxy.requests.allSatisfy { !($0.fields[.proxyAuthorization] ?? "").hasPrefix("Basic") })
   }
 
@@ -126,6 +127,7 @@ struct AuthenticationTests {
     }
     let url = url("http://a.example/x")
     #expect(try await session.data(for: HTTPRequest(.get, url)).1.status == .proxyAuthenticationRequired)
+    #expect(proxy.requests.count == 1)
     #expect(proxy.requests.allSatisfy { !$0.fields.contains(.proxyAuthorization) })
   }
 

@@ -211,6 +211,7 @@ struct ConnectionTests {
         group.addTask {
           let call = Task { try await session.data(for: HTTPRequest(.get, server.url)).0.count }
           let canceller = Task {
+            // Only spreads the cancellations over the reads: the expectation is for each of them, wherever it falls.
             for _ in 0..<(number * 7 % 200) { await Task.yield() }
             call.cancel()
           }

@@ -131,6 +131,41 @@ struct ServerTrustTests {
     #expect(seen.withLock { $0 }.first?.refusal?.contains("issuer") == true)
   }
 
+  /// A server that shows a longer chain with each connection.
+  private static let changing = #"""
+    import socket, ssl, sys
+    leaf, key, authority = (open(name).read() for name in ("server.pem", "server.key", "ca.pem"))
+    contexts = []
+    for number in range(20):
+      with open(f"chain{number}.pem", "w") as file: file.write(leaf + authority * number + key)
+      contexts.append(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+      contexts[-1].load_cert_chain(f"chain{number}.pem")
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+    while True:
+      connection = listener.accept()[0]
+      try:
+        with contexts.pop(0).wrap_socket(connection, server_side=True) as stream:
+          if stream.recv(9999): stream.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+      except OSError: connection.close()
+    """#
+
+  @Test func aServerWithAnotherChainForEachConnectionIsGivenUp() async throws {
+    let port = try LocalPort.free()
+    let folder = nginx.authority.folder.url.path
+    let server = try RealProcess(
+      "python3", ["-c", "import os; os.chdir('\(folder)')\n" + Self.changing, "\(port)"], port: port)
+    let seen = Mutex<[Int]>([])
+    let session = session { trust, _ in seen.withLock { $0.append(trust.certificates.count) } }
+    let request = HTTPRequest(.get, try #require(URL(string: "https://127.0.0.1:\(port)/")))
+
+    let error = await #expect(throws: HTTPError.self) { try await text(request, session) }
+
+    #expect(error?.kind == .untrustedCertificate)
+    #expect(error?.message.contains("5 different certificate chains") == true)
+    #expect(Set(seen.withLock { $0 }).count == 5)
+    withExtendedLifetime(server) {}
+  }
+
   @Test func aCancelledCheckCancelsTheRequest() async throws {
     let session = session { _, _ in throw CancellationError() }
     let error = await #expect(throws: HTTPError.self) { try await text(HTTPRequest(.get, nginx.tls("/")), session) }

@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Synchronization
 @_exported import TestSupport
 
@@ -40,6 +41,22 @@ struct TestInterceptor: Interceptor {
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     try await review(outcome, attempt)
   }
+}
+
+/// Counts the waits of tasks for work that others do (a token, a response), so that a test knows that they wait.
+final class Waits: Sendable {
+  private let seen = Awaitable<[Duration?]>([])
+
+  /// The limits of the waits so far; nil for one without a limit.
+  var limits: [Duration?] { seen.value }
+
+  /// Counts the waits of the tasks that the closure starts, and of the tasks that they start.
+  func observe<Result>(_ start: () -> Result) -> Result {
+    WaitObserver.$current.withValue({ [seen] limit in seen.update { $0.append(limit?.duration) } }, operation: start)
+  }
+
+  /// Returns when that many waits have begun.
+  func reached(_ count: Int) async throws { _ = try await seen.wait { $0.count >= count ? true : nil } }
 }
 
 /// A body of chunks that records whether it was cancelled.

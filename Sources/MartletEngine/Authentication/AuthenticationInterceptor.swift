@@ -27,7 +27,7 @@ package struct AuthenticationInterceptor: Interceptor {
     /// The source that has new credentials after the last 401.
     var answering: Int?
     /// The error because of which there are no new credentials after the last 401: a server could not be reached.
-    var obstacle: HTTPError?
+    var credentialsError: HTTPError?
   }
 
   /// Makes an interceptor that calls the sources in this order.
@@ -42,10 +42,11 @@ package struct AuthenticationInterceptor: Interceptor {
     var progress = call[progress]
     progress.candidates = candidates(for: request, in: call)
     progress.authorizer = nil
-    if let obstacle = progress.obstacle.take() { request.options.obstacle = obstacle }
-    for index in Self.ordered(progress.candidates, first: progress.answering) where request.options.obstacle == nil {
+    if let error = progress.credentialsError.take() { request.options.credentialsError = error }
+    for index in Self.ordered(progress.candidates, first: progress.answering)
+    where request.options.credentialsError == nil {
       do { request = try await sources[index].authorize(request, in: call) } catch {
-        request.options.obstacle = try Self.obstacle(from: error, for: request)
+        request.options.credentialsError = try Self.credentialsError(from: error, for: request)
       }
       guard request.fields.contains(.authorization) else { continue }
       progress.authorizer = index
@@ -66,20 +67,20 @@ package struct AuthenticationInterceptor: Interceptor {
     }
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in Self.ordered(progress.candidates, first: progress.authorizer) {
-      var obstacle: HTTPError?
+      var credentialsError: HTTPError?
       do {
         guard try await sources[index].authenticate(after: rejection, in: call) else { continue }
       } catch {
-        obstacle = try Self.obstacle(from: error, for: attempt.request)
+        credentialsError = try Self.credentialsError(from: error, for: attempt.request)
       }
-      call[self.progress].obstacle = obstacle
+      call[self.progress].credentialsError = credentialsError
       guard attempt.request.body.canBeSent else {
-        if let obstacle { throw obstacle }
+        if let credentialsError { throw credentialsError }
         return .accept
       }
       call[self.progress].answering = index
       let credentials =
-        obstacle == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
+        credentialsError == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
       return .resend(attempt.request, reason: "\(rejection.origin) answered 401: trying \(credentials)")
     }
     return .accept
@@ -90,13 +91,13 @@ package struct AuthenticationInterceptor: Interceptor {
   /// may help.
   ///
   /// - Throws: any other error, which ends the call.
-  private static func obstacle(from error: any Error, for request: HTTPRequest) throws -> HTTPError {
-    var obstacle = HTTPError(wrapping: error)
-    let isForCacheOnly = request.options.cachePolicy == .returnCacheDataDontLoad && !obstacle.isCancelled
-    guard obstacle.meansUnreachable || isForCacheOnly else { throw error }
-    obstacle.delivery = .unknown
-    obstacle.phase = .preparing
-    return obstacle
+  private static func credentialsError(from error: any Error, for request: HTTPRequest) throws -> HTTPError {
+    var wrapped = HTTPError(wrapping: error)
+    let isForCacheOnly = request.options.cachePolicy == .returnCacheDataDontLoad && !wrapped.isCancelled
+    guard wrapped.meansUnreachable || isForCacheOnly else { throw error }
+    wrapped.delivery = .unknown
+    wrapped.phase = .preparing
+    return wrapped
   }
 
   private func candidates(for request: HTTPRequest, in call: Call) -> [Int] {

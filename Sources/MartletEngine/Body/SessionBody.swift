@@ -15,16 +15,16 @@ final class SessionBody: BodySource {
 
   /// - Parameters:
   ///   - response: the response that the loop returned.
-  ///   - request: the head of the caller's request.
+  ///   - method: that of the request that it is the response to: after a 303, another one than the caller's.
   ///   - limit: the largest number of bytes; nil for no limit.
   ///   - deadline: the deadline of the call; nil for none.
-  init(of response: HTTPResponse, to request: RequestHead, limit: Int64?, until deadline: Deadline?, in call: Call) {
+  init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call) {
     let source = response.body.source
     base = deadline.map { DeadlineBody(source, until: $0, in: call.context) } ?? source
     length = response.body.length
     self.limit = limit
     self.call = call
-    self.request = RequestHead(method: request.method, url: response.url)
+    self.request = RequestHead(method: method, url: response.url)
     self.response = response.head
     history = response.history
   }
@@ -75,17 +75,17 @@ final class SessionBody: BodySource {
 }
 
 /// A body whose chunks do not arrive later than a deadline, even if its source ignores cancellation. One task reads all
-/// of them, one at a time and only on demand.
+/// of them, one at a time and only on demand. At its end the deadline is released: a response may be kept for long.
 final class DeadlineBody: BodySource {
   private let base: any BodySource
-  private let deadline: Deadline
+  private let deadline: Mutex<Deadline?>
   private let reader: Task<Void, Never>
   private let demand: AsyncStream<OneShot<Data?>>.Continuation
   private let isAtEnd = Atomic(false)
 
   init(_ base: any BodySource, until deadline: Deadline, in context: CallContext) {
     self.base = base
-    self.deadline = deadline
+    self.deadline = Mutex(deadline)
     let (requests, demand) = AsyncStream.makeStream(of: OneShot<Data?>.self)
     self.demand = demand
     reader = context.perform {
@@ -100,12 +100,14 @@ final class DeadlineBody: BodySource {
   func next() async throws -> Data? {
     guard !isAtEnd.load(ordering: .relaxed) else { return nil }
     let result = OneShot<Data?>()
-    guard case .enqueued = demand.yield(result) else { throw CancellationError() }
+    guard let deadline = deadline.withLock({ $0 }), case .enqueued = demand.yield(result) else {
+      throw CancellationError()
+    }
     do {
       let chunk = try await deadline.wait(for: result)
       if chunk == nil {
         isAtEnd.store(true, ordering: .relaxed)
-        stop()  // the response may be kept for long; its reader is not needed any more
+        stop()
       }
       return chunk
     } catch {
@@ -126,5 +128,6 @@ final class DeadlineBody: BodySource {
   private func stop() {
     demand.finish()
     reader.cancel()
+    _ = deadline.withLock { $0.take() }
   }
 }

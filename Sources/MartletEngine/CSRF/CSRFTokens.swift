@@ -44,7 +44,7 @@ final class CSRFTokens: Sendable {
   init(_ options: CSRFOptions) { self.options = options }
 
   /// Whether a call is part of a fetch. It needs no token, and the fetch itself stores the token of its response.
-  func isFetch(_ call: Call) -> Bool { works.isDoing(call.origin) }
+  func isFetch(_ call: Call) -> Bool { works.isDoing(call.parent) }
 
   /// The number of fetches that have ended. The token of a response is outdated if there was a fetch since its request
   /// was sent.
@@ -129,7 +129,7 @@ final class CSRFTokens: Sendable {
   private func shared(_ url: URL, by call: Call, _ work: @escaping Work) async throws -> Found? {
     let lastSignOut = signOut.last  // Read before the check, so that work from after a sign-out is not joined.
     try signOut.check(call.id)
-    let outer = call.origin.works.first { $0.owner != nil }
+    let outer = call.parent.works.first { $0.owner != nil }
     let key = Key(url: url, signOut: lastSignOut, outer: outer.map { ObjectIdentifier($0) })
     let found = try await works.value(for: key, by: call, work)
     try signOut.check(call.id)

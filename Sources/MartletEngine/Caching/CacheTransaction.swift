@@ -3,9 +3,15 @@ import Synchronization
 
 /// A request to a cache, from the lookup until its response is stored or known not to be stored.
 ///
-/// From ``start(since:on:)`` to ``finish(_:)``, identical requests can wait for the response, and a removal from the
-/// cache also prevents that the response is stored. A transaction that is deallocated before it has finished is
-/// abandoned.
+/// | state | begins with | identical requests | a removal from the cache |
+/// | --- | --- | --- | --- |
+/// | new | `init` | do not see it | does not concern it |
+/// | started | ``start(since:on:)`` | wait for it, if it is shareable | also prevents that its response is stored |
+/// | started, without waiters | ``start()``, ``releaseWaiters()`` | are sent | the same |
+/// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
+///
+/// Before it starts, a transaction may itself wait for an identical one: `start` then returns false, and the stored
+/// responses are looked up again. The first outcome counts; a transaction that is deallocated without one is abandoned.
 final class CacheTransaction: Sendable {
   /// How a transaction ends, for the identical requests that wait for it.
   enum Outcome: Sendable {
@@ -28,7 +34,6 @@ final class CacheTransaction: Sendable {
   private struct State {
     /// Whether the request waits for an identical one instead of being sent.
     var waitsForOthers = true
-    /// nil before the start and after the end.
     var registration: CacheTransactions.Registration?
     var isFinished = false
   }
@@ -54,12 +59,13 @@ final class CacheTransaction: Sendable {
 
   /// Whether the request does not have the credentials that it should have, and no partition identifies the user. Only
   /// what is the same for all users can answer it.
-  var lacksCredentials: Bool { request.options.obstacle != nil && key.partition.isEmpty }
+  var lacksCredentials: Bool { request.options.credentialsError != nil && key.partition.isEmpty }
 
   /// Whether the response may be used for identical requests: not if the request cannot be sent, must be sent itself,
   /// or lacks credentials.
   private var isShareable: Bool {
-    request.options.obstacle == nil && policy != .reloadIgnoringCacheData && policy != .reloadRevalidatingCacheData
+    request.options.credentialsError == nil && policy != .reloadIgnoringCacheData
+      && policy != .reloadRevalidatingCacheData
       && RequestRoute.isShared(by: request)
   }
 
@@ -79,6 +85,15 @@ final class CacheTransaction: Sendable {
     return context
   }
 
+  /// Returns how the stored response may be used instead of the error; nil if it may not, or if the request is sent
+  /// again.
+  func staleUse(of entry: CacheEntry, after error: HTTPError) -> StaleFallback.Use? {
+    let isSentAgain = error.delivery != .unknown && request.options.retryPolicy.replacesStaleConnections
+    guard error.meansUnreachable, !isSentAgain else { return nil }
+    return StaleFallback.use(
+      of: entry.response, for: request.head, policy: policy, after: .unreachable, at: cache.now())
+  }
+
   // MARK: Other requests
 
   /// Registers the request before it is sent. If an identical request is under way, waits for that one instead, as long
@@ -90,9 +105,8 @@ final class CacheTransaction: Sendable {
   /// - Returns: Whether to send the request. If not, look again: the response may have been stored since the lookup.
   /// - Throws: `CancellationError` if the task is cancelled while it waits.
   func start(since storedCount: Int, on clock: any Clock<Duration>) async throws -> Bool {
-    let (isStarted, waitsForOthers) = state.withLock { ($0.registration != nil, $0.waitsForOthers) }
-    guard !isStarted else { return true }
-    guard waitsForOthers, isShareable else {
+    guard registration == nil else { return true }
+    guard state.withLock({ $0.waitsForOthers }), isShareable else {
       start()
       return true
     }
@@ -113,13 +127,16 @@ final class CacheTransaction: Sendable {
 
   /// Registers the request, without regard to identical ones, unless it is registered already.
   func start() {
-    guard state.withLock({ $0.registration == nil }) else { return }
+    guard registration == nil else { return }
     let registration = cache.transactions.register(key)
     state.withLock { $0.registration = registration }
   }
 
+  /// nil before the start and after the end.
+  var registration: CacheTransactions.Registration? { state.withLock { $0.registration } }
+
   /// Whether the response may be stored: nothing that includes it was removed from the cache since the start.
-  var canStore: Bool { state.withLock { $0.registration?.id }.map(cache.transactions.contains) ?? false }
+  var canStore: Bool { registration.map(cache.transactions.contains) ?? false }
 
   var isFinished: Bool { state.withLock { $0.isFinished } }
 
@@ -212,7 +229,7 @@ final class CacheTransactions: Sendable {
   }
 
   /// Whether a transaction is registered and nothing that includes its response was removed from the cache.
-  fileprivate func contains(_ id: UInt64) -> Bool { state.withLock { $0.keys[id] != nil } }
+  func contains(_ registration: Registration) -> Bool { state.withLock { $0.keys[registration.id] != nil } }
 
   /// Removes a registration, and ends the waits for its request.
   func remove(_ registration: Registration, of key: CacheKey, _ outcome: CacheTransaction.Outcome) {
@@ -242,8 +259,12 @@ final class CacheTransactions: Sendable {
   }
 
   /// Prevents that the responses of running transactions are stored, as far as a removal includes them.
-  func invalidate(_ selection: CacheSelection) {
+  ///
+  /// - Parameter own: that of the transaction that causes the removal.
+  func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {
     state.withLock { state in
+      let key = own.flatMap { state.keys[$0.id] }
+      defer { if let own { state.keys[own.id] = key } }
       switch selection {
       case .entry, .olderThan: break
       case .all: state.keys = [:]

@@ -107,9 +107,9 @@ struct CachingTransport: Transport {
     let response: HTTPResponse
     do { response = try await base.send(request, in: transaction.call) } catch {
       transaction.finish(after: HTTPError(wrapping: error))
-      guard let stale = await fallback(to: entry, for: transaction, after: HTTPError(wrapping: error)) else {
-        throw error
-      }
+      guard let entry, let use = transaction.staleUse(of: entry, after: HTTPError(wrapping: error)),
+        let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction)
+      else { throw error }
       return stale
     }
     let update = CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
@@ -122,12 +122,16 @@ struct CachingTransport: Transport {
       else { return try await fetch(transaction.request.head, for: transaction) }
       transaction.finish(.stored)
       return confirmed
+    case (.repeatWithoutConditions, let entry?):
+      await response.discardBody()
+      await cache.remove(.entry(entry.id), for: transaction)
+      return try await fetch(transaction.request.head, for: transaction)
     case (.serveStale(let use), let entry?):
       transaction.finish(.unshared)
-      let source = use == .offline ? ResponseSource.offline : .stale
-      if let stale = await self.response(from: entry, as: source, to: transaction, replacing: response) { return stale }
+      let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
+      if let stale { return stale }
     case (.update(let updated), let entry?):
-      _ = await cache.update(entry, to: updated, for: transaction)
+      await cache.update(entry, to: updated, for: transaction)
       transaction.finish(.unshared)
     case (.remove, let entry?):
       await cache.remove(.entry(entry.id), for: transaction)
@@ -137,19 +141,6 @@ struct CachingTransport: Transport {
     }
     cache.count { $0.misses += 1 }
     return response
-  }
-
-  /// Returns the stored response, if it may be used instead of an error and the request is not sent again.
-  private func fallback(
-    to entry: CacheEntry?, for transaction: CacheTransaction, after error: HTTPError
-  ) async -> HTTPResponse? {
-    let request = transaction.request
-    let isSentAgain = error.delivery != .unknown && request.options.retryPolicy.replacesStaleConnections
-    guard let entry, error.meansUnreachable, !isSentAgain,
-      let use = StaleFallback.use(
-        of: entry.response, for: request.head, policy: transaction.policy, after: .unreachable, at: cache.now())
-    else { return nil }
-    return await response(from: entry, as: use == .offline ? .offline : .stale, to: transaction)
   }
 
   /// Returns the response with a body that is stored while it is read.
@@ -188,20 +179,20 @@ struct CachingTransport: Transport {
     let request = transaction.request.head
     var context = transaction.context(sending: request)
     context.policy = .useProtocolCachePolicy
-    // Whether the cache was emptied meanwhile: what this request itself removes does not count.
-    let meanwhile =
-      request.method == .post ? CacheTransaction(transaction.request, in: transaction.call, of: cache) : nil
-    meanwhile?.start()
+    // Now, so that a removal that comes next includes its response.
+    if request.method == .post, !transaction.hasForeignHost { transaction.start() }
     let response = try await base.send(transaction.request, in: transaction.call)
-    let canStore = meanwhile?.canStore ?? false
     for key in InvalidationRule.keys(after: response.head, to: request, partition: transaction.key.partition) {
       await cache.remove(.key(key), for: transaction)
     }
-    guard canStore, !transaction.hasForeignHost,
+    guard transaction.canStore,
       case .store(let stored) = CacheUpdate.of(
         response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
     else { return response }
-    transaction.start()
     return await store(response, as: stored, for: transaction)
   }
+}
+
+extension ResponseSource {
+  fileprivate init(_ use: StaleFallback.Use) { self = use == .offline ? .offline : .stale }
 }

@@ -113,18 +113,19 @@ extension HTTPCache {
     return transaction.lacksCredentials ? entries.filter(\.response.isForAllUsers) : entries
   }
 
-  /// Replaces the stored head of an entry, if there is a new one, and returns the entry.
-  func update(_ entry: CacheEntry, to response: StoredResponse?, for transaction: CacheTransaction) async -> CacheEntry
-  {
-    guard let response else { return entry }
+  /// Replaces the stored head of an entry, and returns the entry.
+  @discardableResult
+  func update(_ entry: CacheEntry, to response: StoredResponse, for transaction: CacheTransaction) async -> CacheEntry {
     var updated = entry
     updated.response = response
     await attempt(in: transaction.call) { [updated] in try await store.update(updated) }
     return updated
   }
 
+  /// Removes entries because of a transaction, whose own response may still be stored.
   func remove(_ selection: CacheSelection, for transaction: CacheTransaction) async {
-    await attempt(in: transaction.call) { try await remove(selection) }
+    transactions.invalidate(selection, except: transaction.registration)
+    await attempt(in: transaction.call) { try await store.remove(selection) }
   }
 
   /// Removes the oldest of 32 or more variants. If a response varies by a field whose values do not repeat, such as a

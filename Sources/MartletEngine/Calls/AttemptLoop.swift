@@ -24,7 +24,10 @@ struct AttemptLoop: Sendable {
     chain = InterceptorChain(interceptors.session + interceptors.engine)
   }
 
-  func run(_ original: HTTPRequest, in call: Call) async throws(HTTPError) -> HTTPResponse {
+  /// Returns the accepted response, and the method of the request that it is the response to.
+  func run(
+    _ original: HTTPRequest, in call: Call
+  ) async throws(HTTPError) -> (response: HTTPResponse, method: HTTPMethod) {
     let own = original.options.interceptors
     let chain = own.isEmpty ? chain : InterceptorChain(interceptors.session + own + interceptors.engine)
     var request = original
@@ -43,7 +46,7 @@ struct AttemptLoop: Sendable {
         switch try await review(outcome, of: attempt, by: chain, answer?.preparedCount, in: call) {
         case .done(var response):
           response.history = history
-          return response
+          return (response, sent.method)
         case .again(let resend, let record):
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }

@@ -11,9 +11,10 @@ public final class Call: Work {
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
   package let askedURL: URL?
   /// The calls for which the code runs that made this one.
-  private let callOrigin = CallOrigin()
+  private let parentContext = ParentContext()
   private let listeners: [any EventListener]
-  private let deadline: Deadline?
+  /// nil without a deadline, and after the end of the call.
+  private let deadline: Mutex<Deadline?>
   private let responseTimeout: Duration?
   /// Whether a listener wants the bytes of bodies.
   let wantsBodies: Bool
@@ -34,15 +35,15 @@ public final class Call: Work {
     self.session = session
     askedURL = asked?.url.replacingUserInformation(with: nil)
     responseTimeout = asked?.options.responseTimeout
-    self.deadline = deadline
+    self.deadline = Mutex(deadline)
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
     wantsBodies = listeners.contains(where: \.wantsBodies)
   }
 
-  /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline. A delay that is longer, before
-  /// a retry for example, should not begin.
-  public var remainingTime: Duration? { deadline?.remaining }
+  /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. A
+  /// delay that is longer, before a retry for example, should not begin.
+  public var remainingTime: Duration? { deadline.withLock { $0 }?.remaining }
 
   /// Whether there are listeners. Without any, a transport need not prepare events.
   public var isObserved: Bool { !listeners.isEmpty }
@@ -64,6 +65,7 @@ public final class Call: Work {
   /// Ends the call, and reports that. Nothing waits for the call afterwards.
   package func end(_ error: HTTPError?) {
     hasEnded.store(true, ordering: .relaxed)
+    _ = deadline.withLock { $0.take() }
     emit(.finished(error))
   }
 
@@ -88,7 +90,7 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor has the same as ``CallContext/current``.
   public var context: CallContext { CallContext(self) }
 
-  package var origin: CallContext { callOrigin.live }
+  package var parent: CallContext { parentContext.live }
 
   package var isOver: Bool { hasEnded.load(ordering: .relaxed) }
 

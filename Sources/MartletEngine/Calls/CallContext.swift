@@ -38,7 +38,7 @@ public struct CallContext: Sendable {
   /// The context without the ended works at its beginning.
   var live: CallContext {
     var context = self
-    while let work = context.work, work.isOver { context = work.origin }
+    while let work = context.work, work.isOver { context = work.parent }
     return context
   }
 
@@ -67,15 +67,16 @@ public struct CallContext: Sendable {
   package var works: some Sequence<any Work> {
     sequence(state: work) { next in
       next.take().map { work in
-        next = work.origin.work
+        next = work.parent.work
         return work
       }
     }
   }
 }
 
-/// The context in which work began. Works that have ended are released.
-struct CallOrigin: ~Copyable, Sendable {
+/// The context in which work began, with which it can be found what the work is done for. Works of it that have ended
+/// are released.
+struct ParentContext: ~Copyable, Sendable {
   private let context: Mutex<CallContext>
 
   init(_ context: CallContext = .current) { self.context = Mutex(context) }

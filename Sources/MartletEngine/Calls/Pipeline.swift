@@ -17,7 +17,7 @@ struct Pipeline: Sendable {
         clock: configuration.clock))
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack: any Transport = ObstacleTransport(base: ObservedTransport(base: transport))
+    var stack: any Transport = MissingCredentialsTransport(base: ObservedTransport(base: transport))
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
     } else {
@@ -34,11 +34,11 @@ struct Pipeline: Sendable {
 /// Fails a request that must not be sent over the network, because its credentials could not be obtained without one,
 /// as if the origin could not be reached either. The cache above this transport may have a response, and retries may
 /// send the request again.
-struct ObstacleTransport: Transport {
+struct MissingCredentialsTransport: Transport {
   let base: any Transport
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    if let obstacle = request.options.obstacle { throw obstacle }
+    if let error = request.options.credentialsError { throw error }
     return try await base.send(request, in: call)
   }
 }

@@ -83,7 +83,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 
 /// Work in progress, and the callers that wait for its result. The code that does the work finishes it, once.
 package final class RunningWork<Value: Sendable>: Work {
-  private let callOrigin: CallOrigin
+  private let parentContext: ParentContext
   package let owner: UniqueID?
   /// The call that does the work; nil for work in a task of its own.
   private let call: Call?
@@ -98,20 +98,20 @@ package final class RunningWork<Value: Sendable>: Work {
   }
 
   /// Makes work that an owner does in a task of its own, in the work's ``Work/context``.
-  package init(owner: UniqueID, for origin: CallContext = .current) {
-    callOrigin = CallOrigin(origin)
+  package init(owner: UniqueID, for parent: CallContext = .current) {
+    parentContext = ParentContext(parent)
     self.owner = owner
     call = nil
   }
 
   /// Makes work that a call does in its own task.
   package init(by call: Call) {
-    callOrigin = CallOrigin(call.origin)
+    parentContext = ParentContext(call.parent)
     owner = nil
     self.call = call
   }
 
-  package var origin: CallContext { callOrigin.live }
+  package var parent: CallContext { parentContext.live }
 
   package var isOver: Bool { state.withLock { $0.result != nil } }
 
@@ -150,6 +150,7 @@ package final class RunningWork<Value: Sendable>: Work {
     }
     if let early { return try early.get() }
     let alarm = limit.map { Alarm(after: $0.duration, on: $0.clock) { waiter.answer(.success(nil)) } }
+    WaitObserver.current?(limit)
     defer {
       alarm?.cancel()
       state.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil }
@@ -166,6 +167,11 @@ package final class RunningWork<Value: Sendable>: Work {
   package func limit(for call: Call, factor: Int = 1) -> WaitLimit? {
     mayHaveBegun(call) ? call.waitLimit(factor: factor) : nil
   }
+}
+
+/// Told, in the tasks that a test starts, of each wait for a ``RunningWork``, once it has begun, and of its limit.
+package enum WaitObserver {
+  @TaskLocal package static var current: (@Sendable (WaitLimit?) -> Void)?
 }
 
 /// The longest time that a caller waits.

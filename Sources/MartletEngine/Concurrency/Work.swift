@@ -4,7 +4,7 @@ import Synchronization
 /// several callers.
 package protocol Work: AnyObject, Sendable {
   /// The calls for which the work is done.
-  var origin: CallContext { get }
+  var parent: CallContext { get }
   /// Whether the work has ended, so that nothing waits for it any more.
   var isOver: Bool { get }
   /// Identifies the object that started the work; nil for a call.

@@ -19,7 +19,7 @@ import MartletSemantics
 /// - Damaged and truncated data and wrong checksums are errors of kind ``HTTPError/Kind/undecodableBody``. gzip may
 ///   have several members and zstd several frames. Up to 64 KiB of other bytes after the end are ignored, as in
 ///   browsers, with an ``Event/note(_:)``. `deflate` is the zlib format or raw deflate. A body of no bytes is empty if
-///   the message's framing says so.
+///   the message's framing ends it there.
 public struct DecodingTransport: Transport {
   private let base: any Transport
 
@@ -89,7 +89,7 @@ extension HTTPResponse {
     request.method != .head && ![.noContent, .notModified, .partialContent].contains(status)
   }
 
-  /// Whether the message itself says where its body ends, so that an empty body is not a truncated one.
+  /// Whether the message's framing ends its body, so that an empty body is not a truncated one.
   fileprivate var isFramed: Bool {
     guard [.http1_0, .http1_1].contains(head.version) else { return true }
     let framing = try? BodyFraming(

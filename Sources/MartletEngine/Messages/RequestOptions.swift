@@ -71,11 +71,11 @@ public struct RequestOptions: Sendable {
   public var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
   /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
   /// Only a stored response may answer it.
-  package var obstacle: HTTPError? {
-    get { obstacleBox?.error }
-    set { obstacleBox = newValue.map(Obstacle.init) }
+  package var credentialsError: HTTPError? {
+    get { credentialsErrorBox?.error }
+    set { credentialsErrorBox = newValue.map(ErrorBox.init) }
   }
-  private var obstacleBox: Obstacle?
+  private var credentialsErrorBox: ErrorBox?
   /// Whether the caller collects the body: a transport may then return a small one in one piece.
   package var isCollected = false
   /// The interceptors of this request, after ``SessionConfiguration/interceptors``.
@@ -89,7 +89,7 @@ public struct RequestOptions: Sendable {
   public init() {}
 
   /// A reference to an error, because errors are large and options are copied often.
-  private final class Obstacle: Sendable {
+  private final class ErrorBox: Sendable {
     let error: HTTPError
     init(_ error: HTTPError) { self.error = error }
   }
@@ -161,7 +161,7 @@ extension RequestOptions {
     if assigned.contains(.storageDecision) { options.storageDecision = storageDecision }
     options.interceptors += interceptors
     options.listeners += listeners
-    options.obstacleBox = obstacleBox
+    options.credentialsErrorBox = credentialsErrorBox
     options.isCollected = isCollected
     return options
   }

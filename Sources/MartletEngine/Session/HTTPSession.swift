@@ -101,8 +101,8 @@ extension HTTPSession {
       session: self, asked: request, listeners: configuration.listeners + options.listeners, deadline: deadline)
     call.emit(.started(request))
     do {
-      var response = try await run(request, in: call, until: deadline)
-      let body = SessionBody(of: response, to: request.head, limit: limit, until: deadline, in: call)
+      var (response, method) = try await run(request, in: call, until: deadline)
+      let body = SessionBody(of: response, to: method, limit: limit, until: deadline, in: call)
       response.body = ResponseBody(length: response.body.length, from: body)
       return response
     } catch {
@@ -114,7 +114,7 @@ extension HTTPSession {
 
   private func run(
     _ request: HTTPRequest, in call: Call, until deadline: Deadline?
-  ) async throws -> HTTPResponse {
+  ) async throws -> (response: HTTPResponse, method: HTTPMethod) {
     try await call.context.perform {
       guard let deadline else { return try await pipeline.loop.run(request, in: call) }
       return try await deadline.holding { [pipeline] in try await pipeline.loop.run(request, in: call) }

@@ -4,14 +4,15 @@ package import MartletSemantics
 
 /// AES-256-GCM (NIST SP 800-38D), computed by the system's libcrypto.
 package enum AuthenticatedCipher {
-  /// The bytes of a key.
+  /// The length of a key in bytes.
   package static let keyLength = 32
-  /// The bytes of a nonce: each must be used once with a key. Random ones are good for 2^32 messages (§8.3).
+  /// The length of a nonce in bytes. A nonce must be used only once with a key; random ones suffice for 2^32 messages
+  /// (§8.3).
   package static let nonceLength = 12
-  /// The bytes of the tag, which stands behind the ciphertext.
+  /// The length of the tag, which follows the ciphertext, in bytes.
   package static let tagLength = 16
 
-  /// The ciphertext and its tag; nil where the library refuses, because of a length that is wrong.
+  /// Returns the ciphertext and its tag; nil if a length is wrong.
   package static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
     guard key.count == keyLength, nonce.count == nonceLength, let cipher = Cipher(key, nonce, encrypts: 1),
       cipher.authenticate(context), let sealed = cipher.transform(data), cipher.finish(), let tag = cipher.tag()
@@ -19,7 +20,7 @@ package enum AuthenticatedCipher {
     return sealed + tag
   }
 
-  /// What was sealed; nil if key, nonce, context or any byte is not what it was then.
+  /// Returns the plaintext; nil if the key, the nonce, the context or any byte has changed.
   package static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
     guard key.count == keyLength, nonce.count == nonceLength, sealed.count >= tagLength,
       let cipher = Cipher(key, nonce, encrypts: 0), cipher.authenticate(context),
@@ -29,7 +30,7 @@ package enum AuthenticatedCipher {
     return data
   }
 
-  /// One use of the library's cipher. Every call says whether it went well.
+  /// One use of the library's cipher. Every call returns whether it succeeded.
   private final class Cipher {
     private let context: OpaquePointer
 
@@ -57,7 +58,7 @@ package enum AuthenticatedCipher {
       return Data(bytes.prefix(data.count))
     }
 
-    /// Nothing more comes of GCM at the end; when it opens, this is where the tag is compared.
+    /// Ends the operation: GCM has no more output then. The tag of a ciphertext is compared here.
     func finish() -> Bool {
       var rest = [UInt8](repeating: 0, count: tagLength)
       var length: Int32 = 0

@@ -17,7 +17,7 @@ public protocol KeyValueStore: Sendable {
   /// Returns the value of a key; nil if there is none.
   func value(for key: String) async throws -> Data?
 
-  /// Stores a value, replacing the one before.
+  /// Stores a value in place of the previous one.
   func set(_ value: Data, for key: String) async throws
 
   /// Removes a key and its value; a missing key is not an error.

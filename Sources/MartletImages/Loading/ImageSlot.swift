@@ -1,4 +1,5 @@
 public import MartletCombine
+import MartletEngine
 import Synchronization
 
 /// The image of a view that shows one after another, such as a cell of a list.
@@ -14,54 +15,27 @@ import Synchronization
 /// newer. A slot may be used from any thread.
 public final class ImageSlot: Sendable {
   private struct State: Sendable {
-    var phase = ImagePhase.empty
     var key: ImageKey?
     /// The number of requests so far, to recognize phases of an earlier one.
     var generation: UInt64 = 0
     var task: Task<Void, Never>?
-    var observers: [UInt64: AsyncStream<ImagePhase>.Continuation] = [:]
-    var lastObserver: UInt64 = 0
-    /// The number of changes so far, to find out whether there was another one during a delivery.
-    var version: UInt64 = 0
-    /// Whether a thread is delivering the phase to the observers.
-    var isDelivering = false
-
-    mutating func set(_ phase: ImagePhase) {
-      self.phase = phase
-      version += 1
-    }
   }
 
   private let loader: ImageLoader
   private let state = Mutex(State())
+  /// Changes only while `state` is locked.
+  private let latest = LatestValue(ImagePhase.empty)
 
   /// Makes an empty slot.
   public init(loader: ImageLoader = .shared) { self.loader = loader }
 
-  deinit {
-    let last = state.withLock { $0 }
-    last.task?.cancel()
-    for observer in last.observers.values { observer.finish() }
-  }
+  deinit { state.withLock { $0.task }?.cancel() }
 
   /// The current phase.
-  public var phase: ImagePhase { state.withLock { $0.phase } }
+  public var phase: ImagePhase { latest.current }
 
   /// The phases, beginning with the current one, until the slot is released. A slow reader gets only the latest one.
-  public var phases: AsyncStream<ImagePhase> {
-    let (stream, continuation) = AsyncStream.makeStream(of: ImagePhase.self, bufferingPolicy: .bufferingNewest(1))
-    let id = state.withLock { state in
-      state.lastObserver += 1
-      state.observers[state.lastObserver] = continuation
-      state.version += 1
-      return state.lastObserver
-    }
-    continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { _ = $0.observers.removeValue(forKey: id) }
-    }
-    deliver()
-    return stream
-  }
+  public var phases: AsyncStream<ImagePhase> { latest.values }
 
   /// The phases as a publisher: for `sink`, `assign`, `onReceive`. It has no strong reference to the slot.
   public var publisher: LatestPublisher<ImagePhase> {
@@ -74,18 +48,18 @@ public final class ImageSlot: Sendable {
   /// continues; if that has failed, it is tried again, unless the loader remembers the failure.
   public func show(_ request: ImageRequest?) {
     let key = request.map(loader.key)
-    let isNew = state.withLock { $0.key != key || $0.phase.error != nil }
+    let isNew = state.withLock { $0.key != key || latest.current.error != nil }
     guard isNew else { return }
     let image = request.flatMap(loader.cachedImage)
     let (generation, old) = state.withLock { state in
       state.generation += 1
       state.key = key
-      state.set(image.map(ImagePhase.success) ?? (request == nil ? .empty : .loading(nil)))
+      latest.setUndelivered { $0 = image.map(ImagePhase.success) ?? (request == nil ? .empty : .loading(nil)) }
       defer { state.task = nil }
       return (state.generation, state.task)
     }
     old?.cancel()
-    deliver()
+    latest.deliver()
     if image == nil, let request { load(request, generation) }
   }
 
@@ -105,26 +79,10 @@ public final class ImageSlot: Sendable {
   /// Sets the phase, unless there is a newer request. Returns false if there is.
   private func set(_ phase: ImagePhase, _ generation: UInt64) -> Bool {
     let isCurrent = state.withLock { state in
-      if state.generation == generation { state.set(phase) }
+      if state.generation == generation { latest.setUndelivered { $0 = phase } }
       return state.generation == generation
     }
-    if isCurrent { deliver() }
+    if isCurrent { latest.deliver() }
     return isCurrent
-  }
-
-  /// Delivers the current phase to all observers. One thread at a time does this, and repeats it if the phase changed
-  /// meanwhile, so that no observer gets an older phase after a newer one.
-  private func deliver() {
-    var delivered: UInt64?
-    while true {
-      let next: State? = state.withLock { state in
-        if delivered == nil, state.isDelivering { return nil }
-        state.isDelivering = delivered != state.version
-        return state.isDelivering ? state : nil
-      }
-      guard let next else { return }
-      for observer in next.observers.values { observer.yield(next.phase) }
-      delivered = next.version
-    }
   }
 }

@@ -1,8 +1,11 @@
 /// What a cache does after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
 package enum CacheUpdate: Sendable, Hashable {
-  /// Return the stored response, which the origin has validated, and update it to this; nil if the 304 has
-  /// another validator, and its fields do not belong to the stored response (§4.3.4).
-  case confirm(StoredResponse?)
+  /// Return the stored response, which the origin has validated, and update it to this.
+  case confirm(StoredResponse)
+  /// Remove the stored response, and send the request again without the conditions of the cache: the 304 has another
+  /// validator, so that it is about a response that is not stored. It must not update the stored one (§4.3.4), which
+  /// would be validated again each time.
+  case repeatWithoutConditions
   /// Return the stored response instead of the error.
   case serveStale(StaleFallback.Use)
   /// Return the response, and store it as this.
@@ -80,7 +83,7 @@ package enum CacheUpdate: Sendable, Hashable {
       guard context.sent != context.request, !hasConditions(context.request) else {
         return hasValidator(response) ? merged.map(CacheUpdate.update) ?? .ignore : .ignore
       }
-      return hasConditions(context.sent) ? .confirm(merged) : .ignore
+      return hasConditions(context.sent) ? merged.map(CacheUpdate.confirm) ?? .repeatWithoutConditions : .ignore
     }
     let use = StaleFallback.use(
       of: stored, for: context.request, policy: context.policy, after: .status(response.status), at: responseTime)

@@ -12,8 +12,10 @@ package enum Validation {
   /// Returns the stored response merged with a 304 (§4.3.4); nil if the 304 has another tag or date, and therefore does
   /// not apply to it.
   ///
-  /// A 304 without a validator applies to the validated response. The section allows that only if the stored response
-  /// has no validator either, but servers omit it.
+  /// Servers are not as exact as the section is, and a stored response whose 304 never applies would be useless. So a
+  /// 304 without a validator applies to the validated response; tags are compared weakly, because servers that compress
+  /// a response make its tag weak, and not that of the 304; and where only one has a tag, the date decides, because
+  /// others remove the tag of what they compress.
   package static func merged(
     _ stored: StoredResponse, with confirmation: ResponseHead, requestTime: Date, responseTime: Date
   ) -> StoredResponse? {
@@ -36,15 +38,13 @@ package enum Validation {
     return updated(stored, with: response.fields, requestTime: requestTime, responseTime: responseTime)
   }
 
-  /// Whether the 304 selects the stored response (§4.3.4): by strong tag, otherwise by weak validator, otherwise
-  /// because it was validated.
+  /// Whether the 304 selects the stored response (§4.3.4): by its tag, otherwise by its date, otherwise because it was
+  /// validated.
   private static func correspond(_ new: HTTPFields, _ old: HTTPFields) -> Bool {
-    if let tag = new[values: .eTag].first {
-      let stored = old[values: .eTag].first ?? ""
-      return EntityTag.isWeak(tag) ? EntityTag.matchesWeakly(tag, stored) : tag == stored
-    }
-    guard let date = new[values: .lastModified].first else { return true }
-    return date == old[values: .lastModified].first
+    let tag = new[values: .eTag].first
+    if let tag, let stored = old[values: .eTag].first { return EntityTag.matchesWeakly(tag, stored) }
+    if let date = new[values: .lastModified].first { return date == old[values: .lastModified].first }
+    return tag == nil
   }
 
   /// Replaces all lines of every received field (§3.2), except fields that are not stored, and fields that describe the
@@ -55,6 +55,8 @@ package enum Validation {
     var updated = stored
     var fields = StorageRule.storedFields(of: received)
     fields.removeAll { $0 == .contentLength || (stored.isUnpacked && $0 == .contentEncoding) }
+    // The tag that was made weak for the stored body stays weak.
+    if stored.head.fields[values: .eTag].first.map(EntityTag.isWeak) == true { fields.remove(.eTag) }
     // Both belong to a message, not to the representation: the old values would make the validated response old again.
     updated.head.fields.remove(.age)
     updated.head.fields.remove(.date)

@@ -32,7 +32,7 @@ final class InternalRequests: Interceptor, EventListener {
   private func participation(in call: Call, of session: SAPURLSession, _ request: HTTPRequest) -> Participation {
     let template = request.urlRequest(like: URLRequest(url: request.url))
     // the task is part of the call, so that its context is the one for which the call was made
-    let task = call.origin.perform { SAPURLSessionTask(template, of: session, to: .events) }
+    let task = call.parent.perform { SAPURLSessionTask(template, of: session, to: .events) }
     task.mutable.withLock { $0.phase = .running }
     return Participation(task: task, chain: InterceptorChain(task.interceptors(like: template)))
   }

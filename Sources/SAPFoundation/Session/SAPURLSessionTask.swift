@@ -37,7 +37,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
   /// The context for requests that this task waits for. An observer that makes such requests on a queue of its own
   /// wraps that code in `perform`, so that they never wait for the task. Requests that are made within a callback have
   /// the context already.
-  public var callContext: SAPURLSession.CallContext { mutable.withLock { $0.call?.context ?? $0.origin } }
+  public var callContext: SAPURLSession.CallContext { mutable.withLock { $0.call?.context ?? $0.parent } }
 
   // MARK: Control
 
@@ -74,8 +74,8 @@ public class SAPURLSessionTask: @unchecked Sendable {
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
     let context = CallContext.current
     let (work, isCancelled) = mutable.withLock { state in  // the new task changes the state only after this
-      if !context.isEmpty { state.origin = context }
-      let work = state.origin.perform {
+      if !context.isEmpty { state.parent = context }
+      let work = state.parent.perform {
         Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) }
       }
       (state.work, state.begun) = (work, SignOutMark.now)

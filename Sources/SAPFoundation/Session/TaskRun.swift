@@ -7,7 +7,7 @@ struct TaskRun: Sendable {
   let task: SAPURLSessionTask
   private var session: SAPURLSession { task.session }
   /// The context in which the task's completion handlers are called.
-  private var origin: CallContext { task.mutable.withLock { $0.origin } }
+  private var parent: CallContext { task.mutable.withLock { $0.parent } }
 
   init(task: SAPURLSessionTask) { self.task = task }
 
@@ -43,7 +43,7 @@ struct TaskRun: Sendable {
     let (delivery, response, isDownload) = task.mutable.withLock { ($0.delivery, $0.response, $0.isDownload) }
     switch (delivery, response) {
     case (.batches(let receive, _, _), let response?):
-      try await session.callOnQueue(in: origin) { receive(response) }
+      try await session.callOnQueue(in: parent) { receive(response) }
     case (.stream(let stream), let response?): stream.begin(response)
     default: break
     }
@@ -102,7 +102,7 @@ struct TaskRun: Sendable {
         collected.append(data)
         let limit = session.collectLimit
         if collected.count > limit { throw HTTPError.bodyTooLarge(limit: limit, giving: body) }
-      case .batches(_, let receive, _): try await session.callOnQueue(in: origin) { receive(data) }
+      case .batches(_, let receive, _): try await session.callOnQueue(in: parent) { receive(data) }
       case .stream(let stream): try await stream.send(data)
       case .events, .file: break
       }
@@ -125,12 +125,12 @@ struct TaskRun: Sendable {
     let delegate = isFinal ? nil : session.state.withLock { $0.delegate }
     let completed = task.mutable.withLock { state in
       (state.phase, state.error, state.work) = (.completed, failure, nil)
-      defer { (state.delivery, state.resumeHandlers, state.origin) = (.events, [], .none) }
+      defer { (state.delivery, state.resumeHandlers, state.parent) = (.events, [], .none) }
       return state
     }
     let resumeData = completed.resumption.flatMap { try? JSONEncoder().encode($0) }
     session.delegateQueue.addOperation { [task, session, failure] in
-      completed.origin.perform {
+      completed.parent.perform {
         delegate?.delegate?.sapURLSession(session, task: task, didCompleteWithError: failure)
         completed.delivery.finish(data, completed.location, completed.response, failure)
         for handler in completed.resumeHandlers { handler(resumeData) }

@@ -40,7 +40,7 @@ struct TaskState {
   /// The engine's call.
   weak var call: Call?
   /// The calls for which the task was made.
-  var origin = CallContext.current
+  var parent = CallContext.current
   var backing: URLSessionTask?
   /// Whether handlers were told that the task waits for a connection.
   var toldOfWaiting = false

@@ -87,7 +87,7 @@ struct AuthenticationInterceptorTests {
   @Test(arguments: ["Basic realm=r", "Digest realm=r, nonce=n, qop=auth"])
   func concurrentUsersOfOneRealmDoNotReplaceEachOther(_ challenge: String) async throws {
     let transport = MockTransport { request in
-      for _ in 0..<Int.random(in: 0...20) { await Task.yield() }  // for another order of the responses in each run
+      for _ in 0..<Int.random(in: 0...20) { await Task.yield() }  // another order in each run; any must do
       let answer = request.fields[.authorization] ?? ""
       return answer.isEmpty ? .status(.unauthorized, fields: [.wwwAuthenticate: challenge]) : .text("welcome")
     }

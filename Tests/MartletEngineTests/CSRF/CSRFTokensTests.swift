@@ -270,7 +270,7 @@ struct CSRFTokensTests {
 
     func token(for url: URL) async throws -> String? {
       let token = tokens.withLock { $0[url] }
-      for _ in 0..<20 { await Task.yield() }
+      for _ in 0..<20 { await Task.yield() }  // lets others run in between; the test must hold however many do
       return token
     }
 
@@ -288,7 +288,7 @@ struct CSRFTokensTests {
     let session = HTTPSession(
       transport: MockTransport { request in
         let response = try await server.respond(to: request)
-        for _ in 0..<Int.random(in: 0...40) { await Task.yield() }  // for another order of the responses in each run
+        for _ in 0..<Int.random(in: 0...40) { await Task.yield() }  // another order in each run; any must do
         guard request.method == .post, response.status == .forbidden else { return response }
         let token = request.fields["X-CSRF-Token"] ?? "-"
         let before = refused.withLock { $0.updateValue(token, forKey: request.call.id) }

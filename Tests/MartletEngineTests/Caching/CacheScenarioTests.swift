@@ -164,6 +164,22 @@ struct CacheScenarioTests {
     }
   }
 
+  /// RFC 9111 §4.3.4: the 304 must not update the stored response, so that this would be validated each time.
+  @Test func aRequestWhose304IsAboutAnotherResponseIsRepeatedWithoutConditions() async throws {
+    let fixture = CacheFixture(
+      .cacheable("one", "max-age=5", [.eTag: "\"a\""]), .notModified([.eTag: "\"b\""]),
+      .cacheable("two", "max-age=60", [.eTag: "\"b\""]))
+
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+    let answers = [try await fixture.get(), try await fixture.get()]
+
+    #expect(answers.map(\.text) == ["two", "two"])
+    #expect(answers.map(\.source) == [.network, .cache])
+    #expect(fixture.sent.map { $0.fields[.ifNoneMatch] } == [nil, "\"a\"", nil])
+    #expect(try await fixture.cache.usage().entries == 1)
+  }
+
   private func expect(_ step: Step, _ index: Int, _ answer: CacheFixture.Answer?, _ seen: HTTPFields?) {
     switch step.expected {
     case .cached:

@@ -99,6 +99,36 @@ struct DeadlineTests {
     source.never.open()
   }
 
+  /// A clock that does not go, and tells when a sleep was cancelled.
+  private struct StoppedClock: Clock {
+    let base = ManualClock()
+    let cancelled = Gate()
+
+    var now: ManualClock.Instant { base.now }
+    var minimumResolution: Duration { base.minimumResolution }
+
+    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
+      do { try await base.sleep(until: deadline) } catch {
+        cancelled.open()
+        throw error
+      }
+    }
+  }
+
+  @Test func aResponseThatIsKeptAfterItsEndHasNoAlarm() async throws {
+    var configuration = SessionConfiguration()
+    let clock = StoppedClock()
+    configuration.clock = clock
+    let session = HTTPSession(transport: MockTransport { _ in .text("hello") }, configuration: configuration)
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(10)
+
+    let response = try await session.data(for: request).1
+
+    try await clock.cancelled.wait()
+    withExtendedLifetime(response) {}
+  }
+
   @Test func aReaderThatIsCancelledReturnsAtOnce() async throws {
     let source = CountedSource(isDeaf: true)
     let body = DeadlineBody(source, until: Deadline(.seconds(10), on: clock), in: .current)

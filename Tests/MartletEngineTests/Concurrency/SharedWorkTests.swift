@@ -7,13 +7,13 @@ import Testing
 struct SharedWorkTests {
   private struct Failure: Error {}
 
-  /// Starts a caller, and returns when this number of callers wait.
+  /// Starts a caller, and returns when it waits.
   private func join(
-    _ works: SharedWork<String, Int>, _ key: String, waiting: Int = 1,
-    _ work: @escaping @Sendable () async throws -> Int
-  ) async -> Task<Int?, any Error> {
-    let task = Task { try await works.value(for: key, work) }
-    while works.waiting(for: key) < waiting { await Task.yield() }
+    _ works: SharedWork<String, Int>, _ key: String, _ work: @escaping @Sendable () async throws -> Int
+  ) async throws -> Task<Int?, any Error> {
+    let waits = Waits()
+    let task = waits.observe { Task { try await works.value(for: key, work) } }
+    try await waits.reached(1)
     return task
   }
 
@@ -22,9 +22,9 @@ struct SharedWorkTests {
     let gate = Gate()
     let runs = Mutex(0)
     var callers: [Task<Int?, any Error>] = []
-    for number in 1...20 {
+    for _ in 1...20 {
       callers.append(
-        await join(works, "a", waiting: number) {
+        try await join(works, "a") {
           try await gate.wait()
           return runs.withLock { runs in
             runs += 1
@@ -32,6 +32,7 @@ struct SharedWorkTests {
           }
         })
     }
+    #expect(works.waiting(for: "a") == 20)
     gate.open()
 
     for caller in callers { #expect(try await caller.value == 1) }
@@ -41,7 +42,7 @@ struct SharedWorkTests {
   @Test func keysDoNotWaitForEachOther() async throws {
     let works = SharedWork<String, Int>()
     let gate = Gate()
-    let slow = await join(works, "a") {
+    let slow = try await join(works, "a") {
       try await gate.wait()
       return 1
     }
@@ -66,11 +67,11 @@ struct SharedWorkTests {
   @Test func aCancelledCallerReturnsAndTheWorkContinues() async throws {
     let works = SharedWork<String, Int>()
     let gate = Gate()
-    let first = await join(works, "a") {
+    let first = try await join(works, "a") {
       try await gate.wait()
       return 1
     }
-    let second = await join(works, "a", waiting: 2) { 2 }
+    let second = try await join(works, "a") { 2 }
 
     first.cancel()
     await #expect(throws: CancellationError.self) { try await first.value }
@@ -83,7 +84,7 @@ struct SharedWorkTests {
     let works = SharedWork<String, Int>()
     let gate = Gate()
     let ended = Gate()
-    let call = await join(works, "a") {
+    let call = try await join(works, "a") {
       defer { ended.open() }
       try await gate.wait()
       return 1
@@ -91,7 +92,7 @@ struct SharedWorkTests {
 
     call.cancel()
     await #expect(throws: CancellationError.self) { try await call.value }
-    let late = await join(works, "a") { 2 }
+    let late = try await join(works, "a") { 2 }
     gate.open()
 
     #expect(try await late.value == 1)
@@ -190,6 +191,6 @@ struct SharedWorkTests {
     }
     inner?.context.perform { _ = Call() }
     #expect(weakMiddle == nil)
-    #expect(inner?.origin.works.map { $0 === outer } == [true])
+    #expect(inner?.parent.works.map { $0 === outer } == [true])
   }
 }

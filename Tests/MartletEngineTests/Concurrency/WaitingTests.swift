@@ -80,10 +80,11 @@ struct WaitingTests {
   func cancellationEndsOnlyTheWaitOfItsOwnTask(_ wait: Wait) async throws {
     let place = Place()
     let session = place.session(wait)
-    let first = Task { try await session.data(for: place.request(wait)) }
+    let waits = Waits()
+    let first = waits.observe { Task { try await session.data(for: place.request(wait)) } }
     try await place.reached.wait()
-    let second = Task { try await session.data(for: place.request(wait)).1.status }
-    for _ in 0..<200 { await Task.yield() }
+    let second = waits.observe { Task { try await session.data(for: place.request(wait)).1.status } }
+    if wait != .retry { try await waits.reached(2) }
 
     first.cancel()
     let error = await #expect(throws: HTTPError.self) { try await first.value }

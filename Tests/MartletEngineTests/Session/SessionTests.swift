@@ -55,6 +55,20 @@ struct SessionTests {
     #expect(source.isCancelled)
   }
 
+  @Test func anErrorOfABodyAfterA303NamesTheRequestThatWasSent() async throws {
+    let transport = ScriptedTransport(.redirect(to: "/new", status: 303), .text("hello"))
+    var request = HTTPRequest(.post, origin, body: .data(Data("a".utf8)))
+    request.options.bodyLimit = 4
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await HTTPSession(transport: transport).data(for: request)
+    }
+
+    #expect(error?.kind == .bodyTooLarge)
+    #expect(error?.request?.method == .get)
+    #expect(error?.request?.url.path == "/new")
+  }
+
   @Test func collectingNamesALimit() async throws {
     let (body, _) = try await session { _ in .text("12345") }.bytes(for: HTTPRequest(.get, origin))
     let error = await #expect(throws: HTTPError.self) { try await body.collect(upTo: 4) }

@@ -67,22 +67,28 @@ struct DamageTests {
       let store = try SQLiteCookieStore(at: file)
       for site in sites { try await store.update(site) { $0 = (0..<20).map { Self.cookie($0, site) } } }
     }
+    var kept = 0
     for index in 0..<Self.count {
       let file = try damaged(whole, index)
-      for _ in 0..<2 {
+      for opening in 1...2 {
         let store = try SQLiteCookieStore(at: file)
         for site in sites {
           let found = try await store.cookies(in: site)
+          if opening == 1 { kept += found.count }
           #expect(found.allSatisfy { all.contains($0) && $0.domain == site }, "\(index)")
         }
         #expect(Set(try await store.allCookies().values.joined()).isSubset(of: all), "\(index)")
         for site in sites {
           try await store.update(site) { $0 = (0..<20).map { Self.cookie($0, site) } }
-          #expect(Set(try await store.cookies(in: site)) == Set((0..<20).map { Self.cookie($0, site) }), "\(index)")
+          let found = try await store.cookies(in: site)
+          #expect(
+            Set(found) == Set((0..<20).map { Self.cookie($0, site) }),
+            "\(index): \(found.count) of 20 in \(site), \(folder.names(beginningWith: "\(index).sqlite"))")
         }
         #expect(try await store.count() > 0, "\(index)")
       }
     }
+    #expect(kept > 0)
   }
 
   private static func cookie(_ number: Int, _ site: String) -> Cookie {
@@ -213,5 +219,12 @@ struct DamageTests {
     let file = folder.file("\(index).sqlite")
     try content.write(to: file)
     return file
+  }
+}
+
+extension TemporaryFolder {
+  /// Returns the names of the files in the folder that begin with a text.
+  fileprivate func names(beginningWith start: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: url.path))?.filter { $0.hasPrefix(start) }.sorted() ?? []
   }
 }

@@ -179,6 +179,6 @@ import Testing
     await #expect(throws: CancellationError.self) { try await loggedIn.value }
     #expect(await shown.statusCode == 401)
     #expect(await account.token == nil)
-    #expect(changes.values.allSatisfy { $0 == nil })
+    #expect(changes.values == [nil])
   }
 }

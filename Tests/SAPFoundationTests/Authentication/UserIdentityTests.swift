@@ -100,25 +100,18 @@ struct UserIdentityTests {
 private final class PythonTLS: Sendable {
   let url: URL
   private let folder: TemporaryFolder
-  private let process: ChildProcess
+  private let program: PythonProgram
 
   init() throws {
     folder = try TemporaryFolder()
-    process = try ChildProcess(
-      "/usr/bin/env", ["python3", "-u", "-c", Self.script], in: folder.url, output: .readWithErrors)
-    let answer = String(decoding: process.read() ?? Data(), as: UTF8.self)
-    guard let port = Int(answer.prefix { $0.isNumber }), let url = URL(string: "https://127.0.0.1:\(port)/") else {
-      throw TestFailure(name: "python3 gives no port, but '\(answer)'")
-    }
-    self.url = url
+    program = try PythonProgram(Self.script, in: folder.url)
+    url = try #require(URL(string: "https://127.0.0.1:\(program.port())/"))
   }
-
-  deinit { process.kill() }
 
   func file(_ name: String) -> URL { folder.file(name) }
 
   private static let script = #"""
-    import http.server, os, ssl, subprocess, threading, time
+    import ssl, subprocess
 
     def run(command): subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -131,22 +124,12 @@ private final class PythonTLS: Sendable {
       run(f"openssl pkcs12 -export -in {name}.pem -inkey {name}.key -out {name}.p12 -passout pass:")
     with open("broken.p12", "w") as file: file.write("nonsense")
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-      protocol_version = "HTTP/1.1"
-
-      def log_message(self, *arguments): pass
-
+    class Names(Handler):
       def do_GET(self):
         subject = dict(item for part in self.connection.getpeercert()["subject"] for item in part)
-        body = subject["commonName"].encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(200, subject["commonName"].encode())
 
-    class Server(http.server.ThreadingHTTPServer):
-      request_queue_size = 64
-
+    class TLSServer(Server):
       def finish_request(self, request, address):
         connection = context.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
         try: connection.do_handshake()
@@ -163,14 +146,7 @@ private final class PythonTLS: Sendable {
     context.load_verify_locations("ca.pem")
     context.verify_mode = ssl.CERT_REQUIRED
 
-    def end_with(parent):
-      while os.getppid() == parent: time.sleep(0.5)
-      os._exit(0)
-
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    serve(Names, TLSServer)
     """#
 }
 #endif

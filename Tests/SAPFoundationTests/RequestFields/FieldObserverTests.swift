@@ -20,6 +20,7 @@ struct SAPcpmsObserverTests {
     #expect(await session.get(service.url).status == 200)
     await session.get(service.url("/backend/"))
 
+    #expect(service.requests.count == 2)
     for request in service.requests {
       #expect(request.fields["X-SMP-APPID"] == "app")
       #expect(request.fields["X-SMP-DEVICEID"] == "device")

@@ -64,22 +64,18 @@ final class LoopbackLogins: LoginServer {
 
 /// Python's standard library, with an authorization server beside (RFC 6749, RFC 7636).
 final class PythonLogins: LoginServer {
-  private let process: ChildProcess
+  private let program: PythonProgram
   private let root: String
   private let control: HTTPSession
 
   init() throws {
-    process = try ChildProcess("/usr/bin/env", ["python3", "-u", "-c", Self.script], output: .readWithErrors)
-    let answer = String(decoding: process.read() ?? Data(), as: UTF8.self)
-    root = "http://127.0.0.1:\(answer.prefix { $0.isNumber })"
-    guard answer.first?.isNumber == true else { throw TestFailure(name: "python3 gives no port, but '\(answer)'") }
+    program = try PythonProgram(Self.script)
+    root = "http://127.0.0.1:\(try program.port())"
     var configuration = SessionConfiguration()
     (configuration.cookies, configuration.cache) = (nil, nil)
     configuration.options.redirectPolicy = .manual
     control = HTTPSession(configuration: configuration)
   }
-
-  deinit { process.kill() }
 
   func url(_ target: String) -> URL { URL(string: root + target) ?? URL(filePath: "/") }
 
@@ -100,26 +96,14 @@ final class PythonLogins: LoginServer {
   }
 
   private static let script = #"""
-    import base64, collections, hashlib, http.cookies, http.server, json, os, secrets, threading, time, urllib.parse
+    import base64, collections, hashlib, http.cookies, json, secrets, urllib.parse
 
     lock = threading.Lock()
     sessions, codes, tokens, refreshes = set(), {}, set(), set()
     counts = collections.Counter()
     last = {}
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-      protocol_version = "HTTP/1.1"
-      wbufsize = 1 << 16
-
-      def log_message(self, *arguments): pass
-
-      def reply(self, status, body=b"", fields=[]):
-        self.send_response(status)
-        for name, value in fields: self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD": self.wfile.write(body)
-
+    class Logins(Handler):
       def json(self, value, status=200):
         self.reply(status, json.dumps(value).encode(), [("Content-Type", "application/json")])
 
@@ -198,16 +182,6 @@ final class PythonLogins: LoginServer {
           refreshes.add(answer["refresh_token"])
         self.json(answer)
 
-    class Server(http.server.ThreadingHTTPServer):
-      request_queue_size = 256
-
-    def end_with(parent):
-      while os.getppid() == parent: time.sleep(0.5)
-      os._exit(0)
-
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    serve(Logins)
     """#
 }

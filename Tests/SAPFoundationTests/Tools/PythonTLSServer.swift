@@ -31,24 +31,18 @@ final class PythonTLSServer: Sendable {
     let requests: Int
   }
 
-  struct Failure: Error, CustomStringConvertible { let description: String }
-
   private let folder: TemporaryFolder
-  private let process: ChildProcess
+  private let program: PythonProgram
   private let ports: [String: Int]
 
   init() throws {
     folder = try TemporaryFolder()
-    process = try ChildProcess(
-      "/usr/bin/env", ["python3", "-u", "-c", Self.script, folder.url.path], output: .readWithErrors)
-    let answer = process.read() ?? Data()
-    guard let ports = try? JSONDecoder().decode([String: Int].self, from: answer) else {
-      throw Failure(description: "python3 gives no ports, but '\(String(decoding: answer, as: UTF8.self))'")
+    program = try PythonProgram(Self.script, in: folder.url)
+    guard let ports = try? JSONDecoder().decode([String: Int].self, from: Data(program.firstLine.utf8)) else {
+      throw TestFailure(name: "python3 gives no ports, but '\(program.firstLine)'")
     }
     self.ports = ports
   }
-
-  deinit { process.kill() }
 
   /// The authority's certificate.
   var authority: URL { folder.file("ca.pem") }
@@ -67,9 +61,7 @@ final class PythonTLSServer: Sendable {
   }
 
   private static let script = #"""
-    import http.server, json, os, socketserver, ssl, subprocess, sys, threading
-
-    os.chdir(sys.argv[1])
+    import json, ssl, subprocess
 
     def shell(command): subprocess.run(command, shell=True, check=True, capture_output=True)
 
@@ -88,9 +80,9 @@ final class PythonTLSServer: Sendable {
     shell("openssl x509 -pubkey -noout -in good.pem | openssl pkey -pubin -outform der"
       " | openssl dgst -sha256 -binary | base64 > good.pin")
 
-    class Server(http.server.ThreadingHTTPServer):
+    class TLSServer(Server):
       def __init__(self, context):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), Reports)
         self.context, self.lock, self.connections, self.requests = context, threading.Lock(), 0, 0
 
       def finish_request(self, request, address):
@@ -101,41 +93,32 @@ final class PythonTLSServer: Sendable {
         except (ssl.SSLError, OSError): pass
         finally: connection.close()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-      protocol_version = "HTTP/1.1"
-      wbufsize = 1 << 16
-
-      def log_message(self, *arguments): pass
-
+    class Reports(Handler):
       def do_GET(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with self.server.lock:
           self.server.requests += 1
           connections, requests = self.server.connections, self.server.requests
         subject = dict(pair[0] for pair in (self.connection.getpeercert() or {}).get("subject", ()))
-        body = json.dumps({
+        self.reply(200, json.dumps({
           "version": self.connection.version(), "client": subject.get("commonName", ""),
-          "connections": connections, "requests": requests}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+          "connections": connections, "requests": requests}).encode())
 
       do_POST = do_GET
 
-    def serve(name, certificate="good"):
+    def start(name, certificate="good"):
       context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
       context.load_cert_chain(certificate + ".pem", certificate + ".key")
       if name == "old": context.maximum_version = ssl.TLSVersion.TLSv1_2
       if name == "client":
         context.verify_mode = ssl.CERT_REQUIRED
         context.load_verify_locations("ca.pem")
-      server = Server(context)
+      server = TLSServer(context)
       threading.Thread(target=server.serve_forever, daemon=True).start()
       return server.server_address[1]
 
-    ports = {name: serve(name) for name in ("good", "old", "client")}
-    ports.update({name: serve(name, name) for name in ("expired", "stranger")})
+    ports = {name: start(name) for name in ("good", "old", "client")}
+    ports.update({name: start(name, name) for name in ("expired", "stranger")})
     print(json.dumps(ports))
     threading.Event().wait()
     """#

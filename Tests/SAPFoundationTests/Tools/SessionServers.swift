@@ -35,23 +35,14 @@ struct DoubleServer: SessionServer {
 
 /// The same protocol from Python's standard library: a second opinion, by other code on other threads.
 final class PythonSessions: SessionServer {
-  private let process: ChildProcess
+  private let program: PythonProgram
   private let root: String
   private let control = HTTPSession(configuration: .plain)
 
   init(latency: Duration) throws {
-    let seconds = latency / .seconds(1)
-    process = try ChildProcess(
-      "/usr/bin/env", ["python3", "-u", "-c", Self.script, "\(seconds)"], output: .readWithErrors)
-    let answer = String(decoding: process.read() ?? Data(), as: UTF8.self)
-    let port = answer.prefix { $0.isNumber }
-    root = "http://127.0.0.1:\(port)"
-    guard Int(port) != nil else { throw Failure(description: "python3 gives no port, but '\(answer)'") }
+    program = try PythonProgram(Self.script, "\(latency / .seconds(1))")
+    root = "http://127.0.0.1:\(try program.port())"
   }
-
-  deinit { process.kill() }
-
-  struct Failure: Error, CustomStringConvertible { let description: String }
 
   func url(_ target: String) -> URL { URL(string: root + target) ?? URL(filePath: "/") }
 
@@ -63,42 +54,30 @@ final class PythonSessions: SessionServer {
   }
 
   private static let script = #"""
-    import collections, http.cookies, http.server, os, random, secrets, sys, threading, time
+    import collections, http.cookies, random, secrets, sys
 
     latency = float(sys.argv[1])
     lock = threading.Lock()
     sessions = {}
     writes = collections.Counter()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-      protocol_version = "HTTP/1.1"
-      wbufsize = 1 << 16
-
-      def log_message(self, *arguments): pass
-
-      def reply(self, status, fields, body=b""):
-        self.send_response(status)
-        for name, value in fields: self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD": self.wfile.write(body)
-
+    class Sessions(Handler):
       def do_GET(self):
         if self.path == "/control/expire":
           with lock: sessions.clear()
-          return self.reply(200, [])
+          return self.reply(200)
         if self.path == "/control/repetitions":
           with lock:
             most = max(writes.values(), default=0)
             writes.clear()
-          return self.reply(200, [], str(most).encode())
+          return self.reply(200, str(most).encode())
         self.serve()
 
       def serve(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         status, fields = self.decide()
         time.sleep(random.random() * latency)
-        self.reply(status, fields, b"{}")
+        self.reply(status, b"{}", fields)
 
       def decide(self):
         cookies = http.cookies.SimpleCookie(self.headers.get("Cookie", ""))
@@ -120,17 +99,7 @@ final class PythonSessions: SessionServer {
 
       do_HEAD = do_POST = serve
 
-    class Server(http.server.ThreadingHTTPServer):
-      request_queue_size = 256
-
-    def end_with(parent):
-      while os.getppid() == parent: time.sleep(0.5)
-      os._exit(0)
-
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    serve(Sessions)
     """#
 }
 

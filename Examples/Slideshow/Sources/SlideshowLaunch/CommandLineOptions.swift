@@ -1,15 +1,15 @@
 package import SlideshowModel
 
-/// What a program was asked to do.
+/// The options of the command line.
 package struct CommandLineOptions: Sendable, Hashable {
   package var service: String?
   package var images: String?
-  /// The property list that is asked for the addresses.
+  /// The property list with the URLs.
   package var infoPropertyList: InfoPropertyList?
   package var allowsInsecure = false
   package var state: String?
   package var cache: String?
-  /// After how many seconds the service is asked again; 0 for never.
+  /// The seconds between two requests for slides; 0 for no further request.
   package var poll = 3
   /// Whether the slides play from the beginning.
   package var isPlaying = false
@@ -32,7 +32,7 @@ package struct CommandLineOptions: Sendable, Hashable {
     package init(description: String) { self.description = description }
   }
 
-  /// Reads the arguments, without the program's name. Where help or the version is asked for, the rest does not matter.
+  /// Parses the arguments, without the program's name. With `--help` or `--version`, the rest is ignored.
   package init(_ arguments: [String]) throws {
     wantsHelp = arguments.contains { $0 == "--help" || $0 == "-h" }
     wantsVersion = arguments.contains("--version")

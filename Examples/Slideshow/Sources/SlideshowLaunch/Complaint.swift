@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// What a program has to say for itself, on standard error.
+/// A message of the program on standard error.
 package struct Complaint: Sendable {
   private let program: String
 
@@ -17,7 +17,7 @@ package struct Complaint: Sendable {
     _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 
-  /// Says it and ends the program: code 2 for a mistake on the command line, 1 for anything else.
+  /// Prints the message and ends the program: code 2 for a mistake on the command line, 1 for anything else.
   package func end(_ error: any Error) -> Never {
     tell("\(error)")
     exit(error is CommandLineOptions.Mistake ? 2 : 1)

@@ -3,18 +3,18 @@ import Martlet
 import MartletImages
 import SlideshowService
 
-/// What a program does before it shows anything: finds or starts a service, opens the cache, reads what is remembered.
+/// The start of a program: finds or starts a service, opens the cache, reads the saved state.
 package struct Launch: Sendable {
   package let client: SlideshowClient
   package let store: StateStore
-  /// What people should know, as it comes; also those from before the launch was over.
+  /// Warnings for the user as they occur; also those from before the launch was over.
   package let warnings: AsyncStream<Explanation>
   private let pollInterval: Duration?
   private let interval: Duration
   private let isPlaying: Bool
   private let demo: DemoService?
 
-  /// Prepares what the options ask for.
+  /// Prepares the slideshow of the options.
   package init(_ options: CommandLineOptions, environment: [String: String]) throws {
     let (warnings, inbox) = AsyncStream<Explanation>.makeStream()
     self.warnings = warnings

@@ -1,7 +1,7 @@
 import CGTK
 
-/// Whether the desktop wants dark windows: the setting `color-scheme` of the desktop portal, for GTK 4.8 does not ask it.
-/// Where there is no portal, what GTK's own settings say holds.
+/// Whether the desktop prefers dark windows: the setting `color-scheme` of the desktop portal, because GTK 4.8 does not
+/// read it. Without a portal, GTK's own settings hold.
 @MainActor
 enum DarkStyle {
   private static let portal = "org.freedesktop.portal.Desktop"

@@ -1,7 +1,7 @@
 import CGTK
 
-/// GTK's main loop, which owns the main thread. Swift's own queue of the main actor is not served here: whoever works
-/// elsewhere comes back through ``post(_:)``.
+/// GTK's main loop, which owns the main thread. Swift's own queue of the main actor is not served here: other
+/// threads return to it with ``post(_:)``.
 enum MainLoop {
   private final class Box: Sendable {
     let work: @MainActor @Sendable () -> Void

@@ -20,7 +20,7 @@ final class ManageTab {
     let title: Widget
     let outcome: Widget
     let thumbnail: Widget
-    /// What the small picture is the answer to, so that the same pixels are not set again.
+    /// The request of the thumbnail that is shown, so that the same pixels are not set again.
     var request: PictureRequest?
   }
 

@@ -12,12 +12,12 @@ final class PicturePage {
   private let symbol: Widget
   private let text: Widget
   private let why: Widget
-  /// What the picture was asked for as, so that the same pixels are not set again.
+  /// The request of the picture that is shown, so that the same pixels are not set again.
   private var request: PictureRequest?
 
   /// Makes a page of this stack.
   ///
-  /// - Parameter explain: called when somebody wants to know exactly why there is no picture.
+  /// - Parameter explain: called when the user wants details of why there is no picture.
   static func make(in stack: Widget, explain: @escaping @MainActor () -> Void) -> PicturePage {
     Builder.build(WindowLayout.page) { builder in
       gtk_stack_add_child(stack.opaque, builder["page"].pointer)

@@ -1,6 +1,6 @@
 import CGTK
 
-/// An argument of a signal, as far as somebody here reads it.
+/// An argument of a signal, as far as it is read here.
 enum SignalArgument: Sendable {
   case number(Int)
   case fraction(Double)
@@ -10,7 +10,7 @@ enum SignalArgument: Sendable {
 /// What happens when a GObject sends a signal.
 @MainActor
 enum Signal {
-  /// Gets the arguments after the object itself; says whether the signal is dealt with, for those that ask.
+  /// Gets the arguments after the object itself; returns whether the signal was handled, for signals with a result.
   typealias Handler = @MainActor ([SignalArgument]) -> Bool
 
   private final class Box {
@@ -26,7 +26,7 @@ enum Signal {
     }
   }
 
-  /// Connects a signal whose arguments nobody needs.
+  /// Connects a signal whose arguments are not needed.
   static func connect(_ object: OpaquePointer, _ signal: String, _ handler: @escaping @MainActor () -> Void) {
     connect(object, signal) { _ in
       handler()

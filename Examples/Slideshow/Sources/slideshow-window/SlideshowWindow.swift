@@ -3,7 +3,7 @@ import MartletImages
 import SlideshowLaunch
 import SlideshowModel
 
-/// The slideshow in a window. It draws what the state says and tells what the user does; all else is in the model.
+/// The slideshow in a window. It draws the state and sends the user's events; everything else is in the model.
 @MainActor
 final class SlideshowWindow {
   private let loop = g_main_loop_new(nil, 0)
@@ -64,7 +64,7 @@ final class SlideshowWindow {
     weak var target: SlideshowWindow?
   }
 
-  /// Shows the slideshow until the window is closed, or somebody quits.
+  /// Shows the slideshow until the window is closed, or the user quits.
   func run(_ launch: Launch) {
     // The true size comes with the first layout, and only then is there anything to be loaded.
     let size = PixelSize(width: 960, height: 600)
@@ -94,7 +94,7 @@ final class SlideshowWindow {
 
   // MARK: What is seen
 
-  /// What GTK tells meanwhile is the echo of what is drawn, not the user.
+  /// Signals of GTK meanwhile are caused by the drawing, not by the user.
   private func draw(_ state: SlideshowState) {
     isDrawing = true
     defer { isDrawing = false }

@@ -30,6 +30,7 @@ struct LiveReloadTests {
 
     let effects = state.answer(poll(&state), Slideshow(title: "Holiday", slides: Fixture.slides), from: .revalidated)
 
+    #expect(effects.count == 1)
     #expect(effects.allSatisfy { if case .wait = $0 { true } else { false } })
     #expect(state.shownID == Fixture.slides[1].id)
     #expect(state.loading == .loaded)

@@ -24,7 +24,7 @@ package struct SlideshowConfiguration: Sendable, Hashable {
   /// Checks what was configured.
   ///
   /// - Parameters:
-  ///   - file: the path of the property list that was asked, for errors; nil if there is none.
+  ///   - file: the path of the property list, for errors; nil if there is none.
   ///   - value: what is configured under a key, nil if nothing is. An empty text counts as nothing.
   /// - Throws: `noUrlDefinedInInfoPropertyList` or `invalidURL`.
   package init(

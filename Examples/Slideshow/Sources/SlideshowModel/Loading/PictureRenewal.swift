@@ -2,18 +2,18 @@ import Martlet
 import MartletImages
 import Synchronization
 
-/// Which pictures the server has confirmed since everything was loaded anew.
+/// The pictures that the server has validated since the last reload.
 final class PictureRenewal: Sendable {
-  /// Nil before that, when what is fresh on the disk is good enough.
+  /// Nil before the first reload: fresh files on the disk are used then.
   private let confirmed = Mutex<Set<URL>?>(nil)
 
-  /// From now on every picture is to be confirmed.
+  /// Begins a reload: every picture is validated from now on.
   func begin() { confirmed.withLock { $0 = [] } }
 
-  /// This one is.
+  /// Records that a picture was validated.
   func note(_ url: URL) { confirmed.withLock { _ = $0?.insert(url) } }
 
-  /// The request as it asks the server, if its picture is still to be confirmed.
+  /// The request, with a cache policy that validates if its picture was not validated yet.
   func renewing(_ request: ImageRequest) -> ImageRequest {
     guard confirmed.withLock({ $0?.contains(request.http.url) == false }) else { return request }
     var request = request

@@ -1,9 +1,9 @@
 package import MartletEngine
 
-/// A slideshow, and whether it is what the service says now.
+/// A slideshow, and whether it is current.
 package struct ServedSlideshow: Sendable, Hashable {
   package var slideshow: Slideshow
-  /// Where it came from; `offline` if it is what the service said last, before it went.
+  /// Where it came from; `offline` if it is the last known one, because the service could not be reached.
   package var source: ResponseSource
 
   package init(_ slideshow: Slideshow, from source: ResponseSource = .network) {

@@ -7,7 +7,7 @@ package struct SlideshowClient: Sendable {
   package let configuration: SlideshowConfiguration
   private let session: HTTPSession
   private let loader: ImageLoader
-  /// For the small pictures of the list: their files are in the session's cache, their pixels in no cache.
+  /// For the thumbnails of the list: their files are in the session's cache, their pixels in no cache.
   private let thumbnailLoader: ImageLoader
   private let prefetcher: ImagePrefetcher
   private let renewal = PictureRenewal()
@@ -22,13 +22,13 @@ package struct SlideshowClient: Sendable {
     loader = ImageLoader(session: self.session, configuration: settings)
     prefetcher = ImagePrefetcher(loader: loader)
     settings.cache = nil
-    // Most of the connection is left to the picture on the screen.
+    // Most of the bandwidth is for the current picture.
     settings.concurrentLoads = 2
     thumbnailLoader = ImageLoader(session: self.session, configuration: settings)
   }
 
-  /// Fetches title and slides, asking the server whatever a cache holds; where the server cannot be reached, what it said
-  /// last.
+  /// Fetches title and slides, and validates what is in the cache; if the server cannot be reached, returns the last known
+  /// ones.
   package func slideshow() async throws(SlideshowError) -> ServedSlideshow {
     let url = configuration.service
     var request = HTTPRequest(.get, url)
@@ -44,7 +44,7 @@ package struct SlideshowClient: Sendable {
     }
   }
 
-  /// The picture if it is in memory, in the size that is wanted.
+  /// The picture in the requested size, if it is in memory.
   package func pictureInMemory(_ request: PictureRequest) -> LoadedImage? {
     for url in (try? urls(for: request.slide)) ?? [] {
       if let image = loader.cachedImage(for: request.image(at: url)) { return image }
@@ -61,7 +61,7 @@ package struct SlideshowClient: Sendable {
     try await picture(request, by: loader, progress)
   }
 
-  /// A small picture for the list; nil if there is none.
+  /// A thumbnail for the list; nil if there is none.
   package func thumbnail(_ request: PictureRequest) async -> Bitmap? {
     try? await picture(request, by: thumbnailLoader) { _ in }.bitmap
   }
@@ -69,7 +69,7 @@ package struct SlideshowClient: Sendable {
   private func picture(
     _ request: PictureRequest, by loader: ImageLoader, _ progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws(PictureError) -> LoadedImage {
-    // The first address is the one that people expect to read about.
+    // Users expect the first address in messages.
     var missing: PictureError?
     for url in try urls(for: request.slide) {
       do throws(ImageLoadError) { return try await load(request, at: url, by: loader, progress) } catch {
@@ -88,8 +88,7 @@ package struct SlideshowClient: Sendable {
     prefetcher.prefetch(images.filter { loader.configuration.cache?[loader.key(for: $0)] == nil })
   }
 
-  /// Forgets the pictures in memory, and what is known of failures. Afterwards the server is asked whether what is kept on
-  /// the disk still holds.
+  /// Removes pictures and failures from memory. Pictures on the disk are validated by the server from now on.
   package func forgetPictures() {
     prefetcher.prefetch([])
     loader.configuration.cache?.removeAll()
@@ -98,7 +97,7 @@ package struct SlideshowClient: Sendable {
     renewal.begin()
   }
 
-  /// Where the file of a picture came from that is in memory; nil if it is not there.
+  /// Where the file of a picture in memory came from; nil if the picture is not in memory.
   package func origin(of request: PictureRequest) -> ImageSource? {
     for url in (try? urls(for: request.slide)) ?? [] {
       if let image = loader.configuration.cache?[loader.key(for: request.image(at: url))] { return image.source }
@@ -122,7 +121,7 @@ package struct SlideshowClient: Sendable {
       renewal.note(url)
       return loaded
     } catch {
-      // A server that cannot be asked is no reason not to show what is kept.
+      // If the server cannot be reached, the stored picture is shown.
       guard error.kind == .network, renewing.http.options.cachePolicy != image.http.options.cachePolicy else {
         throw error
       }
@@ -132,7 +131,7 @@ package struct SlideshowClient: Sendable {
 }
 
 extension ImageLoader {
-  /// The picture, and on the way to it the progress.
+  /// Loads the picture, and reports progress.
   fileprivate func loaded(
     _ request: ImageRequest, _ progress: (TransferProgress) -> Void
   ) async throws(ImageLoadError) -> LoadedImage {
@@ -144,7 +143,7 @@ extension ImageLoader {
       default: break
       }
     }
-    // The stream of a task that was cancelled ends early; this says so.
+    // The stream of a cancelled task ends early; this throws then.
     return try await image(for: request)
   }
 }

@@ -1,9 +1,9 @@
 import Martlet
 
-// How the engine's errors and the decoder's read in the language of the slideshow.
+// The slideshow's errors for those of the engine and the decoder.
 
 extension HTTPError {
-  /// Whether the other side is not there, in contrast to saying something unwelcome.
+  /// Whether the server could not be reached, in contrast to an unexpected response.
   var meansServiceIsDown: Bool {
     (isConnectionFailure && !isTLSFailure) || isTimeout || kind == .connectionLost
   }

@@ -3,10 +3,10 @@ package import MartletEngine
 package import MartletSemantics
 import MartletSQLite
 
-// The one place that knows which transport the slideshow speaks through.
+// The only place that depends on a transport.
 extension HTTPSession {
-  /// The session of the slideshow: patient for 15 seconds, a minute for a whole picture, plain http on this computer only.
-  /// What was shown once is shown again when the service cannot be reached.
+  /// The session of the slideshow: a response timeout of 15 seconds, a minute for a whole picture, plain http on this
+  /// computer only. If the service cannot be reached, stored responses are used.
   package static func slideshow(
     allowsInsecure: Bool = false, transport: any Transport = CurlTransport(), cache: HTTPCache = HTTPCache()
   ) -> HTTPSession {
@@ -30,8 +30,8 @@ extension HTTPCache {
 
   /// The cache in a file, which outlives the program; one in memory where there can be none.
   ///
-  /// - Parameter warn: told what is the matter with the file: that there can be none, or that it was damaged and set aside.
-  ///   That may show at any time.
+  /// - Parameter warn: gets problems with the file: it could not be made, or it was damaged and set aside. It may be called
+  ///   at any time.
   package static func slideshow(in file: URL, warn: @escaping @Sendable (Explanation) -> Void) -> HTTPCache {
     do throws(HTTPError) {
       return HTTPCache(

@@ -1,11 +1,11 @@
 import Martlet
 import MartletImages
 
-/// What went wrong: a sentence for people, and the technical words for those who look for the cause.
+/// An error in words: a sentence for users, and technical details for finding the cause.
 package struct Explanation: Sendable, Hashable, CustomStringConvertible {
   /// What happened and what can be done, without status codes and the like.
   package var sentence: String
-  /// URLs, codes and the words of the system; empty where the sentence says it all.
+  /// URLs, codes and messages of the system; may be empty.
   package var details: String
 
   package init(_ sentence: String, details: String = "") {

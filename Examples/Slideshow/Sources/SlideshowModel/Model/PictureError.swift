@@ -7,10 +7,10 @@ package enum PictureError: Error, Sendable {
   case noFileName
   /// The slide's file name leads out of the folder of the images.
   case refusedFileName(String, reason: String)
-  /// The picture could not be loaded, or is none.
+  /// The picture could not be loaded or decoded.
   case notLoaded(ImageLoadError)
 
-  /// Whether nobody wanted the picture any more.
+  /// Whether the load was cancelled.
   package var isCancelled: Bool {
     if case .notLoaded(let error) = self { error.kind == .cancelled } else { false }
   }

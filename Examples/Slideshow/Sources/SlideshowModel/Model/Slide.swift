@@ -1,4 +1,4 @@
-/// One slide. Only what the server has to know must be there: an id or a file.
+/// One slide. The server must give an id or a file; everything else is optional.
 package struct Slide: Sendable, Hashable, Identifiable {
   package var id: SlideID
   /// The title; where the server gives none, one is made of the file's name.

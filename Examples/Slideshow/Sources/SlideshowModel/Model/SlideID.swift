@@ -1,6 +1,6 @@
-/// What the server calls a slide: a number or a text. The same text is the same slide, however it is written.
+/// A slide's id, from the server: a number or a text. A number equals its text.
 ///
-/// It is decoded, never invented, so that a slide is still the same one after a reload, and its favourite mark with it.
+/// It is always the server's, so that a slide keeps its identity and its favourite mark after a reload.
 package struct SlideID: Sendable, Hashable, Codable, CustomStringConvertible {
   package let description: String
 

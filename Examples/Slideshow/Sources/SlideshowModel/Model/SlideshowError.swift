@@ -1,19 +1,19 @@
 package import MartletSemantics
 
-/// Why there is no slideshow.
+/// An error of loading the slideshow.
 package enum SlideshowError: Error, Sendable, Hashable {
   /// No URL is configured: not in the property list at that path or, where none is given, neither by an option nor by an
   /// environment variable.
   case noUrlDefinedInInfoPropertyList(SlideshowConfiguration.Key, file: String? = nil)
   /// There is no property list at that path, or none that can be read.
   case unreadableInfoPropertyList(file: String, reason: String)
-  /// What is configured cannot be used.
+  /// The configured value cannot be used.
   case invalidURL(SlideshowConfiguration.Key, value: String, reason: String)
-  /// The service answered, and not with what was asked for.
+  /// The response has an unexpected status.
   case unexpectedStatusCode(Int, URL)
-  /// The service answered with something that is no slideshow; the field says what is wrong in it.
+  /// The response is not a slideshow; the field is the one that could not be decoded.
   case slideshowDataDecodingError(URL, field: String, reason: String)
-  /// Nobody answers.
+  /// The service could not be reached.
   case serviceDown(URL, reason: String)
   /// The call failed for another reason: a certificate, a redirect, a body without an end.
   case transferFailed(URL, reason: String)
@@ -22,7 +22,7 @@ package enum SlideshowError: Error, Sendable, Hashable {
 }
 
 extension SlideshowError {
-  /// Whether nobody answered.
+  /// Whether the service could not be reached.
   package var meansServiceIsDown: Bool {
     if case .serviceDown = self { true } else { false }
   }

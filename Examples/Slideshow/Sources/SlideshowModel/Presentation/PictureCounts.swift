@@ -7,7 +7,8 @@ package struct PictureCounts: Sendable, Hashable, CustomStringConvertible {
   package var slides = 0
   /// Pictures that were shown after they came over the network.
   package var network = 0
-  /// Pictures that were shown from the session's cache, whether the service confirmed them, is away, or was not asked.
+  /// Pictures that were shown from the session's cache: fresh, validated by the service, or because it could not be
+  /// reached.
   package var cache = 0
   /// Slides that have no picture to show.
   package var missing = 0
@@ -30,7 +31,7 @@ package struct PictureCounts: Sendable, Hashable, CustomStringConvertible {
 
   package var shown: Int { network + cache }
 
-  /// What there is to say, the most important first.
+  /// The facts, the most important first.
   package var parts: [String] {
     var parts = ["\(shown) of \(slides) pictures shown"]
     if missing > 0 { parts.append("\(missing) missing") }

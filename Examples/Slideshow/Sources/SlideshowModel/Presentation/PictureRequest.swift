@@ -1,13 +1,13 @@
 package import MartletImages
 
-/// A picture as it is wanted. A front end shows the answer to the request that it has just now and no other: an older
-/// one cannot be mistaken for it, whenever it comes.
+/// A request for a picture. A front end shows only the result of its current request, so that an older result, which
+/// may arrive later, never replaces a newer one.
 package struct PictureRequest: Sendable, Hashable {
   package var slide: Slide
   package var mode: ImageRequest.ContentMode
   /// The room for the picture, in pixels.
   package var box: PixelSize
-  /// How many times everything was loaded anew before.
+  /// The number of reloads before this request.
   package var generation: Int
 
   package init(slide: Slide, mode: ImageRequest.ContentMode, box: PixelSize, generation: Int = 0) {

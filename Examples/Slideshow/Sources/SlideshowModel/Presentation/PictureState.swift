@@ -1,20 +1,20 @@
 import MartletEngine
 package import MartletImages
 
-/// What there is to see of the current slide.
+/// The state of the current slide's picture.
 package enum PictureState: Sendable, Hashable {
   /// There is no slide.
   case none
-  /// It is on its way: so many bytes of so many.
+  /// It is loading: the bytes received, and their total.
   case loading(completed: Int64, total: Int64?)
   case shown(ShownPicture)
-  /// There is none, and this is why.
+  /// It could not be loaded.
   case missing(Explanation)
 }
 
-/// A picture in the size in which it is shown, and how it came.
+/// A picture in the size in which it is shown, and where its file came from.
 package struct ShownPicture: Sendable, Hashable {
-  /// What it is the answer to.
+  /// The request that it is the result of.
   package var request: PictureRequest
   package var bitmap: Bitmap
   package var facts: PictureFacts
@@ -42,7 +42,7 @@ package struct PictureFacts: Sendable, Hashable {
   package var bytes: Int
   /// Where the file came from.
   package var origin: ImageSource
-  /// How many times everything had been loaded anew before.
+  /// The number of reloads before it was loaded.
   package var generation: Int
 
   /// `640×427`, `112.5 kB`, `from the network`
@@ -57,12 +57,12 @@ package struct PictureFacts: Sendable, Hashable {
   }
 }
 
-/// How it went with the picture of a slide.
+/// The result of loading a slide's picture.
 package enum PictureOutcome: Sendable, Hashable, CustomStringConvertible {
   case shown(PictureFacts)
   case missing(Explanation)
 
-  /// `640×427 · 112.5 kB · from the network`, or the sentence that says why there is none.
+  /// `640×427 · 112.5 kB · from the network`, or the sentence that explains the error.
   package var description: String {
     switch self {
     case .shown(let facts): facts.parts.joined(separator: " · ")

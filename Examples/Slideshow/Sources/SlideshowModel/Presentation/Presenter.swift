@@ -1,7 +1,7 @@
 import Martlet
 import MartletImages
 
-/// Runs the slideshow: takes events one after another, changes the state, draws it, and does what is to be done.
+/// Runs the slideshow: handles events one after another, changes the state, draws it, and performs the effects.
 ///
 /// The state is touched here only, on the main actor. Work goes on elsewhere and comes back as an event, through
 /// ``events``: a front end either lets ``run()`` take them from there, or hands them to ``handle(_:)`` on the main thread
@@ -9,7 +9,7 @@ import MartletImages
 @MainActor
 package final class Presenter {
   package private(set) var state: SlideshowState
-  /// What is told, in order. To be taken from by one only.
+  /// The events, in order, for one consumer.
   package nonisolated let events: AsyncStream<SlideshowEvent>
   private let inbox: AsyncStream<SlideshowEvent>.Continuation
   private let client: SlideshowClient
@@ -33,18 +33,18 @@ package final class Presenter {
     (events, inbox) = AsyncStream.makeStream()
   }
 
-  /// Tells what happened; may be called from anywhere.
+  /// Sends an event; may be called from any thread.
   package nonisolated func tell(_ event: SlideshowEvent) { inbox.yield(event) }
 
-  /// Runs until somebody quits.
+  /// Runs until the user quits.
   package func run() async {
     tell(.started)
     for await event in events where !handle(event) { break }
   }
 
-  /// Takes what happened.
+  /// Handles an event.
   ///
-  /// - Returns: whether the slideshow goes on; false once somebody quits.
+  /// - Returns: whether the slideshow continues; false when the user quits.
   package func handle(_ event: SlideshowEvent) -> Bool {
     var effects = state.handle(event)[...]
     while let effect = effects.popFirst() {
@@ -66,7 +66,7 @@ package final class Presenter {
     inbox.finish()
   }
 
-  /// Does what is to be done; returns what is to be done next because of that.
+  /// Performs an effect; returns the effects that follow from it.
   private func perform(_ effect: SlideshowEffect) -> [SlideshowEffect] {
     switch effect {
     case .loadSlides(let number):
@@ -86,7 +86,7 @@ package final class Presenter {
     return []
   }
 
-  /// What is in memory is shown at once, without a loading symbol flashing up.
+  /// Shows a picture in memory at once, without a loading indicator.
   private func load(_ request: PictureRequest) -> [SlideshowEffect] {
     pictureTask?.cancel()
     if let image = client.pictureInMemory(request) {

@@ -1,6 +1,6 @@
 package import MartletImages
 
-/// What happens to the slideshow.
+/// An event of the slideshow.
 package enum SlideshowEvent: Sendable {
   case started
   case key(Key)
@@ -11,21 +11,21 @@ package enum SlideshowEvent: Sendable {
   /// The picture was dragged so far, in points, and released.
   case swipe(x: Double, y: Double)
   case resized(Viewport)
-  /// The request for slides of this number was answered, or failed.
+  /// The request for slides with this number has ended, with slides or an error.
   case slides(Int, Result<ServedSlideshow, SlideshowError>)
-  /// Bytes of a picture came.
+  /// Bytes of a picture were received.
   case progress(PictureRequest, completed: Int64, total: Int64?)
-  /// A request for a picture was answered, or failed.
+  /// A request for a picture has ended, with a picture or an error.
   case picture(PictureRequest, Result<ShownPicture, PictureError>)
-  /// A request for a small picture of the list was answered; nil if there is no picture.
+  /// A request for a thumbnail has ended; nil if there is no picture.
   case thumbnail(PictureRequest, Bitmap?)
   /// A wait has ended.
   case waited(Wait)
-  /// Something that the user should know, and that stops nothing.
+  /// A warning for the user; the slideshow continues.
   case warning(Explanation)
 }
 
-/// What the user wants.
+/// A command of the user.
 package enum SlideshowCommand: Sendable, Hashable {
   case next, previous
   case show(SlideshowState.Tab)
@@ -50,7 +50,7 @@ package enum SlideshowCommand: Sendable, Hashable {
   case quit
 }
 
-/// What is to be done about it.
+/// An effect of an event, which the presenter performs.
 package enum SlideshowEffect: Sendable, Hashable {
   /// Fetches the slides; an earlier fetch of them is cancelled.
   case loadSlides(Int)
@@ -58,9 +58,9 @@ package enum SlideshowEffect: Sendable, Hashable {
   case loadPicture(PictureRequest)
   /// Fetches these pictures ahead, in this order; earlier prefetches that are not among them are cancelled.
   case prefetch([PictureRequest])
-  /// Fetches these small pictures for the list; earlier fetches of such that are not among them are cancelled.
+  /// Fetches these thumbnails for the list; earlier fetches of thumbnails that are not among them are cancelled.
   case loadThumbnails([PictureRequest])
-  /// Forgets pictures and failures, so that they are asked for again.
+  /// Removes pictures and failures from memory, so that pictures are requested again.
   case forgetPictures
   case wait(Wait, Duration)
   case save(KeptState)

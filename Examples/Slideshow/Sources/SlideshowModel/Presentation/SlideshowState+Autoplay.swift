@@ -4,11 +4,11 @@ extension SlideshowState {
     case off
     /// The next slide follows once the picture, or the reason why there is none, was shown for the interval.
     case playing
-    /// Paused because the service stopped answering; resumed when it answers again.
+    /// Paused while the service cannot be reached.
     case waitingForService
   }
 
-  /// Starts, also while the service does not answer, or stops.
+  /// Starts, also while the service cannot be reached, or stops.
   mutating func play(_ isOn: Bool) -> [SlideshowEffect] {
     autoplay = isOn ? .playing : .off
     if isOn { tab = .present }
@@ -30,7 +30,7 @@ extension SlideshowState {
     number == turnNumber && autoplay == .playing ? move(by: 1) : []
   }
 
-  /// Pauses when the service stops answering while there are slides, and resumes when it answers again.
+  /// Pauses while there are slides and the service cannot be reached.
   mutating func noteService(isGone: Bool, wasGone: Bool) -> [SlideshowEffect] {
     if isGone, !wasGone, autoplay == .playing {
       autoplay = .waitingForService

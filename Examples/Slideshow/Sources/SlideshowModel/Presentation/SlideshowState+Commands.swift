@@ -72,7 +72,7 @@ extension SlideshowState {
 }
 
 extension SlideshowCommand {
-  /// Whether it turns the pages by hand, or leaves the pictures. Both stop the auto-play.
+  /// Whether the command shows another slide, or leaves the Present tab. Both stop the auto-play.
   fileprivate var turnsPages: Bool {
     switch self {
     case .next, .previous, .select, .open, .show(.manage), .beginTitle: true

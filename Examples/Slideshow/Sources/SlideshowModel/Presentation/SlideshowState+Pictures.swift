@@ -1,8 +1,8 @@
 import MartletImages
 
-// Which picture is to be seen, and which ones may be next.
+// The current picture, and those that are probably next.
 extension SlideshowState {
-  /// The picture that is to be seen. Only the answer to this request is shown.
+  /// The request for the current picture. Only the result of this request is shown.
   package var wanted: PictureRequest? { currentSlide.map(request) }
 
   /// The pictures that may be next: two steps ahead and one back, in this order.
@@ -30,9 +30,9 @@ extension SlideshowState {
     return requestPicture()
   }
 
-  /// Asks for the picture of the current slide.
+  /// Requests the picture of the current slide.
   ///
-  /// - Parameter keepingShown: whether what is to be seen may stay until then, because it is the same picture.
+  /// - Parameter keepingShown: whether the picture that is shown stays until then, because it is the same one.
   mutating func requestPicture(keepingShown: Bool = false) -> [SlideshowEffect] {
     guard let wanted else {
       picture = .none
@@ -42,7 +42,7 @@ extension SlideshowState {
     return [.loadPicture(wanted)]
   }
 
-  /// Takes a picture, or that there is none. What is not wanted any more is of no use.
+  /// Handles the result of a request for a picture. The result of an outdated request is ignored.
   mutating func take(_ result: Result<ShownPicture, PictureError>, for request: PictureRequest) -> [SlideshowEffect] {
     guard request == wanted else { return [] }
     switch result {
@@ -54,11 +54,11 @@ extension SlideshowState {
       outcomes[request.slide.id] = .missing(error.explanation)
       picture = .missing(error.explanation)
     }
-    // Only now, so that they do not compete with the one that is looked at.
+    // Only now, so that they do not delay the current one.
     return [.prefetch(window)] + waitForTurn()
   }
 
-  /// Of a picture that comes again, in another size for example, it stays known where it came from first.
+  /// A picture that is loaded again, in another size for example, keeps the source of its first load.
   private mutating func note(_ facts: PictureFacts, of id: SlideID) {
     if case .shown(let earlier) = outcomes[id], earlier.generation == facts.generation { return }
     outcomes[id] = .shown(facts)

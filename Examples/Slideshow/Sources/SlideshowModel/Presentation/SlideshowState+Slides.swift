@@ -1,6 +1,6 @@
 import MartletEngine
 
-// How the slides come, and come again.
+// Loading and reloading the slides.
 extension SlideshowState {
   /// Loads everything again because the user wants it, or for the first time.
   mutating func reload() -> [SlideshowEffect] {
@@ -13,7 +13,7 @@ extension SlideshowState {
     return [.loadSlides(slidesNumber)]
   }
 
-  /// Takes what the service says, or that it says nothing. However that went, it is asked again later.
+  /// Handles the result of a request for slides. In either case, the next request follows later.
   mutating func take(_ result: Result<ServedSlideshow, SlideshowError>) -> [SlideshowEffect] {
     let isAsked = loading == .loading
     let (hadSlides, wasGone) = (!slides.isEmpty, isServiceGone)
@@ -36,8 +36,8 @@ extension SlideshowState {
     explanation.sentence + " These are the slides of last time."
   }
 
-  /// Where nothing has changed, nothing happens, unless somebody asked for it. When the service is back, what failed in
-  /// the meantime is tried again.
+  /// Does nothing if nothing has changed, unless the user requested a reload. When the service can be reached again,
+  /// pictures that failed meanwhile are loaded again.
   private mutating func take(_ answer: ServedSlideshow, isAsked: Bool) -> [SlideshowEffect] {
     let wasInTrouble = trouble != nil
     let isOffline = answer.source == .offline
@@ -61,7 +61,7 @@ extension SlideshowState {
     let ids = Set(slides.map(\.id))
     outcomes = outcomes.filter { ids.contains($0.key) }
     thumbnails = thumbnails.filter { ids.contains($0.key) }
-    // The first time, nothing was asked for, so there is nothing to ask for again.
+    // The first time, no picture was requested before.
     guard !isFirst else { return requestPicture() }
     generation += 1
     let isSamePicture = shown.map { $0.id == currentSlide?.id && $0.imageFileName == currentSlide?.imageFileName }

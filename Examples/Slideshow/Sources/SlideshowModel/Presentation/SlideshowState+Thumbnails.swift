@@ -1,15 +1,15 @@
 package import MartletImages
 
-// The small pictures of the list. They are fetched while the list is shown, those around the current slide first.
+// The thumbnails of the list. They are fetched while the list is shown, those around the current slide first.
 extension SlideshowState {
-  /// The answer to a request for a small picture.
+  /// The result of a request for a thumbnail.
   package struct Thumbnail: Sendable, Hashable {
     package var request: PictureRequest
     /// Nil if there is none.
     package var bitmap: Bitmap?
   }
 
-  /// How many slides to either side of the current one have small pictures, so that a long list costs little.
+  /// The number of slides before and after the current one that have thumbnails, so that a long list costs little.
   static let thumbnailReach = 60
 
   private var thumbnailRequests: [PictureRequest] {
@@ -20,7 +20,7 @@ extension SlideshowState {
     }
   }
 
-  /// Asks for what the list lacks, and for nothing once it is not shown any more.
+  /// Requests the missing thumbnails; none while the list is not shown.
   mutating func requestThumbnails() -> [SlideshowEffect] {
     let lacking = thumbnailRequests.filter { thumbnails[$0.slide.id]?.request != $0 }
     guard lacking.isEmpty ? !askedThumbnails.isEmpty : !askedThumbnails.isSuperset(of: lacking) else { return [] }

@@ -1,6 +1,6 @@
-// What every front end says in the same words.
+// The texts that all front ends share.
 extension SlideshowState {
-  /// What to tell where there are no slides: what is the matter, and what can be done. Nil where there are some.
+  /// The message in place of the slides: what is wrong, and what can be done. Nil if there are slides.
   package var hint: [String]? {
     guard slides.isEmpty else { return nil }
     return switch loading {
@@ -17,7 +17,7 @@ extension SlideshowState {
     return "\(currentSlide.title) – \(title)"
   }
 
-  /// What the user should know now, if anything: a notice, or what is wrong with the service.
+  /// The current message for the user, if any: a notice, or what is wrong with the service.
   package var remark: Explanation? {
     if let notice { return notice }
     guard var trouble else { return nil }
@@ -25,7 +25,7 @@ extension SlideshowState {
     return trouble
   }
 
-  /// What there is to say of the current slide, the most important first: `3 of 7`, `playing, 5 s each`, `640×427`, …
+  /// Facts about the current slide, the most important first: `3 of 7`, `playing, 5 s each`, `640×427`, …
   package var statusParts: [String] {
     if loading == .loading { return ["Loading the slides"] }
     guard !slides.isEmpty else { return ["No slides"] }
@@ -60,7 +60,7 @@ extension SlideshowState {
     return "\(completed * 100 / total) % of \(ByteSize.text(total))"
   }
 
-  /// How it went with the picture of a slide, for the list.
+  /// The result of loading a slide's picture, for the list.
   package func outcome(of slide: Slide) -> String {
     if let outcome = outcomes[slide.id] { return outcome.description }
     // The small picture is made of the same file.
@@ -68,7 +68,7 @@ extension SlideshowState {
     return "not shown yet"
   }
 
-  /// What helps to find the cause of a problem, one thing a line.
+  /// Details for finding the cause of a problem, one a line.
   package var details: [String] {
     var lines: [String] = []
     func add(_ name: String, _ text: String) { if !text.isEmpty { lines.append("\(name): \(text)") } }

@@ -1,5 +1,5 @@
-/// Everything a front end knows, and how it changes: what happens goes in, what is to be done comes out. No I/O, nothing
-/// of terminals or windows.
+/// The state that a front end draws: events change it, and return effects. It does no I/O, and does not depend on
+/// terminals or windows.
 package struct SlideshowState: Sendable {
   package enum Tab: Int, Sendable, Hashable, CaseIterable {
     /// The list of the slides.
@@ -14,7 +14,7 @@ package struct SlideshowState: Sendable {
     case failed(Explanation)
   }
 
-  /// What is shown in place of the picture, or beside it, when the user asks for it.
+  /// A panel that the user opens in place of the picture, or beside it.
   package enum Panel: Sendable, Hashable {
     /// The keys.
     case help
@@ -22,7 +22,7 @@ package struct SlideshowState: Sendable {
     case details
   }
 
-  /// To which side the pages were turned last.
+  /// The direction of the last change of slides.
   package enum Turn: Sendable, Hashable {
     case forward, backward
   }
@@ -40,7 +40,7 @@ package struct SlideshowState: Sendable {
   package internal(set) var kept: KeptState
   /// What is wrong with the service, while the slides are shown as it served them last.
   package internal(set) var trouble: Explanation?
-  /// How it went with the pictures that were asked for, by slide.
+  /// The results of loading pictures, by slide.
   package internal(set) var outcomes: [SlideID: PictureOutcome] = [:]
   package internal(set) var thumbnails: [SlideID: Thumbnail] = [:]
   /// Where the slides come from, for people.
@@ -52,7 +52,7 @@ package struct SlideshowState: Sendable {
   var viewport: Viewport
   var served = Slideshow()
   var notices: [Explanation]
-  /// Whether the service did not answer when it was asked last.
+  /// Whether the service could not be reached by the last request.
   var isServiceGone = false
   var askedThumbnails: Set<PictureRequest> = []
   /// The number of the last request for slides: only its result counts.
@@ -70,7 +70,7 @@ package struct SlideshowState: Sendable {
   ///   - service: where the slides come from, for people.
   ///   - kept: what the user changed in earlier runs.
   ///   - viewport: the room for a picture.
-  ///   - pollInterval: after which time the service is asked again whether something changed; nil for never.
+  ///   - pollInterval: the time between two requests for slides; nil for no further request.
   ///   - autoplayInterval: how long each slide is shown by the auto-play.
   ///   - notices: what to tell at the beginning, one after another.
   package init(
@@ -90,12 +90,12 @@ package struct SlideshowState: Sendable {
   package var title: String { kept.title ?? served.title }
   package var currentSlide: Slide? { slides.indices.contains(index) ? slides[index] : nil }
   package func isFavorite(_ slide: Slide) -> Bool { kept.isFavorite(slide) }
-  /// What is to be told beside the picture, until the next key.
+  /// The notice beside the picture, until the next key.
   package var notice: Explanation? { notices.first }
   /// How many pictures were shown, and where they came from.
   package var counts: PictureCounts { PictureCounts(slides: slides.count, outcomes.values) }
 
-  /// Takes what happened; returns what is to be done about it.
+  /// Changes the state; returns the effects.
   package mutating func handle(_ event: SlideshowEvent) -> [SlideshowEffect] {
     apply(event) + requestThumbnails()
   }

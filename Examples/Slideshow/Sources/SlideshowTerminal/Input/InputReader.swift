@@ -1,12 +1,12 @@
 package import SlideshowModel
 
-/// What a terminal sends.
+/// An input event of a terminal.
 package enum TerminalInput: Sendable, Hashable {
   case key(Key)
   case mouse(MouseReport)
 }
 
-/// Makes keys and reports of the mouse of the bytes that a terminal sends. What it does not know it passes over.
+/// Parses the bytes that a terminal sends into keys and reports of the mouse. Unknown sequences are skipped.
 package struct InputReader: Sendable {
   /// A character or a sequence whose last bytes have not come yet.
   private var rest: [UInt8] = []

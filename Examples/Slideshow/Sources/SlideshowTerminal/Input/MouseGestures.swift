@@ -40,7 +40,7 @@ package struct MouseReport: Sendable, Hashable {
   }
 }
 
-/// What somebody did with the mouse.
+/// A gesture with the mouse.
 package enum MouseGesture: Sendable, Hashable {
   /// Clicked for the first, the second, … time in quick succession.
   case click(Int, Cell)

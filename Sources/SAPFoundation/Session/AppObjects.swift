@@ -1,20 +1,5 @@
-/// A value behind a lock, which need not be Sendable.
-///
-/// SAFETY: `value` is only used under the lock. Objects that are taken out of it are shared, so it holds only objects
-/// that are safe to call from any thread or are called on one queue: observers, the delegate, and values of a
-/// `context`.
-final class Locked<Value>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var value: Value
-
-  init(_ value: Value) { self.value = value }
-
-  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(&value)
-  }
-}
+// What carries values and objects of the app, which need not be Sendable, between threads. A value of ours that changes
+// is in a `Locked`.
 
 /// The values of a `context`. A change in place holds the lock, so that no change of another thread is lost. A closure
 /// within it (`merge`) may read the same context, and gets the values before the change.
@@ -57,10 +42,6 @@ final class Serialized<Object>: @unchecked Sendable {
 }
 
 // What these hold may be secret, so that a dump shows nothing of it.
-
-extension Locked: CustomReflectable {
-  var customMirror: Mirror { Mirror(self, children: [:]) }
-}
 
 extension ContextValues: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: [:]) }

@@ -1,0 +1,117 @@
+import Synchronization
+
+/// A value that observers follow. Each gets the current value first, then the newest one after every change, and never
+/// an older one after a newer one.
+///
+/// One thread at a time calls the observers, without a lock. Changes that are made meanwhile, by other threads or by an
+/// observer, are delivered by that thread too: then only the last of them, to all observers.
+package final class LatestValue<Value: Sendable>: Sendable {
+  private struct Observer: Sendable {
+    let update: @Sendable (Value) -> Void
+    let end: @Sendable () -> Void
+    /// The version that it was given last.
+    var version = 0
+  }
+
+  private struct State: Sendable {
+    var value: Value
+    /// Increases with each change.
+    var version = 1
+    var observers: [Int: Observer] = [:]
+    var lastID = 0
+    /// Whether a thread is calling the observers.
+    var isDelivering = false
+  }
+
+  private let state: Mutex<State>
+
+  package init(_ value: Value) { state = Mutex(State(value: value)) }
+
+  deinit { for observer in state.withLock({ $0.observers.values }) { observer.end() } }
+
+  /// The current value.
+  package var current: Value { state.withLock { $0.value } }
+
+  /// Changes the value and delivers it.
+  package func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
+    defer { deliver() }
+    return setUndelivered(change)
+  }
+
+  /// Changes the value without delivering it, for a caller that holds a lock; ``deliver()`` has to follow.
+  @discardableResult
+  package func setUndelivered<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
+    state.withLock { state in
+      state.version += 1
+      return change(&state.value)
+    }
+  }
+
+  /// Delivers the current value to the observers that do not have it. If another thread is delivering, that one does.
+  package func deliver() {
+    var isFirst = true
+    while true {
+      let next: (Value, [Observer])? = state.withLock { state in
+        if isFirst, state.isDelivering { return nil }
+        let behind = state.observers.filter { $0.value.version < state.version }
+        for id in behind.keys { state.observers[id]?.version = state.version }
+        state.isDelivering = !behind.isEmpty
+        return state.isDelivering ? (state.value, Array(behind.values)) : nil
+      }
+      guard let (value, observers) = next else { return }
+      for observer in observers { observer.update(value) }
+      isFirst = false
+    }
+  }
+
+  /// Adds an observer.
+  ///
+  /// - Parameters:
+  ///   - update: gets the current value and those that follow. It may be called on any thread.
+  ///   - end: called when this object is released.
+  /// - Returns: the number for ``remove(_:)``.
+  @discardableResult
+  package func observe(_ update: @escaping @Sendable (Value) -> Void, end: @escaping @Sendable () -> Void = {}) -> Int {
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.observers[state.lastID] = Observer(update: update, end: end)
+      return state.lastID
+    }
+    deliver()
+    return id
+  }
+
+  /// Removes an observer. A delivery that has begun may still call it.
+  package func remove(_ id: Int) { state.withLock { _ = $0.observers.removeValue(forKey: id) } }
+}
+
+extension LatestValue {
+  /// The values, beginning with the current one, until this object is released. A slow reader gets only the latest one.
+  package var values: AsyncStream<Value> { stream { $1.yield($0) } }
+
+  /// The changes of a part of the value, beginning with the current one: like ``values``, without repetitions.
+  package func changes<Part: Equatable & Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {
+    let last = Mutex<Part?>(nil)
+    return stream { value, continuation in
+      let part = part(value)
+      let isNew = last.withLock { last in
+        defer { last = part }
+        return last != part
+      }
+      if isNew { continuation.yield(part) }
+    }
+  }
+
+  private func stream<Element: Sendable>(
+    _ yield: @escaping @Sendable (Value, AsyncStream<Element>.Continuation) -> Void
+  ) -> AsyncStream<Element> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(1))
+    let id = observe {
+      yield($0, continuation)
+    } end: {
+      continuation.finish()
+    }
+    continuation.onTermination = { [weak self] _ in self?.remove(id) }
+    return stream
+  }
+}

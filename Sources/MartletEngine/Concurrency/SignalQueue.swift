@@ -37,6 +37,18 @@ public import Synchronization
   @inlinable
   public func push(_ batch: [Signal]) {
     guard !batch.isEmpty, let (reader, pull) = state.withLock({ $0.push(batch) }) else { return }
+    resume(reader, with: pull)
+  }
+
+  /// Adds one signal, and resumes the reader if it waits.
+  @inlinable
+  public func push(_ signal: Signal) {
+    guard let (reader, pull) = state.withLock({ $0.push(signal) }) else { return }
+    resume(reader, with: pull)
+  }
+
+  @inlinable
+  func resume(_ reader: CheckedContinuation<Pulled, any Error>, with pull: State.Pull) {
     switch pull {
     case .signal(let signal, let resumesSender): reader.resume(returning: (signal, resumesSender))
     case .stopped(let error): reader.resume(throwing: error)
@@ -127,6 +139,18 @@ extension SignalQueue {
       self.reader = nil
       waitingSince = nil
       return (reader, pull())
+    }
+
+    /// Adds one signal; it goes to a waiting reader directly.
+    @inlinable
+    mutating func push(_ signal: Signal) -> (CheckedContinuation<Pulled, any Error>, Pull)? {
+      guard error == nil else { return nil }
+      guard let reader, first == signals.count else { return push([signal]) }
+      self.reader = nil
+      waitingSince = nil
+      let resumesSender = isPaused
+      isPaused = false
+      return (reader, .signal(signal, resumesSender: resumesSender))
     }
 
     /// Removes the next signal.

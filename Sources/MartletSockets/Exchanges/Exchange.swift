@@ -82,7 +82,7 @@ enum ExchangeSignal: QueuedSignal {
   /// The raw lines of an informational response's head.
   case informational([UInt8])
   /// The caller's check has to decide about the certificates of a server.
-  case check(ServerCheck)
+  indirect case check(ServerCheck)
   /// A note for the listeners of the call.
   case note(String)
   /// How many bytes of the request's body were sent so far.
@@ -92,9 +92,12 @@ enum ExchangeSignal: QueuedSignal {
   /// Bytes of the response's body.
   case chunk(Data)
   /// The end of a complete response.
-  case end(Ending)
+  indirect case end(Ending)
+  /// All of a small response, if nothing of it was delivered before: the raw lines of its head, its body, and the raw
+  /// lines of its trailers.
+  case whole([UInt8], Data, trailers: [UInt8])
   /// The exchange failed.
-  case failed(HTTPError)
+  indirect case failed(HTTPError)
 
   struct Ending: Sendable {
     /// The raw lines of the trailers.
@@ -104,7 +107,10 @@ enum ExchangeSignal: QueuedSignal {
   }
 
   var byteCount: Int {
-    if case .chunk(let data) = self { data.count } else { 0 }
+    switch self {
+    case .chunk(let data), .whole(_, let data, _): data.count
+    default: 0
+    }
   }
 
   func replaces(_ earlier: Self) -> Bool {

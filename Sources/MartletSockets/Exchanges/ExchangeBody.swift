@@ -17,8 +17,10 @@ final class ExchangeBody: BodySource {
     case running
     /// The reader stopped: it gets a `CancellationError`, never the end.
     case stopped
+    /// All of the response has come, and its body was not read yet.
+    case received(Data, trailers: [UInt8])
     /// It failed. The error is thrown again.
-    case failed(HTTPError)
+    indirect case failed(HTTPError)
     /// The response was read to its end.
     case ended(HTTPFields)
   }
@@ -39,7 +41,7 @@ final class ExchangeBody: BodySource {
     while true {
       switch try await signal() {
       case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
-      case .head(let lines): return ResponseHead(lines: lines)
+      case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
       case .end: throw HTTPError(.protocolViolation, "\(exchange.peer): the response has no head", phase: .waiting)
       default: continue
       }
@@ -50,6 +52,8 @@ final class ExchangeBody: BodySource {
     switch state.withLock({ $0 }) {
     case .ended: return nil
     case .failed(let error): throw error
+    case .received(let data, let trailers):
+      if Task.isCancelled { cancel() } else if endReading(trailers) { return data.isEmpty ? nil : data }
     case .running, .stopped: break
     }
     while true {
@@ -63,6 +67,16 @@ final class ExchangeBody: BodySource {
 
   var trailers: HTTPFields {
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
+  }
+
+  /// Notes that a response that was received at once is being read. Returns false if the reader has stopped.
+  private func endReading(_ trailers: [UInt8]) -> Bool {
+    let fields = trailers.isEmpty ? [:] : HTTPFields(lines: trailers[...])
+    return state.withLock { state in
+      guard case .received = state else { return false }
+      state = .ended(fields)
+      return true
+    }
   }
 
   deinit { cancel() }
@@ -84,6 +98,7 @@ final class ExchangeBody: BodySource {
     case .end(let ending):
       finish(.ended(HTTPFields(lines: ending.trailers[...])))
       if let metrics = ending.metrics { call.emit(.metrics(metrics)) }
+    case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
     case .failed(let error):
       finish(.failed(error))
       throw error
@@ -105,20 +120,30 @@ final class ExchangeBody: BodySource {
   }
 
   private func finish(_ end: State) {
-    state.withLock { $0 = end }
+    state.withLock { state in
+      if case .stopped = state, case .received = end { return }
+      state = end
+    }
     producer?.cancel()
   }
 
   func cancel() {
-    let isFirst = state.withLock { state in
-      guard case .running = state else { return false }
-      state = .stopped
-      return true
+    let previous = state.withLock { state in
+      let previous = state
+      switch state {
+      case .running, .received: state = .stopped
+      case .stopped, .failed, .ended: break
+      }
+      return previous
     }
-    guard isFirst else { return }
-    exchange.signals.stop(CancellationError())
-    thread.jobs.submit { [exchange] in $0.cancel(exchange) }
-    producer?.cancel()
+    switch previous {
+    case .running:
+      exchange.signals.stop(CancellationError())
+      thread.jobs.submit { [exchange] in $0.cancel(exchange) }
+      producer?.cancel()
+    case .received: exchange.signals.stop(CancellationError())
+    case .stopped, .failed, .ended: break
+    }
   }
 
   /// Starts a task that reads the request's body and passes it to the loop. There is none for bytes in memory.

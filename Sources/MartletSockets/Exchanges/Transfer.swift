@@ -109,6 +109,10 @@ extension Transfer {
   /// Takes the end of the response, which is complete.
   func receiveEnd(trailers: [UInt8]) {
     let metrics = exchange.limits.isObserved ? measured() : nil
+    if metrics == nil, undelivered.count == 1, case .head(let lines) = undelivered[0] {
+      undelivered.removeAll()
+      return finish(.whole(lines, buffer.take() ?? Data(), trailers: trailers))
+    }
     finish(.end(ExchangeSignal.Ending(trailers: trailers, metrics: metrics)))
   }
 
@@ -273,8 +277,8 @@ extension Transfer {
     reportSent()
     flushBuffer()
     guard !undelivered.isEmpty else { return }
-    exchange.signals.push(undelivered)
-    undelivered.removeAll(keepingCapacity: true)
+    if undelivered.count == 1 { exchange.signals.push(undelivered[0]) } else { exchange.signals.push(undelivered) }
+    undelivered.removeAll(keepingCapacity: !isEnded)
     undeliveredBytes = 0
   }
 

@@ -34,6 +34,19 @@ extension TransportContract {
     }
 
     @Test(arguments: TestedTransport.real)
+    func bodyThatHasComeIsNotGivenToACancelledReader(_ tested: TestedTransport) async throws {
+      let server = try LoopbackServer { _ in .data(pattern(10)) }
+      var request = guarded(.get, server.url("/"))
+      request.options.isCollected = true
+      let response = try await tested.makeTransport().send(request, in: Call())
+
+      response.body.cancel()
+
+      let error = await #expect(throws: HTTPError.self) { try await response.body.collect(upTo: 100) }
+      #expect(error?.isCancelled == true)
+    }
+
+    @Test(arguments: TestedTransport.real)
     func cancellingWithinTheUploadEndsTheTransfer(_ tested: TestedTransport) async throws {
       let arrived = Gate()
       let cancelled = Gate()

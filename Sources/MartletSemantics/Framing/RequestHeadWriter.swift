@@ -16,13 +16,13 @@ package struct RequestHeadWriter: Sendable {
   /// - Parameters:
   ///   - target: the request target (RFC 9112 §3.2), in visible ASCII characters.
   ///   - host: the value of `Host`, which comes first (RFC 9110 §7.2).
-  package init(_ method: HTTPMethod, _ target: some Collection<UInt8>, host: String) {
+  package init(_ method: HTTPMethod, _ target: [UInt8], host: String) {
     bytes.reserveCapacity(512)
-    bytes.append(contentsOf: method.rawValue.utf8)
+    bytes.append(utf8: method.rawValue)
     bytes.append(32)
     bytes.append(contentsOf: target)
-    bytes.append(contentsOf: " HTTP/1.1\r\nHost: ".utf8)
-    bytes.append(contentsOf: host.utf8)
+    bytes.append(utf8: " HTTP/1.1\r\nHost: ")
+    bytes.append(utf8: host)
     endLine()
   }
 
@@ -86,17 +86,23 @@ extension HTTPFields {
 }
 
 extension [UInt8] {
+  /// Appends the bytes of a text: at once, which its `utf8` view does not.
+  package mutating func append(utf8 text: String) {
+    var text = text
+    text.withUTF8 { append(contentsOf: $0) }
+  }
+
   /// Appends `name: value` and a line break. An empty value has no space before it. The bytes of a cookie are those
   /// that the server sent (``FieldOctets``).
   fileprivate mutating func appendField(_ name: FieldName, _ value: String) {
-    append(contentsOf: name.rawName.utf8)
+    append(utf8: name.rawName)
     append(UInt8(ascii: ":"))
     if !value.isEmpty {
       append(32)
       if name == .cookie, FieldOctets.hasOctets(value) {
         append(contentsOf: FieldOctets.bytes(value))
       } else {
-        append(contentsOf: value.utf8)
+        append(utf8: value)
       }
     }
     append(13)

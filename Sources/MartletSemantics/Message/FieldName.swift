@@ -33,7 +33,10 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
   }
 
   /// Compares case-insensitively.
-  public static func == (left: Self, right: Self) -> Bool { left.canonicalName == right.canonicalName }
+  public static func == (left: Self, right: Self) -> Bool {
+    // most names that are compared have different lengths, which are found faster than different bytes
+    left.canonicalName.utf8.count == right.canonicalName.utf8.count && left.canonicalName == right.canonicalName
+  }
 
   /// Hashes case-insensitively.
   public func hash(into hasher: inout Hasher) { hasher.combine(canonicalName) }

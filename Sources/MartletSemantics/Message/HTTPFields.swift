@@ -140,6 +140,11 @@ extension HTTPFields: Sequence {
     lines.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
   }
 
+  /// Calls the closure with each line in order: for a loop in another module, in which the iterator is not specialized.
+  package func forEachLine(_ body: (FieldName, String) throws -> Void) rethrows {
+    for line in lines { try body(line.name, line.value) }
+  }
+
   /// The number of lines.
   public var count: Int { lines.count }
 

@@ -25,12 +25,21 @@ struct HTTP2Fields: Sendable, Hashable {
   var listSize: Int { bytes.count + 32 * lines.count }
 
   /// Appends a line. The name is in lower case.
-  mutating func append(_ name: String, _ value: some Sequence<UInt8>, isSecret: Bool = false) {
+  mutating func append(_ name: String, _ value: String, isSecret: Bool = false) {
     let start = bytes.count
-    bytes.append(contentsOf: name.utf8)
+    bytes.append(utf8: name)
+    let end = bytes.count
+    bytes.append(utf8: value)
+    lines.append(Line(start: start, nameCount: end - start, valueCount: bytes.count - end, isSecret: isSecret))
+  }
+
+  /// Appends a line whose value is not text.
+  mutating func append(_ name: String, bytes value: [UInt8], isSecret: Bool = false) {
+    let start = bytes.count
+    bytes.append(utf8: name)
     let end = bytes.count
     bytes.append(contentsOf: value)
-    lines.append(Line(start: start, nameCount: end - start, valueCount: bytes.count - end, isSecret: isSecret))
+    lines.append(Line(start: start, nameCount: end - start, valueCount: value.count, isSecret: isSecret))
   }
 
   /// Appends the fields of a message, without those that HTTP/2 must not have.
@@ -40,17 +49,16 @@ struct HTTP2Fields: Sendable, Hashable {
   /// - `Host` is `:authority`, and `Content-Length` is the transport's own.
   mutating func append(_ fields: HTTPFields) {
     let nominated = fields.contains(.connection) ? fields.list(.connection).map { ASCII.lowercased($0) } : []
-    for (name, value) in fields {
+    fields.forEachLine { name, value in
       let canonical = name.canonicalName
-      guard !Self.omitted.contains(canonical), !nominated.contains(canonical) else { continue }
+      guard !Self.omitted.contains(canonical), !nominated.contains(canonical) else { return }
       switch canonical {
       case "te":
         // any other value is left out: it is an offer to the next recipient only
-        guard Self.acceptsTrailers(value) else { continue }
-        append(canonical, "trailers".utf8)
+        if Self.acceptsTrailers(value) { append(canonical, "trailers") }
       case "cookie" where FieldOctets.hasOctets(value):
-        append(canonical, FieldOctets.bytes(value), isSecret: true)
-      default: append(canonical, value.utf8, isSecret: Self.secrets.contains(canonical))
+        append(canonical, bytes: Array(FieldOctets.bytes(value)), isSecret: true)
+      default: append(canonical, value, isSecret: Self.secrets.contains(canonical))
       }
     }
   }

@@ -31,17 +31,17 @@ struct HTTP2RequestHead: Sendable {
       throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
     }
     var fields = HTTP2Fields()
-    fields.append(":method", request.method.rawValue.utf8)
-    fields.append(":scheme", origin.scheme.utf8)
-    fields.append(":authority", (request.fields[.host] ?? origin.authority).utf8)
-    fields.append(":path", try RequestTarget(of: request, to: origin, isAbsolute: false).bytes)
+    fields.append(":method", request.method.rawValue)
+    fields.append(":scheme", origin.scheme)
+    fields.append(":authority", request.fields[.host] ?? origin.authority)
+    fields.append(":path", bytes: try RequestTarget(of: request, to: origin, isAbsolute: false).bytes)
     switch body {
-    case .length(let length): fields.append("content-length", String(length).utf8)
+    case .length(let length): fields.append("content-length", String(length))
     case .none, .unknownLength: break
     }
-    if expectsContinue, !request.fields.contains(.expect) { fields.append("expect", "100-continue".utf8) }
+    if expectsContinue, !request.fields.contains(.expect) { fields.append("expect", "100-continue") }
     fields.append(request.fields)
-    if !request.fields.contains(.accept) { fields.append("accept", "*/*".utf8) }
+    if !request.fields.contains(.accept) { fields.append("accept", "*/*") }
     guard fields.listSize <= Self.mostBytes else {
       let message = "the request's fields are larger than \(Self.mostBytes >> 10) KiB"
       throw HTTPError(.invalidRequest, message, phase: .preparing)

@@ -59,7 +59,7 @@ struct ConnectHandshake {
     } catch {
       throw server.error(error.description, .authenticationFailed, for: origin, phase: .preparing)
     }
-    var writer = RequestHeadWriter("CONNECT", authority.utf8, host: authority)
+    var writer = RequestHeadWriter("CONNECT", Array(authority.utf8), host: authority)
     writer.write(fields)
     writer.finish()
     return writer.bytes

@@ -1,4 +1,5 @@
 @_spi(Transports) import MartletEngine
+import MartletTesting
 import Testing
 
 @Suite("Signals between a sender and a reader", .timeLimit(.minutes(5)))
@@ -24,6 +25,37 @@ struct SignalQueueTests {
     #expect(try await queue.next().signal == .chunk(1))
     #expect(try await queue.next().signal == .sent(1))
     #expect(try await queue.next().signal == .chunk(2))
+  }
+
+  @Test func oneSignalComesAfterThoseBeforeIt() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+
+    queue.push(.chunk(1))
+    queue.push(.chunk(2))
+
+    #expect(try await queue.next().signal == .chunk(1))
+    #expect(try await queue.next().signal == .chunk(2))
+  }
+
+  @Test func oneSignalIsGivenToAWaitingReaderAndResumesThePausedSender() async throws {
+    let isWaiting = Gate()
+    let queue = SignalQueue<Signal>(
+      highWater: 100,
+      clock: {
+        isWaiting.open()
+        return 1
+      })
+    async let pulled = queue.next()
+    try await isWaiting.wait()
+    #expect(queue.isFull(with: 100))
+
+    queue.push(.chunk(1))
+
+    let (signal, resumesSender) = try await pulled
+    #expect(signal == .chunk(1))
+    #expect(resumesSender)
+    #expect(!queue.isPaused)
+    #expect(queue.waitingSince == nil)
   }
 
   @Test func unreadProgressIsReplacedByALaterOne() async throws {

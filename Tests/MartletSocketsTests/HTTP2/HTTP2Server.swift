@@ -108,7 +108,7 @@ final class HTTP2Server {
     bodies[id] = body[...]
     if !trailers.isEmpty {
       var lines = HTTP2Fields()
-      for (name, value) in trailers { lines.append(name, value.utf8) }
+      for (name, value) in trailers { lines.append(name, value) }
       self.trailers[id] = lines
     }
     var provider = nghttp2_data_provider(
@@ -146,8 +146,8 @@ final class HTTP2Server {
 
   private func lines(_ status: Int, _ fields: [(String, String)]) -> HTTP2Fields {
     var lines = HTTP2Fields()
-    lines.append(":status", "\(status)".utf8)
-    for (name, value) in fields { lines.append(name, value.utf8) }
+    lines.append(":status", "\(status)")
+    for (name, value) in fields { lines.append(name, value) }
     return lines
   }
 

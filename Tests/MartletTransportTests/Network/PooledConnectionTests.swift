@@ -1,17 +1,16 @@
 import Glibc
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct ConnectionTests {
-  private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
-    var configuration = CurlConfiguration()
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+struct PooledConnectionTests {
+  private func session(_ change: (inout ConnectionConfiguration) -> Void = { _ in }) -> HTTPSession {
+    var configuration = ConnectionConfiguration()
     change(&configuration)
-    return HTTPSession.uncached(CurlTransport(configuration))
+    return HTTPSession.uncached(configuration)
   }
 
   @Test func requestsInSequenceShareOneConnection() async throws {
@@ -227,7 +226,7 @@ struct ConnectionTests {
     #expect(outcomes.allSatisfy { $0 })
   }
 
-  @Test func a417ThatLibcurlRepeatsIsNotTheResponse() async throws {
+  @Test func a417ThatTheTransportRepeatsIsNotTheResponse() async throws {
     let count = Mutex(0)
     let server = try LoopbackServer(bodies: .streamed) { request in
       let number = count.withLock { count in

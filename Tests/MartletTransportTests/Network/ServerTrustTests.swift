@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -7,7 +6,7 @@ import TestServers
 import Testing
 
 /// The caller's check of servers, with nginx and an authority for this run only.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct ServerTrustTests {
   let nginx: Nginx
 
@@ -22,7 +21,7 @@ struct ServerTrustTests {
     connection.tls.authorities = nginx.authority.certificate
     connection.tls.serverTrustCheck = check
     change(&connection)
-    return HTTPSession.uncached(CurlTransport(connection))
+    return HTTPSession.uncached(connection)
   }
 
   private func text(_ request: HTTPRequest, _ session: HTTPSession) async throws(HTTPError) -> String {

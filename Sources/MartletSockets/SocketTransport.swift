@@ -35,64 +35,91 @@ struct RawSocketTransport: Transport {
   private let configuration: ConnectionConfiguration
   private let thread: Result<LoopThread, HTTPError>
   private let identity: TLSIdentity
+  private let proxies: ProxySettings
+  /// What proxies over TLS are verified with: the system's authorities.
+  private let proxyIdentity = TLSIdentity(TLSSettings())
+  private let authentications = ProxyAuthentications()
 
   init(_ configuration: ConnectionConfiguration) {
     self.configuration = configuration
     let identity = TLSIdentity(configuration.tls)
     self.identity = identity
-    thread = Result { () throws(HTTPError) in
+    proxies = ProxySettings(configuration.proxy, environment: ProcessInfo.processInfo.environment)
+    thread = Result { [authentications] () throws(HTTPError) in
       try Self.check(configuration)
       try identity.readAuthorities()
-      return try LoopThread(configuration)
+      return try LoopThread(configuration, authentications)
     }
   }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
-    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
-    let tls = origin.isSecure ? try identity.context() : nil
+    let way = try way(of: request)
+    var request = request
+    var proxy = ForwardingProxy(of: way, for: request, authentications)
+    while true {
+      let (exchange, source) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
+      let head = try await source.head()
+      if head.status == .expectationFailed, exchange.head.expectsContinue, !request.fields.contains(.expect),
+        request.body.canBeSent
+      {
+        // the transport added the `Expect`, so it removes it
+        source.cancel()
+        call.emit(.note("sent again without Expect, which the server refused"))
+        request.options.continueTimeout = nil
+      } else if try proxy?.answers(head) == true, request.body.canBeSent {
+        source.cancel()
+      } else {
+        return HTTPResponse(to: request, networkHead: head, from: source)
+      }
+    }
+  }
+
+  /// Opens the request's body, and submits the request.
+  private func begin(
+    _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
+    in call: Call
+  ) async throws -> (Exchange, ExchangeBody) {
     let body = request.body.isEmpty ? nil : try await request.body.open()
-    let exchange: Exchange
     do {
       try Task.checkCancellation()
-      let head = try HTTP1RequestHead(request, to: origin, body: body)
-      exchange = Exchange(
-        request, to: origin, heads: (head, try http2Head(of: request, to: origin, head)), body: body, tls: tls,
+      let head = try HTTP1RequestHead(request, to: way.origin, through: recipient ?? .origin, body: body)
+      let exchange = Exchange(
+        request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
+      let source = ExchangeBody(
+        exchange, on: thread, of: body, in: call, trustCheck: configuration.tls.serverTrustCheck)
+      return (exchange, source)
     } catch {
       body?.source.cancel()
       throw error
     }
-    let source = ExchangeBody(
-      exchange, on: thread, of: body, in: call, trustCheck: configuration.tls.serverTrustCheck)
-    let response = try await source.head()
-    if response.status == .expectationFailed, exchange.head.expectsContinue, !request.fields.contains(.expect),
-      request.body.canBeSent
-    {
-      // the transport added the `Expect`, so it removes it
-      source.cancel()
-      if call.isObserved { call.emit(.note("sent again without Expect, which the server refused")) }
-      var request = request
-      request.options.continueTimeout = nil
-      return try await send(request, in: call)
-    }
-    return HTTPResponse(to: request, networkHead: response, from: source)
+  }
+
+  private func way(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way {
+    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
+    let route = try proxies.route(to: origin)
+    var security = ConnectionSecurity()
+    if origin.isSecure { security.origin = try identity.context() }
+    if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
+    return Exchange.Way(
+      origin: origin, key: ConnectionKey(to: origin, by: route, configuration.versions), security: security)
   }
 
   private func http2Head(
-    of request: HTTPRequest, to origin: Origin, _ head: HTTP1RequestHead
+    of request: HTTPRequest, by way: Exchange.Way, _ head: HTTP1RequestHead
   ) throws(HTTPError) -> HTTP2RequestHead? {
-    guard ConnectionKey(origin, configuration.versions).mayMultiplex else { return nil }
+    guard way.key.mayMultiplex else { return nil }
     let body: HTTP2RequestHead.Body =
       switch head.framing {
       case .none: .none
       case .length(let count): .length(count)
       case .chunked: .unknownLength
       }
-    return try HTTP2RequestHead(request, origin: origin, body: body, expectsContinue: head.expectsContinue)
+    return try HTTP2RequestHead(request, origin: way.origin, body: body, expectsContinue: head.expectsContinue)
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {
@@ -117,10 +144,61 @@ struct RawSocketTransport: Transport {
 
   private static let supported: Set<String> = [
     "connectTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime", "decompresses",
-    "readAhead", "versions", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
+    "readAhead", "versions", "proxy", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
     "tls.pinnedPublicKeys",
     "tls.clientCertificate", "tls.serverTrustCheck",
   ]
+}
+
+/// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112 §3.2.2).
+private struct ForwardingProxy {
+  private let server: ProxyServer
+  private let origin: Origin
+  private let authentications: ProxyAuthentications
+  /// Whether the caller authenticates itself.
+  private let isForeign: Bool
+  private var progress = ProxyAuthentication.Progress()
+
+  /// nil if no proxy gets the request itself.
+  init?(of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
+    guard way.key.origin == nil, let server = way.key.route.server else { return nil }
+    self.server = server
+    self.authentications = authentications
+    origin = way.origin
+    isForeign = request.fields.contains(.proxyAuthorization)
+  }
+
+  /// Returns the proxy as the recipient of the next sending.
+  mutating func authorize(_ request: HTTPRequest) throws(HTTPError) -> HTTP1RequestHead.Recipient {
+    guard !isForeign else { return .proxy(authorization: nil) }
+    let target = try RequestTarget(of: request, to: origin, isAbsolute: true)
+    let text = String(decoding: target.bytes, as: UTF8.self)
+    var progress = progress
+    let authorization = try authentications.use(server) { authentication throws(HTTPError) in
+      do throws(CredentialError) {
+        return try authentication.authorization(for: (request.method, text), &progress)
+      } catch {
+        throw server.error(error.description, .authenticationFailed, for: origin, phase: .preparing)
+      }
+    }
+    self.progress = progress
+    return .proxy(authorization: authorization)
+  }
+
+  /// Processes the head of a response. Returns whether the request is to be sent again, with the answer to a challenge.
+  mutating func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
+    guard !isForeign else { return false }
+    var progress = progress
+    let isAnswered = try authentications.use(server) { authentication throws(HTTPError) in
+      guard head.status.code == 407 else {
+        authentication.accepted(head.fields, progress)
+        return false
+      }
+      return authentication.answers(head.fields, &progress)
+    }
+    self.progress = progress
+    return isAnswered
+  }
 }
 
 extension Duration {

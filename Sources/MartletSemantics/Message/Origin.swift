@@ -39,7 +39,9 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
   /// Host and port as the `Host` field contains them (RFC 9110 §7.2): without the zone of an address, which is only
   /// meaningful locally (RFC 6874 §4), and without the port if it is the default of the scheme.
-  package var authority: String { hostAndPort(host.prefix { $0 != "%" }) }
+  package var authority: String {
+    host.utf8.contains(UInt8(ascii: "%")) ? hostAndPort(host.prefix { $0 != "%" }) : hostAndPort(host)
+  }
 
   private func hostAndPort(_ host: some StringProtocol) -> String {
     let literal = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : String(host)

@@ -27,21 +27,22 @@ final class Connection {
   let id: Int
   let key: ConnectionKey
   let network: Network
-  private(set) var facts = ConnectionFacts()
+  var facts = ConnectionFacts()
   /// How many requests were sent over it.
   private(set) var requestCount = 0
   private(set) var isClosed = false
   /// Whether it waits for a request.
   private(set) var isIdle = false
 
-  private var race: SocketRace?
-  private var stream: LayeredSocket?
-  private var driver: (any ConnectionDriver)?
+  var stage = OpeningStage.resolvingOrigin
+  var stream: LayeredSocket?
+  var driver: (any ConnectionDriver)?
+  /// The origin's address, if its proxy does not resolve names.
+  var originAddress: IPAddress?
+  /// Ends the opening when its time is over.
+  private(set) lazy var connectTimer = LoopTimer { [weak self] in self?.connectingTookTooLong() }
   /// Whether the network knows that there is something to send.
   private var hasOutput = false
-  /// The protocol that the server has chosen in the TLS handshake.
-  private var chosenProtocol: String?
-  private lazy var connectTimer = LoopTimer { [weak self] in self?.connectingTookTooLong() }
 
   init(_ id: Int, to key: ConnectionKey, on network: Network) {
     self.id = id
@@ -49,80 +50,9 @@ final class Connection {
     self.network = network
   }
 
-  /// Host and port, for messages.
-  var peer: String { key.origin.authority }
-  private var loop: EventLoop { network.loop }
-}
-
-// MARK: - Opening
-
-extension Connection {
-  /// Begins to connect. The network is told of the result.
-  func open() {
-    let race = SocketRace(to: peer, on: loop) { [weak self] in self?.connected($0) }
-    self.race = race
-    if let limit = network.configuration.connectTimeout {
-      loop.set(connectTimer, to: loop.now &+ max(1, limit.nanoseconds))
-    }
-    let answer = network.resolver.lookUp(key.origin.host, port: key.origin.port) { [jobs = network.jobs, id] result in
-      jobs.submit { $0.resolved(result, for: id) }
-    }
-    if case .known(let addresses) = answer { race.start(addresses) }
-  }
-
-  /// Goes on with the result of the name's look-up.
-  func resolved(_ addresses: Result<[SocketAddress], HTTPError>) { race?.start(addresses) }
-
-  private func connected(_ result: Result<(Socket, SocketAddress), HTTPError>) {
-    facts.resolved = race?.resolved ?? 0
-    facts.connected = loop.now
-    race = nil
-    switch result {
-    case .failure(let error): failToOpen(error)
-    case .success((let socket, let address)):
-      facts.remoteAddress = address.ip.map(String.init(describing:)) ?? address.path
-      facts.remotePort = address.port
-      facts.localPort = socket.localPort
-      let stream = LayeredSocket(socket, network.receiveMemory, owner: self)
-      self.stream = stream
-      guard key.origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
-      do throws(HTTPError) { stream.add(try network.makeTLSSession(for: key)) } catch { failToOpen(error) }
-    }
-  }
-
-  /// Goes on over a server that may be used: it was verified, and is not refused by the check of the caller.
-  func goOn() {
-    guard driver == nil, let stream else { return }
-    use(chosenProtocol == "h2" || key.versions == .http2 ? .http2 : .http1_1)
-    stream.release()
-  }
-
-  private func use(_ version: HTTPVersion) {
-    loop.set(connectTimer, to: .max)
-    facts.version = version
-    if version == .http2 {
-      do throws(HTTPError) { driver = try HTTP2Driver(self) } catch { return failToOpen(error) }
-    } else {
-      driver = HTTP1Driver(self)
-    }
-    network.opened(self)
-  }
-
-  private func connectingTookTooLong() {
-    let limit = network.configuration.connectTimeout ?? .zero
-    let message = "\(peer): the TLS handshake was not complete within \(limit)"
-    failToOpen(race?.timeout(after: limit) ?? HTTPError(.connectTimeout, message, phase: .securing))
-  }
-
-  /// - Parameter certificates: those of the server if they were refused.
-  private func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil) {
-    guard !isClosed else { return }
-    release()
-    network.failedToOpen(self, OpeningFailure(error: error, refused: certificates))
-  }
-
-  /// How far the opening is, for errors.
-  var phase: HTTPError.Phase { race?.phase ?? .securing }
+  /// Host and port of the origin, or of a proxy that forwards requests, for messages.
+  var peer: String { key.origin?.authority ?? key.host }
+  var loop: EventLoop { network.loop }
 }
 
 // MARK: - Use
@@ -189,11 +119,11 @@ extension Connection {
     driver?.fail(error)
   }
 
-  private func release() {
+  func release() {
     isClosed = true
     loop.set(connectTimer, to: .max)
-    race?.cancel()
-    race = nil
+    if case .connecting(let race) = stage { race.cancel() }
+    stage = .open
     stream?.close()
     stream = nil
     driver = nil
@@ -203,28 +133,19 @@ extension Connection {
 // MARK: - Events
 
 extension Connection: LayeredSocketHandler {
-  func layerIsSecure(_ session: TLSSession) {
-    facts.secured = loop.now
-    loop.set(connectTimer, to: .max)
-    chosenProtocol = session.negotiatedProtocol
-    stream?.hold()
-    network.verified(self, session.certificates)
-  }
-
   func layerFailed(_ session: TLSSession, _ error: HTTPError) {
     guard driver == nil else { return fail(error) }
-    failToOpen(error, refused: session.trustFailure?.certificates)
+    var certificates: [Data]?
+    if case .securing = stage { certificates = session.trustFailure?.certificates }
+    failToOpen(error, refused: certificates)
   }
 
-  func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) }
+  func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) ?? receivedWhileOpening(bytes) }
 
   func hasRoom() { driver?.send() }
 
   func receivedEnd(_ end: StreamEnd) {
-    guard let driver else {
-      let message = "\(peer): the connection ended before it could be used"
-      return failToOpen(HTTPError(.connectionLost, message, phase: phase))
-    }
+    guard let driver else { return endedWhileOpening() }
     driver.receiveEnd(end)
     close()
   }

@@ -5,9 +5,11 @@ import MartletSemantics
 /// What a connection has to have in common with a request that uses it. Everything else is the same for all connections
 /// of a transport.
 struct ConnectionKey: PoolKey {
-  let origin: Origin
+  /// The origin that the connection leads to; nil for one to a proxy that forwards the requests for all of http.
+  let origin: Origin?
+  let route: ProxyRoute
   /// The versions of HTTP that the connection may speak.
-  let versions: Versions
+  var versions: Versions
 
   enum Versions: Hashable, Sendable {
     case http1
@@ -17,7 +19,13 @@ struct ConnectionKey: PoolKey {
     case http2
   }
 
-  init(_ origin: Origin, _ versions: ConnectionConfiguration.Versions) {
+  init(to origin: Origin, by route: ProxyRoute, _ versions: ConnectionConfiguration.Versions) {
+    self.route = route
+    guard !route.sendsToProxy(for: origin) else {
+      self.origin = nil
+      self.versions = .http1
+      return
+    }
     self.origin = origin
     self.versions =
       switch versions {
@@ -27,7 +35,8 @@ struct ConnectionKey: PoolKey {
       }
   }
 
-  var host: String { "\(origin.host):\(origin.port)" }
+  /// Host and port of the origin, or of the proxy if there is no origin.
+  var host: String { origin.map { "\($0.host):\($0.port)" } ?? route.server.map { "\($0.host):\($0.port)" } ?? "" }
 
   var mayMultiplex: Bool { versions != .http1 }
 

@@ -103,6 +103,7 @@ extension HTTP1Driver {
           if isChunked { outgoing.append(ChunkedWriter.suffix) }
           transfer.noteSent(data.count)
         }
+        if !isChunked, transfer.hasTakenBody { upload = .over }
       }
     }
   }

@@ -248,6 +248,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
     while count < room.count {
       let copied = transfer.copyChunk(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
       count += copied
+      if transfer.hasSentBody { return .end(count) }
       if copied > 0 { continue }
       switch transfer.nextChunk() {
       case .chunk(let data):
@@ -257,7 +258,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
       case .end: return .end(count)
       }
     }
-    return transfer.hasSentBody ? .end(count) : .bytes(count)
+    return .bytes(count)
   }
 
   func sentRequest() { if transfer.phase == .sending { transfer.phase = .waiting } }

@@ -10,6 +10,7 @@ final class Network {
   let loop: EventLoop
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
+  let authentications: ProxyAuthentications
   let resolver = Resolver()
   let chunks = ChunkPool()
   let receiveMemory = ReceiveMemory()
@@ -26,6 +27,8 @@ final class Network {
   private lazy var expiry = LoopTimer { [weak self] in self?.closeExpired() }
   /// What all TLS sessions have in common; nil before the first request that needs it.
   private var tls: TLSContext?
+  /// The same for connections to proxies.
+  private var proxyTLS: TLSContext?
   /// The servers whose certificates the caller's check did not refuse.
   private var checked = CheckedServers()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
@@ -33,8 +36,11 @@ final class Network {
   /// The connections that have something to send at the end of the turn.
   private var sending: [Connection] = []
 
-  init(_ configuration: ConnectionConfiguration, _ jobs: JobQueue<Network>) throws(HTTPError) {
+  init(
+    _ configuration: ConnectionConfiguration, _ authentications: ProxyAuthentications, _ jobs: JobQueue<Network>
+  ) throws(HTTPError) {
     self.configuration = configuration
+    self.authentications = authentications
     self.jobs = jobs
     loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = PoolState(
@@ -63,7 +69,8 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
-    tls = tls ?? exchange.tls
+    tls = tls ?? exchange.security.origin
+    proxyTLS = proxyTLS ?? exchange.security.proxy
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfers[ObjectIdentifier(transfer)] = transfer
@@ -97,9 +104,9 @@ extension Network {
 
   /// The caller's check did not refuse the server of a connection.
   func accepted(_ certificates: [Data], of connection: Int) {
-    guard let connection = connections[connection] else { return }
-    checked.insert(certificates, of: connection.key.origin)
-    connection.goOn()
+    guard let connection = connections[connection], let origin = connection.key.origin else { return }
+    checked.insert(certificates, of: origin)
+    connection.accept()
   }
 
   /// The caller's check refused the server of a connection.
@@ -133,8 +140,9 @@ extension Network {
   }
 
   private func key(of transfer: Transfer) -> ConnectionKey {
-    let origin = transfer.exchange.origin
-    return ConnectionKey(origin, http1Only.contains(origin) ? .http1 : configuration.versions)
+    var key = transfer.exchange.key
+    if http1Only.contains(transfer.exchange.origin) { key.versions = .http1 }
+    return key
   }
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
@@ -244,20 +252,29 @@ extension Network {
   /// The server of a connection was verified. If the caller has a check that was not called for these certificates yet,
   /// the task of a request that waits for the connection calls it.
   func verified(_ connection: Connection, _ certificates: [Data]) {
-    guard configuration.tls.serverTrustCheck != nil, !checked.contains(certificates, of: connection.key.origin) else {
-      return connection.goOn()
-    }
+    guard configuration.tls.serverTrustCheck != nil, let origin = connection.key.origin,
+      !checked.contains(certificates, of: origin)
+    else { return connection.accept() }
     let waiter = waiting.filter { key(of: $0.value) == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil, connection: connection.id)))
   }
 
-  func makeTLSSession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
-    guard let tls else { throw HTTPError(.tlsFailed, "\(key.origin.authority): TLS is not prepared", phase: .securing) }
-    let peer = try TLSPeer(host: key.origin.host, port: key.origin.port)
+  /// Makes the TLS session with an origin.
+  func makeSession(for key: ConnectionKey, to origin: Origin) throws(HTTPError) -> TLSSession {
+    guard let tls else { throw HTTPError(.tlsFailed, "\(origin.authority): TLS is not prepared", phase: .securing) }
     // a resumed session has no certificates to check
     let resumes = configuration.tls.serverTrustCheck == nil
+    let peer = try TLSPeer(host: origin.host, port: origin.port)
     return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
+  }
+
+  /// Makes the TLS session with a proxy.
+  func makeProxySession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
+    guard let proxyTLS, let server = key.route.server else {
+      throw HTTPError(.tlsFailed, "TLS with the proxy is not prepared", phase: .connecting)
+    }
+    return try TLSSession(proxyTLS, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])
   }
 
   private func fail(_ waiter: Int, _ failure: OpeningFailure) {
@@ -265,9 +282,11 @@ extension Network {
     transfer.waiter = nil
     // the caller's check is called for a server that the system refuses too, and may throw another error
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
-      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: failure.error, connection: nil)))
+      var refusal = failure.error(for: transfer.exchange.origin)
+      refusal.underlying = nil  // the certificates, which the check gets
+      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: refusal, connection: nil)))
     } else {
-      transfer.fail(failure.error)
+      transfer.fail(failure.error(for: transfer.exchange.origin))
     }
   }
 

@@ -31,6 +31,11 @@ struct OpeningFailure {
   let error: HTTPError
   /// The certificates of the server, if they are the reason.
   var refused: [Data]?
+  /// The proxy that cannot be reached.
+  var proxy: ProxyServer?
+
+  /// The error of a request that waited for the connection.
+  func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }
 }
 
 /// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines

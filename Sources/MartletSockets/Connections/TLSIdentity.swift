@@ -2,6 +2,14 @@
 import MartletEngine
 import Synchronization
 
+/// What the connections of a request need for TLS.
+struct ConnectionSecurity: Sendable {
+  /// For the origin; nil for http.
+  var origin: TLSContext?
+  /// For the proxy; nil if the connection to it is not over TLS.
+  var proxy: TLSContext?
+}
+
 /// What a transport needs for TLS, made when the first request over https needs it, because files are read and keys are
 /// decrypted.
 final class TLSIdentity: Sendable {

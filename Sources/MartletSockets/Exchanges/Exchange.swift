@@ -9,8 +9,8 @@ final class Exchange: Sendable {
   let head: HTTP1RequestHead
   /// The head for HTTP/2; nil if the connection cannot be one.
   let http2Head: HTTP2RequestHead?
-  /// What TLS needs; nil for http.
-  let tls: TLSContext?
+  let key: ConnectionKey
+  let security: ConnectionSecurity
   let signals: SignalQueue<ExchangeSignal>
   let upload: Upload
   /// The number of bytes of the request's body; nil if it is not known.
@@ -44,15 +44,23 @@ final class Exchange: Sendable {
     var mayRepeat: Bool
   }
 
+  /// How a request reaches its origin.
+  struct Way: Sendable {
+    let origin: Origin
+    let key: ConnectionKey
+    let security: ConnectionSecurity
+  }
+
   init(
-    _ request: HTTPRequest, to origin: Origin, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
-    body: OpenBody?, tls: TLSContext?, limits: Limits, readAhead: Int
+    _ request: HTTPRequest, by way: Way, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?), body: OpenBody?,
+    limits: Limits, readAhead: Int
   ) {
     self.request = request
-    self.origin = origin
+    origin = way.origin
+    key = way.key
+    security = way.security
     head = heads.http1
     http2Head = heads.http2
-    self.tls = tls
     self.limits = limits
     signals = SignalQueue(highWater: max(16 << 10, readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length

@@ -26,8 +26,8 @@ final class Transfer {
   var chunk = Data()
   /// How many bytes of ``chunk`` were sent.
   var chunkOffset = 0
-  /// Whether any part of the request's body was taken from its source.
-  private(set) var hasTakenBody = false
+  /// How many bytes of the request's body were taken from its source.
+  private var taken: Int64 = 0
   var timing: TransferTiming
 
   private let timer: LoopTimer
@@ -155,12 +155,12 @@ extension Transfer {
     switch exchange.upload {
     case .none: return .end
     case .bytes(let data):
-      guard !hasTakenBody else { return .end }
-      hasTakenBody = true
+      guard taken == 0 else { return .end }
+      taken = Int64(data.count)
       return .chunk(data)
     case .queue(let queue):
       let next = queue.next()
-      if case .chunk = next { hasTakenBody = true }
+      if case .chunk(let data) = next { taken += Int64(data.count) }
       return next
     }
   }
@@ -176,10 +176,12 @@ extension Transfer {
     return count
   }
 
-  /// Whether the whole of a body in memory was sent.
-  var hasSentBody: Bool {
-    if case .bytes = exchange.upload { hasTakenBody && chunkOffset == chunk.count } else { false }
-  }
+  /// Whether all bytes of a body of known length were taken from their source, which may not have said yet that it has
+  /// ended.
+  var hasTakenBody: Bool { exchange.bodyLength == taken }
+
+  /// Whether they were also sent.
+  var hasSentBody: Bool { hasTakenBody && chunkOffset == chunk.count }
 
   /// Notes that bytes of the request's body were sent.
   func noteSent(_ count: Int) {
@@ -197,7 +199,7 @@ extension Transfer {
 
   /// Whether the request can be sent from its beginning.
   var canBeginAgain: Bool {
-    if case .queue = exchange.upload { !hasTakenBody } else { true }
+    if case .queue = exchange.upload { taken == 0 } else { true }
   }
 
   /// Prepares for another connection: nothing of a response was received.
@@ -207,7 +209,7 @@ extension Transfer {
     if isStale { staleCount += 1 } else { unsentCount += 1 }
     chunk = Data()
     chunkOffset = 0
-    hasTakenBody = false
+    taken = 0
     sent = 0
   }
 

@@ -7,7 +7,7 @@ import MartletSemantics
 /// - The caller's fields are sent unchanged and in order, after `Host`. `Content-Length` and `Transfer-Encoding` are
 ///   the transport's. `Connection` gets the options that `Upgrade` and `TE` need.
 /// - `Accept: */*` is sent if the caller has no `Accept`: some servers refuse requests without one.
-/// - A body without a length is chunked. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
+/// - A body without a length is chunked, and so is one with trailers, which `Trailer` announces. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
 /// - An OPTIONS request for a URL without path and query is for the server itself and has the target `*` (RFC 9112
 ///   §3.2.4).
 struct HTTP1RequestHead: Sendable {
@@ -39,12 +39,14 @@ struct HTTP1RequestHead: Sendable {
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
   ///   - body: the opened body; nil if the request has none.
+  ///   - trailers: the names of the fields that follow the body; see ``ChunkedWriter/end(trailers:)``.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(
-    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?
+    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?,
+    trailers: [FieldName] = []
   ) throws(HTTPError) {
     try Self.check(request, hasBody: body != nil)
-    let framing = Self.framing(request.method, body)
+    let framing = Self.framing(request.method, body, hasTrailers: !trailers.isEmpty)
     let expectsContinue = Self.expectsContinue(request, body)
     let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
     var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
@@ -54,6 +56,9 @@ struct HTTP1RequestHead: Sendable {
     case .none: break
     case .length(let count): writer.write(String(count), for: .contentLength)
     case .chunked: writer.write("chunked", for: .transferEncoding)
+    }
+    if framing == .chunked, !trailers.isEmpty, !request.fields.contains(.trailer) {
+      writer.write(trailers.map(\.rawName).joined(separator: ", "), for: .trailer)
     }
     if expectsContinue, !request.fields.contains(.expect) { writer.write("100-continue", for: .expect) }
     if case .proxy(let authorization?) = recipient, !request.fields.contains(.proxyAuthorization) {
@@ -81,8 +86,9 @@ struct HTTP1RequestHead: Sendable {
     }
   }
 
-  private static func framing(_ method: HTTPMethod, _ body: OpenBody?) -> Framing {
+  private static func framing(_ method: HTTPMethod, _ body: OpenBody?, hasTrailers: Bool) -> Framing {
     guard let body else { return [.post, .put, .patch].contains(method) ? .length(0) : .none }
+    guard !hasTrailers else { return .chunked }
     return body.length.map { .length($0) } ?? .chunked
   }
 

@@ -26,13 +26,13 @@ struct HTTP2Settings: Sendable {
 /// thread or lock, and belongs to one owner at a time. nghttp2 does frames, HPACK and flow control.
 ///
 /// The owner passes what it receives to ``receive(_:now:)``, and sends what ``pull(into:upTo:)`` appends to its buffer:
-/// after every call of another method, and when the buffer has room again. When one of the two throws, or ``isOver``, it
-/// sends what is in the buffer and closes the connection; every stream has got its last event.
+/// after every call of another method, and when the buffer has room again. When one of the two throws, or ``isOver``,
+/// it sends what is in the buffer and closes the connection; every stream has got its last event.
 ///
 /// Decisions where RFC 9113 leaves a choice or other clients are lenient:
-/// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed response
-///   is a stream error (§8.1.1): an upper-case name, a connection's field, a control character, a `Content-Length` that is
-///   no number, is repeated, or differs from the body.
+/// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed
+///   response is a stream error (§8.1.1): an upper-case name, a connection's field, a control character, a
+///   `Content-Length` that is no number, is repeated, or differs from the body.
 /// - A response without END_STREAM is not whole, however its stream or connection ended.
 /// - After a whole response the request's body is not needed: the stream is reset with NO_ERROR (§8.1).
 /// - A response that ends in the same bytes as its RST_STREAM is whole (§8.1).
@@ -51,6 +51,8 @@ final class HTTP2Session {
   var block = HTTP2FieldBlock()
   var budget = FrameBudget()
   var receivedBytes: UInt64 = 0
+  /// When bytes last came, as ``receive(_:now:)`` was told; nil if none came.
+  private(set) var lastReceived: UInt64?
   /// Whether the server's SETTINGS have come.
   var hasSettings = false
   /// The server's last GOAWAY.
@@ -92,13 +94,14 @@ final class HTTP2Session {
     let entries = [
       nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
       nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: UInt32(settings.streamWindow)),
+        settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
+        value: UInt32(Int32(clamping: settings.streamWindow).magnitude)),
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
         value: UInt32(clamping: settings.headerLimit)),
     ]
     nghttp2_submit_settings(session, Self.noFlags, entries, entries.count)
-    nghttp2_session_set_local_window_size(session, Self.noFlags, 0, Int32(settings.connectionWindow))
+    nghttp2_session_set_local_window_size(session, Self.noFlags, 0, Int32(clamping: settings.connectionWindow))
   }
 
   deinit { nghttp2_session_del(session) }
@@ -123,12 +126,14 @@ final class HTTP2Session {
 extension HTTP2Session {
   /// Processes bytes of the connection.
   ///
-  /// - Parameter now: the time in nanoseconds of a clock that does not go back, for the limit of frames without content.
+  /// - Parameter now: the time in nanoseconds of a clock that does not go back, for the limit of frames without
+  ///   content.
   /// - Throws: if the connection cannot be used any more. All streams have failed then.
   func receive(_ bytes: UnsafeRawBufferPointer, now: UInt64) throws(HTTPError) {
     if let failure { throw failure }
     budget.refill(now: now)
     receivedBytes += UInt64(bytes.count)
+    lastReceived = now
     let count = bytes.withMemoryRebound(to: UInt8.self) { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
     if count < 0, failure == nil { failAll(with: fatal(Int32(count))) }
     if isTerminated { takeFarewell() }
@@ -173,6 +178,7 @@ extension HTTP2Session {
       && nghttp2_session_get_next_stream_id(session) <= Int32.max
   }
 
+  /// Keeps the GOAWAY for ``pull(into:upTo:)``. Sending it ends the session: its callback is told.
   private func takeFarewell() {
     var bytes: UnsafePointer<UInt8>?
     while case let count = nghttp2_session_mem_send(session, &bytes), count > 0 {
@@ -193,8 +199,8 @@ extension HTTP2Session {
 // MARK: - Requests
 
 extension HTTP2Session {
-  /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are open.
-  /// 0 if the connection takes no more.
+  /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are
+  /// open. 0 if the connection takes no more.
   var capacity: Int {
     guard !isDraining else { return 0 }
     let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
@@ -251,7 +257,8 @@ extension HTTP2Session {
     nghttp2_session_consume_stream(session, id, count)
   }
 
-  /// Sends a PING, to see whether a silent connection is alive.
+  /// Sends a PING, to see before it is reused whether a connection is alive from which nothing came for long
+  /// (``lastReceived``). Any bytes that come then show that it is.
   func ping() {
     guard failure == nil else { return }
     pingsSent += 1

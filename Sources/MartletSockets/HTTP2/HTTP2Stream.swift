@@ -5,8 +5,8 @@ import MartletSemantics
 /// Takes what happens to one request. ``HTTP2Session`` calls it in the calls of the session's owner, on the owner's
 /// thread.
 ///
-/// It may submit requests, and reset, resume or consume streams, but must not receive or pull. After ``ended(trailers:)``
-/// or ``failed(_:)`` nothing more is called.
+/// It may submit requests, and reset, resume or consume streams, but must not receive or pull. After
+/// ``ended(trailers:)`` or ``failed(_:)`` nothing more is called.
 protocol HTTP2StreamHandler: AnyObject {
   /// A 1xx head, as raw lines: `HTTP/2 103 `, then the fields, each with its line break.
   func received(informational head: [UInt8], status: Int)
@@ -23,7 +23,8 @@ protocol HTTP2StreamHandler: AnyObject {
   func ended(trailers: [UInt8])
   /// There is no response, or not the whole of it.
   func failed(_ failure: HTTP2Failure)
-  /// Copies bytes of the request's body. Called in ``HTTP2Session/pull(into:upTo:)`` as far as the peer's windows allow.
+  /// Copies bytes of the request's body. Called in ``HTTP2Session/pull(into:upTo:)``, as far as the peer's windows
+  /// allow.
   func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart
   /// The request's last frame was pulled.
   func sentRequest()

@@ -9,8 +9,8 @@ final class LoopThread: Sendable {
   let jobs = JobQueue<Network>()
 
   /// - Throws: an error if the system has no thread or descriptor for it.
-  init(_ configuration: ConnectionConfiguration) throws(HTTPError) {
-    let network = try Network(configuration, jobs)
+  init(_ configuration: ConnectionConfiguration, _ authentications: ProxyAuthentications) throws(HTTPError) {
+    let network = try Network(configuration, authentications, jobs)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
     var thread = pthread_t()

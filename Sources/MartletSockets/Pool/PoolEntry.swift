@@ -1,6 +1,7 @@
 /// A connection as the pool sees it.
-struct PoolConnection<Key: PoolKey>: Sendable {
-  let key: Key
+struct PoolConnection: Sendable {
+  /// The index of its key's entry.
+  let entry: Int
   /// How many requests it serves at once.
   var capacity = 1
   var active = 0
@@ -12,13 +13,14 @@ struct PoolConnection<Key: PoolKey>: Sendable {
   /// Since when it is idle; nil if it is opening or in use.
   var idleSince: UInt64?
 
-  init(key: Key) {
-    self.key = key
+  init(entry: Int) {
+    self.entry = entry
   }
 }
 
 /// The connections and waiters of a key.
-struct PoolEntry: Sendable {
+struct PoolEntry<Key: PoolKey>: Sendable {
+  let key: Key
   var waiters = WaiterQueue()
   /// The connections that are being opened, in their order.
   private(set) var opening: [Int] = []
@@ -38,14 +40,19 @@ struct PoolEntry: Sendable {
   /// How many requests have got a connection while other keys waited for room.
   var grants = 0
 
-  init(capacity: Int?) {
-    self.capacity = capacity
+  init(_ key: Key) {
+    self.key = key
+    capacity = key.mayMultiplex ? nil : 1
   }
 
-  /// How many connections have to be opened for the waiters.
-  var wanted: Int {
-    guard let capacity else { return waiters.isEmpty ? 0 : 1 }
-    return (waiters.count + capacity - 1) / capacity
+  /// Whether there are neither connections nor waiters.
+  var isUnused: Bool { connectionCount == 0 && waiters.isEmpty }
+
+  /// How many more connections have to be opened for the waiters; negative if too many are being opened.
+  var missing: Int {
+    guard !waiters.isEmpty else { return -opening.count }
+    // rounded up; the capacity may be any number
+    return 1 + (waiters.count - 1) / (capacity ?? .max) - opening.count
   }
 
   var statistics: PoolStatistics {
@@ -103,7 +110,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// Takes out the first waiter that still waits.
-  mutating func next<Key>(of waiting: [Int: (key: Key, ticket: Int)]) -> Int? {
+  mutating func next(of waiting: [Int: (entry: Int, ticket: Int)]) -> Int? {
     while head < places.count {
       let place = places[head]
       head += 1
@@ -119,7 +126,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// One of the waiters does not wait any more.
-  mutating func removedOne<Key>(of waiting: [Int: (key: Key, ticket: Int)]) {
+  mutating func removedOne(of waiting: [Int: (entry: Int, ticket: Int)]) {
     count -= 1
     guard places.count - head > 2 * count + 16 else { return }
     places = places[head...].filter { waiting[$0.waiter]?.ticket == $0.ticket }

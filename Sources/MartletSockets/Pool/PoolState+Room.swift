@@ -12,27 +12,27 @@ extension PoolState {
   // MARK: Serving
 
   /// Gives the waiters of a key the connections that are available, then opens what is missing.
-  mutating func serve(_ key: Key, _ now: UInt64, _ actions: inout [Action]) {
-    while entries[key]?.waiters.isEmpty == false, let connection = takeAvailable(key, now, &actions) {
-      guard let waiter = nextWaiter(of: key) else { break }
+  mutating func serve(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) {
+    while !entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
+      guard let waiter = nextWaiter(of: entry) else { break }
       use(connection, by: waiter, &actions)
     }
-    openMore(key, &actions)
+    openMore(entry, &actions)
   }
 
   /// Returns a connection that can serve one more request, as far as the pool knows. An idle one is not idle any more.
-  mutating func takeAvailable(_ key: Key, _ now: UInt64, _ actions: inout [Action]) -> Int? {
-    while let shared = entries[key]?.shared.first(where: hasRoom) {
-      guard let other = keyToYield(to: key) else { return shared }
+  mutating func takeAvailable(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) -> Int? {
+    while let shared = entries[entry].shared.first(where: hasRoom) {
+      guard let other = entryToYield(for: entry) else { return shared }
       yield(shared, to: other, &actions)
     }
-    guard let last = entries[key]?.idle.last, let state = connections[last] else { return nil }
+    guard let last = entries[entry].idle.last, let state = connections[last] else { return nil }
     guard isExpired(state, now) else {
       stopIdling(last)
       return last
     }
     // the others are idle for longer
-    for connection in entries[key]?.idle ?? [] { close(connection, &actions) }
+    for connection in entries[entry].idle { close(connection, &actions) }
     return nil
   }
 
@@ -46,16 +46,15 @@ extension PoolState {
     state.active += 1
     state.useCount += 1
     connections[connection] = state
-    let key = state.key
-    entries[key]?.active += 1
-    if state.useCount > 1 { entries[key]?.reusedCount += 1 }
-    if state.capacity > 1, state.active == 1 { entries[key]?.shared.append(connection) }
-    if blocked.isEmpty { entries[key]?.grants = 0 } else { entries[key]?.grants += 1 }
+    entries[state.entry].active += 1
+    if state.useCount > 1 { entries[state.entry].reusedCount += 1 }
+    if state.capacity > 1, state.active == 1 { entries[state.entry].shared.append(connection) }
+    entries[state.entry].grants = blocked.isEmpty ? 0 : entries[state.entry].grants + 1
     actions.append(.use(connection: connection, waiter: waiter))
   }
 
-  mutating func nextWaiter(of key: Key) -> Int? {
-    guard let waiter = entries[key]?.waiters.next(of: waiting) else { return nil }
+  mutating func nextWaiter(of entry: Int) -> Int? {
+    guard let waiter = entries[entry].waiters.next(of: waiting) else { return nil }
     waiting[waiter] = nil
     return waiter
   }
@@ -63,22 +62,23 @@ extension PoolState {
   // MARK: Opening and closing
 
   /// Opens the connections that a key needs; if there is no room, the key is blocked.
-  mutating func openMore(_ key: Key, _ actions: inout [Action]) {
-    while let entry = entries[key], !entry.isBlocked, entry.opening.count < entry.wanted {
-      if makeRoom(for: key, &actions) {
-        actions.append(.open(connection: addConnection(for: key), key: key))
+  mutating func openMore(_ entry: Int, _ actions: inout [Action]) {
+    while entries[entry].missing > 0, !entries[entry].isBlocked {
+      if makeRoom(for: entry, &actions) {
+        open(entry, &actions)
       } else {
-        entries[key]?.isBlocked = true
-        blocked.append(key)
+        block(entry)
       }
     }
   }
 
+  private mutating func open(_ entry: Int, _ actions: inout [Action]) {
+    actions.append(.open(connection: addConnection(for: entry), key: entries[entry].key))
+  }
+
   /// Closes the youngest of the connections that are being opened and that nobody waits for.
-  mutating func closeSurplus(of key: Key, _ actions: inout [Action]) {
-    while let entry = entries[key], entry.opening.count > entry.wanted, let youngest = entry.opening.last {
-      close(youngest, &actions)
-    }
+  mutating func closeSurplus(of entry: Int, _ actions: inout [Action]) {
+    while entries[entry].missing < 0, let youngest = entries[entry].opening.last { close(youngest, &actions) }
   }
 
   mutating func close(_ connection: Int, _ actions: inout [Action]) {
@@ -88,31 +88,36 @@ extension PoolState {
 
   mutating func remove(_ connection: Int) {
     guard let state = connections.removeValue(forKey: connection) else { return }
-    let rest = (hosts[state.key.host] ?? 0) - 1
-    hosts[state.key.host] = rest > 0 ? rest : nil
+    let host = entries[state.entry].key.host
+    let rest = (hosts[host] ?? 0) - 1
+    hosts[host] = rest > 0 ? rest : nil
     if state.idleSince != nil { idleCount -= 1 }
-    entries[state.key]?.active -= state.active
-    entries[state.key]?.removed(connection)
+    entries[state.entry].active -= state.active
+    entries[state.entry].removed(connection)
   }
 
   // MARK: Idle connections
 
   mutating func becomeIdle(_ connection: Int, _ now: UInt64) {
-    guard let key = connections[connection]?.key, connections[connection]?.idleSince == nil else { return }
+    guard let state = connections[connection], state.idleSince == nil else { return }
     connections[connection]?.idleSince = now
     idleCount += 1
-    entries[key]?.shared.removeAll { $0 == connection }
-    entries[key]?.idle.append(connection)
+    if state.capacity > 1 { entries[state.entry].shared.removeAll { $0 == connection } }
+    entries[state.entry].idle.append(connection)
   }
 
   private mutating func stopIdling(_ connection: Int) {
-    guard let key = connections[connection]?.key, connections[connection]?.idleSince != nil else { return }
+    guard let state = connections[connection], state.idleSince != nil else { return }
     connections[connection]?.idleSince = nil
     idleCount -= 1
-    entries[key]?.idle.removeAll { $0 == connection }
+    if entries[state.entry].idle.last == connection {
+      entries[state.entry].idle.removeLast()
+    } else {
+      entries[state.entry].idle.removeAll { $0 == connection }
+    }
   }
 
-  func isExpired(_ state: PoolConnection<Key>, _ now: UInt64) -> Bool {
+  func isExpired(_ state: PoolConnection, _ now: UInt64) -> Bool {
     guard let since = state.idleSince, now >= since, now - since >= limits.idleLifetime else { return false }
     // one that was just opened may be used once, whatever the lifetime
     return state.useCount > 0 || now > since
@@ -123,7 +128,7 @@ extension PoolState {
     guard idleCount > 0 else { return nil }
     var found: (connection: Int, since: UInt64)?
     for (connection, state) in connections {
-      guard let since = state.idleSince, host == nil || state.key.host == host else { continue }
+      guard let since = state.idleSince, host == nil || entries[state.entry].key.host == host else { continue }
       // of several since the same time, the one that was opened first: the order of a dictionary is random
       if let best = found, (since, connection) > (best.since, best.connection) { continue }
       found = (connection, since)
@@ -144,25 +149,28 @@ extension PoolState {
   private mutating func serveBlocked(_ actions: inout [Action]) {
     var refused = 0
     while refused < blocked.count {
-      let key = blocked.removeFirst()
-      entries[key]?.isBlocked = false
-      guard let entry = entries[key], entry.opening.count < entry.wanted else { continue }
-      if makeRoom(for: key, &actions) {
-        actions.append(.open(connection: addConnection(for: key), key: key))
+      let entry = blocked.removeFirst()
+      entries[entry].isBlocked = false
+      guard entries[entry].missing > 0 else { continue }
+      if makeRoom(for: entry, &actions) {
+        open(entry, &actions)
         refused = 0
-        guard let entry = entries[key], entry.opening.count < entry.wanted else { continue }
       } else {
         refused += 1
       }
-      entries[key]?.isBlocked = true
-      blocked.append(key)
+      if entries[entry].missing > 0 { block(entry) }
     }
   }
 
+  private mutating func block(_ entry: Int) {
+    entries[entry].isBlocked = true
+    blocked.append(entry)
+  }
+
   /// Whether a connection of the key can be opened now, if need be after an idle one was closed.
-  private mutating func makeRoom(for key: Key, _ actions: inout [Action]) -> Bool {
-    if let most = limits.perHost, hosts[key.host, default: 0] >= max(1, most) {
-      guard let idle = longestIdle(of: key.host) else { return false }
+  private mutating func makeRoom(for entry: Int, _ actions: inout [Action]) -> Bool {
+    if isFull(entries[entry].key.host) {
+      guard let idle = longestIdle(of: entries[entry].key.host) else { return false }
       close(idle, &actions)
     }
     if let most = limits.total, connections.count >= max(1, most) {
@@ -172,24 +180,29 @@ extension PoolState {
     return true
   }
 
+  private func isFull(_ host: Key.Host) -> Bool {
+    limits.perHost.map { hosts[host, default: 0] >= max(1, $0) } ?? false
+  }
+
   /// The blocked key to which a key has to yield a connection; nil if there is none.
-  func keyToYield(to key: Key) -> Key? {
-    guard !blocked.isEmpty, let own = entries[key] else { return nil }
-    return blocked.first { other in
-      guard other != key, let entry = entries[other], entry.opening.count < entry.wanted else { return false }
+  func entryToYield(for entry: Int) -> Int? {
+    guard !blocked.isEmpty else { return nil }
+    let own = entries[entry]
+    return blocked.first { index in
+      let other = entries[index]
       // closing a connection of this key must make room for one of the other
-      if let most = limits.perHost, other.host != key.host, hosts[other.host, default: 0] >= max(1, most) {
+      guard index != entry, other.missing > 0, other.key.host == own.key.host || !isFull(other.key.host) else {
         return false
       }
-      let isMuchRicher = own.connectionCount > entry.connectionCount + 1
-      return isMuchRicher || entry.connectionCount == 0 && own.grants >= Self.requestsPerTurn
+      let isMuchRicher = own.connectionCount > other.connectionCount + 1
+      return isMuchRicher || other.connectionCount == 0 && own.grants >= Self.requestsPerTurn
     }
   }
 
   /// Closes a connection after its last request, for a blocked key.
-  mutating func yield(_ connection: Int, to other: Key, _ actions: inout [Action]) {
+  mutating func yield(_ connection: Int, to other: Int, _ actions: inout [Action]) {
     guard let state = connections[connection] else { return }
-    entries[state.key]?.grants = 0
+    entries[state.entry].grants = 0
     startDraining(connection)
     guard state.active == 0 else { return }
     close(connection, &actions)
@@ -200,9 +213,9 @@ extension PoolState {
   }
 
   mutating func startDraining(_ connection: Int) {
-    guard let key = connections[connection]?.key else { return }
+    guard let entry = connections[connection]?.entry else { return }
     stopIdling(connection)
     connections[connection]?.isDraining = true
-    entries[key]?.shared.removeAll { $0 == connection }
+    entries[entry].shared.removeAll { $0 == connection }
   }
 }

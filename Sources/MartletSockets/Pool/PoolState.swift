@@ -52,18 +52,22 @@ struct PoolState<Key: PoolKey>: Sendable {
   }
 
   let limits: Limits
-  var entries: [Key: PoolEntry] = [:]
-  var connections: [Int: PoolConnection<Key>] = [:]
+  /// The keys that are or were in use; connections and waiters have their indices, because hashing a key is not cheap.
+  var entries: [PoolEntry<Key>] = []
+  private var indices: [Key: Int] = [:]
+  /// The indices of entries that were forgotten.
+  private var unusedIndices: [Int] = []
+  var connections: [Int: PoolConnection] = [:]
   /// The waiters of all queues, with their places.
-  var waiting: [Int: (key: Key, ticket: Int)] = [:]
+  var waiting: [Int: (entry: Int, ticket: Int)] = [:]
   /// The number of connections of each host.
   var hosts: [Key.Host: Int] = [:]
-  /// The keys that have waiters and no room for a connection, in the order of their turns.
-  var blocked: [Key] = []
+  /// The entries that have waiters and no room for a connection, in the order of their turns.
+  var blocked: [Int] = []
   var idleCount = 0
   private var lastConnection = 0
   private var lastTicket = 0
-  private var entriesToKeep = 1000
+  private var mostEntries = 1000
   private var isShutDown = false
 
   init(_ limits: Limits) {
@@ -71,7 +75,7 @@ struct PoolState<Key: PoolKey>: Sendable {
   }
 
   /// The numbers of each key that is or was in use.
-  var statistics: [Key: PoolStatistics] { entries.mapValues(\.statistics) }
+  var statistics: [Key: PoolStatistics] { indices.mapValues { entries[$0].statistics } }
 }
 
 /// The numbers of a key.
@@ -101,14 +105,14 @@ extension PoolState {
     guard !isShutDown else { return [.refuse(waiter: waiter)] }
     guard waiting[waiter] == nil else { return [] }
     var actions: [Action] = []
-    if entries[key] == nil { addEntry(for: key) }
-    if entries[key]?.waiters.isEmpty == true, let connection = takeAvailable(key, now, &actions) {
+    let entry = indices[key] ?? addEntry(for: key)
+    if entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
       use(connection, by: waiter, &actions)
     } else {
       lastTicket += 1
-      waiting[waiter] = (key, lastTicket)
-      entries[key]?.waiters.add(waiter, ticket: lastTicket, isFirst: isAgain)
-      openMore(key, &actions)
+      waiting[waiter] = (entry, lastTicket)
+      entries[entry].waiters.add(waiter, ticket: lastTicket, isFirst: isAgain)
+      openMore(entry, &actions)
     }
     return actions
   }
@@ -116,21 +120,28 @@ extension PoolState {
   /// A waiter does not need a connection any more. Ignored if it has one: then the connection has to be released or
   /// closed.
   mutating func cancelled(_ waiter: Int, now: UInt64) -> [Action] {
-    guard let (key, _) = waiting.removeValue(forKey: waiter) else { return [] }
+    guard let (entry, _) = waiting.removeValue(forKey: waiter) else { return [] }
     var actions: [Action] = []
-    entries[key]?.waiters.removedOne(of: waiting)
-    closeSurplus(of: key, &actions)
+    entries[entry].waiters.removedOne(of: waiting)
+    closeSurplus(of: entry, &actions)
     settle(now, &actions)
     return actions
   }
 
   /// Forgets keys that are not in use, once there are many.
-  private mutating func addEntry(for key: Key) {
-    if entries.count >= entriesToKeep {
-      entries = entries.filter { $0.value.connectionCount > 0 || !$0.value.waiters.isEmpty }
-      entriesToKeep = max(1000, entries.count * 2)
+  private mutating func addEntry(for key: Key) -> Int {
+    if indices.count >= mostEntries {
+      for (key, index) in indices where entries[index].isUnused && !entries[index].isBlocked {
+        indices[key] = nil
+        unusedIndices.append(index)
+      }
+      mostEntries = max(1000, indices.count * 2)
     }
-    entries[key] = PoolEntry(capacity: key.mayMultiplex ? nil : 1)
+    let index = unusedIndices.popLast() ?? entries.count
+    let entry = PoolEntry(key)
+    if index < entries.count { entries[index] = entry } else { entries.append(entry) }
+    indices[key] = index
+    return index
   }
 }
 
@@ -142,85 +153,79 @@ extension PoolState {
   /// - Parameter capacity: how many requests it serves at once: 1 for HTTP/1, the peer's limit of streams for HTTP/2.
   ///   Values below 1 count as 1.
   mutating func opened(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
-    guard let key = connections[connection]?.key, connections[connection]?.isOpening == true else { return [] }
+    guard let state = connections[connection], state.isOpening else { return [] }
     var actions: [Action] = []
     connections[connection]?.capacity = max(1, capacity)
     connections[connection]?.isOpening = false
-    entries[key]?.opened(connection, capacity: max(1, capacity))
+    entries[state.entry].opened(connection, capacity: max(1, capacity))
     becomeIdle(connection, now)
-    serve(key, now, &actions)
+    serve(state.entry, now, &actions)
     // one multiplexed connection serves those for whom others are being opened
-    if capacity > 1 { closeSurplus(of: key, &actions) }
+    if capacity > 1 { closeSurplus(of: state.entry, &actions) }
     settle(now, &actions)
     return actions
   }
 
   /// A connection could not be opened.
   mutating func failed(_ connection: Int, now: UInt64) -> [Action] {
-    guard let key = connections[connection]?.key else { return [] }
+    guard let entry = connections[connection]?.entry else { return [] }
     var actions: [Action] = []
     remove(connection)
-    entries[key]?.capacity = 1
-    if let waiter = nextWaiter(of: key) { actions.append(.fail(waiter: waiter, connection: connection)) }
-    serve(key, now, &actions)
+    entries[entry].capacity = 1
+    if let waiter = nextWaiter(of: entry) { actions.append(.fail(waiter: waiter, connection: connection)) }
+    serve(entry, now, &actions)
     settle(now, &actions)
     return actions
   }
 
   /// A request has ended, and its connection can serve another one.
   mutating func released(_ connection: Int, now: UInt64) -> [Action] {
-    guard let key = connections[connection]?.key, let active = connections[connection]?.active, active > 0 else {
-      return []
-    }
+    guard let state = connections[connection], state.active > 0 else { return [] }
     var actions: [Action] = []
-    connections[connection]?.active = active - 1
-    entries[key]?.active -= 1
-    let isUnused = active == 1
-    if isShutDown || connections[connection]?.isDraining == true {
-      if isUnused { close(connection, &actions) }
-    } else if entries[key]?.waiters.isEmpty == false, let other = keyToYield(to: key) {
+    connections[connection]?.active -= 1
+    entries[state.entry].active -= 1
+    if isShutDown || state.isDraining {
+      if state.active == 1 { close(connection, &actions) }
+    } else if !entries[state.entry].waiters.isEmpty, let other = entryToYield(for: state.entry) {
       yield(connection, to: other, &actions)
-    } else if isUnused {
+    } else if state.active == 1 {
       becomeIdle(connection, now)
     }
-    serve(key, now, &actions)
+    serve(state.entry, now, &actions)
     settle(now, &actions)
     return actions
   }
 
   /// The limit of requests on a connection has changed: a peer's SETTINGS came.
   mutating func changed(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
-    guard let key = connections[connection]?.key, connections[connection]?.isOpening == false else { return [] }
+    guard let state = connections[connection], !state.isOpening else { return [] }
     var actions: [Action] = []
     connections[connection]?.capacity = max(1, capacity)
-    entries[key]?.capacity = max(1, capacity)
-    if let state = connections[connection], capacity > 1, state.active > 0, !state.isDraining,
-      entries[key]?.shared.contains(connection) == false
-    {
-      entries[key]?.shared.append(connection)
-    }
-    serve(key, now, &actions)
+    entries[state.entry].capacity = max(1, capacity)
+    let isShared = entries[state.entry].shared.contains(connection)
+    if capacity > 1, state.active > 0, !state.isDraining, !isShared { entries[state.entry].shared.append(connection) }
+    serve(state.entry, now, &actions)
     settle(now, &actions)
     return actions
   }
 
   /// A connection serves its requests to their ends, and no further ones: a GOAWAY came.
   mutating func drain(_ connection: Int, now: UInt64) -> [Action] {
-    guard let key = connections[connection]?.key else { return [] }
+    guard let state = connections[connection] else { return [] }
     var actions: [Action] = []
     startDraining(connection)
-    if connections[connection]?.active == 0 { close(connection, &actions) }
-    serve(key, now, &actions)
+    if state.active == 0 { close(connection, &actions) }
+    serve(state.entry, now, &actions)
     settle(now, &actions)
     return actions
   }
 
   /// A connection is closed. What happens to the requests that used it is the caller's to decide.
   mutating func closed(_ connection: Int, now: UInt64) -> [Action] {
-    guard let key = connections[connection]?.key else { return [] }
+    guard let entry = connections[connection]?.entry else { return [] }
     var actions: [Action] = []
     remove(connection)
-    serve(key, now, &actions)
+    serve(entry, now, &actions)
     settle(now, &actions)
     return actions
   }
@@ -252,17 +257,20 @@ extension PoolState {
     }
     waiting = [:]
     blocked = []
-    for key in entries.keys { entries[key]?.waiters = WaiterQueue() }
+    for index in entries.indices {
+      entries[index].waiters = WaiterQueue()
+      entries[index].isBlocked = false
+    }
     for connection in connections.filter({ $0.value.active == 0 }).keys.sorted() { close(connection, &actions) }
     return actions
   }
 
-  /// The number of the next connection, which is counted from now on.
-  mutating func addConnection(for key: Key) -> Int {
+  /// Counts a connection that is opened from now on. Returns its number.
+  mutating func addConnection(for entry: Int) -> Int {
     lastConnection += 1
-    connections[lastConnection] = PoolConnection(key: key)
-    hosts[key.host, default: 0] += 1
-    entries[key]?.startedOpening(lastConnection)
+    connections[lastConnection] = PoolConnection(entry: entry)
+    hosts[entries[entry].key.host, default: 0] += 1
+    entries[entry].startedOpening(lastConnection)
     return lastConnection
   }
 }

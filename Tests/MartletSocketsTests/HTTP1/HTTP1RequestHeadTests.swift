@@ -132,6 +132,18 @@ struct HTTP1RequestHeadTests {
     #expect(head.closesConnection == closes)
   }
 
+  // RFC 9110 §6.6.2.
+  @Test func trailersAreAnnouncedAndNeedChunks() async throws {
+    let request = HTTPRequest(.put, url("http://a/"), body: .data(Data("hello".utf8)))
+    let origin = try #require(Origin(request.url))
+    let body = try await request.body.open()
+    let head = try HTTP1RequestHead(request, to: origin, body: body, trailers: ["X-Digest", "X-Time"])
+    #expect(head.framing == .chunked)
+    let text = String(decoding: head.bytes, as: UTF8.self)
+    #expect(text.contains("\r\nTransfer-Encoding: chunked\r\nTrailer: X-Digest, X-Time\r\n"))
+    #expect(!text.contains("Content-Length"))
+  }
+
   // RFC 9110 §10.1.1.
   @Test func aLargeOrSingleUseBodyExpectsAContinue() async throws {
     let large = RequestBody.data(Data(count: (1 << 20) + 1))

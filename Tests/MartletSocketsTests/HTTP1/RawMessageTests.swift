@@ -57,16 +57,18 @@ struct RawMessageTests {
     for _ in 0..<5000 {
       guard let (message, bytes) = replies.randomElement(using: &random) else { break }
       let mutated = Mutation.mutated(bytes, from: replies.map(\.1), using: &random)
-      let whole = try read(message, [mutated[...]])
+      // small limits, too
+      let limit = Int.random(in: 20...400, using: &random)
+      let whole = try read(message, [mutated[...]], headerLimit: limit)
       let offsets = (0..<Int.random(in: 1...4, using: &random)).map { _ in
         Int.random(in: 0...mutated.count, using: &random)
       }
-      let pieces = try read(message, cut(mutated, at: offsets.sorted()))
+      let pieces = try read(message, cut(mutated, at: offsets.sorted()), headerLimit: limit)
       if pieces != whole { Issue.record("cut at \(offsets): \(mutated) \(whole) \(pieces)") }
       if whole.isComplete, whole.framing != .untilClose { try checkEnd(of: whole, message, mutated) }
       outcomes[whole.failure?.kind.name ?? (whole.isComplete ? "complete" : "open"), default: 0] += 1
     }
-    #expect(outcomes.keys.sorted() == ["complete", "connectionLost", "open", "protocolViolation"])
+    #expect(outcomes.keys.sorted() == ["complete", "connectionLost", "headersTooLarge", "open", "protocolViolation"])
     #expect(outcomes.values.allSatisfy { $0 > 50 })
   }
 
@@ -82,12 +84,13 @@ struct RawMessageTests {
   }
 
   private func read(
-    _ message: RawMessage, _ pieces: [ArraySlice<UInt8>], then ending: ReadResponse.Ending? = nil
+    _ message: RawMessage, _ pieces: [ArraySlice<UInt8>], then ending: ReadResponse.Ending? = nil,
+    headerLimit: Int = 256 << 10
   ) throws -> ReadResponse {
     let method = try #require(HTTPMethod(rawValue: message.method ?? "GET"))
     let declared: ReadResponse.Ending =
       message.idle != nil ? .open : message.then == "close" ? .closed : message.then == "reset" ? .unclean : .open
-    return ReadResponse.read(pieces, then: ending ?? declared, answering: method)
+    return ReadResponse.read(pieces, then: ending ?? declared, answering: method, headerLimit: headerLimit)
   }
 
   /// Whether the connection would get another request after the response and what followed it.

@@ -270,6 +270,15 @@ struct HTTP2ConnectionTests {
     #expect(client.handler.pongs == 2)
   }
 
+  @Test func theTimeOfTheLastBytesIsKept() throws {
+    let client = try HTTP2Client()
+    #expect(client.session.lastReceived == nil)
+    client.now = 5
+    client.receive(Frames.settings())
+    client.now = 9
+    #expect(client.session.lastReceived == 5)
+  }
+
   @Test func aPingOfTheServerIsAnswered() throws {
     let client = try HTTP2Client()
     client.receive(Frames.settings())

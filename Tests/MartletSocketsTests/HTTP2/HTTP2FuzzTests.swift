@@ -4,8 +4,8 @@ import MartletSemantics
 import Testing
 @testable import MartletSockets
 
-/// Frames that are damaged at random, with fixed seeds. Whatever a server sends: no trap, a bounded amount of memory, one
-/// last event for each request, and nothing after it.
+/// Frames that are damaged at random, with fixed seeds. Whatever a server sends: no trap, a bounded amount of memory,
+/// one last event for each request, and nothing after it.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP2FuzzTests {
   @Test(arguments: 1...8)

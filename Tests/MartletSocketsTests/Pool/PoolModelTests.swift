@@ -203,7 +203,7 @@ private struct PoolModel {
     let idle = connections.filter { $0.value.state != .opening && uses(of: $0.key) == 0 }
     if idle.count > limits.idle { problems.append("\(idle.count) idle connections") }
     if pool.connections.count != connections.count { problems.append("the pool counts other connections") }
-    for entry in pool.entries.values where Set(entry.shared).count < entry.shared.count {
+    for entry in pool.entries where Set(entry.shared).count < entry.shared.count {
       problems.append("a connection is shared twice: \(entry.shared)")
     }
     for (key, statistics) in pool.statistics { problems += self.problems(of: key, statistics) }

@@ -21,7 +21,15 @@ final class MemoryServer {
     var ciphers: String?
   }
 
-  let context: OpaquePointer
+  /// What connections of one server have in common: it knows the tickets of all of them.
+  // SAFETY: OpenSSL allows several threads to use a context that does not change.
+  final class Context: @unchecked Sendable {
+    let raw: OpaquePointer
+    init(raw: OpaquePointer) { self.raw = raw }
+    deinit { SSL_CTX_free(raw) }
+  }
+
+  let context: Context
   let ssl: OpaquePointer
   private let input: OpaquePointer
   private let output: OpaquePointer
@@ -42,22 +50,21 @@ final class MemoryServer {
   }
 
   /// A server, or another connection of one whose tickets it accepts.
-  init(_ identity: MemoryIdentity, _ options: Options = Options(), like other: MemoryServer? = nil) throws {
+  init(_ identity: MemoryIdentity, _ options: Options = Options(), like other: Context? = nil) throws {
     protocols = ProtocolList(options.protocols, isForced: options.choosesUnoffered)
     if let other {
-      context = other.context
-      SSL_CTX_up_ref(context)
+      context = other
     } else {
-      context = try Self.makeContext(identity, options)
+      context = Context(raw: try Self.makeContext(identity, options))
     }
-    guard let ssl = SSL_new(context), let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
+    guard let ssl = SSL_new(context.raw), let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
       throw RealServerError("no session")
     }
     (self.ssl, self.input, self.output) = (ssl, input, output)
     SSL_set_bio(ssl, input, output)
     SSL_set_accept_state(ssl)
     if !protocols.wire.isEmpty {
-      SSL_CTX_set_alpn_select_cb(context, Self.choose, Unmanaged.passUnretained(protocols).toOpaque())
+      SSL_CTX_set_alpn_select_cb(context.raw, Self.choose, Unmanaged.passUnretained(protocols).toOpaque())
     }
   }
 
@@ -79,7 +86,6 @@ final class MemoryServer {
   deinit {
     SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
     SSL_free(ssl)
-    SSL_CTX_free(context)
   }
 
   private static func makeContext(_ identity: MemoryIdentity, _ options: Options) throws -> OpaquePointer {

@@ -34,7 +34,8 @@ struct MemoryTrust {
   /// A connection to a server that uses the given certificate or that of the trusted server.
   func connection(
     host: String = "example.com", to identity: MemoryIdentity? = nil, context: TLSContext? = nil,
-    protocols: [String] = [], like other: MemoryServer? = nil, _ change: (inout MemoryServer.Options) -> Void = { _ in }
+    protocols: [String] = [], like other: MemoryServer.Context? = nil,
+    _ change: (inout MemoryServer.Options) -> Void = { _ in }
   ) throws -> MemoryConnection {
     var options = MemoryServer.Options()
     change(&options)

@@ -30,7 +30,7 @@ struct ResumptionTests {
   private func another(
     host: String = "example.com", protocols: [String] = [], context: TLSContext? = nil
   ) throws -> MemoryConnection {
-    try trust.connection(host: host, context: context ?? self.context, protocols: protocols, like: first.server)
+    try trust.connection(host: host, context: context ?? self.context, protocols: protocols, like: first.server.context)
   }
 
   @Test(arguments: TLSSessionTests.versions)
@@ -39,7 +39,7 @@ struct ResumptionTests {
     #expect(try !open(first).isResumed)
 
     for _ in 0..<5 {
-      let next = try trust.connection(context: context, like: first.server)
+      let next = try trust.connection(context: context, like: first.server.context)
       #expect(try open(next).isResumed)
       #expect(next.server.isResumed)
       #expect(next.client.certificates == [trust.server.data])
@@ -55,7 +55,7 @@ struct ResumptionTests {
   }
 
   @Test func ticketsOfAConnectionThatEndsWithoutCloseNotifyAreUsed() throws {
-    do { try open(trust.connection(context: context, like: first.server)) }
+    do { try open(trust.connection(context: context, like: first.server.context)) }
     #expect(try open(another()).isResumed)
     #expect(try open(another()).isResumed)
   }
@@ -67,7 +67,7 @@ struct ResumptionTests {
     #expect(try !open(another(protocols: ["http/1.1"])).isResumed)
     let otherPort = MemoryConnection(
       client: try TLSSession(context, peer: TLSPeer(host: "example.com", port: 8443), protocols: []),
-      server: try MemoryServer(trust.server, like: first.server))
+      server: try MemoryServer(trust.server, like: first.server.context))
     #expect(try !open(otherPort).isResumed)
     #expect(try open(another(host: "EXAMPLE.com.")).isResumed)
   }
@@ -83,7 +83,8 @@ struct ResumptionTests {
     let client = try TLSSession(
       context, peer: TLSPeer(host: "example.com", port: 443), protocols: [], resumes: false)
     #expect(
-      try !open(MemoryConnection(client: client, server: MemoryServer(trust.server, like: first.server))).isResumed)
+      try !open(MemoryConnection(client: client, server: MemoryServer(trust.server, like: first.server.context)))
+        .isResumed)
   }
 
   @Test func aServerThatDoesNotKnowTheTicketIsVerified() throws {
@@ -101,6 +102,29 @@ struct ResumptionTests {
     try open(first)
     let key = ResumableSessions.Key(peer: try TLSPeer(host: "example.com", port: 443), protocols: [])
     #expect(context.resumable.take(for: key, pins: ServerVerification(pins: ["AAAA"])) == nil)
+  }
+
+  @Test func threadsShareAContext() async throws {
+    let (trust, context, server) = (trust, context, first.server.context)
+    let resumed = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          var resumed = 0
+          for _ in 0..<25 {
+            let connection = MemoryConnection(
+              client: try TLSSession(context, peer: TLSPeer(host: "example.com", port: 443), protocols: []),
+              server: try MemoryServer(trust.server, like: server))
+            try connection.shakeHands()
+            connection.server.write([1])
+            #expect(try connection.readAtClient() == [1])
+            if connection.client.isResumed { resumed += 1 }
+          }
+          return resumed
+        }
+      }
+      return try await group.reduce(0, +)
+    }
+    #expect(resumed > 100)
   }
 
   @Test func sessionsOfAtMost256ServersAreKept() throws {

@@ -264,7 +264,7 @@ struct ServerVerificationTests {
     first.client.acceptRefusedChain()
     _ = try first.readAtClient()
 
-    let second = try trust.connection(to: stranger, context: context, like: first.server)
+    let second = try trust.connection(to: stranger, context: context, like: first.server.context)
     try second.shakeHands()
     #expect(!second.client.isResumed)
     #expect(second.client.trustFailure != nil)

@@ -1,0 +1,202 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+
+/// How far the opening of a connection is.
+enum OpeningStage {
+  /// The name of the origin is looked up, because its proxy does not resolve names.
+  case resolvingOrigin
+  /// A socket is being opened.
+  case connecting(SocketRace)
+  /// The handshake with a proxy over TLS.
+  case securingProxy
+  case tunneling(Tunnel)
+  /// The handshake with the origin.
+  case securing
+  /// The server may be used, as soon as the caller's check does not refuse it.
+  case verified(chosenProtocol: String?)
+  case open
+}
+
+extension Connection {
+  /// Begins to connect. The network is told of the result.
+  func open() {
+    if let limit = network.configuration.connectTimeout {
+      loop.set(connectTimer, to: loop.now &+ max(1, limit.nanoseconds))
+    }
+    if case .socks5(_, resolvesNames: false) = key.route, let origin = key.origin {
+      stage = .resolvingOrigin
+      return lookUp(origin.host, port: origin.port)
+    }
+    connect()
+  }
+
+  /// Opens a socket to the proxy, or to the origin if there is none.
+  private func connect() {
+    guard let end = key.route.server.map({ ($0.host, $0.port) }) ?? key.origin.map({ ($0.host, $0.port) }) else {
+      return
+    }
+    stream?.close()
+    stream = nil
+    let race = SocketRace(to: peer, on: loop) { [weak self] in self?.connected($0) }
+    stage = .connecting(race)
+    lookUp(end.0, port: end.1)
+  }
+
+  private func lookUp(_ host: String, port: Int) {
+    let answer = network.resolver.lookUp(host, port: port) { [jobs = network.jobs, id] result in
+      jobs.submit { $0.resolved(result, for: id) }
+    }
+    if case .known(let addresses) = answer { resolved(addresses) }
+  }
+
+  /// Goes on with the result of the name's look-up.
+  func resolved(_ addresses: Result<[SocketAddress], HTTPError>) {
+    switch stage {
+    case .connecting(let race): race.start(addresses)
+    case .resolvingOrigin:
+      switch addresses {
+      case .failure(let error): failToOpen(error)
+      case .success(let addresses):
+        originAddress = addresses.first?.ip
+        connect()
+      }
+    default: break
+    }
+  }
+
+  private func connected(_ result: Result<(Socket, SocketAddress), HTTPError>) {
+    guard case .connecting(let race) = stage else { return }
+    facts.resolved = race.resolved
+    facts.connected = loop.now
+    switch result {
+    case .failure(let error): failToOpen(error, isUnreachable: true)
+    case .success((let socket, let address)):
+      facts.remoteAddress = address.ip.map(String.init(describing:)) ?? address.path
+      facts.remotePort = address.port
+      facts.localPort = socket.localPort
+      stream = LayeredSocket(socket, network.receiveMemory, owner: self)
+      guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }
+      stage = .securingProxy
+      secure { () throws(HTTPError) in try network.makeProxySession(for: key) }
+    }
+  }
+
+  /// Asks the proxy for a tunnel, unless there is no proxy, or it forwards requests.
+  private func reachedProxy() {
+    do throws(HTTPError) {
+      guard var tunnel = try Tunnel(to: key.origin, by: key.route, at: originAddress) else { return reachedOrigin() }
+      let greeting = try tunnel.begin(network.authentications)
+      stage = .tunneling(tunnel)
+      send(handshake: greeting)
+    } catch { failToOpen(error) }
+  }
+
+  private func send(handshake bytes: [UInt8]) {
+    // what is sent is short, and nothing was sent before: the system has room for it
+    guard bytes.withUnsafeBytes({ send($0) }) == bytes.count else { return receivedEnd(.cutOff) }
+  }
+
+  /// Takes bytes that were received before the connection is open.
+  func receivedWhileOpening(_ bytes: UnsafeRawBufferPointer) {
+    guard case .tunneling(var tunnel) = stage else { return }
+    var position = 0
+    do throws(HTTPError) {
+      let step = try tunnel.receive(bytes, from: &position, network.authentications)
+      stage = .tunneling(tunnel)
+      switch step {
+      case .needsMore: break
+      case .send(let more): send(handshake: more)
+      case .reconnect: connect()
+      case .open:
+        guard position == bytes.count else {
+          let message = "\(peer): the proxy sent bytes before anything was asked for through its tunnel"
+          throw HTTPError(.proxyFailed, message, phase: .connecting)
+        }
+        reachedOrigin()
+      }
+    } catch { failToOpen(error) }
+  }
+
+  /// The bytes lead to the origin, or to a proxy that forwards requests.
+  private func reachedOrigin() {
+    guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
+    stage = .securing
+    secure { () throws(HTTPError) in try network.makeSession(for: key, to: origin) }
+  }
+
+  private func secure(_ make: () throws(HTTPError) -> TLSSession) {
+    do throws(HTTPError) { stream?.add(try make()) } catch { failToOpen(error) }
+  }
+
+  func layerIsSecure(_ session: TLSSession) {
+    if case .securingProxy = stage { return reachedProxy() }
+    facts.secured = loop.now
+    loop.set(connectTimer, to: .max)
+    stage = .verified(chosenProtocol: session.negotiatedProtocol)
+    stream?.hold()
+    network.verified(self, session.certificates)
+  }
+
+  /// The caller's check did not refuse the server.
+  func accept() {
+    guard case .verified(let chosen) = stage, let stream else { return }
+    use(chosen == "h2" || key.versions == .http2 ? .http2 : .http1_1)
+    stream.release()
+  }
+
+  private func use(_ version: HTTPVersion) {
+    loop.set(connectTimer, to: .max)
+    stage = .open
+    facts.version = version
+    do throws(HTTPError) {
+      driver = version == .http2 ? try HTTP2Driver(self) : HTTP1Driver(self)
+      network.opened(self)
+    } catch { failToOpen(error) }
+  }
+}
+
+// MARK: - Failures
+
+extension Connection {
+  func connectingTookTooLong() {
+    let limit = network.configuration.connectTimeout ?? .zero
+    if case .connecting(let race) = stage { return failToOpen(race.timeout(after: limit), isUnreachable: true) }
+    let message = "\(peer): the connection was not ready within \(limit)"
+    failToOpen(HTTPError(.connectTimeout, message, phase: phase))
+  }
+
+  /// The peer has ended the connection before it was open.
+  func endedWhileOpening() {
+    guard case .tunneling(let tunnel) = stage else {
+      return failToOpen(
+        HTTPError(.connectionLost, "\(peer): the connection ended before it could be used", phase: phase))
+    }
+    do throws(HTTPError) {
+      if case .reconnect = try tunnel.receiveEnd() { connect() }
+    } catch { failToOpen(error) }
+  }
+
+  /// - Parameters:
+  ///   - certificates: those of the server if they were refused.
+  ///   - isUnreachable: whether there is no connection at all.
+  func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil, isUnreachable: Bool = false) {
+    guard !isClosed else { return }
+    var failure = OpeningFailure(error: error, refused: certificates)
+    if isUnreachable { failure.proxy = key.route.server }
+    release()
+    network.failedToOpen(self, failure)
+  }
+
+  /// How far the opening is, for errors.
+  var phase: HTTPError.Phase {
+    switch stage {
+    case .resolvingOrigin: .resolving
+    case .connecting(let race): race.phase
+    case .securingProxy, .tunneling: .connecting
+    case .securing, .verified: .securing
+    case .open: .sending
+    }
+  }
+}
+#endif

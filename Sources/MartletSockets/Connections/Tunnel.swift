@@ -1,0 +1,76 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// The handshake with a proxy that connects to an origin: CONNECT or SOCKS5.
+enum Tunnel {
+  case connect(ConnectHandshake, ProxyServer)
+  case socks5(SOCKS5Handshake)
+
+  /// Prepares the handshake of a route; nil if it needs none.
+  ///
+  /// - Parameter address: the origin's address, if the client resolves names.
+  init?(to origin: Origin?, by route: ProxyRoute, at address: IPAddress?) throws(HTTPError) {
+    guard let origin else { return nil }
+    switch route {
+    case .direct: return nil
+    case .http(let server, _): self = .connect(ConnectHandshake(to: origin, through: server), server)
+    case .socks5(let server, _): self = .socks5(try SOCKS5Handshake(to: origin, at: address, through: server))
+    }
+  }
+
+  /// Returns the first bytes to send.
+  mutating func begin(_ authentications: ProxyAuthentications) throws(HTTPError) -> [UInt8] {
+    switch self {
+    case .socks5(let handshake): return handshake.greeting
+    case .connect(var handshake, let server):
+      let bytes = try authentications.use(server) { authentication throws(HTTPError) in
+        try handshake.request(&authentication)
+      }
+      self = .connect(handshake, server)
+      return bytes
+    }
+  }
+
+  /// Processes bytes from the proxy.
+  mutating func receive(
+    _ input: UnsafeRawBufferPointer, from position: inout Int, _ authentications: ProxyAuthentications
+  ) throws(HTTPError) -> ProxyStep {
+    switch self {
+    case .socks5(var handshake):
+      let step = try handshake.receive(input.bytes, from: &position)
+      self = .socks5(handshake)
+      return step
+    case .connect(var handshake, let server):
+      let step = try authentications.use(server) { authentication throws(HTTPError) in
+        try handshake.receive(input.bytes, from: &position, &authentication)
+      }
+      self = .connect(handshake, server)
+      return step
+    }
+  }
+
+  /// Processes the end of the connection to the proxy.
+  func receiveEnd() throws(HTTPError) -> ProxyStep {
+    switch self {
+    case .connect(let handshake, _): try handshake.receiveEnd()
+    case .socks5(let handshake): throw handshake.cutOff
+    }
+  }
+}
+
+/// What a transport has learned about the authentication to its proxies.
+final class ProxyAuthentications: Sendable {
+  private let proxies = Mutex<[ProxyServer: ProxyAuthentication]>([:])
+
+  /// Calls the closure with the authentication to a proxy.
+  func use<Result>(
+    _ server: ProxyServer, _ body: (inout ProxyAuthentication) throws(HTTPError) -> Result
+  ) throws(HTTPError) -> Result {
+    try proxies.withLock { proxies throws(HTTPError) in
+      try body(&proxies[server, default: ProxyAuthentication(server.credentials)])
+    }
+  }
+}
+#endif

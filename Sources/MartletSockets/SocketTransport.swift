@@ -19,8 +19,11 @@ public struct SocketTransport: Transport {
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
   /// says so; with a setting that is not supported, with an error that names it.
-  public init(_ connection: ConnectionConfiguration = .init()) {
-    let raw = RawSocketTransport(connection)
+  public init(_ connection: ConnectionConfiguration = .init()) { self.init(connection, SocketOptions()) }
+
+  /// Makes a transport with options that only this transport has.
+  package init(_ connection: ConnectionConfiguration, _ options: SocketOptions) {
+    let raw = RawSocketTransport(connection, options)
     transport = connection.decompresses ? DecodingTransport(raw) : raw
   }
 
@@ -28,6 +31,19 @@ public struct SocketTransport: Transport {
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await transport.send(request, in: call)
   }
+}
+
+/// What only the transport over sockets has.
+package struct SocketOptions: Sendable {
+  /// Addresses of hosts that take precedence over name servers. None by default.
+  package var overrides = ResolveOverrides.none
+  /// Decides to which addresses the transport may connect. All by default.
+  package var policy = AddressPolicy.any
+  /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
+  /// default.
+  package var unixSocket: String?
+
+  package init() {}
 }
 
 /// The transport without content codings: bodies are delivered as they come over the network.
@@ -40,15 +56,16 @@ struct RawSocketTransport: Transport {
   private let proxyIdentity = TLSIdentity(TLSSettings())
   private let authentications = ProxyAuthentications()
 
-  init(_ configuration: ConnectionConfiguration) {
+  init(_ configuration: ConnectionConfiguration, _ options: SocketOptions) {
     self.configuration = configuration
     let identity = TLSIdentity(configuration.tls)
     self.identity = identity
-    proxies = ProxySettings(configuration.proxy, environment: ProcessInfo.processInfo.environment)
+    proxies = ProxySettings(
+      options.unixSocket == nil ? configuration.proxy : .direct, environment: ProcessInfo.processInfo.environment)
     thread = Result { [authentications] () throws(HTTPError) in
       try Self.check(configuration)
       try identity.readAuthorities()
-      return try LoopThread(configuration, authentications)
+      return try LoopThread(configuration, options, authentications)
     }
   }
 

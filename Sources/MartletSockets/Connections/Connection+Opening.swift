@@ -44,10 +44,7 @@ extension Connection {
   }
 
   private func lookUp(_ host: String, port: Int) {
-    let answer = network.resolver.lookUp(host, port: port) { [jobs = network.jobs, id] result in
-      jobs.submit { $0.resolved(result, for: id) }
-    }
-    if case .known(let addresses) = answer { resolved(addresses) }
+    if let addresses = network.addresses(of: host, port: port, for: id) { resolved(addresses) }
   }
 
   /// Goes on with the result of the name's look-up.
@@ -187,6 +184,8 @@ extension Connection {
     release()
     network.failedToOpen(self, failure)
   }
+
+  var isOpening: Bool { driver == nil && !isClosed }
 
   /// How far the opening is, for errors.
   var phase: HTTPError.Phase {

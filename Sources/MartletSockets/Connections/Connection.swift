@@ -60,6 +60,7 @@ final class Connection {
 extension Connection {
   /// Sends a request over the open connection.
   func start(_ transfer: Transfer) {
+    guard let driver else { return network.sendElsewhere(transfer) }
     transfer.connection = self
     transfer.phase = .sending
     transfer.timing.connection = facts
@@ -67,7 +68,7 @@ extension Connection {
     transfer.timing.requestStart = loop.now
     requestCount += 1
     isIdle = false
-    driver?.start(transfer)
+    driver.start(transfer)
   }
 
   func continueUpload(of transfer: Transfer) { driver?.continueUpload(of: transfer) }

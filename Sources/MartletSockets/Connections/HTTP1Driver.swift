@@ -35,6 +35,7 @@ extension HTTP1Driver {
   func start(_ transfer: Transfer) {
     let exchange = transfer.exchange
     guard state.beginRequest(closesAfterwards: exchange.head.closesConnection) else {
+      connection.close()
       return connection.network.sendElsewhere(transfer)
     }
     self.transfer = transfer

@@ -14,8 +14,10 @@ final class HTTP2Driver: ConnectionDriver {
   /// be sent again, and whether the session takes more or fewer requests.
   private var endedCount = 0
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
-  private var unsent: [Transfer] = []
   private var hasNewCapacity = false
+  /// The requests that wait for a sign of life of a connection that was silent for long.
+  private var held: [Transfer] = []
+  private lazy var silence = LoopTimer { [weak self] in self?.foundDead() }
 
   init(_ connection: Connection) throws(HTTPError) {
     self.connection = connection
@@ -33,6 +35,11 @@ extension HTTP2Driver {
   static let assumedCapacity = 100
 
   func start(_ transfer: Transfer) {
+    guard !isSilent else { return hold(transfer) }
+    submit(transfer)
+  }
+
+  private func submit(_ transfer: Transfer) {
     guard let session, let head = transfer.exchange.http2Head else { return }
     let stream = HTTP2Transfer(transfer, of: self)
     do throws(HTTPError) {
@@ -40,11 +47,53 @@ extension HTTP2Driver {
       stream.begin(id)
       streams[ObjectIdentifier(transfer)] = stream
     } catch {
-      unsent.append(transfer)  // the session takes no more requests
-      endedCount += 1
-      hasNewCapacity = true
+      // the session takes no more requests
+      network.drain(connection)
+      network.released(connection)
+      network.sendElsewhere(transfer)
     }
     connection.noteOutput()
+  }
+
+  /// After so many nanoseconds without a byte, a connection is examined before it is used, because a router on the way may
+  /// have forgotten it; and how long that may take.
+  private static let longestSilence: UInt64 = 15_000_000_000
+  private static let examination: UInt64 = 5_000_000_000
+
+  private var isSilent: Bool {
+    guard streams.isEmpty, let last = session?.lastReceived else { return false }
+    return !held.isEmpty || network.loop.now > last && network.loop.now - last >= Self.longestSilence
+  }
+
+  /// Sends a PING, and the request when any bytes have come.
+  private func hold(_ transfer: Transfer) {
+    if held.isEmpty {
+      session?.ping()
+      network.loop.set(silence, to: network.loop.now &+ Self.examination)
+      connection.noteOutput()
+    }
+    held.append(transfer)
+  }
+
+  private func releaseHeld() {
+    guard !held.isEmpty else { return }
+    network.loop.set(silence, to: .max)
+    let transfers = held
+    held = []
+    for transfer in transfers where !transfer.isEnded { submit(transfer) }
+  }
+
+  /// The connection does not answer. Nothing of the requests was sent over it.
+  private func foundDead() {
+    connection.close()
+    sendHeldElsewhere()
+  }
+
+  private func sendHeldElsewhere() {
+    network.loop.set(silence, to: .max)
+    let transfers = held
+    held = []
+    for transfer in transfers { network.sendElsewhere(transfer) }
   }
 
   func send() {
@@ -57,8 +106,8 @@ extension HTTP2Driver {
       if session.isOver { connection.close() }
     } catch {
       _ = flush()  // a GOAWAY that says why
+      connection.close()  // first, so that no request gets it again
       report()
-      connection.close()
     }
   }
 
@@ -83,6 +132,12 @@ extension HTTP2Driver {
   func resumeReading(for transfer: Transfer) { streams[ObjectIdentifier(transfer)]?.giveBackWindow() }
 
   func abandon(_ transfer: Transfer) {
+    if let index = held.firstIndex(where: { $0 === transfer }) {
+      held.remove(at: index)
+      endedCount += 1
+      transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
+      return connection.noteOutput()
+    }
     guard let stream = streams.removeValue(forKey: ObjectIdentifier(transfer)) else { return }
     session?.reset(stream.id)
     transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
@@ -98,6 +153,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
     do throws(HTTPError) { try session?.receive(bytes, now: network.loop.now) } catch {
       return send()  // sends a GOAWAY, and closes the connection
     }
+    releaseHeld()
     connection.noteOutput()
   }
 
@@ -108,6 +164,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
       error = HTTPError(.connectionLost, "\(connection.peer): the connection failed (\(reason))")
     }
     session?.connectionEnded(error)
+    connection.close()  // first, so that no request gets it again
     report()
   }
 
@@ -137,9 +194,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
     let again = failed
     failed = []
     for (transfer, failure) in again { network.failed(transfer, failure) }
-    let elsewhere = unsent
-    unsent = []
-    for transfer in elsewhere { network.sendElsewhere(transfer) }
+    if connection.isClosed { sendHeldElsewhere() }
   }
 }
 

@@ -11,7 +11,10 @@ final class Network {
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
   let authentications: ProxyAuthentications
-  let resolver = Resolver()
+  let resolver: Resolver
+  private let policy: AddressPolicy
+  /// The unix socket to which all connections are made.
+  private let unixSocket: SocketAddress?
   let chunks = ChunkPool()
   let receiveMemory = ReceiveMemory()
   /// The transfers that have something to deliver at the end of the turn.
@@ -24,6 +27,9 @@ final class Network {
   /// All transfers that have not ended.
   private var transfers: [ObjectIdentifier: Transfer] = [:]
   private var lastNumber = 0
+  /// The pool's actions that were not done yet.
+  private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
+  private var isPerforming = false
   private lazy var expiry = LoopTimer { [weak self] in self?.closeExpired() }
   /// What all TLS sessions have in common; nil before the first request that needs it.
   private var tls: TLSContext?
@@ -37,9 +43,13 @@ final class Network {
   private var sending: [Connection] = []
 
   init(
-    _ configuration: ConnectionConfiguration, _ authentications: ProxyAuthentications, _ jobs: JobQueue<Network>
+    _ configuration: ConnectionConfiguration, _ options: SocketOptions, _ authentications: ProxyAuthentications,
+    _ jobs: JobQueue<Network>
   ) throws(HTTPError) {
     self.configuration = configuration
+    policy = options.policy
+    unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
+    resolver = Resolver(overrides: options.overrides, policy: options.policy)
     self.authentications = authentications
     self.jobs = jobs
     loop = try EventLoop(wakeUp: jobs.wakeUp)
@@ -166,6 +176,16 @@ extension Network {
     }
   }
 
+  /// Why a transfer has no connection yet, and how far the opening of one is.
+  func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
+    let key = key(of: transfer)
+    let own = connections.values.filter { $0.key == key }
+    guard let opening = own.first(where: \.isOpening) else {
+      return (.connecting, "all of \(own.count) connections to \(key.host) were in use")
+    }
+    return (opening.phase, "no connection was ready while \(opening.phase.rawValue)")
+  }
+
   /// The connection of a transfer had served before, and ended before any byte of the response: most likely the server
   /// had closed it before (RFC 9112 §9.3.1). The request is sent again if it may be.
   func foundStale(_ transfer: Transfer) {
@@ -232,7 +252,6 @@ extension Network {
   /// A request and its response are complete, so that the connection can be used again.
   func released(_ connection: Connection) {
     perform(pool.released(connection.id, now: loop.now))
-    if expiry.due == .max { watchIdleConnections() }
   }
 
   /// Closes the connections whose idle lifetime is over.
@@ -258,6 +277,18 @@ extension Network {
     let waiter = waiting.filter { key(of: $0.value) == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil, connection: connection.id)))
+  }
+
+  /// Finds the addresses of a host; nil if the connection will be told of them later.
+  func addresses(of host: String, port: Int, for connection: Int) -> Result<[SocketAddress], HTTPError>? {
+    if let unixSocket {
+      return Result { () throws(HTTPError) in try policy.admitted([unixSocket], of: host) }
+    }
+    let answer = resolver.lookUp(host, port: port) { [jobs] result in
+      jobs.submit { $0.resolved(result, for: connection) }
+    }
+    if case .known(let addresses) = answer { return addresses }
+    return nil
   }
 
   /// Makes the TLS session with an origin.
@@ -290,22 +321,40 @@ extension Network {
     }
   }
 
+  /// Does what the pool says. What that leads to is done afterwards and not within, because a long chain of openings that
+  /// fail at once would exhaust the stack.
   private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
-    for action in actions {
-      switch action {
-      case .use(let connection, let waiter):
-        guard let transfer = waiting.removeValue(forKey: waiter) else { continue }
-        transfer.waiter = nil
-        // an action before may have closed it
-        if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
-      case .open(let id, let key):
-        let connection = Connection(id, to: key, on: self)
-        connections[id] = connection
-        connection.open()
-      case .close(let connection): connections.removeValue(forKey: connection)?.close()
-      case .fail(let waiter, _): if let failure { fail(waiter, failure) }
-      case .refuse(let waiter): fail(waiter, OpeningFailure(error: Self.shutDownError))
+    guard !actions.isEmpty else { return }
+    pending += actions.map { ($0, failure) }
+    guard !isPerforming else { return }
+    isPerforming = true
+    var index = 0
+    while index < pending.count {
+      let (action, failure) = pending[index]
+      index += 1
+      perform(action, failure)
+    }
+    pending.removeAll(keepingCapacity: true)
+    isPerforming = false
+    if expiry.due == .max { watchIdleConnections() }
+  }
+
+  private func perform(_ action: PoolState<ConnectionKey>.Action, _ failure: OpeningFailure?) {
+    switch action {
+    case .use(let connection, let waiter):
+      guard let transfer = waiting.removeValue(forKey: waiter) else {
+        return perform(pool.released(connection, now: loop.now))  // it has ended
       }
+      transfer.waiter = nil
+      // an action before may have closed it
+      if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
+    case .open(let id, let key):
+      let connection = Connection(id, to: key, on: self)
+      connections[id] = connection
+      connection.open()
+    case .close(let connection): connections.removeValue(forKey: connection)?.close()
+    case .fail(let waiter, _): if let failure { fail(waiter, failure) }
+    case .refuse(let waiter): fail(waiter, OpeningFailure(error: Self.shutDownError))
     }
   }
 }

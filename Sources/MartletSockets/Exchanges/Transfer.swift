@@ -334,7 +334,10 @@ extension Transfer {
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(timer, to: due) }
     let limit = Duration.nanoseconds(Int64(clamping: timeout))
-    let message = "\(exchange.peer): no data was received for \(limit) while \(phase.rawValue)"
+    let (phase, reason) =
+      connection == nil
+      ? network.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
+    let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
     network.giveUp(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 }

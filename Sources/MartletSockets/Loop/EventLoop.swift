@@ -102,7 +102,9 @@ extension EventLoop {
   func noteChange(of socket: Socket) { changed.append(socket) }
 
   private func applyChanges() {
-    for socket in changed {
+    var batch: [Socket] = []
+    swap(&batch, &changed)
+    for socket in batch {
       socket.isChanged = false
       guard socket.isOpen, socket.watched != socket.interest else { continue }
       let operation =
@@ -115,7 +117,8 @@ extension EventLoop {
         socket.handler?.socketFailed(socket, errno)
       }
     }
-    changed.removeAll(keepingCapacity: true)
+    batch.removeAll(keepingCapacity: true)
+    if changed.isEmpty { swap(&batch, &changed) }  // keeps its memory
   }
 
   private func handleEvents(waiting until: UInt64) {

@@ -9,8 +9,10 @@ final class LoopThread: Sendable {
   let jobs = JobQueue<Network>()
 
   /// - Throws: an error if the system has no thread or descriptor for it.
-  init(_ configuration: ConnectionConfiguration, _ authentications: ProxyAuthentications) throws(HTTPError) {
-    let network = try Network(configuration, authentications, jobs)
+  init(
+    _ configuration: ConnectionConfiguration, _ options: SocketOptions, _ authentications: ProxyAuthentications
+  ) throws(HTTPError) {
+    let network = try Network(configuration, options, authentications, jobs)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
     var thread = pthread_t()

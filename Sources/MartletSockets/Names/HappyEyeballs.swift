@@ -114,9 +114,10 @@ extension HappyEyeballs {
 
   /// Each address and what became of it. A host may have many: eight are named.
   private var summary: String {
-    var parts = failures.map { "\(Self.text($0.address)): \($0.reason)" }
-    parts += attempts.map { "\(Self.text($0)): no answer" }
-    parts += remaining.reversed().map { "\(Self.text($0)): not tried" }
+    var parts: [String] = []
+    for failure in failures { parts.append("\(Self.text(failure.address)): \(failure.reason)") }
+    for address in attempts { parts.append("\(Self.text(address)): no answer") }
+    for address in remaining.reversed() { parts.append("\(Self.text(address)): not tried") }
     let omitted = parts.count - 8
     return parts.prefix(8).joined(separator: "; ") + (omitted > 0 ? "; and \(omitted) more" : "")
   }

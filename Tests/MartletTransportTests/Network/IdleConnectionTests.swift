@@ -108,6 +108,7 @@ struct IdleConnectionTests {
     _ = try await session.data(for: HTTPRequest(.get, server.url))
     gate.open()
     try await server.end(ofConnection: 1)
+    while !openConnections(to: server.port).isEmpty { await Task.yield() }
 
     let request = HTTPRequest(.post, server.url, body: .data(Data("order".utf8)))
     #expect(try await session.data(for: request).0 == Data("ok".utf8))

@@ -45,19 +45,10 @@ struct PooledConnectionTests {
     let session = session()
     _ = try await session.data(for: HTTPRequest(.get, server.url))
 
-    let connections = (0..<10_000).filter { Self.peerPort(of: $0) == server.port }
+    let connections = openConnections(to: server.port)
 
     #expect(connections.count == 1)
     #expect(connections.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
-  }
-
-  private static func peerPort(of descriptor: Int32) -> Int? {
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
-    }
-    return result == 0 && address.sin_family == sa_family_t(AF_INET) ? Int(UInt16(bigEndian: address.sin_port)) : nil
   }
 
   @Test func connectionsToAHostAreLimited() async throws {

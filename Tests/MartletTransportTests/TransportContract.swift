@@ -29,11 +29,11 @@ enum TestedTransport: String, Sendable, CaseIterable, CustomTestStringConvertibl
   var isURLSession: Bool { self == .urlSession }
 
   /// Makes a transport that connects to a server.
-  func makeTransport() -> any Transport {
+  func makeTransport(_ configuration: ConnectionConfiguration = .init()) -> any Transport {
     switch self {
-    case .sockets: SocketTransport()
-    case .urlSession: URLSessionTransport()
-    case .curl, .mock: CurlTransport()
+    case .sockets: SocketTransport(configuration)
+    case .urlSession: URLSessionTransport(configuration)
+    case .curl, .mock: CurlTransport(configuration)
     }
   }
 }

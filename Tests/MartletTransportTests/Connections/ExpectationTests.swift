@@ -1,0 +1,168 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+/// `Expect: 100-continue` (RFC 9110 §10.1.1): when a body is sent, and when it is not opened.
+@Suite(.timeLimit(.minutes(5)), .overEachConnectingTransport)
+struct ExpectationTests {
+  private let session = HTTPSession.uncached(TestedTransport.current.makeTransport())
+  private let content = Data(repeating: 7, count: 2_000_000)
+
+  private func post(
+    _ server: LoopbackServer, _ body: RequestBody, waiting timeout: Duration? = .seconds(30)
+  ) -> HTTPRequest {
+    var request = HTTPRequest(.post, server.url, body: body)
+    request.options.continueTimeout = timeout
+    return request
+  }
+
+  private func once(_ data: Data) -> RequestBody {
+    .singleUse(
+      length: Int64(data.count),
+      AsyncStream {
+        $0.yield(data); $0.finish()
+      })
+  }
+
+  /// The server sends 100 only when it reads the body; without it the client would wait for half a minute.
+  @Test func bodyIsSentAfterThe100() async throws {
+    let server = try LoopbackServer(bodies: .streamed) { request in .text("\(try request.drainBody())") }
+    let events = Mutex<[Int]>([])
+    var request = post(server, once(content))
+    request.options.listeners = [
+      EventHandler { event, _ in
+        if case .informational(let head) = event { events.withLock { $0.append(head.status.code) } }
+      }
+    ]
+
+    let (data, _) = try await session.data(for: request)
+
+    #expect(String(decoding: data, as: UTF8.self) == "2000000")
+    #expect(server.requests.first?.fields[.expect] == "100-continue")
+    #expect(events.withLock { $0 } == [100])
+  }
+
+  @Test(arguments: [401, 403, 413])
+  func afterAFinalResponseTheBodyIsNotOpened(_ status: Int) async throws {
+    let asked = Counter()
+    let server = try LoopbackServer(bodies: .streamed) { request in
+      request.fields[.authorization] == nil
+        ? .status(HTTPStatus(status)) : .text("\(try request.drainBody())")
+    }
+    let body = RequestBody.singleUse(length: 3, CountingChunks(asked: asked))
+
+    let (_, response) = try await session.data(for: post(server, body))
+    #expect(response.status.code == status)
+    #expect(asked.value == 0)
+    #expect(body.canBeSent)
+
+    var again = post(server, body)
+    again.fields[.authorization] = "Bearer token"
+    let (data, _) = try await session.data(for: again)
+    #expect(String(decoding: data, as: UTF8.self) == "3")
+    #expect(asked.value > 0)
+  }
+
+  @Test func aChallengedSingleUseBodyIsSentAfterwards() async throws {
+    struct Answering: Interceptor {
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+        guard try outcome.get().status == .unauthorized, attempt.request.body.canBeSent else { return .accept }
+        var next = attempt.request
+        next.fields[.authorization] = "Bearer token"
+        return .resend(next, reason: "401")
+      }
+    }
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [Answering()]
+    let session = HTTPSession(transport: TestedTransport.current.makeTransport(), configuration: configuration)
+    let server = try LoopbackServer(bodies: .streamed) { request in
+      request.fields[.authorization] == nil ? .status(.unauthorized) : .text("\(try request.drainBody())")
+    }
+
+    let (data, response) = try await session.data(for: post(server, once(content)))
+
+    #expect(String(decoding: data, as: UTF8.self) == "2000000")
+    #expect(response.history.count == 1)
+  }
+
+  @Test func withoutA100TheBodyIsSentAfterTheTimeout() async throws {
+    let sent = Gate()
+    let server = try LoopbackServer(bodies: .streamed) { request in
+      try request.wait(for: sent)  // no 100: it is only said when the body is read
+      return .text("\(try request.drainBody())")
+    }
+    var request = post(server, once(content), waiting: .milliseconds(20))
+    request.options.listeners = [
+      EventHandler { event, _ in
+        if case .progress(let progress) = event, progress.direction == .sent { sent.open() }
+      }
+    ]
+
+    let (data, _) = try await session.data(for: request)
+
+    #expect(String(decoding: data, as: UTF8.self) == "2000000")
+  }
+
+  @Test(arguments: [
+    ("small", false), ("large", true), ("unknown", true), ("once", true), ("file", false), ("not allowed", false),
+    ("none", false),
+  ])
+  func onlyLargeOrSingleUseBodiesHaveAnExpectation(_ kind: String, expects: Bool) async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let folder = try TemporaryFolder()
+    try folder.write(Data("small".utf8), to: "small")
+    let body: RequestBody =
+      switch kind {
+      case "small": .data(Data("small".utf8))
+      case "large", "not allowed": .data(content)
+      case "unknown":
+        .stream {
+          AsyncStream {
+            $0.yield(Data("a".utf8)); $0.finish()
+          }
+        }
+      case "once": once(Data("a".utf8))
+      case "file": .file(folder.file("small"))
+      default: .empty
+      }
+
+    _ = try await session.data(for: post(server, body, waiting: kind == "not allowed" ? nil : .seconds(30)))
+
+    #expect(server.requests.first?.fields[.expect] == (expects ? "100-continue" : nil))
+  }
+
+  @Test func aRefusedExpectationIsDroppedForASingleUseBody() async throws {
+    let server = try LoopbackServer(bodies: .streamed) { request in
+      request.fields.contains(.expect) ? .status(.expectationFailed) : .text("\(try request.drainBody())")
+    }
+    let (data, _) = try await session.data(for: post(server, once(content)))
+    #expect(String(decoding: data, as: UTF8.self) == "2000000")
+  }
+
+  @Test func aSingleUseBodyIsNotOpenedIfTheServerIsUnreachable() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    server.stop()
+    let body = once(content)
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: post(server, body, waiting: nil)) }
+    #expect(error?.kind == .cannotConnect)
+    #expect(body.canBeSent)
+  }
+
+}
+
+/// A sequence of three bytes that counts its iterations.
+private struct CountingChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  let asked: Counter
+  var rest = 3
+
+  func makeAsyncIterator() -> CountingChunks { self }
+
+  mutating func next() async throws -> Data? {
+    asked.next()
+    guard rest > 0 else { return nil }
+    rest -= 1
+    return Data([65])
+  }
+}

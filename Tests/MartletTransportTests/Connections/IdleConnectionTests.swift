@@ -1,0 +1,120 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+/// Bytes on an idle connection are not a response (RFC 9112 §9.2).
+@Suite(.timeLimit(.minutes(5)), .overEachConnectingTransport)
+struct IdleConnectionTests {
+  private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+  /// Returns a server that sends more bytes after the first response once the gate is open, and answers later requests.
+  private func server(_ unasked: String, after gate: Gate) throws -> LoopbackServer {
+    try LoopbackServer { request in
+      guard request.path == "/first" else { return .text("reply to \(request.method) \(request.path)") }
+      var reply = Reply.raw(Self.answer + unasked).stalled(after: Int64(Self.answer.utf8.count), until: gate)
+      reply.ending = .keepAlive
+      return reply
+    }
+  }
+
+  @Test(arguments: [
+    "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: 4\r\n\r\nevil", "x",
+  ])
+  func unexpectedBytesEndTheConnection(_ unasked: String) async throws {
+    let gate = Gate()
+    let server = try server(unasked, after: gate)
+    let session = HTTPSession(transport: TestedTransport.current.makeTransport())
+    #expect(try await session.data(for: HTTPRequest(.get, server.url("/first"))).0 == Data("ok".utf8))
+
+    gate.open()
+
+    #expect(try await server.end(ofConnection: 1) == .client)
+    let request = HTTPRequest(.post, server.url("/order"), body: .data(Data("order".utf8)))
+    let (data, _) = try await session.data(for: request)
+    #expect(data == Data("reply to POST /order".utf8))
+    #expect(server.requests.map(\.connection) == [1, 2])
+  }
+
+  /// The bytes are noticed either by the loop before the next request, or when that is about to be sent.
+  @Test func unexpectedBytesAreNotAResponse() async throws {
+    for _ in 0..<50 {
+      let gate = Gate()
+      let server = try LoopbackServer { request in
+        guard request.path == "/first" else { return .text("reply to \(request.path)") }
+        return .raw(Self.answer + "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: 4\r\n\r\nevil")
+          .stalled(after: Int64(Self.answer.utf8.count), until: gate)
+      }
+      let session = HTTPSession(transport: TestedTransport.current.makeTransport())
+      _ = try await session.data(for: HTTPRequest(.get, server.url("/first")))
+      gate.open()
+      try await server.end(ofConnection: 1)
+
+      for path in ["/next", "/last"] {
+        let (data, _) = try await session.data(for: HTTPRequest(.get, server.url(path)))
+        #expect(String(decoding: data, as: UTF8.self) == "reply to \(path)")
+      }
+      #expect(server.requests.count == 3)
+    }
+  }
+
+  /// libcurl reads these bytes together with the end of the response, and drops them.
+  @Test(arguments: [
+    "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200", "HTTP/1.1 304 Not Modified\r\n\r\nx",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200",
+  ])
+  func bytesAfterAResponseEndTheConnection(_ message: String) async throws {
+    let server = try LoopbackServer { request in
+      var reply = request.path == "/first" ? Reply.raw(message) : .text("next")
+      reply.ending = .keepAlive
+      return reply
+    }
+    let session = HTTPSession.uncached(TestedTransport.current.makeTransport())
+    _ = try await session.data(for: HTTPRequest(.get, server.url("/first")))
+
+    #expect(try await session.data(for: HTTPRequest(.get, server.url("/next"))).0 == Data("next".utf8))
+    #expect(server.requests.map(\.connection) == [1, 2])
+  }
+
+  @Test func anIdleConnectionEndedByTheServerIsClosed() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      var reply = Reply.raw(Self.answer).stalled(after: Int64(Self.answer.utf8.count), until: gate)
+      reply.ending = request.connection == 1 ? .closeSilently : .keepAlive
+      return reply
+    }
+    let session = HTTPSession.uncached(TestedTransport.current.makeTransport())
+    _ = try await session.data(for: HTTPRequest(.get, server.url))
+    gate.open()
+    try await server.end(ofConnection: 1)
+
+    let request = HTTPRequest(.post, server.url, body: .data(Data("order".utf8)))
+    #expect(try await session.data(for: request).0 == Data("ok".utf8))
+    #expect(server.requests.map(\.connection) == [1, 2])
+  }
+
+  /// The first attempt is over a pooled connection, the second over a new one.
+  @Test(arguments: [HTTPMethod.get, .put], [Reply.hangUp, .reset])
+  func aPoolOfStaleConnectionsCausesOneResend(_ method: HTTPMethod, _ end: Reply) async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      if request.path == "/fill" { return .text("filled").held(by: gate) }
+      return request.connection <= 6 ? end : .text("reply")
+    }
+    let session = HTTPSession.uncached(TestedTransport.current.makeTransport())
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<6 { group.addTask { _ = try await session.data(for: HTTPRequest(.get, server.url("/fill"))) } }
+      _ = try await server.request(6)
+      gate.open()
+      try await group.waitForAll()
+    }
+    let body: RequestBody = method == .put ? .data(Data("content".utf8)) : .empty
+
+    #expect(try await session.data(for: HTTPRequest(method, server.url("/"), body: body)).0 == Data("reply".utf8))
+
+    #expect(server.requests.count { $0.path == "/" } == 2)
+  }
+}

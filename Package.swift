@@ -114,8 +114,7 @@ let package = Package(
     .testTarget(
       name: "MartletCurlTests",
       dependencies: [
-        "MartletCurl", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting", "TestServers",
-        "TestSupport",
+        "MartletCurl", "MartletEngine", "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
       ]),
     .testTarget(
       name: "MartletSocketsTests",
@@ -125,8 +124,8 @@ let package = Package(
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [
-        "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "TestSupport",
+        "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation",
+        "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
       ],
       exclude: ["Messages/messages.json", "Messages/server.py"]),
     .testTarget(

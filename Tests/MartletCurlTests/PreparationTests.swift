@@ -3,7 +3,6 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
-import TestSupport
 import Testing
 
 /// Failures before a request is sent.
@@ -27,18 +26,9 @@ struct PreparationTests {
     }
     let request = HTTPRequest(.post, server.url, body: RequestBody(.made(open), length: nil))
     do throws(HTTPError) {
-      _ = try await HTTPSession.uncached(CurlTransport(configuration)).data(for: request)
+      _ = try await HTTPSession(transport: CurlTransport(configuration)).data(for: request)
       return nil
     } catch { return error }
-  }
-
-  @Test func withUnreadableAuthoritiesNoBodyIsOpened() async throws {
-    let source = Source()
-    let missing = try TemporaryFolder().file("missing.pem")
-
-    #expect(try await failure(source) { $0.tls.additionalAuthorities = missing } != nil)
-
-    #expect(!source.isOpen.withLock { $0 })
   }
 
   /// libcurl refuses texts of more than 8,000,000 bytes.
@@ -50,18 +40,5 @@ struct PreparationTests {
 
     #expect(source.isOpen.withLock { $0 })
     #expect(source.isCancelled.withLock { $0 })
-  }
-
-  @Test(arguments: [
-    ("b\u{FC}cher.example", true), ("B\u{DC}CHER.example", true), (".b\u{FC}cher.example", false), (".EXAMPLE", true),
-    ("xn--bcher-kva.example", true), ("bucher.example", false), (".", false), ("", false),
-  ])
-  func negotiatingHostsAreComparedAsALabels(_ name: String, _ expected: Bool) throws {
-    var configuration = ConnectionConfiguration()
-    configuration.negotiatingHosts = [name]
-    let url = url("https://b%C3%BCcher.example/")
-    #expect(configuration.negotiates(for: HTTPRequest(.get, url)) == expected)
-    let below = TestSupport.url("https://www.b%C3%BCcher.example/")
-    #expect(configuration.negotiates(for: HTTPRequest(.get, below)) == (name.hasPrefix(".") && name != "."))
   }
 }

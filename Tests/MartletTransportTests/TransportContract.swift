@@ -15,7 +15,7 @@ import Testing
 @Suite(.serialized) enum TransportContract {}
 
 /// The transports that the contract is tested with.
-enum TestedTransport: String, Sendable, CaseIterable, CustomTestStringConvertible {
+enum TestedTransport: String, Codable, Sendable, CaseIterable, CustomTestStringConvertible {
   case curl
   case sockets
   case urlSession
@@ -28,12 +28,15 @@ enum TestedTransport: String, Sendable, CaseIterable, CustomTestStringConvertibl
 
   var isURLSession: Bool { self == .urlSession }
 
+  /// The transport of this run of the test; see ``OverEachNetworkTransport``.
+  @TaskLocal static var current = TestedTransport.curl
+
   /// Makes a transport that connects to a server.
-  func makeTransport() -> any Transport {
+  func makeTransport(_ connection: ConnectionConfiguration = .init()) -> any Transport {
     switch self {
-    case .sockets: SocketTransport()
-    case .urlSession: URLSessionTransport()
-    case .curl, .mock: CurlTransport()
+    case .sockets: SocketTransport(connection)
+    case .urlSession: URLSessionTransport(connection)
+    case .curl, .mock: CurlTransport(connection)
     }
   }
 }

@@ -38,7 +38,7 @@ package final class FrameServer: Sendable {
     case early
     /// The same, with the RST_STREAM directly after the response.
     case earlyAtOnce
-    /// A head of two lines that are together larger than libcurl accepts.
+    /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
   }
 

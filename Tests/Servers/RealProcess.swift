@@ -1,6 +1,7 @@
 package import Foundation
 import MartletSemantics
 import MartletTesting
+import Synchronization
 
 /// A server from the system's packages that a test starts and stops.
 ///
@@ -40,19 +41,33 @@ package struct RealServerError: Error, CustomStringConvertible {
 
 /// Ports of the loopback interface.
 package enum LocalPort {
-  /// Returns a port that is free at the moment.
+  /// Returns a port that is free at the moment, and that this process did not return before.
+  ///
+  /// It is below those that systems give to connections and to servers without a port of their own (32768 and above on
+  /// Linux), so that none of these takes it before the server that it is for does.
   package static func free() throws -> Int {
+    for _ in candidates {
+      let port = last.withLock { last in
+        last = last + 1 < candidates.upperBound ? last + 1 : candidates.lowerBound
+        return last
+      }
+      if isFree(port) { return port }
+    }
+    throw RealServerError("no free port on 127.0.0.1")
+  }
+
+  private static let candidates = 10_000..<32_768
+  private static let last = Mutex(candidates.lowerBound + Int(getpid()) * 97 % candidates.count)
+
+  private static func isFree(_ port: Int) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
-    var address = Self.address(0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+    var address = Self.address(port)
+    return withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
-    guard isBound else { throw RealServerError("no free port on 127.0.0.1") }
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 
   package static func answers(_ port: Int) -> Bool {

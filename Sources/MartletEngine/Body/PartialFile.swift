@@ -111,6 +111,8 @@ package final class PartialFile: Sendable {
     // before the descriptor is closed, which ends the lock: another download must not open a file that is about to be
     // removed
     if !state.withLock({ $0.isKept }) { unlink(path) }
+    // not left to `close`: a process that is just being started has a copy of the descriptor, and with it the lock
+    _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }
 }

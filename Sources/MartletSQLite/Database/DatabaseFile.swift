@@ -112,7 +112,11 @@ struct FileIdentity: Sendable, Hashable {
 enum FolderLock {
   static func holding<R>(_ folder: String, _ work: () throws -> R) rethrows -> R {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    defer { if descriptor >= 0 { close(descriptor) } }
+    defer {
+      // a process that is just being started has a copy of the descriptor, and keeps the lock as long
+      _ = flock(descriptor, LOCK_UN)
+      if descriptor >= 0 { close(descriptor) }
+    }
     for _ in 0..<1_000 where descriptor >= 0 {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR) { break }
       usleep(10_000)

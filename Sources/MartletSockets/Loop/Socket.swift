@@ -40,14 +40,17 @@ final class Socket {
   /// Makes a socket; nil if the system has none left, with the reason in `errno`.
   ///
   /// - Parameter family: the family of its addresses: `AF_INET`, `AF_INET6` or `AF_UNIX`.
-  init?(family: Int32, on loop: EventLoop) {
-    descriptor = martlet_make_socket(family)
-    self.loop = loop
-    guard descriptor >= 0 else {
-      isOpen = false
-      return nil
-    }
+  convenience init?(family: Int32, on loop: EventLoop) {
+    let descriptor = martlet_make_socket(family)
+    guard descriptor >= 0 else { return nil }
     if family != AF_UNIX { martlet_set_tcp_options(descriptor) }
+    self.init(owning: descriptor, on: loop)
+  }
+
+  /// Takes over a descriptor that does not block.
+  init(owning descriptor: Int32, on loop: EventLoop) {
+    self.descriptor = descriptor
+    self.loop = loop
     slot = loop.add(self)
   }
 

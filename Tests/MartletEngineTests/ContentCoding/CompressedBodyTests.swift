@@ -4,7 +4,7 @@ import MartletSemantics
 import Synchronization
 import Testing
 
-/// What comes out is read by servers that others wrote in MartletCurlTests; here is how it comes out.
+/// What comes out is read by servers that others wrote in MartletTransportTests; here is how it comes out.
 @Suite(.timeLimit(.minutes(5)))
 struct CompressedBodyTests {
   private func read(_ open: OpenBody) async throws -> [Data] {

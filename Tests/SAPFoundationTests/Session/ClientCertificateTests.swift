@@ -138,6 +138,7 @@ private final class TLSServer: Sendable {
     openssl s_server -accept 127.0.0.1:0 -cert server.pem -key server.key -CAfile ca.pem -Verify 1 -www \
       > address 2> /dev/null < /dev/null &
     server=$!
+    disown $server  # the shell does not report its end
     read -r line
     kill -9 $server
     """

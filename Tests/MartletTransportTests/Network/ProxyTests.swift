@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -6,7 +5,7 @@ import TestServers
 import Testing
 
 /// Proxies: tinyproxy for HTTP, microsocks for SOCKS5.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct ProxyTests {
   let nginx: Nginx
 
@@ -20,10 +19,10 @@ struct ProxyTests {
   }
 
   private func session(_ proxy: Proxy) -> HTTPSession {
-    var configuration = CurlConfiguration()
+    var configuration = ConnectionConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
     configuration.proxy = proxy
-    return HTTPSession.uncached(CurlTransport(configuration))
+    return HTTPSession.uncached(configuration)
   }
 
   private func text(_ url: URL, through proxy: Proxy) async throws(HTTPError) -> String {

@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -8,7 +7,7 @@ import TestServers
 import Testing
 
 /// `Expect: 100-continue` (RFC 9110 §10.1.1): when a body is sent, and when it is not opened.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct ExpectationTests {
   private let session = HTTPSession.uncached()
   private let content = Data(repeating: 7, count: 2_000_000)
@@ -79,7 +78,7 @@ struct ExpectationTests {
     }
     var configuration = SessionConfiguration()
     configuration.interceptors = [Answering()]
-    let session = HTTPSession(transport: CurlTransport(), configuration: configuration)
+    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
     let server = try LoopbackServer(bodies: .streamed) { request in
       request.fields[.authorization] == nil ? .status(.unauthorized) : .text("\(try request.drainBody())")
     }

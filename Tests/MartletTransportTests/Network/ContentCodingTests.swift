@@ -1,12 +1,11 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct CompressionTests {
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+struct ContentCodingTests {
   private let session = HTTPSession.uncached()
   private static let text = String(repeating: "hello ", count: 20)
 
@@ -84,7 +83,7 @@ struct CompressionTests {
     let store = MemoryCacheStore()
     var configuration = SessionConfiguration()
     configuration.cache = HTTPCache(store: store)
-    let session = HTTPSession(transport: CurlTransport(), configuration: configuration)
+    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
     for place in 1..<body.count {
       for framing in ["framed", "closed"] {
         let request = HTTPRequest(.get, server.url("/\(framing)/\(place)"))

@@ -1,13 +1,12 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct EventSourceTests {
-  private let session = HTTPSession(transport: CurlTransport())
+  private let session = HTTPSession(transport: makeTransport())
 
   private func stream(_ text: String) -> Reply { .data(Data(text.utf8), type: "text/event-stream") }
 

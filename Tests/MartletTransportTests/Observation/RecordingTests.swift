@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletObservation
 import MartletSemantics
@@ -6,14 +5,14 @@ import MartletTesting
 import Testing
 
 /// The recorder over real sockets: the metrics in the archive, and the archive's format.
-@Suite("Archives of real calls", .timeLimit(.minutes(5)))
+@Suite("Archives of real calls", .overCurlAndSockets, .timeLimit(.minutes(5)))
 struct RecordingTests {
   private let recorder = HARRecorder()
 
   private func session() -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.listeners = [recorder]
-    return HTTPSession(transport: CurlTransport(), configuration: configuration)
+    return HTTPSession(transport: makeTransport(), configuration: configuration)
   }
 
   private func record() async throws {

@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -7,7 +6,7 @@ import TestServers
 import Testing
 
 /// Bytes on an idle connection are not a response (RFC 9112 §9.2).
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct IdleConnectionTests {
   private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -28,7 +27,7 @@ struct IdleConnectionTests {
   func unexpectedBytesEndTheConnection(_ unasked: String) async throws {
     let gate = Gate()
     let server = try server(unasked, after: gate)
-    let session = HTTPSession(transport: CurlTransport())
+    let session = HTTPSession(transport: makeTransport())
     #expect(try await session.data(for: HTTPRequest(.get, server.url("/first"))).0 == Data("ok".utf8))
 
     gate.open()
@@ -49,7 +48,7 @@ struct IdleConnectionTests {
         return .raw(Self.answer + "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: 4\r\n\r\nevil")
           .stalled(after: Int64(Self.answer.utf8.count), until: gate)
       }
-      let session = HTTPSession(transport: CurlTransport())
+      let session = HTTPSession(transport: makeTransport())
       _ = try await session.data(for: HTTPRequest(.get, server.url("/first")))
       gate.open()
       try await server.end(ofConnection: 1)
@@ -62,7 +61,7 @@ struct IdleConnectionTests {
     }
   }
 
-  /// libcurl reads these bytes together with the end of the response, and drops them.
+  /// The bytes are read together with the end of the response; libcurl drops them.
   @Test(arguments: [
     "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200", "HTTP/1.1 304 Not Modified\r\n\r\nx",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200",
@@ -74,7 +73,7 @@ struct IdleConnectionTests {
       reply.ending = .keepAlive
       return reply
     }
-    let session = HTTPSession.uncached(CurlTransport())
+    let session = HTTPSession.uncached()
     _ = try await session.data(for: HTTPRequest(.get, server.url("/first")))
 
     #expect(try await session.data(for: HTTPRequest(.get, server.url("/next"))).0 == Data("next".utf8))
@@ -85,9 +84,9 @@ struct IdleConnectionTests {
   @Test(arguments: [true, false])
   func unexpectedBytesOverTLSAreNotAResponse(_ sendsMore: Bool) async throws {
     let server = try RecordServer(more: sendsMore ? "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil" : "")
-    var curl = CurlConfiguration()
-    curl.tls.authorities = server.authority.certificate
-    let session = HTTPSession.uncached(CurlTransport(curl))
+    var connection = ConnectionConfiguration()
+    connection.tls.authorities = server.authority.certificate
+    let session = HTTPSession.uncached(connection)
 
     var answers: [String] = []
     for _ in 0..<3 {
@@ -105,10 +104,11 @@ struct IdleConnectionTests {
       reply.ending = request.connection == 1 ? .closeSilently : .keepAlive
       return reply
     }
-    let session = HTTPSession.uncached(CurlTransport())
+    let session = HTTPSession.uncached()
     _ = try await session.data(for: HTTPRequest(.get, server.url))
     gate.open()
     try await server.end(ofConnection: 1)
+    while !openConnections(to: server.port).isEmpty { await Task.yield() }
 
     let request = HTTPRequest(.post, server.url, body: .data(Data("order".utf8)))
     #expect(try await session.data(for: request).0 == Data("ok".utf8))
@@ -123,7 +123,7 @@ struct IdleConnectionTests {
       if request.path == "/fill" { return .text("filled").held(by: gate) }
       return request.connection <= 6 ? end : .text("reply")
     }
-    let session = HTTPSession.uncached(CurlTransport())
+    let session = HTTPSession.uncached()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<6 { group.addTask { _ = try await session.data(for: HTTPRequest(.get, server.url("/fill"))) } }
       _ = try await server.request(6)

@@ -1,17 +1,12 @@
-@_spi(Measuring) import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Testing
 
 /// An invalid message is an error of the response, and no part of it is used (RFC 9112).
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct InvalidResponseTests {
-  private func session(reusesHandles: Bool? = nil) -> HTTPSession {
-    var configuration = CurlConfiguration()
-    configuration.reusesHandles = reusesHandles
-    return HTTPSession(transport: CurlTransport(configuration))
-  }
+  private let session = HTTPSession(transport: makeTransport())
 
   private struct Unexpected: Error {}
 
@@ -20,47 +15,25 @@ struct InvalidResponseTests {
     var request = HTTPRequest(.get, server.url)
     change(&request)
     do throws(HTTPError) {
-      _ = try await session().data(for: request)
+      _ = try await session.data(for: request)
     } catch { return error }
     throw Unexpected()
   }
 
   /// libcurl before 8.1.0 writes such a line to memory that the previous transfer has freed.
   @Test func aFoldedFirstFieldDoesNotCrashTheProcess() async throws {
-    await #expect(processExitsWith: .success) {
+    await #expect(processExitsWith: .success) { [tested = TestedTransport.current as TestedTransport] in
       let server = try LoopbackServer { request in
         if request.path == "/" { return .redirect(to: "/there").with("X-Filler", String(repeating: "a", count: 300)) }
         return .raw("HTTP/1.1 200 OK\r\n X-A: \(String(repeating: "b", count: 4000))\r\nContent-Length: 0\r\n\r\n")
       }
-      let session = HTTPSession(transport: CurlTransport())
+      let session = HTTPSession(transport: tested.makeTransport())
       for _ in 0..<30 {
         let error = await #expect(throws: HTTPError.self) {
           _ = try await session.data(for: HTTPRequest(.get, server.url("/")))
         }
         #expect(error?.kind == .protocolViolation)
       }
-    }
-  }
-
-  @Test(arguments: [true, false])
-  func requestsAreIndependentWithAndWithoutHandleReuse(_ reuses: Bool) async throws {
-    let server = try LoopbackServer { request in
-      request.path == "/" ? .redirect(to: "/there").with("X-A", "b") : .text(request.target).with("X-C", "d")
-    }
-    let session = session(reusesHandles: reuses)
-    for _ in 0..<20 {
-      let (data, response) = try await session.data(for: HTTPRequest(.get, server.url("/")))
-      #expect(data == Data("/there".utf8))
-      #expect(response.head.fields["X-A"] == nil)
-    }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for number in 0..<60 {
-        group.addTask {
-          let (data, _) = try await session.data(for: HTTPRequest(.get, server.url("/\(number)")))
-          #expect(data == Data("/\(number)".utf8))
-        }
-      }
-      try await group.waitForAll()
     }
   }
 
@@ -72,7 +45,7 @@ struct InvalidResponseTests {
     let jar = CookieJar()
     var configuration = SessionConfiguration()
     configuration.cookies = jar
-    let session = HTTPSession(transport: CurlTransport(), configuration: configuration)
+    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
 
     let error = await #expect(throws: HTTPError.self) {
       _ = try await session.data(for: HTTPRequest(.get, server.url))
@@ -120,7 +93,7 @@ struct InvalidResponseTests {
   ])
   func whatTheRFCAllowsIsAccepted(_ message: String) async throws {
     let server = try LoopbackServer { _ in .raw(message) }
-    #expect(try await session().data(for: HTTPRequest(.get, server.url)).0 == Data("four".utf8))
+    #expect(try await session.data(for: HTTPRequest(.get, server.url)).0 == Data("four".utf8))
   }
 
   @Test(arguments: [

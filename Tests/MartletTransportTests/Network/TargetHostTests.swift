@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -6,13 +5,13 @@ import TestSupport
 import Testing
 
 /// The host of a request, as the server receives it.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct TargetHostTests {
   /// Returns a session that uses the server as the proxy of its plain requests.
   private func session(through server: LoopbackServer) -> HTTPSession {
-    var curl = CurlConfiguration()
-    curl.proxy = .http("127.0.0.1", port: server.port)
-    return HTTPSession.uncached(CurlTransport(curl))
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: server.port)
+    return HTTPSession.uncached(connection)
   }
 
   @Test func aHostNameAfterAnAddressIsSentAsAName() async throws {
@@ -58,12 +57,12 @@ struct TargetHostTests {
   func aURLWithoutAnOriginIsNotSent(_ text: String) async throws {
     let proxy = try LoopbackServer { _ in .text("hello") }
     let url = try #require(URL(string: text))
-    var curl = CurlConfiguration()
-    curl.proxy = .http("127.0.0.1", port: proxy.port)
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: proxy.port)
 
     for send in [
       { _ = try await session(through: proxy).data(for: HTTPRequest(.get, url)) },
-      { _ = try await CurlTransport(curl).send(HTTPRequest(.get, url), in: Call()) },
+      { _ = try await makeTransport(connection).send(HTTPRequest(.get, url), in: Call()) },
     ] as [() async throws -> Void] {
       let error = await #expect(throws: HTTPError.self) { try await send() }
       #expect(error?.kind == .invalidRequest)

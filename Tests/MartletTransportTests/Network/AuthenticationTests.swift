@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -8,18 +7,18 @@ import TestServers
 import Testing
 
 /// Credentials over real sockets: with nginx, and with the loopback server where the request is inspected.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct AuthenticationTests {
   private func session(
-    _ sources: any CredentialSource..., configure: (inout CurlConfiguration) -> Void = { _ in }
+    _ sources: any CredentialSource..., configure: (inout ConnectionConfiguration) -> Void = { _ in }
   ) -> HTTPSession {
-    var curl = CurlConfiguration()
-    curl.proxy = .direct
-    configure(&curl)
+    var connection = ConnectionConfiguration()
+    connection.proxy = .direct
+    configure(&connection)
     var configuration = SessionConfiguration()
     configuration.cache = nil
     configuration.credentials = sources
-    return HTTPSession(transport: CurlTransport(curl), configuration: configuration)
+    return HTTPSession(transport: makeTransport(connection), configuration: configuration)
   }
 
   private func wanting(_ challenge: String, _ isRight: @escaping @Sendable (String) -> Bool) throws -> LoopbackServer {
@@ -45,7 +44,7 @@ struct AuthenticationTests {
 
   @Test func theTransportItselfSendsNoUserInformation() async throws {
     let server = try LoopbackServer { _ in .text("in") }
-    let transport = CurlTransport()
+    let transport = makeTransport()
     let table = [
       ("anna:secret@", "/x?y=a@b"), ("anna:secret@", "/x@y#a@b"), ("anna@", "?@"), (":@", "/"), ("", "/a@b"),
       ("a%40b:p%2F@", "/"),
@@ -129,20 +128,5 @@ struct AuthenticationTests {
     #expect(try await session.data(for: HTTPRequest(.get, url)).1.status == .proxyAuthenticationRequired)
     #expect(proxy.requests.count == 1)
     #expect(proxy.requests.allSatisfy { !$0.fields.contains(.proxyAuthorization) })
-  }
-
-  @Test func theEngineAnswersDigestChallengesOfOrigins() async throws {
-    let server = try wanting("Digest realm=r, nonce=n, qop=auth, Basic realm=r, Negotiate") { _ in false }
-    let session = session { $0.negotiatingHosts = ["other.example", ".127.0.0.1"] }
-
-    #expect(try await session.data(for: HTTPRequest(.get, server.url("/"))).1.status == .unauthorized)
-    #expect(server.requests.map { $0.fields.contains(.authorization) } == [false])
-  }
-
-  @Test func withoutATicketTheCallerGetsThe401() async throws {
-    let server = try wanting("Negotiate") { _ in false }
-    let session = session { $0.negotiatingHosts = ["127.0.0.1"] }
-
-    #expect(try await session.data(for: HTTPRequest(.get, server.url("/"))).1.status == .unauthorized)
   }
 }

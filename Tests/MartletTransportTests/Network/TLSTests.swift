@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -7,17 +6,17 @@ import TestServers
 import Testing
 
 /// TLS with nginx, and with certificates of an authority for this run only.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct TLSTests {
   let nginx: Nginx
 
   init() throws { nginx = try Nginx.shared.get() }
 
-  private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
-    var configuration = CurlConfiguration()
+  private func session(_ change: (inout ConnectionConfiguration) -> Void = { _ in }) -> HTTPSession {
+    var configuration = ConnectionConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
     change(&configuration)
-    return HTTPSession.uncached(CurlTransport(configuration))
+    return HTTPSession.uncached(configuration)
   }
 
   private func text(_ url: URL, _ session: HTTPSession) async throws(HTTPError) -> String {

@@ -1,5 +1,4 @@
 import Foundation
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -7,7 +6,7 @@ import TestServers
 import Testing
 
 /// Request bodies that Python parses, and those that curl sends.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct FormTests {
   private let session = HTTPSession.uncached()
   private let folder: TemporaryFolder

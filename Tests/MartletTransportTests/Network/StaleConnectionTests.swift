@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -7,7 +6,7 @@ import TestSupport
 import TestServers
 import Testing
 
-@Suite("Stale connections", .timeLimit(.minutes(5)))
+@Suite("Stale connections", .overCurlAndSockets, .timeLimit(.minutes(5)))
 struct StaleConnectionTests {
   /// Returns a server that answers the first request of the first connection and closes it at the second; other
   /// connections work.
@@ -25,7 +24,7 @@ struct StaleConnectionTests {
   private func session(_ policy: RetryPolicy = RetryPolicy()) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.retry = policy
-    return HTTPSession(transport: CurlTransport(), configuration: configuration)
+    return HTTPSession(transport: makeTransport(), configuration: configuration)
   }
 
   @Test(arguments: [Reply.hangUp, .reset])
@@ -109,7 +108,7 @@ struct StaleConnectionTests {
     #expect(server.requests.count == 2)
   }
 
-  /// An answer that libcurl deals with itself says nothing of what is sent after it.
+  /// An answer that the transport deals with itself says nothing of what is sent after it.
   @Test(arguments: [RequestBody.data(Data("order".utf8)), .empty])
   func aPostChallengedByAProxyIsNotSentTwiceAfterwards(body: RequestBody) async throws {
     let proxy = try LoopbackServer { request in
@@ -119,12 +118,12 @@ struct StaleConnectionTests {
       }
       return request.target.hasSuffix("/last") ? .hangUp : .text(request.text)
     }
-    var curl = CurlConfiguration()
-    curl.proxy = .http("127.0.0.1", port: proxy.port).authenticated(user: "a", password: "b", schemes: [.digest])
-    let session = HTTPSession(transport: CurlTransport(curl))
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: proxy.port).authenticated(user: "a", password: "b", schemes: [.digest])
+    let session = HTTPSession(transport: makeTransport(connection))
     let first = url("http://a.example/")
     let url = url("http://a.example/last")
-    let (data, _) = try await HTTPSession(transport: CurlTransport(curl)).data(
+    let (data, _) = try await HTTPSession(transport: makeTransport(connection)).data(
       for: HTTPRequest(.post, first, body: body))
     #expect(data.count == body.length.map(Int.init))
 
@@ -138,9 +137,9 @@ struct StaleConnectionTests {
 
   @Test func postsSurviveAServerThatEndsHTTP2ConnectionsGracefully() async throws {
     let nginx = try Nginx.shared.get()
-    var configuration = CurlConfiguration()
+    var configuration = ConnectionConfiguration()
     configuration.tls.authorities = nginx.authority.certificate
-    let session = HTTPSession.uncached(CurlTransport(configuration))
+    let session = HTTPSession.uncached(configuration)
     var outcomes: [String: Int] = [:]
     // this location reads the body before it answers; HTTP2FaultTests has a server that does not
     await withTaskGroup(of: [String].self) { group in

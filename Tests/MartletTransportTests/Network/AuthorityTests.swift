@@ -1,5 +1,4 @@
 import Foundation
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -8,7 +7,7 @@ import Testing
 
 /// Trusted authorities. A test puts an authority into the system's folder while it runs, if that folder is
 /// writable, as in a container.
-@Suite(.timeLimit(.minutes(5)), .serialized)
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)), .serialized)
 struct AuthorityTests {
   private static let folder = "/etc/ssl/certs"
   private static let isWritable = access(folder, W_OK) == 0
@@ -31,10 +30,10 @@ struct AuthorityTests {
   }
 
   private func failure(_ server: FrameServer, _ change: (inout TLSSettings) -> Void) async -> HTTPError? {
-    var configuration = CurlConfiguration()
+    var configuration = ConnectionConfiguration()
     change(&configuration.tls)
     do throws(HTTPError) {
-      _ = try await HTTPSession.uncached(CurlTransport(configuration)).data(for: HTTPRequest(.get, server.url))
+      _ = try await HTTPSession.uncached(configuration).data(for: HTTPRequest(.get, server.url))
       return nil
     } catch { return error }
   }
@@ -66,5 +65,16 @@ struct AuthorityTests {
     let error = await failure(server) { $0.additionalAuthorities = URL(filePath: "/nowhere/more.pem") }
     #expect(error?.kind == .tlsFailed)
     #expect(error?.message.contains("/nowhere/more.pem") == true)
+  }
+
+  @Test func withUnreadableAuthoritiesNoBodyIsOpened() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    var connection = ConnectionConfiguration()
+    connection.tls.additionalAuthorities = try TemporaryFolder().file("missing.pem")
+    let body = RequestBody.singleUse(AsyncStream<Data> { $0.finish() })
+    await #expect(throws: HTTPError.self) {
+      try await HTTPSession.uncached(connection).data(for: HTTPRequest(.post, server.url, body: body))
+    }
+    #expect(body.canBeSent)
   }
 }

@@ -1,13 +1,12 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The cache with curl and a server.
-@Suite(.timeLimit(.minutes(5)))
+/// The cache with a transport and a server.
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
 struct CachingTests {
-  private let session = HTTPSession(transport: CurlTransport())
+  private let session = HTTPSession(transport: makeTransport())
 
   private func get(
     _ url: URL, _ fields: HTTPFields = [:], policy: CachePolicy = .useProtocolCachePolicy
@@ -113,7 +112,7 @@ struct CachingTests {
     configuration.listeners = [
       EventHandler { event, _ in if case .note = event, cache.statistics.collapsed == 7 { joined.open() } }
     ]
-    let session = HTTPSession(transport: CurlTransport(), configuration: configuration)
+    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
 
     let tasks = (1...8).map { _ in Task { try await session.data(for: HTTPRequest(.get, server.url)).0 } }
     try await joined.wait()
@@ -133,7 +132,7 @@ struct CachingTests {
     let store = AwaitableCacheStore()
     var configuration = SessionConfiguration()
     configuration.cache = HTTPCache(store: store)
-    let session = HTTPSession(transport: CurlTransport(), configuration: configuration)
+    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
 
     for text in ["one", "one"] {
       let (data, _) = try await session.data(for: HTTPRequest(.get, server.url))

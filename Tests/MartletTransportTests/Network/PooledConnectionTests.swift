@@ -1,17 +1,16 @@
 import Glibc
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct ConnectionTests {
-  private func session(_ change: (inout CurlConfiguration) -> Void = { _ in }) -> HTTPSession {
-    var configuration = CurlConfiguration()
+@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+struct PooledConnectionTests {
+  private func session(_ change: (inout ConnectionConfiguration) -> Void = { _ in }) -> HTTPSession {
+    var configuration = ConnectionConfiguration()
     change(&configuration)
-    return HTTPSession.uncached(CurlTransport(configuration))
+    return HTTPSession.uncached(configuration)
   }
 
   @Test func requestsInSequenceShareOneConnection() async throws {
@@ -46,19 +45,10 @@ struct ConnectionTests {
     let session = session()
     _ = try await session.data(for: HTTPRequest(.get, server.url))
 
-    let connections = (0..<10_000).filter { Self.peerPort(of: $0) == server.port }
+    let connections = openConnections(to: server.port)
 
     #expect(connections.count == 1)
     #expect(connections.allSatisfy { fcntl($0, F_GETFD) & FD_CLOEXEC != 0 })
-  }
-
-  private static func peerPort(of descriptor: Int32) -> Int? {
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
-    }
-    return result == 0 && address.sin_family == sa_family_t(AF_INET) ? Int(UInt16(bigEndian: address.sin_port)) : nil
   }
 
   @Test func connectionsToAHostAreLimited() async throws {
@@ -227,7 +217,7 @@ struct ConnectionTests {
     #expect(outcomes.allSatisfy { $0 })
   }
 
-  @Test func a417ThatLibcurlRepeatsIsNotTheResponse() async throws {
+  @Test func a417ThatTheTransportRepeatsIsNotTheResponse() async throws {
     let count = Mutex(0)
     let server = try LoopbackServer(bodies: .streamed) { request in
       let number = count.withLock { count in

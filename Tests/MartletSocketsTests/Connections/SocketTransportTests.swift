@@ -1,0 +1,173 @@
+#if os(Linux)
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import TestServers
+import TestSupport
+import Testing
+
+@testable import MartletSockets
+
+/// What only the transport over sockets has, or promises.
+@Suite(.timeLimit(.minutes(5)))
+struct SocketTransportTests {
+  private func text(_ transport: SocketTransport, _ request: HTTPRequest) async throws -> String {
+    let response = try await transport.send(request, in: Call())
+    return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+  }
+
+  private func failure(_ transport: SocketTransport, _ request: HTTPRequest) async throws -> HTTPError {
+    let error = await #expect(throws: (any Error).self) { _ = try await text(transport, request) }
+    return HTTPError(wrapping: try #require(error))
+  }
+
+  /// Each byte is sent after the echo of the last has come: nothing waits for more, in either direction.
+  @Test func bothDirectionsGoOnAtOnce() async throws {
+    let server = try EchoServer()
+    let (chunks, sender) = AsyncStream.makeStream(of: Data.self)
+    sender.yield(Data([0]))
+    let request = HTTPRequest(.post, server.url, body: .stream { chunks })
+
+    let response = try await SocketTransport().send(request, in: Call())
+    var received: [UInt8] = []
+    for try await chunk in response.body {
+      received += chunk
+      if received.count < 200 { sender.yield(Data([UInt8(received.count)])) } else { sender.finish() }
+    }
+
+    #expect(received == (0..<200).map { UInt8($0) })
+  }
+
+  @Test func aUnixSocketTakesThePlaceOfEveryHost() async throws {
+    let server = try EchoServer()
+    var options = SocketOptions()
+    options.unixSocket = server.path
+    let request = HTTPRequest(.post, url("http://a.example/"), body: .stream { AsyncStream<Data>.one("hello") })
+    #expect(try await text(SocketTransport(.init(), options), request) == "hello")
+  }
+
+  @Test func aHostCanBeGivenAnAddress() async throws {
+    let server = try LoopbackServer { request in .text(request.fields[.host] ?? "") }
+    var options = SocketOptions()
+    options.overrides = try ResolveOverrides(["a.example": ["127.0.0.1"]])
+    let request = HTTPRequest(.get, url("http://a.example:\(server.port)/"))
+    #expect(try await text(SocketTransport(.init(), options), request) == "a.example:\(server.port)")
+  }
+
+  /// The openings fail at once, each for one request.
+  @Test func manyRequestsToAnAddressThatIsNotAllowedFail() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    var options = SocketOptions()
+    options.policy = .publicAddresses
+    let transport = SocketTransport(.init(), options)
+    await withTaskGroup(of: HTTPError.Kind?.self) { group in
+      for _ in 0..<2000 {
+        group.addTask { try? await failure(transport, HTTPRequest(.get, server.url)).kind }
+      }
+      for await kind in group { #expect(kind == .cannotConnect) }
+    }
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test func aRequestThatWaitsForAConnectionSaysSo() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
+    var configuration = ConnectionConfiguration()
+    configuration.connectionsPerHost = 1
+    let transport = SocketTransport(configuration)
+    let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
+    _ = try await server.request(1)
+    var request = HTTPRequest(.get, server.url("/next"))
+    request.options.responseTimeout = .milliseconds(50)
+
+    let error = try await failure(transport, request)
+
+    #expect(error.kind == .responseTimeout)
+    #expect(error.message.contains("all of 1 connections to 127.0.0.1:\(server.port) were in use"))
+    gate.open()
+    #expect(try await held.value == "ok")
+    #expect(try await text(transport, HTTPRequest(.get, server.url("/after"))) == "ok")
+    #expect(server.connectionCount == 1)
+  }
+
+  /// No signal ends the process when the peer has closed a connection that is written to.
+  @Test func aClosedConnectionRaisesNoSignal() async throws {
+    await #expect(processExitsWith: .success) {
+      signal(SIGPIPE, SIG_DFL)
+      let server = try LoopbackServer(bodies: .streamed) { _ in .reset }
+      for _ in 0..<20 {
+        let request = HTTPRequest(.post, server.url, body: .data(Data(count: 4 << 20)))
+        do { _ = try await SocketTransport().send(request, in: Call()) } catch { continue }
+      }
+    }
+  }
+
+  /// The connection waits for the check, and is used after it.
+  @Test func aCheckOfTheServerCostsNoSecondConnection() async throws {
+    let server = try RecordServer(more: "")
+    let checks = Mutex<[ServerTrust]>([])
+    var configuration = ConnectionConfiguration()
+    configuration.tls.authorities = server.authority.certificate
+    configuration.tls.serverTrustCheck = { trust, _ in checks.withLock { $0.append(trust) } }
+    let transport = SocketTransport(configuration)
+
+    for _ in 0..<3 { #expect(try await text(transport, HTTPRequest(.get, server.url)) == "1") }
+
+    #expect(checks.withLock { $0.map(\.isTrusted) } == [true])
+    #expect(checks.withLock { $0.first?.certificates.isEmpty } == false)
+  }
+
+  @Test func aRefusedServerIsShownToTheCheckWithItsCertificates() async throws {
+    let server = try RecordServer(more: "")
+    let checks = Mutex<[ServerTrust]>([])
+    var configuration = ConnectionConfiguration()
+    configuration.tls.serverTrustCheck = { trust, _ in checks.withLock { $0.append(trust) } }
+
+    let error = try await failure(SocketTransport(configuration), HTTPRequest(.get, server.url))
+
+    #expect(error.kind == .untrustedCertificate)
+    #expect(checks.withLock { $0.map(\.isTrusted) } == [false])
+    #expect(checks.withLock { $0.first?.certificates.isEmpty } == false)
+  }
+
+  @Test func settingsThatAreNotSupportedAreNamed() async throws {
+    var configuration = ConnectionConfiguration()
+    configuration.negotiatingHosts = ["a.example"]
+    let error = try await failure(SocketTransport(configuration), HTTPRequest(.get, url("http://a.example/")))
+    #expect(error.kind == .invalidRequest)
+    #expect(error.message.hasSuffix(": negotiatingHosts"))
+  }
+
+  @Test func metricsHaveTheirOrder() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let metrics = Mutex<[TransferMetrics]>([])
+    let call = Call(
+      listeners: [
+        EventHandler { event, _ in if case .metrics(let one) = event { metrics.withLock { $0.append(one) } } }
+      ])
+    let transport = SocketTransport()
+    for _ in 0..<2 {
+      let response = try await transport.send(HTTPRequest(.post, server.url, body: .data(Data("abc".utf8))), in: call)
+      _ = try await response.body.collect(upTo: 100)
+    }
+    let (first, second) = try metrics.withLock { try (#require($0.first), #require($0.last)) }
+    #expect(first.nameLookup <= first.connect && first.connect <= first.requestStart)
+    #expect(first.requestStart <= first.firstByte && first.firstByte <= first.total && first.total > .zero)
+    #expect(!first.reusedConnection && second.reusedConnection && second.connect == .zero)
+    #expect([first, second].allSatisfy { $0.bytesSent == 3 && $0.bytesReceived == 5 && $0.version == .http1_1 })
+    #expect(first.remoteAddress == "127.0.0.1" && first.remotePort == server.port)
+    #expect(first.localPort == second.localPort && first.localPort ?? 0 > 0)
+  }
+}
+
+extension AsyncStream<Data> {
+  fileprivate static func one(_ text: String) -> AsyncStream<Data> {
+    AsyncStream { continuation in
+      continuation.yield(Data(text.utf8))
+      continuation.finish()
+    }
+  }
+}
+#endif

@@ -1,0 +1,138 @@
+#if os(Linux)
+import Foundation
+import MartletEngine
+import MartletTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MartletSockets
+
+/// The loop that watches sockets: jobs, wake-ups, and events of sockets that are no longer there.
+@Suite(.timeLimit(.minutes(5)))
+struct EventLoopTests {
+  /// What belongs to the loop's thread in these tests.
+  private final class Context {
+    let loop: EventLoop
+    var handlers: [Handler] = []
+    var sockets: [Socket] = []
+
+    init(_ queue: JobQueue<Context>) throws { loop = try EventLoop(wakeUp: queue.wakeUp) }
+  }
+
+  /// Counts what it is told.
+  private final class Handler: SocketHandler {
+    var readable: (Socket) -> Void = { _ in }
+    private(set) var count = 0
+
+    func socketIsReadable(_ socket: Socket) {
+      count += 1
+      readable(socket)
+    }
+    func socketIsWritable(_ socket: Socket) { count += 1 }
+    func socketFailed(_ socket: Socket, _ code: Int32) { count += 1 }
+  }
+
+  /// Runs a loop on a thread until a job stops it.
+  private func start(_ queue: JobQueue<Context>) throws -> Gate {
+    let isOver = Gate()
+    let context = LoopBound<Context?>(nil)
+    let started = Gate()
+    let failure = Mutex<(any Error)?>(nil)
+    Thread.detachNewThread {
+      do {
+        let own = try Context(queue)
+        context.set(own, on: own.loop)
+        started.open()
+        own.loop.run(queue, in: own) { _ in }
+      } catch { failure.withLock { $0 = error } }
+      isOver.open()
+    }
+    return isOver
+  }
+
+  @Test func jobsOfManyThreadsAreDoneInTheirOrder() async throws {
+    let queue = JobQueue<Context>()
+    let isOver = try start(queue)
+    let log = Log<(Int, Int)>()
+    await withTaskGroup(of: Void.self) { group in
+      for sender in 0..<8 {
+        group.addTask {
+          for number in 0..<500 { queue.submit { _ in log.append((sender, number)) } }
+        }
+      }
+    }
+    queue.submit { $0.loop.stop() }
+    try await isOver.wait()
+    for sender in 0..<8 { #expect(log.entries.filter { $0.0 == sender }.map(\.1) == Array(0..<500)) }
+  }
+
+  /// The loop sleeps between the jobs, because each is submitted after the one before it was done.
+  @Test func aJobWakesASleepingLoop() async throws {
+    let queue = JobQueue<Context>()
+    let isOver = try start(queue)
+    for _ in 0..<500 {
+      let isDone = Gate()
+      queue.submit { _ in isDone.open() }
+      try await isDone.wait()
+    }
+    queue.submit { $0.loop.stop() }
+    try await isOver.wait()
+  }
+
+  @Test func aTimerEndsAWait() async throws {
+    let queue = JobQueue<Context>()
+    let isOver = try start(queue)
+    queue.submit { context in
+      let loop = context.loop
+      loop.set(LoopTimer { [unowned loop] in loop.stop() }, to: loop.now + 20_000_000)
+    }
+    try await isOver.wait()
+  }
+
+  /// The first of two readable sockets closes the other, whose place and descriptor a new one gets at once.
+  @Test func anEventOfAClosedSocketReachesNoOther() async throws {
+    let pairs = try [makePair(), makePair()]
+    for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
+    defer { for pair in pairs { close(pair[1]) } }
+    let queue = JobQueue<Context>()
+    let isOver = try start(queue)
+    let counts = Mutex<[Int]>([])
+    queue.submit { context in
+      let loop = context.loop
+      let new = Handler()
+      let sockets = pairs.map { Socket(owning: $0[0], on: loop) }
+      for (socket, other) in zip(sockets, sockets.reversed()) {
+        let handler = Handler()
+        handler.readable = { [unowned context] _ in
+          socket.interest = []
+          other.close()
+          let next = Socket(family: AF_INET, on: loop)
+          next?.handler = new
+          #expect(next?.slot == other.slot)
+          context.sockets = [socket, next].compactMap { $0 }
+          // stops in the turn after this one, so that a wrong event would have come
+          queue.submit { context in
+            counts.withLock { $0 = context.handlers.map(\.count) }
+            for socket in context.sockets { socket.close() }
+            context.loop.stop()
+          }
+        }
+        socket.handler = handler
+        socket.interest = .read
+        context.handlers.append(handler)
+      }
+      context.handlers.append(new)
+    }
+    try await isOver.wait()
+    #expect(counts.withLock { $0.sorted() } == [0, 0, 1])
+  }
+}
+
+/// Returns two connected sockets that do not block.
+private func makePair() throws -> [Int32] {
+  var pair: [Int32] = [-1, -1]
+  try #require(socketpair(AF_UNIX, 1 | 0o4000 /* SOCK_STREAM | SOCK_NONBLOCK */, 0, &pair) == 0)
+  return pair
+}
+#endif

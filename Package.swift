@@ -129,8 +129,8 @@ let package = Package(
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [
-        "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "TestSupport",
+        "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation",
+        "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
       ],
       exclude: ["Messages/messages.json", "Messages/server.py"]),
     .testTarget(

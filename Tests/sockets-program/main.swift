@@ -33,6 +33,9 @@ final class ByteCount: Sendable {
   func add(_ more: Int) -> Int { count.add(more, ordering: .relaxed).newValue }
 }
 
+/// Makes transfers go on for a moment after libraries have freed what is theirs: what was registered first runs last.
+func lengthenExit() { atexit { usleep(20_000) } }
+
 /// Receives bodies in eight tasks, without end, and exits in the middle.
 func exitDuringTransfers(after count: Int, _ transport: SocketTransport, _ url: URL) async {
   let received = ByteCount()
@@ -98,6 +101,7 @@ func use(_ transport: SocketTransport, _ url: URL) async throws -> [Int] {
 guard arguments.count >= 3 else { fail("what to do?") }
 switch arguments[0] {
 case "exit":
+  lengthenExit()
   let transport = makeTransport(arguments[2])
   await exitDuringTransfers(after: Int(arguments[1]) ?? 0, transport, makeURL(arguments[3]))
 case "signals":

@@ -120,7 +120,11 @@ let package = Package(
       name: "MartletSocketsTests",
       dependencies: [
         "MartletSockets", "MartletEngine", "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
+        "sockets-program",
       ]),
+    .executableTarget(
+      name: "sockets-program", dependencies: ["MartletSockets", "MartletEngine", "MartletSemantics"],
+      path: "Tests/sockets-program"),
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [

@@ -16,6 +16,8 @@ struct Message: Decodable, Sendable, CustomTestStringConvertible {
   let method: String?
   /// The method of the next request, over the same connection if that is reusable; `GET` if nil.
   let next: String?
+  /// The writes of the server.
+  let sends: [Octets]
   /// Whether the rest of the message is sent after the response was read and the connection is idle.
   let idle: [Octets]?
   /// The expected outcome.
@@ -26,6 +28,7 @@ struct Message: Decodable, Sendable, CustomTestStringConvertible {
   let observed: [String: Observation]
 
   var testDescription: String { name }
+  var bytes: [UInt8] { sends.flatMap(\.data) }
 
   /// The outcome of another client; `observe.py` documents the members.
   struct Observation: Decodable, Sendable {

@@ -55,7 +55,7 @@ format: ## lay out the Swift sources as .swift-format says
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
 
 bench: bench-libraries ## the measurements
-	@MARTLET_SOCKETS=1 exec swift run --package-path Benchmarks -c release bench $(ARGS)
+	@exec swift run --package-path Benchmarks -c release bench $(ARGS)
 
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)

@@ -8,6 +8,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
+    .library(name: "MartletSockets", targets: ["MartletSockets"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
@@ -170,11 +171,6 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
-
-// MartletSockets is no product before it is complete. Benchmarks measure it with this variable, which `make bench` sets.
-if Context.environment["MARTLET_SOCKETS"] != nil {
-  package.products.append(.library(name: "MartletSockets", targets: ["MartletSockets"]))
-}
 
 for target in package.targets where target.type != .system {
   target.swiftSettings = [

@@ -4,8 +4,6 @@ import PackageDescription
 // What Martlet costs, beside a plain C loop on libcurl and beside URLSession; also beside AsyncHTTPClient if the environment
 // names a checkout of it: `ASYNC_HTTP_CLIENT=/path/to/async-http-client make bench`.
 let asyncHTTPClient = Context.environment["ASYNC_HTTP_CLIENT"]
-// No product before it is complete; see Martlet's Package.swift.
-let hasSockets = Context.environment["MARTLET_SOCKETS"] != nil
 
 let package = Package(
   name: "Benchmarks",
@@ -23,8 +21,8 @@ let package = Package(
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletSQLite", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
-      ] + (hasSockets ? [.product(name: "MartletSockets", package: "Martlet")] : [])
-        + (asyncHTTPClient == nil ? [] : [.product(name: "AsyncHTTPClient", package: "async-http-client")]),
+        .product(name: "MartletSockets", package: "Martlet"),
+      ] + (asyncHTTPClient == nil ? [] : [.product(name: "AsyncHTTPClient", package: "async-http-client")]),
       swiftSettings: (asyncHTTPClient == nil ? [] : [.define("ASYNC_HTTP_CLIENT")]) + [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),

@@ -3,23 +3,23 @@
 import MartletSemantics
 
 /// A transport over the system's sockets, OpenSSL and nghttp2: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and
-/// streaming in both directions with backpressure. Content codings are decoded by a ``DecodingTransport`` around it.
+/// streaming in both directions with backpressure. Content codings are decoded by a ``Martlet/DecodingTransport`` around it.
 ///
 /// One thread runs all requests of a transport, which share connections. When the last reference to the transport and
 /// to its unread bodies is released, its connections are closed and its thread ends. A process that forks must call
 /// `exec` in the child: the thread does not exist there.
 ///
 /// Responses have to conform to RFC 9112 and RFC 9113; others are errors of kind
-/// ``HTTPError/Kind/protocolViolation``. A response is complete only if its framing says so: with its length, its last
+/// ``Martlet/HTTPError/Kind/protocolViolation``. A response is complete only if its framing says so: with its length, its last
 /// chunk, END_STREAM, or, where the end of the connection ends it, with TLS's `close_notify`. An idle HTTP/1.1
 /// connection that receives anything is closed and not used again.
 ///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
-/// ``RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Event/note(_:)``. A request that may not be
-/// repeated fails, and the error's ``HTTPError/delivery`` says why. A request of which nothing was sent goes over
+/// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request that may not be
+/// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why. A request of which nothing was sent goes over
 /// another connection.
 ///
-/// Negotiate (``ConnectionConfiguration/negotiatingHosts``, ``Proxy/negotiated()``) is not supported: every request
+/// Negotiate (``Martlet/ConnectionConfiguration/negotiatingHosts``, ``Martlet/Proxy/negotiated()``) is not supported: every request
 /// fails with an error that names the setting.
 public struct SocketTransport: Transport {
   private let transport: any Transport

@@ -159,6 +159,7 @@ final class ExchangeBody: BodySource {
             return body.source.cancel()
           }
         }
+        try Task.checkCancellation()  // a sequence that ends because its task was cancelled is no whole body
         if queue.end() { jobs.submit { $0.continueUpload(exchange) } }
       } catch {
         body.source.cancel()

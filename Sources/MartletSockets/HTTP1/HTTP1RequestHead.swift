@@ -50,7 +50,10 @@ struct HTTP1RequestHead: Sendable {
     let expectsContinue = Self.expectsContinue(request, body)
     let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
     var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
-    writer.write(request.fields)
+    var fields = request.fields
+    // it is for the next proxy (RFC 9110 §11.7.2): an origin must not get it
+    if recipient == .origin, fields.contains(.proxyAuthorization) { fields[.proxyAuthorization] = nil }
+    writer.write(fields)
     if !request.fields.contains(.accept) { writer.write("*/*", for: .accept) }
     switch framing {
     case .none: break

@@ -68,14 +68,13 @@ struct HTTP2Fields: Sendable, Hashable {
   }
 
   private static let omitted: Set<String> = [
-    "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-connection", "transfer-encoding",
-    "upgrade",
+    "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-authorization", "proxy-connection",
+    "transfer-encoding", "upgrade",
   ]
 
   /// The fields whose values are secrets of the user: what a table shares with other requests, an attacker who causes
   /// some of them could guess by the sizes of messages (RFC 7541 §7.1).
   private static let secrets: Set<String> = [
-    "authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token",
-    "x-xsrf-token",
+    "authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token", "x-xsrf-token",
   ]
 }

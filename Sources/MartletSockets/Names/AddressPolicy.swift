@@ -4,8 +4,8 @@ import MartletEngine
 /// Decides to which addresses a transport may connect. It is asked for every address before a connection is opened:
 /// those of a name, literals, those of overrides, and that of a proxy.
 ///
-/// Behind a proxy that resolves names itself, the addresses of the origin are not known and the proxy's is the only one
-/// that is asked for.
+/// Behind a proxy to which the name of the origin is passed on, the proxy's address is the only one that is asked for,
+/// also if the origin's name is an address.
 package struct AddressPolicy: Sendable {
   /// Returns the reason why an address is refused, for the error's message; nil if it is allowed.
   package typealias Refusal = @Sendable (_ address: SocketAddress, _ host: String) -> String?

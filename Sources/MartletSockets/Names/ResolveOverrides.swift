@@ -2,11 +2,8 @@
 package import MartletEngine
 import MartletSemantics
 
-/// Addresses of hosts that take precedence over name servers, as for a server that is not in DNS yet.
-///
-/// ```swift
-/// try ResolveOverrides(["api.example.com": ["192.0.2.7"], "api.example.com:8443": ["127.0.0.1", "::1"]])
-/// ```
+/// Addresses of hosts that take precedence over name servers, as for a server that is not in DNS yet:
+/// `ResolveOverrides(["api.example.com": ["192.0.2.7"], "api.example.com:8443": ["127.0.0.1", "::1"]])`
 package struct ResolveOverrides: Sendable, Hashable {
   private let table: [String: [IPAddress]]
 

@@ -65,6 +65,13 @@ struct HTTP1RequestHeadTests {
     #expect(try await !self.text(request).contains("Proxy-Authorization"))
   }
 
+  // RFC 9110 §11.7.2.
+  @Test func theCallersCredentialsForAProxyAreSentToProxiesOnly() async throws {
+    let request = HTTPRequest(.get, url("http://example.com/"), fields: [.proxyAuthorization: "Basic b3du"])
+    #expect(try await !text(request).contains("Basic"))
+    #expect(try await text(request, .proxy(authorization: nil)).contains("\r\nProxy-Authorization: Basic b3du\r\n"))
+  }
+
   // RFC 9110 §7.2.
   @Test(
     arguments: [

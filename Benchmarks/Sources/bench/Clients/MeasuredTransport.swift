@@ -1,9 +1,6 @@
 import Martlet
 @_spi(Measuring) import MartletCurl
-
-#if canImport(MartletSockets)
 import MartletSockets
-#endif
 
 /// A transport that `--transport` can choose. Another one is a case here.
 enum MeasuredTransport: String, CaseIterable, Sendable {
@@ -11,9 +8,7 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
   /// The same with libcurl's handles used again, even where its version makes that unsafe: the difference is what new ones
   /// cost.
   case curlReused = "curl-reused"
-  #if canImport(MartletSockets)
   case sockets
-  #endif
   /// None: what the session itself costs. It makes small requests only.
   case instant
 
@@ -25,9 +20,7 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
     switch self {
     case .curl: "curl"
     case .curlReused: "curl, handles reused"
-    #if canImport(MartletSockets)
     case .sockets: "sockets"
-    #endif
     case .instant: "no transport"
     }
   }
@@ -40,9 +33,7 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
       configuration.connection = connection
       configuration.reusesHandles = true
       return CurlTransport(configuration)
-    #if canImport(MartletSockets)
     case .sockets: return SocketTransport(connection)
-    #endif
     case .instant: return InstantTransport()
     }
   }

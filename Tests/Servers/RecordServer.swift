@@ -8,11 +8,14 @@ package final class RecordServer: Sendable {
   package let authority: TestAuthority
   private let process: RealProcess
 
-  package init(more: String) throws {
+  /// - Parameters:
+  ///   - more: what is sent after the body, in its record.
+  ///   - stray: what is sent in a record of its own after the response, in one segment with it.
+  package init(more: String, stray: String = "") throws {
     let authority = try Self.authority.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
-    process = try RealProcess("python3", ["-c", Self.script, "\(port)", more] + files, port: port)
+    process = try RealProcess("python3", ["-c", Self.script, "\(port)", more, stray] + files, port: port)
     self.authority = authority
     guard let url = URL(string: "https://127.0.0.1:\(port)/") else { throw RealServerError("no URL") }
     self.url = url
@@ -23,7 +26,7 @@ package final class RecordServer: Sendable {
   private static let script = #"""
     import socket, ssl, sys, threading
 
-    port, more, files = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3:]
+    port, more, stray, files = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3].encode(), sys.argv[4:]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*files)
 
@@ -37,8 +40,12 @@ package final class RecordServer: Sendable {
             if not part: return
             received += part
           received = received.split(b"\r\n\r\n", 1)[1]
+          if stray: connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
           connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
           connection.sendall(b"%d" % number + more)
+          if stray:
+            connection.sendall(stray)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
       except (OSError, ValueError): pass
 
     listener, number = socket.create_server(("127.0.0.1", port)), 0

@@ -43,12 +43,22 @@ extension Connection {
     lookUp(end.0, port: end.1)
   }
 
+  /// Goes on with the handshake with a proxy over another socket.
+  private func reconnect(_ tunnel: Tunnel) {
+    interruptedTunnel = tunnel
+    connect()
+  }
+
   private func lookUp(_ host: String, port: Int) {
-    if let addresses = network.addresses(of: host, port: port, for: id) { resolved(addresses) }
+    switch network.addresses(of: host, port: port, for: id) {
+    case .known(let addresses): resolved(addresses)
+    case .pending(let pending): lookUp = pending
+    }
   }
 
   /// Goes on with the result of the name's look-up.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>) {
+    lookUp = nil
     switch stage {
     case .connecting(let race): race.start(addresses)
     case .resolvingOrigin:
@@ -82,7 +92,11 @@ extension Connection {
   /// Asks the proxy for a tunnel, unless there is no proxy, or it forwards requests.
   private func reachedProxy() {
     do throws(HTTPError) {
-      guard var tunnel = try Tunnel(to: key.origin, by: key.route, at: originAddress) else { return reachedOrigin() }
+      if interruptedTunnel == nil {
+        interruptedTunnel = try Tunnel(to: key.origin, by: key.route, at: originAddress)
+      }
+      guard var tunnel = interruptedTunnel else { return reachedOrigin() }
+      interruptedTunnel = nil
       let greeting = try tunnel.begin(network.authentications)
       stage = .tunneling(tunnel)
       send(handshake: greeting)
@@ -104,7 +118,7 @@ extension Connection {
       switch step {
       case .needsMore: break
       case .send(let more): send(handshake: more)
-      case .reconnect: connect()
+      case .reconnect: reconnect(tunnel)
       case .open:
         guard position == bytes.count else {
           let message = "\(peer): the proxy sent bytes before anything was asked for through its tunnel"
@@ -170,7 +184,7 @@ extension Connection {
         HTTPError(.connectionLost, "\(peer): the connection ended before it could be used", phase: phase))
     }
     do throws(HTTPError) {
-      if case .reconnect = try tunnel.receiveEnd() { connect() }
+      if case .reconnect = try tunnel.receiveEnd() { reconnect(tunnel) }
     } catch { failToOpen(error) }
   }
 

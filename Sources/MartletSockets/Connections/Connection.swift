@@ -39,6 +39,10 @@ final class Connection {
   var driver: (any ConnectionDriver)?
   /// The origin's address, if its proxy does not resolve names.
   var originAddress: IPAddress?
+  /// The look-up of a name that it waits for.
+  var lookUp: Resolver.Pending?
+  /// The handshake with a proxy that goes on over another socket: what was answered so far is limited for all of them.
+  var interruptedTunnel: Tunnel?
   /// Ends the opening when its time is over.
   private(set) lazy var connectTimer = LoopTimer { [weak self] in self?.connectingTookTooLong() }
   /// Whether the network knows that there is something to send.
@@ -106,23 +110,22 @@ extension Connection {
   /// Sends bytes; see ``LayeredSocket/send(_:hasMore:)``.
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { stream?.send(bytes, hasMore: hasMore) }
 
-  /// Closes it. Its transfers have ended before.
-  func close() {
-    guard !isClosed else { return }
-    release()
-    network.closed(self)
-  }
+  /// Closes it. A transfer that it still has fails, unless it can be sent again.
+  func close() { fail(HTTPError(.connectionLost, "\(peer): the connection was closed")) }
 
   /// Closes it because of an error, with which its transfers end.
   func fail(_ error: HTTPError) {
+    guard !isClosed else { return }
     let driver = driver
-    close()
+    release()
+    network.closed(self)
     driver?.fail(error)
   }
 
   func release() {
     isClosed = true
     loop.set(connectTimer, to: .max)
+    if let lookUp { network.resolver.cancel(lookUp) }
     if case .connecting(let race) = stage { race.cancel() }
     stage = .open
     stream?.close()
@@ -143,7 +146,7 @@ extension Connection: LayeredSocketHandler {
 
   func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) ?? receivedWhileOpening(bytes) }
 
-  func hasRoom() { driver?.send() }
+  func hasRoom() { noteOutput() }
 
   func receivedEnd(_ end: StreamEnd) {
     guard let driver else { return endedWhileOpening() }

@@ -13,6 +13,8 @@ final class HTTP1Driver: ConnectionDriver {
   private var upload = Upload.over
   /// What waits to be sent before the chunk of the request's body that is being sent.
   private var outgoing = SendBuffer()
+  /// Whether the connection becomes idle at the end of the turn.
+  private var becomesIdle = false
   private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
 
   /// What is done with a request's body.
@@ -64,6 +66,10 @@ extension HTTP1Driver {
   }
 
   func send() {
+    if becomesIdle {
+      becomesIdle = false
+      return connection.becomeIdle()
+    }
     guard let transfer else { return }
     while true {
       collect(for: transfer)
@@ -206,7 +212,8 @@ extension HTTP1Driver {
     transfer.receive(head: lines, length: length)
   }
 
-  /// Makes the connection ready for the next request, or closes it, after a response.
+  /// Makes the connection ready for the next request, or closes it, after a response. The next one is not sent before the
+  /// end of the turn: bytes that come until then were sent before it, and cannot be its response.
   private func end(hasExcess: Bool) {
     let keepsConnection = parser?.keepsConnection ?? false
     let action = state.receivedEnd(
@@ -214,7 +221,9 @@ extension HTTP1Driver {
     stopUpload()
     transfer = nil
     parser = nil
-    if action == .reuse { connection.becomeIdle() } else { connection.close() }
+    guard action == .reuse else { return connection.close() }
+    becomesIdle = true
+    connection.noteOutput()
   }
 
   func receiveEnd(_ end: StreamEnd) {
@@ -272,6 +281,7 @@ extension HTTP1Driver {
   func fail(_ error: HTTPError) {
     let transfer = transfer
     self.transfer = nil
+    loop.set(expectation, to: .max)
     transfer?.fail(error)
   }
 }

@@ -76,8 +76,8 @@ extension HTTP2Driver {
   }
 
   private func releaseHeld() {
+    network.loop.set(silence, to: .max)  // in any case: the held requests may have been cancelled
     guard !held.isEmpty else { return }
-    network.loop.set(silence, to: .max)
     let transfers = held
     held = []
     for transfer in transfers where !transfer.isEnded { submit(transfer) }
@@ -85,8 +85,8 @@ extension HTTP2Driver {
 
   /// The connection does not answer. Nothing of the requests was sent over it.
   private func foundDead() {
-    connection.close()
-    sendHeldElsewhere()
+    guard !held.isEmpty else { return }  // they were cancelled: nobody needs to know
+    connection.close()  // which sends them elsewhere
   }
 
   private func sendHeldElsewhere() {

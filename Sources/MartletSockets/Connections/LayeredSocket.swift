@@ -37,6 +37,8 @@ final class LayeredSocket: SocketHandler {
   private var layers: [TLSSession] = []
   /// How many of them have completed their handshakes.
   private var secureCount = 0
+  /// How many bytes the system has taken.
+  private var sentCount = 0
   /// Whether nothing is passed to the owner for now, because it is not ready.
   private var isHeld = false
 
@@ -78,8 +80,10 @@ final class LayeredSocket: SocketHandler {
   /// Closes the socket, after it has said so. Nothing is told afterwards.
   func close() {
     guard isOpen else { return }
-    for session in layers.reversed() { session.close() }
-    _ = flush()
+    for session in layers.reversed() {
+      session.close()
+      _ = flush()  // before the layer around it says that nothing follows
+    }
     socket.close()
   }
 }
@@ -89,6 +93,8 @@ final class LayeredSocket: SocketHandler {
 extension LayeredSocket {
   /// How many encrypted bytes may wait for the network.
   private static let highWater = 64 << 10
+  /// How many bytes are encrypted at a time, so that one connection does not keep the others waiting.
+  private static let mostAtOnce = 1 << 20
 
   /// Sends bytes.
   ///
@@ -100,21 +106,26 @@ extension LayeredSocket {
     guard !bytes.isEmpty else { return 0 }
     guard let innermost = layers.last, let outermost = layers.first else { return sendPlain(bytes, hasMore: hasMore) }
     var taken = 0
-    while taken < bytes.count {
+    let sentBefore = sentCount
+    while taken < min(bytes.count, Self.mostAtOnce) {
       if outermost.outgoing.count >= Self.highWater {
-        guard flush() != nil else { return nil }
+        // what the peer may have got counts as sent; the next call reports the failure
+        guard flush() != nil else { return taken > 0 && sentCount != sentBefore ? taken : nil }
         if outermost.outgoing.count >= Self.highWater { return taken }
       }
       let part = UnsafeRawBufferPointer(rebasing: bytes[taken...].prefix(Self.highWater))
       do throws(HTTPError) { try innermost.write(part) } catch { return nil }
       taken += part.count
     }
-    return hasMore || flush() != nil ? taken : nil
+    if taken < bytes.count { socket.interest.insert(.write) }  // goes on in the next turn
+    if hasMore && taken == bytes.count { return taken }
+    return flush() != nil || sentCount != sentBefore ? taken : nil
   }
 
   private func sendPlain(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
     switch socket.send(bytes, hasMore: hasMore) {
     case .bytes(let count):
+      sentCount &+= count
       if count < bytes.count { socket.interest.insert(.write) }
       return count
     case .notReady:

@@ -35,8 +35,7 @@ final class Network {
   private var tls: TLSContext?
   /// The same for connections to proxies.
   private var proxyTLS: TLSContext?
-  /// The servers whose certificates the caller's check did not refuse.
-  private var checked = CheckedServers()
+  private var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
   /// The connections that have something to send at the end of the turn.
@@ -112,15 +111,10 @@ extension Network {
     connections[connection]?.resolved(addresses)
   }
 
-  /// The caller's check did not refuse the server of a connection.
-  func accepted(_ certificates: [Data], of connection: Int) {
-    guard let connection = connections[connection], let origin = connection.key.origin else { return }
-    checked.insert(certificates, of: origin)
-    connection.accept()
+  /// The caller's check did not refuse the certificates of a server.
+  func accepted(_ certificates: [Data], of origin: Origin) {
+    for connection in checks.accepted(certificates, of: origin) { connections[connection]?.accept() }
   }
-
-  /// The caller's check refused the server of a connection.
-  func refused(_ connection: Int) { connections[connection]?.close() }
 
   private static var shutDownError: HTTPError {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
@@ -146,7 +140,8 @@ extension Network {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
-    perform(pool.request(number, for: key(of: transfer), isAgain: isAgain, now: loop.now))
+    transfer.key = key(of: transfer)
+    perform(pool.request(number, for: transfer.key, isAgain: isAgain, now: loop.now))
   }
 
   private func key(of transfer: Transfer) -> ConnectionKey {
@@ -174,11 +169,12 @@ extension Network {
     if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
       perform(pool.cancelled(number, now: loop.now))
     }
+    for connection in checks.ended(ObjectIdentifier(transfer)) { check(connection) }
   }
 
   /// Why a transfer has no connection yet, and how far the opening of one is.
   func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
-    let key = key(of: transfer)
+    let key = transfer.key
     let own = connections.values.filter { $0.key == key }
     guard let opening = own.first(where: \.isOpening) else {
       return (.connecting, "all of \(own.count) connections to \(key.host) were in use")
@@ -196,7 +192,7 @@ extension Network {
     }
     transfer.tell("sent again on another connection: \(reason)")
     // the others are most likely stale too
-    let key = key(of: transfer)
+    let key = transfer.key
     for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
     sendAgain(transfer, isStale: true)
   }
@@ -246,6 +242,7 @@ extension Network {
   /// A connection could not be opened.
   func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
     connections[connection.id] = nil
+    checks.closed(connection.id)
     perform(pool.failed(connection.id, now: loop.now), failure: failure)
   }
 
@@ -264,6 +261,7 @@ extension Network {
 
   /// A connection was closed.
   func closed(_ connection: Connection) {
+    checks.closed(connection.id)
     guard connections.removeValue(forKey: connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
   }
@@ -272,23 +270,28 @@ extension Network {
   /// the task of a request that waits for the connection calls it.
   func verified(_ connection: Connection, _ certificates: [Data]) {
     guard configuration.tls.serverTrustCheck != nil, let origin = connection.key.origin,
-      !checked.contains(certificates, of: origin)
+      checks.hold(connection.id, certificates: certificates, of: origin)
     else { return connection.accept() }
-    let waiter = waiting.filter { key(of: $0.value) == connection.key }.min { $0.key < $1.key }
-    guard let transfer = waiter?.value else { return connection.close() }
-    transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil, connection: connection.id)))
+    check(connection.id)
   }
 
-  /// Finds the addresses of a host; nil if the connection will be told of them later.
-  func addresses(of host: String, port: Int, for connection: Int) -> Result<[SocketAddress], HTTPError>? {
+  /// Has the caller's check called for a connection, unless it is being called for the same certificates.
+  private func check(_ id: Int) {
+    guard let certificates = checks.undecided(id), let connection = connections[id] else { return }
+    let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
+    guard let transfer = waiter?.value else { return connection.close() }
+    checks.ask(ObjectIdentifier(transfer), about: id)
+    transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil)))
+  }
+
+  /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
+  func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
     if let unixSocket {
-      return Result { () throws(HTTPError) in try policy.admitted([unixSocket], of: host) }
+      return .known(Result { () throws(HTTPError) in try policy.admitted([unixSocket], of: host) })
     }
-    let answer = resolver.lookUp(host, port: port) { [jobs] result in
+    return resolver.lookUp(host, port: port) { [jobs] result in
       jobs.submit { $0.resolved(result, for: connection) }
     }
-    if case .known(let addresses) = answer { return addresses }
-    return nil
   }
 
   /// Makes the TLS session with an origin.
@@ -315,7 +318,7 @@ extension Network {
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
-      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: refusal, connection: nil)))
+      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: refusal)))
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }

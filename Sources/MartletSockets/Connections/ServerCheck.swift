@@ -8,9 +8,6 @@ struct ServerCheck: Sendable {
   let certificates: [Data]
   /// The error if the system has refused them: then the request fails in any case.
   let refusal: HTTPError?
-  /// The connection that waits for the decision; nil if there is none any more.
-  let connection: Int?
-
   /// Calls the check.
   ///
   /// - Throws: the error of the request if the check or the system refuses the server.
@@ -23,6 +20,61 @@ struct ServerCheck: Sendable {
         phase: .securing, underlying: error)
     }
     if let refusal { throw refusal }
+  }
+}
+
+/// The connections whose servers the caller's check has to decide about. While one request's task calls the check for
+/// a server's certificates, the other connections with the same wait for its decision.
+struct ServerChecks {
+  private struct Server: Hashable {
+    let origin: Origin
+    let certificates: [Data]
+  }
+
+  private var checked = CheckedServers()
+  /// The connections that wait, by their numbers.
+  private var held: [Int: Server] = [:]
+  /// The requests whose tasks call the check.
+  private var callers: [Server: ObjectIdentifier] = [:]
+
+  /// Adds a connection. Returns false if the check need not be called, because it has accepted the certificates before.
+  mutating func hold(_ connection: Int, certificates: [Data], of origin: Origin) -> Bool {
+    guard !checked.contains(certificates, of: origin) else { return false }
+    held[connection] = Server(origin: origin, certificates: certificates)
+    return true
+  }
+
+  /// Returns the certificates of a connection for which the check is to be called; nil if it is being called.
+  func undecided(_ connection: Int) -> [Data]? {
+    guard let server = held[connection], callers[server] == nil else { return nil }
+    return server.certificates
+  }
+
+  /// The task of a request will call the check for a connection.
+  mutating func ask(_ transfer: ObjectIdentifier, about connection: Int) {
+    if let server = held[connection] { callers[server] = transfer }
+  }
+
+  /// The check has accepted certificates. Returns the connections that waited for that.
+  mutating func accepted(_ certificates: [Data], of origin: Origin) -> [Int] {
+    checked.insert(certificates, of: origin)
+    let server = Server(origin: origin, certificates: certificates)
+    callers[server] = nil
+    let accepted = held.filter { $0.value == server }.keys.sorted()
+    for connection in accepted { held[connection] = nil }
+    return accepted
+  }
+
+  /// A connection is closed.
+  mutating func closed(_ connection: Int) { held[connection] = nil }
+
+  /// A request has ended, whatever its task does with the check. Returns the connections about which another one is to
+  /// be asked.
+  mutating func ended(_ transfer: ObjectIdentifier) -> [Int] {
+    guard !callers.isEmpty else { return [] }
+    let servers = callers.filter { $0.value == transfer }.keys
+    for server in servers { callers[server] = nil }
+    return held.filter { servers.contains($0.value) }.keys.sorted()
   }
 }
 

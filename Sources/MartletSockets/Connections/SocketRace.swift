@@ -86,7 +86,8 @@ final class SocketRace: SocketHandler {
   }
 
   private func failed(_ address: SocketAddress, _ code: Int32) {
-    schedule?.failed(address, String(cString: strerror(code)))
+    let isFull = code == EAGAIN && address.family == AF_UNIX
+    schedule?.failed(address, isFull ? "too many connections wait for the server" : String(cString: strerror(code)))
   }
 
   private func won(_ socket: Socket, _ address: SocketAddress) {

@@ -106,9 +106,10 @@ enum ExchangeSignal: QueuedSignal {
     var metrics: TransferMetrics?
   }
 
+  /// How much of the reader's room it takes. A chunk of a few bytes needs memory for itself too.
   var byteCount: Int {
     switch self {
-    case .chunk(let data), .whole(_, let data, _): data.count
+    case .chunk(let data), .whole(_, let data, _): max(256, data.count)
     default: 0
     }
   }

@@ -111,12 +111,10 @@ final class ExchangeBody: BodySource {
   private func decide(_ check: ServerCheck) async throws {
     guard let trustCheck else { return }
     do { try await check.decide(trustCheck, for: exchange.origin, in: call) } catch {
-      if let connection = check.connection { thread.jobs.submit { $0.refused(connection) } }
-      cancel()
+      cancel()  // the loop then asks another request, or closes the connection
       throw error
     }
-    guard let connection = check.connection else { return }
-    thread.jobs.submit { $0.accepted(check.certificates, of: connection) }
+    thread.jobs.submit { [exchange] in $0.accepted(check.certificates, of: exchange.origin) }
   }
 
   private func finish(_ end: State) {

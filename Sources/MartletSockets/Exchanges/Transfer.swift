@@ -11,6 +11,8 @@ final class Transfer {
   var connection: Connection?
   /// Its number while it waits for a connection.
   var waiter: Int?
+  /// What the connection that it waits for, or has, serves.
+  var key: ConnectionKey
   /// How far it is, for errors.
   var phase = HTTPError.Phase.resolving
   /// Whether the final response's head was received.
@@ -28,6 +30,8 @@ final class Transfer {
   var chunkOffset = 0
   /// How many bytes of the request's body were taken from its source.
   private var taken: Int64 = 0
+  /// Whether the source of the request's body was told to stop: it cannot be sent again.
+  private var hasClosedQueue = false
   var timing: TransferTiming
 
   private let timer: LoopTimer
@@ -47,6 +51,7 @@ final class Transfer {
 
   init(_ exchange: Exchange, on network: Network) {
     self.exchange = exchange
+    key = exchange.key
     self.network = network
     lastActivity = network.loop.now
     timing = TransferTiming(start: network.loop.now)
@@ -87,12 +92,13 @@ extension Transfer {
 
   /// Takes bytes of the body. Returns false if the transfer cannot go on: the connection has to give it up.
   func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-    lastActivity = network.loop.now
     received += Int64(bytes.count)
+    // whatever comes then, the time for it is limited
     if let budget = discarding {
       discarding = budget - bytes.count
       return budget >= bytes.count
     }
+    lastActivity = network.loop.now
     markDirty()
     var rest = bytes
     while !rest.isEmpty {
@@ -198,12 +204,14 @@ extension Transfer {
   func stopUpload() {
     chunk = Data()
     chunkOffset = 0
-    if case .queue(let queue) = exchange.upload { queue.close() }
+    guard case .queue(let queue) = exchange.upload else { return }
+    queue.close()
+    hasClosedQueue = true
   }
 
   /// Whether the request can be sent from its beginning.
   var canBeginAgain: Bool {
-    if case .queue = exchange.upload { taken == 0 } else { true }
+    if case .queue = exchange.upload { taken == 0 && !hasClosedQueue } else { true }
   }
 
   /// Prepares for another connection: nothing of a response was received.

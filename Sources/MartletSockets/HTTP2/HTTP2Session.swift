@@ -317,7 +317,8 @@ extension HTTP2Session {
     var error = error
     error.phase = stream.phase
     if stream.hasHead, error.kind == .protocolViolation { error.kind = .connectionLost }
-    if stream.id > 1, !stream.hasHead, goAway == nil, stream.receivedBefore == receivedBytes {
+    let isReused = stream.id > 1 && stream.receivedBefore > 0
+    if isReused, !stream.hasHead, goAway == nil, stream.receivedBefore == receivedBytes {
       error.delivery = .staleConnection
     }
     if let goAway, error.kind == .connectionLost { error.message += " (GOAWAY: \(goAway.code))" }

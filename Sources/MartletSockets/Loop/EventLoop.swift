@@ -17,6 +17,8 @@ final class EventLoop {
   private var changed: [Socket] = []
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 1024)
   private var isStopped = false
+  /// Whether a socket failed at the end of the turn: what that leads to is finished in the next, without a wait.
+  private var hasUnfinishedWork = false
 
   /// The number that stands for the wake-up descriptor in an event.
   private static let wakeUpData = UInt64.max
@@ -29,14 +31,13 @@ final class EventLoop {
     guard wakeUp >= 0, epoll >= 0,
       martlet_watch(epoll, EPOLL_CTL_ADD, wakeUp, EPOLLIN.rawValue | EPOLLET.rawValue, Self.wakeUpData) == 0
     else {
-      if epoll >= 0 { close(epoll) }
-      events.deallocate()
+      // everything is set, so that `deinit` frees it
       throw HTTPError(.other, "the transport cannot be started: the system has no descriptor left", phase: .preparing)
     }
   }
 
   deinit {
-    close(epoll)
+    if epoll >= 0 { close(epoll) }
     events.deallocate()
   }
 
@@ -57,7 +58,8 @@ final class EventLoop {
     var jobs: [JobQueue<Context>.Job] = []
     while !isStopped {
       queue.drain(into: &jobs)
-      let mayWait = jobs.isEmpty && queue.mayFallAsleep()
+      let mayWait = jobs.isEmpty && !hasUnfinishedWork && queue.mayFallAsleep()
+      hasUnfinishedWork = false
       handleEvents(waiting: mayWait ? timers.next : 0)
       if mayWait { queue.awake() }
       for job in jobs { job(context) }
@@ -114,6 +116,7 @@ extension EventLoop {
       if martlet_watch(epoll, operation, socket.descriptor, socket.interest.rawValue, data) == 0 {
         socket.watched = socket.interest
       } else {
+        hasUnfinishedWork = true
         socket.handler?.socketFailed(socket, errno)
       }
     }

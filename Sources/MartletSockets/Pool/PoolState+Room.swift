@@ -102,7 +102,8 @@ extension PoolState {
     guard let state = connections[connection], state.idleSince == nil else { return }
     connections[connection]?.idleSince = now
     idleCount += 1
-    if state.capacity > 1 { entries[state.entry].shared.removeAll { $0 == connection } }
+    // whatever its capacity is now: it may have changed since the connection was added
+    entries[state.entry].shared.removeAll { $0 == connection }
     entries[state.entry].idle.append(connection)
   }
 

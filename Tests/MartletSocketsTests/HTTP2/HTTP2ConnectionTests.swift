@@ -120,14 +120,16 @@ struct HTTP2ConnectionTests {
   }
 
   /// The connection ends before anything came since the request was submitted.
-  @Test(arguments: [true, false])
-  func aReusedConnectionThatEndsWasStale(isReused: Bool) throws {
+  @Test(arguments: [true, false], [true, false])
+  func aReusedConnectionThatEndsWasStale(isReused: Bool, isFirst: Bool) throws {
     let client = try HTTP2Client()
     if isReused {
       _ = try requests(1, client)
       client.receive(Frames.headers(ends: true))
-    } else {
+    } else if isFirst {
       client.receive(Frames.settings())
+    } else {
+      try client.submit()
     }
     let (_, recorder) = try client.submit()
     client.pull()

@@ -34,7 +34,9 @@ struct EventLoopTests {
   }
 
   /// Runs a loop on a thread until a job stops it.
-  private func start(_ queue: JobQueue<Context>) throws -> Gate {
+  private func start(
+    _ queue: JobQueue<Context>, finishTurn: @escaping @Sendable (Context) -> Void = { _ in }
+  ) throws -> Gate {
     let isOver = Gate()
     let context = LoopBound<Context?>(nil)
     let started = Gate()
@@ -44,7 +46,7 @@ struct EventLoopTests {
         let own = try Context(queue)
         context.set(own, on: own.loop)
         started.open()
-        own.loop.run(queue, in: own) { _ in }
+        own.loop.run(queue, in: own, finishTurn: finishTurn)
       } catch { failure.withLock { $0 = error } }
       isOver.open()
     }
@@ -86,6 +88,30 @@ struct EventLoopTests {
     queue.submit { context in
       let loop = context.loop
       loop.set(LoopTimer { [unowned loop] in loop.stop() }, to: loop.now + 20_000_000)
+    }
+    try await isOver.wait()
+  }
+
+  @Test func aLoopThatCannotWatchItsWakeUpIsAnError() {
+    #expect(throws: HTTPError.self) { _ = try EventLoop(wakeUp: -1) }
+  }
+
+  /// That a socket cannot be watched is found after the end of a turn. What follows from it is not left until something
+  /// else happens.
+  @Test func aTurnFollowsAtOnceWhenASocketCannotBeWatched() async throws {
+    let queue = JobQueue<Context>()
+    let isOver = try start(queue) { context in
+      guard context.handlers.first?.count == 1 else { return }
+      for socket in context.sockets { socket.close() }
+      context.loop.stop()
+    }
+    queue.submit { context in
+      let handler = Handler()
+      let file = Socket(owning: open("/dev/null", O_RDONLY), on: context.loop)  // epoll does not take it
+      file.handler = handler
+      context.handlers = [handler]
+      context.sockets = [file]
+      file.interest = .read
     }
     try await isOver.wait()
   }

@@ -120,15 +120,15 @@ private struct PoolModel {
 
   private mutating func change() -> String {
     let shared = connections.keys.sorted().filter {
-      if case .open(let capacity) = connections[$0]?.state { capacity > 1 } else { false }
+      if case .open = connections[$0]?.state { connections[$0]?.key.host == "A" } else { false }
     }
     guard let connection = shared.randomElement(using: &random) else { return "nothing" }
-    if Bool.random(using: &random) {
+    if Int.random(in: 0..<4, using: &random) == 0 {
       draining.insert(connection)
       take(pool.drain(connection, now: now))
       return "drain \(connection)"
     }
-    let capacity = Int.random(in: 2...6, using: &random)
+    let capacity = Bool.random(using: &random) ? 1 : Int.random(in: 2...6, using: &random)
     connections[connection]?.state = .open(capacity: capacity)
     take(pool.changed(connection, capacity: capacity, now: now))
     return "changed \(connection) to \(capacity)"

@@ -142,6 +142,17 @@ struct PoolStateTests {
     #expect(pool.request(6, for: "A", now: 3) == [.use(connection: 2, waiter: 6)])
   }
 
+  @Test func aConnectionWhoseCapacityBecameOneIsNotIdleInUse() {
+    var pool = TestPool(.wide())
+    _ = pool.request(1, for: "A", now: 0)
+    _ = pool.opened(1, capacity: 2, now: 0)
+    #expect(pool.changed(1, capacity: 1, now: 1) == [])
+    #expect(pool.released(1, now: 2) == [])
+    #expect(pool.request(2, for: "A", now: 3) == [.use(connection: 1, waiter: 2)])
+    #expect(pool.statistics["A"] == PoolStatistics(active: 1, opened: 1, reused: 1))
+    #expect(pool.expire(now: 9_000_000) == [])
+  }
+
   @Test func aDrainingConnectionGetsNoFurtherRequests() {
     var pool = TestPool(.wide())
     for waiter in 1...2 { _ = pool.request(waiter, for: "A", now: 0) }

@@ -1,0 +1,144 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import TestServers
+import TestSupport
+import Testing
+
+@testable import MartletSockets
+
+/// Requests that wait: for the check of their server, for a connection that another request has, or for a proxy.
+@Suite(.timeLimit(.minutes(5)))
+struct WaitingRequestTests {
+  private func text(_ transport: SocketTransport, _ request: HTTPRequest) async throws -> String {
+    let response = try await transport.send(request, in: Call())
+    return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+  }
+
+  private func texts(_ count: Int, _ transport: SocketTransport, _ request: HTTPRequest) async throws -> [String] {
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<count { group.addTask { try await text(transport, request) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+
+  /// The first request ends while its task calls the check.
+  @Test func aRequestThatEndsDuringTheCheckOfItsServerLeavesTheCheckToAnother() async throws {
+    let server = try RecordServer(more: "")
+    let isCalled = Gate(), isOver = Gate()
+    let count = Mutex(0)
+    var configuration = ConnectionConfiguration()
+    configuration.tls.authorities = server.authority.certificate
+    configuration.tls.serverTrustCheck = { _, _ in
+      guard
+        count.withLock({
+          $0 += 1; return $0 == 1
+        })
+      else { return }
+      isCalled.open()
+      try await isOver.wait()
+    }
+    let transport = SocketTransport(configuration)
+    var request = HTTPRequest(.get, server.url)
+    request.options.responseTimeout = .milliseconds(500)
+    let first = Task { [request] in try await text(transport, request) }
+    try await isCalled.wait()
+
+    #expect(try await text(transport, HTTPRequest(.get, server.url)).isEmpty == false)
+
+    isOver.open()
+    await #expect(throws: HTTPError.self) { try await first.value }
+    #expect(count.withLock { $0 } == 2)
+  }
+
+  @Test func oneCheckDecidesForAllConnectionsToAServer() async throws {
+    let server = try RecordServer(more: "")
+    let count = Mutex(0)
+    var configuration = ConnectionConfiguration()
+    configuration.versions = .http1
+    configuration.tls.authorities = server.authority.certificate
+    configuration.tls.serverTrustCheck = { _, _ in count.withLock { $0 += 1 } }
+
+    let texts = try await texts(8, SocketTransport(configuration), HTTPRequest(.get, server.url))
+
+    #expect(texts.count == 8)
+    #expect(count.withLock { $0 } == 1)
+  }
+
+  /// Each request that waits is refused by its own check.
+  @Test func aRefusalByTheCheckIsThatOfItsRequestOnly() async throws {
+    struct Refused: Error {}
+    let server = try RecordServer(more: "")
+    let count = Mutex(0)
+    var configuration = ConnectionConfiguration()
+    configuration.tls.authorities = server.authority.certificate
+    configuration.tls.serverTrustCheck = { _, _ in
+      if count.withLock({
+        $0 += 1; return $0 <= 3
+      }) {
+        throw Refused()
+      }
+    }
+    let transport = SocketTransport(configuration), request = HTTPRequest(.get, server.url)
+
+    let results = await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<8 { group.addTask { (try? await text(transport, request)) != nil } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+
+    #expect(results.count { $0 } == 5)
+    #expect(count.withLock { $0 } == 4)
+  }
+
+  /// The stray response is in the same segment as the one before it. RFC 9112 §9.2: it answers no request.
+  @Test func aStrayResponseIsNotThatOfTheNextRequest() async throws {
+    let server = try RecordServer(more: "", stray: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+    var configuration = ConnectionConfiguration()
+    configuration.connectionsPerHost = 1
+    configuration.tls.authorities = server.authority.certificate
+
+    let texts = try await texts(6, SocketTransport(configuration), HTTPRequest(.get, server.url))
+
+    #expect(texts.sorted() == (1...6).map(String.init))
+  }
+
+  /// A proxy that closes the connection after each challenge, which always has a new nonce.
+  private static let challengingProxy = #"""
+    import socket, sys
+    listener, number = socket.create_server(("127.0.0.1", int(sys.argv[1]))), 0
+    while True:
+      connection = listener.accept()[0]
+      received = b""
+      while b"\r\n\r\n" not in received:
+        part = connection.recv(65536)
+        if not part: break
+        received += part
+      if not received: continue
+      number += 1
+      connection.sendall(b'HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm="r", qop="auth", nonce="%d"\r\n'
+        b"X-Count: %d\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % (number, number))
+      connection.close()
+    """#
+
+  @Test func aProxyThatClosesAfterEachChallengeIsNotAnsweredForEver() async throws {
+    let port = try LocalPort.free()
+    let process = try RealProcess("python3", ["-c", Self.challengingProxy, "\(port)"], port: port)
+    defer { withExtendedLifetime(process) {} }
+    var configuration = ConnectionConfiguration()
+    configuration.connectTimeout = .seconds(60)
+    configuration.proxy = .http("127.0.0.1", port: port).authenticated(user: "anna", password: "mistaken")
+    let transport = SocketTransport(configuration)
+
+    let error = await #expect(throws: (any Error).self) {
+      _ = try await text(transport, HTTPRequest(.get, url("https://a.example/")))
+    }
+
+    let failure = HTTPError(wrapping: try #require(error))
+    #expect(failure.kind == .proxyFailed)
+    #expect(failure.message.contains("does not accept the user name and the password"))
+    #expect((2...5).contains(Int(failure.response?.fields["X-Count"] ?? "") ?? 0))
+  }
+}
+#endif

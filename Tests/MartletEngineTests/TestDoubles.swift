@@ -52,7 +52,7 @@ final class Waits: Sendable {
 
   /// Counts the waits of the tasks that the closure starts, and of the tasks that they start.
   func observe<Result>(_ start: () -> Result) -> Result {
-    WaitObserver.$current.withValue({ [seen] limit in seen.update { $0.append(limit?.duration) } }, operation: start)
+    WaitObserver { [seen] limit in seen.update { $0.append(limit?.duration) } }.observe(start)
   }
 
   /// Returns when that many waits have begun.

@@ -150,7 +150,7 @@ package final class RunningWork<Value: Sendable>: Work {
     }
     if let early { return try early.get() }
     let alarm = limit.map { Alarm(after: $0.duration, on: $0.clock) { waiter.answer(.success(nil)) } }
-    WaitObserver.current?(limit)
+    WaitObserver.current?.waits(limit)
     defer {
       alarm?.cancel()
       state.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil }
@@ -170,8 +170,18 @@ package final class RunningWork<Value: Sendable>: Work {
 }
 
 /// Told, in the tasks that a test starts, of each wait for a ``RunningWork``, once it has begun, and of its limit.
-package enum WaitObserver {
-  @TaskLocal package static var current: (@Sendable (WaitLimit?) -> Void)?
+package struct WaitObserver: Sendable {
+  @TaskLocal static var current: WaitObserver?
+
+  fileprivate let waits: @Sendable (WaitLimit?) -> Void
+
+  package init(_ waits: @escaping @Sendable (_ limit: WaitLimit?) -> Void) { self.waits = waits }
+
+  /// Observes the tasks that the closure starts. It is not generic code of another module: the optimizer of Swift 6.3.1
+  /// makes code that crashes of a task-local function there.
+  package func observe<Result>(_ start: () -> Result) -> Result {
+    Self.$current.withValue(self, operation: start)
+  }
 }
 
 /// The longest time that a caller waits.

@@ -124,7 +124,11 @@ let package = Package(
         "sockets-program",
       ]),
     .executableTarget(
-      name: "sockets-program", dependencies: ["MartletSockets", "MartletEngine", "MartletSemantics"],
+      name: "sockets-program",
+      dependencies: [
+        "MartletSockets", "MartletEngine", "MartletSemantics",
+        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+      ],
       path: "Tests/sockets-program"),
     .testTarget(
       name: "MartletTransportTests",

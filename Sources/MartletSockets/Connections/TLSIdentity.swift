@@ -21,7 +21,7 @@ final class TLSIdentity: Sendable {
   /// Reads the additional authorities, so that a file that cannot be read is found before any request.
   func readAuthorities() throws(HTTPError) {
     guard settings.additionalAuthorities != nil else { return }
-    TLSLibrary.start()
+    CryptoLibrary.start()
     _ = try TrustStore.shared(TrustSources(settings, system: .current))
   }
 

@@ -75,7 +75,7 @@ let package = Package(
       name: "Martlet",
       dependencies: [
         "MartletEngine", "MartletObservation", "MartletSemantics",
-        .target(name: "MartletCurl", condition: .when(platforms: [.linux])),
+        .target(name: "MartletSockets", condition: .when(platforms: [.linux])),
         .target(
           name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),

@@ -3,11 +3,11 @@ public import Martlet
 public import MartletEngine
 import MartletSemantics
 
-/// The libcurl transport with the TLS challenges that observers and the delegate answer: which client certificate is
-/// used, and whether a server is refused. There is one libcurl transport for each client certificate, because a
+/// The default transport with the TLS challenges that observers and the delegate answer: which client certificate is
+/// used, and whether a server is refused. There is one transport for each client certificate, because a
 /// connection is made with one certificate or none.
 ///
-/// libcurl cannot wait for the answer about a certificate, so the challenge comes before the first connection to a
+/// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to a
 /// secure origin; the certificate is sent if the server requests one.
 package final class IdentifiedTransport: ChallengingTransport {
   private let connection: ConnectionConfiguration
@@ -25,7 +25,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     var identities: [Origin: Identity?] = [:]
     /// How often the answer of an origin was removed: an answer to an earlier challenge is not kept.
     var removals: [Origin: Int] = [:]
-    var transports: [TransportKey: CurlTransport] = [:]
+    var transports: [TransportKey: DefaultTransport] = [:]
     var lastNumber = 0
 
     /// Returns the certificate's identity: that of another origin with the same certificate, or a new one.
@@ -110,7 +110,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
   }
 
-  private func transport(with identity: Identity?, asksAboutServers: Bool) -> CurlTransport {
+  private func transport(with identity: Identity?, asksAboutServers: Bool) -> DefaultTransport {
     let key = TransportKey(identity: identity?.number, asksAboutServers: asksAboutServers)
     return state.withLock { state in
       if let known = state.transports[key] { return known }
@@ -122,7 +122,7 @@ package final class IdentifiedTransport: ChallengingTransport {
           try await call[SAPURLSessionTask.ofCall]?.checkServer(trust)
         }
       }
-      let made = CurlTransport(settings)
+      let made = DefaultTransport(settings)
       // not for a certificate that was removed meanwhile: nothing would remove its transport
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made
@@ -158,8 +158,8 @@ extension URLAuthenticationChallenge {
 /// }
 /// ```
 ///
-/// The challenge comes before the first connection to each secure origin, because libcurl cannot wait for the answer
-/// later; the certificate is sent to servers that request one. If the container cannot be read, the task fails with a
+/// The challenge comes before the first connection to each secure origin, because a handshake does not wait for the
+/// answer; the certificate is sent to servers that request one. If the container cannot be read, the task fails with a
 /// `URLError` whose `underlyingHTTPError` is of kind `.badClientCertificate`; if the password is wrong, of kind
 /// `.badClientCertificatePassword`. The next request to the origin asks again. For challenges about servers see
 /// ``SAPServerTrust``.

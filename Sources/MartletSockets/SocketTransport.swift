@@ -115,7 +115,7 @@ struct RawSocketTransport: Transport {
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
       let source = ExchangeBody(
-        exchange, on: thread, of: body, in: call, trustCheck: configuration.tls.serverTrustCheck)
+        exchange, on: thread, of: body, in: call, tls: configuration.tls)
       return (exchange, source)
     } catch {
       body?.source.cancel()

@@ -112,8 +112,10 @@ extension Network {
   }
 
   /// The caller's check did not refuse the certificates of a server.
-  func accepted(_ certificates: [Data], of origin: Origin) {
-    for connection in checks.accepted(certificates, of: origin) { connections[connection]?.accept() }
+  func accepted(_ check: ServerCheck, of origin: Origin) {
+    for connection in checks.accepted(check, of: origin) {
+      connections[connection]?.accept(refused: check.canBeAccepted)
+    }
   }
 
   private static var shutDownError: HTTPError {
@@ -169,7 +171,7 @@ extension Network {
     if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
       perform(pool.cancelled(number, now: loop.now))
     }
-    for connection in checks.ended(ObjectIdentifier(transfer)) { check(connection) }
+    for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
   }
 
   /// Why a transfer has no connection yet, and how far the opening of one is.
@@ -266,22 +268,22 @@ extension Network {
     perform(pool.closed(connection.id, now: loop.now))
   }
 
-  /// The server of a connection was verified. If the caller has a check that was not called for these certificates yet,
-  /// the task of a request that waits for the connection calls it.
-  func verified(_ connection: Connection, _ certificates: [Data]) {
-    guard configuration.tls.serverTrustCheck != nil, let origin = connection.key.origin,
-      checks.hold(connection.id, certificates: certificates, of: origin)
+  /// The server of a connection was verified, or was refused and may be accepted. If the caller has a check that was not
+  /// called for these certificates yet, the task of a request that waits for the connection calls it.
+  func verified(_ connection: Connection, _ check: ServerCheck) {
+    guard configuration.tls.serverTrustCheck != nil || check.canBeAccepted, let origin = connection.key.origin,
+      checks.hold(connection.id, check, of: origin)
     else { return connection.accept() }
-    check(connection.id)
+    askAbout(connection.id)
   }
 
   /// Has the caller's check called for a connection, unless it is being called for the same certificates.
-  private func check(_ id: Int) {
-    guard let certificates = checks.undecided(id), let connection = connections[id] else { return }
+  private func askAbout(_ id: Int) {
+    guard let check = checks.undecided(id), let connection = connections[id] else { return }
     let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
-    transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil)))
+    transfer.ask(.check(check))
   }
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.

@@ -8,7 +8,7 @@ final class ExchangeBody: BodySource {
   private let exchange: Exchange
   private let thread: LoopThread
   private let call: Call
-  private let trustCheck: ServerTrust.Check?
+  private let tls: TLSSettings
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
@@ -26,12 +26,12 @@ final class ExchangeBody: BodySource {
   }
 
   init(
-    _ exchange: Exchange, on thread: LoopThread, of body: OpenBody?, in call: Call, trustCheck: ServerTrust.Check?
+    _ exchange: Exchange, on thread: LoopThread, of body: OpenBody?, in call: Call, tls: TLSSettings
   ) {
     self.exchange = exchange
     self.thread = thread
     self.call = call
-    self.trustCheck = trustCheck
+    self.tls = tls
     thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
     producer = Self.produce(body, for: exchange, on: thread.jobs)
   }
@@ -109,12 +109,11 @@ final class ExchangeBody: BodySource {
 
   /// Calls the caller's check, and tells the loop of its decision.
   private func decide(_ check: ServerCheck) async throws {
-    guard let trustCheck else { return }
-    do { try await check.decide(trustCheck, for: exchange.origin, in: call) } catch {
+    do { try await check.decide(tls, for: exchange.origin, in: call) } catch {
       cancel()  // the loop then asks another request, or closes the connection
       throw error
     }
-    thread.jobs.submit { [exchange] in $0.accepted(check.certificates, of: exchange.origin) }
+    thread.jobs.submit { [exchange] in $0.accepted(check, of: exchange.origin) }
   }
 
   private func finish(_ end: State) {

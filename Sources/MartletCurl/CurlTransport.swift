@@ -4,14 +4,16 @@ import CCurl
 import MartletSemantics
 
 /// A transport over the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and streaming in both
-/// directions with backpressure. The default on Linux. Content codings are decoded by a ``DecodingTransport`` around
-/// it.
+/// directions with backpressure. Content codings are decoded by a ``Martlet/DecodingTransport`` around it.
+///
+/// Use it where Negotiate is needed (``Martlet/ConnectionConfiguration/negotiatingHosts``,
+/// ``Martlet/Proxy/negotiated()``); the default transport on Linux is ``Martlet/SocketTransport``.
 ///
 /// One thread runs all transfers of a transport; its requests share connections, which are kept open for reuse. When
 /// the last reference to the transport and to its unread bodies is released, its connections are closed and its thread
 /// ends.
 ///
-/// Responses have to conform to RFC 9112 §2 to §6; others are errors of kind ``HTTPError/Kind/protocolViolation``:
+/// Responses have to conform to RFC 9112 §2 to §6; others are errors of kind ``Martlet/HTTPError/Kind/protocolViolation``:
 /// heads, trailers, `Content-Length` and `Transfer-Encoding` are checked before any part of them is delivered. What
 /// libcurl does not report cannot be checked: it accepts chunk sizes followed by white space or by extensions of any
 /// form, and lines of trailers of at most 4 KiB.
@@ -22,8 +24,8 @@ import MartletSemantics
 /// response is paused, a response without a length ends as if it were complete, because libcurl 7.88 reports it so.
 ///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
-/// ``RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Event/note(_:)``. A request that may not be
-/// repeated fails, and the error's ``HTTPError/delivery`` says why.
+/// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request that may not be
+/// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why.
 ///
 /// ```swift
 /// var connection = ConnectionConfiguration()
@@ -125,10 +127,11 @@ struct RawCurlTransport: Transport {
   private func check(
     _ received: ReceivedCertificates, of error: HTTPError, from origin: Origin, in call: Call
   ) async throws {
-    guard let check = configuration.tls.serverTrustCheck else { throw error }
+    guard configuration.tls.serverTrustCheck != nil else { throw error }
     var refusal = received.isRefused ? error : nil
     refusal?.underlying = nil  // the certificates, which the check gets
-    try await ServerCheck(certificates: received.certificates, refusal: refusal).decide(check, for: origin, in: call)
+    let check = ServerCheck(certificates: received.certificates, refusal: refusal)
+    try await check.decide(configuration.tls, for: origin, in: call)
     checked.insert(received.certificates, of: origin)
   }
 

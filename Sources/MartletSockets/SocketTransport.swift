@@ -20,7 +20,7 @@ import MartletSemantics
 /// another connection.
 ///
 /// Negotiate (``Martlet/ConnectionConfiguration/negotiatingHosts``, ``Martlet/Proxy/negotiated()``) is not supported: every request
-/// fails with an error that names the setting.
+/// fails with an error that names the setting. `CurlTransport`, of the product `MartletCurl`, supports it.
 public struct SocketTransport: Transport {
   private let transport: any Transport
 
@@ -163,8 +163,10 @@ struct RawSocketTransport: Transport {
     let unsupported = configuration.changedSettings.filter { !supported.contains($0) }
     guard unsupported.isEmpty else {
       let names = unsupported.joined(separator: ", ")
+      let remedy = "use CurlTransport, of the product MartletCurl"
       throw HTTPError(
-        .invalidRequest, "this transport does not support these settings of a connection: \(names)", phase: .preparing)
+        .invalidRequest, "this transport does not support these settings of a connection: \(names); \(remedy)",
+        phase: .preparing)
     }
   }
 

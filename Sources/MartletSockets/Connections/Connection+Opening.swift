@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// How far the opening of a connection is.
@@ -146,12 +146,18 @@ extension Connection {
     loop.set(connectTimer, to: .max)
     stage = .verified(chosenProtocol: session.negotiatedProtocol)
     stream?.hold()
-    network.verified(self, session.certificates)
+    var refusal = session.refusedChain
+    refusal?.underlying = nil  // the certificates, which the check gets
+    let check = ServerCheck(certificates: session.certificates, refusal: refusal, canBeAccepted: refusal != nil)
+    network.verified(self, check)
   }
 
   /// The caller's check did not refuse the server.
-  func accept() {
+  ///
+  /// - Parameter refused: whether it has accepted one that the system refuses.
+  func accept(refused: Bool = false) {
     guard case .verified(let chosen) = stage, let stream else { return }
+    if refused { stream.acceptRefusedChain() }
     use(chosen == "h2" || key.versions == .http2 ? .http2 : .http1_1)
     stream.release()
   }

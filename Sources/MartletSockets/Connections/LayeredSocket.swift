@@ -5,7 +5,8 @@ import MartletSemantics
 
 /// What a ``LayeredSocket`` tells its owner. Called on the loop's thread.
 protocol LayeredSocketHandler: AnyObject {
-  /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified.
+  /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified, except for a
+  /// ``TLSSession/refusedChain``.
   func layerIsSecure(_ session: TLSSession)
   /// Bytes came through all layers. They are valid during the call.
   func received(_ bytes: UnsafeRawBufferPointer)
@@ -63,6 +64,9 @@ final class LayeredSocket: SocketHandler {
     layers.append(session)
     continueHandshake()
   }
+
+  /// Accepts the server of the innermost layer if its chain was refused.
+  func acceptRefusedChain() { layers.last?.acceptRefusedChain() }
 
   /// Passes nothing on until ``release()``: called when a layer is secure.
   func hold() {

@@ -112,8 +112,10 @@ extension Network {
   }
 
   /// The caller's check did not refuse the certificates of a server.
-  func accepted(_ certificates: [Data], of origin: Origin) {
-    for connection in checks.accepted(certificates, of: origin) { connections[connection]?.accept() }
+  func accepted(_ check: ServerCheck, of origin: Origin) {
+    for connection in checks.accepted(check, of: origin) {
+      connections[connection]?.accept(refused: check.canBeAccepted)
+    }
   }
 
   private static var shutDownError: HTTPError {
@@ -169,7 +171,7 @@ extension Network {
     if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
       perform(pool.cancelled(number, now: loop.now))
     }
-    for connection in checks.ended(ObjectIdentifier(transfer)) { check(connection) }
+    for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
   }
 
   /// Why a transfer has no connection yet, and how far the opening of one is.
@@ -266,34 +268,30 @@ extension Network {
     perform(pool.closed(connection.id, now: loop.now))
   }
 
-  /// The server of a connection was verified. If the caller has a check that was not called for these certificates yet,
-  /// the task of a request that waits for the connection calls it.
-  func verified(_ connection: Connection, _ certificates: [Data]) {
-    guard configuration.tls.serverTrustCheck != nil, let origin = connection.key.origin,
-      checks.hold(connection.id, certificates: certificates, of: origin)
+  /// The server of a connection was verified, or was refused and may be accepted. If the caller has a check that was not
+  /// called for these certificates yet, the task of a request that waits for the connection calls it.
+  func verified(_ connection: Connection, _ check: ServerCheck) {
+    guard configuration.tls.serverTrustCheck != nil || check.canBeAccepted, let origin = connection.key.origin,
+      checks.hold(connection.id, check, of: origin)
     else { return connection.accept() }
-    check(connection.id)
+    askAbout(connection.id)
   }
 
   /// Has the caller's check called for a connection, unless it is being called for the same certificates.
-  private func check(_ id: Int) {
-    guard let certificates = checks.undecided(id), let connection = connections[id] else { return }
+  private func askAbout(_ id: Int) {
+    guard let check = checks.undecided(id), let connection = connections[id] else { return }
     let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
-    ask(transfer, about: certificates)
+    ask(transfer, check)
   }
 
   /// Has the caller's check called by the task of a request.
-  ///
-  /// - Parameter refusal: the error if the system has refused the certificates.
-  private func ask(_ transfer: Transfer, about certificates: [Data], refusal: HTTPError? = nil) {
-    guard let check = configuration.tls.serverTrustCheck else { return }
-    let question = ServerCheck(certificates: certificates, refusal: refusal)
-    let origin = transfer.exchange.origin
+  private func ask(_ transfer: Transfer, _ check: ServerCheck) {
+    let (settings, origin) = (configuration.tls, transfer.exchange.origin)
     transfer.ask { [jobs] call in
-      try await question.decide(check, for: origin, in: call)
-      jobs.submit { $0.accepted(certificates, of: origin) }
+      try await check.decide(settings, for: origin, in: call)
+      jobs.submit { $0.accepted(check, of: origin) }
     }
   }
 
@@ -331,7 +329,7 @@ extension Network {
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
-      ask(transfer, about: certificates, refusal: refusal)
+      ask(transfer, ServerCheck(certificates: certificates, refusal: refusal))
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }

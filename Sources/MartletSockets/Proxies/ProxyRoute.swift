@@ -91,7 +91,8 @@ struct ProxySettings: Sendable {
       return .failure(HTTPError(.proxyFailed, message, phase: .preparing))
     }
     guard credentials?.schemes.contains(.negotiate) != true else {
-      let message = "this transport cannot authenticate to a proxy by Negotiate: use the one of MartletCurl"
+      let message =
+        "this transport cannot authenticate to a proxy by Negotiate: use CurlTransport, of the product MartletCurl"
       return .failure(HTTPError(.authenticationFailed, message, phase: .preparing))
     }
     let server = ProxyServer(

@@ -28,6 +28,8 @@ import MartletSemantics
 /// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why.
 ///
 /// ```swift
+/// import MartletCurl
+///
 /// var connection = ConnectionConfiguration()
 /// connection.tls.clientCertificate = .pkcs12(file: certificate, password: password)
 /// let session = HTTPSession(transport: CurlTransport(connection))

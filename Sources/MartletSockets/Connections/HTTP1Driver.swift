@@ -72,10 +72,13 @@ extension HTTP1Driver {
     }
     guard let transfer else { return }
     while true {
-      collect(for: transfer)
+      let hasMore = collect(for: transfer)
       guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
-      guard transfer.chunkOffset < transfer.chunk.count else { break }
-      guard sendChunk(of: transfer) else { return }
+      if transfer.chunkOffset < transfer.chunk.count {
+        guard sendChunk(of: transfer) else { return }
+      } else if !hasMore {
+        break
+      }
     }
     switch upload {
     case .held: if state.heldBody() == .stopSending { stopUpload() }
@@ -89,15 +92,16 @@ extension HTTP1Driver {
   /// The longest chunk that is copied, to be sent together with what precedes it.
   private static let copiedChunk = 16 << 10
 
-  /// Takes what is to be sent next of the request's body from its source, until there is a long chunk or nothing.
-  private func collect(for transfer: Transfer) {
+  /// Takes what is to be sent next of the request's body from its source, until there is enough to send, or nothing.
+  /// Returns whether the source may have more.
+  private func collect(for transfer: Transfer) -> Bool {
     while case .sending = upload, transfer.chunkOffset == transfer.chunk.count, outgoing.count <= Self.copiedChunk {
       let isChunked = transfer.exchange.head.framing == .chunked
       if isChunked, !transfer.chunk.isEmpty { outgoing.append(ChunkedWriter.suffix) }
       transfer.chunk = Data()
       transfer.chunkOffset = 0
       switch transfer.nextChunk() {
-      case .nothingYet: return
+      case .nothingYet: return false
       case .end:
         if isChunked { outgoing.append(ChunkedWriter.end) }
         upload = .over
@@ -113,6 +117,8 @@ extension HTTP1Driver {
         if !isChunked, transfer.hasTakenBody { upload = .over }
       }
     }
+    if case .sending = upload { return true }
+    return false
   }
 
   /// Sends what waits. Returns whether all of it was sent.

@@ -92,6 +92,35 @@ struct WaitingRequestTests {
     #expect(count.withLock { $0 } == 4)
   }
 
+  /// All chunks are there when the connection is: more than are put together at a time.
+  @Test(arguments: [Int64(200_000), nil])
+  func aBodyThatWasReadBeforeTheConnectionIsThereIsSentWhole(length: Int64?) async throws {
+    let gate = Gate(), isRead = Gate()
+    let server = try LoopbackServer { request in
+      request.path == "/held" ? .text("ok").held(by: gate) : .text("\(request.body.count)")
+    }
+    var configuration = ConnectionConfiguration()
+    configuration.connectionsPerHost = 1
+    let transport = SocketTransport(configuration)
+    let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
+    _ = try await server.request(1)
+    let body = RequestBody.stream(length: length) {
+      let count = Counter()
+      return AsyncStream<Data> {
+        if count.next() <= 20 { return Data(count: 10_000) }
+        isRead.open()
+        return nil
+      }
+    }
+
+    let next = Task { try await text(transport, HTTPRequest(.put, server.url("/next"), body: body)) }
+    try await isRead.wait()
+    gate.open()
+
+    #expect(try await held.value == "ok")
+    #expect(try await next.value == "200000")
+  }
+
   /// The stray response is in the same segment as the one before it. RFC 9112 §9.2: it answers no request.
   @Test func aStrayResponseIsNotThatOfTheNextRequest() async throws {
     let server = try RecordServer(more: "", stray: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")

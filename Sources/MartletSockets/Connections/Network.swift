@@ -338,6 +338,7 @@ extension Network {
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
+      transfer.addMetrics()  // it ends in its task
       ask(transfer, about: certificates, refusal: refusal)
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))

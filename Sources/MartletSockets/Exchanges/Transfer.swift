@@ -114,12 +114,11 @@ extension Transfer {
 
   /// Takes the end of the response, which is complete.
   func receiveEnd(trailers: [UInt8]) {
-    let metrics = exchange.limits.isObserved ? measured() : nil
-    if metrics == nil, undelivered.count == 1, case .head(let lines) = undelivered[0] {
+    if !exchange.limits.isObserved, undelivered.count == 1, case .head(let lines) = undelivered[0] {
       undelivered.removeAll()
       return finish(.whole(lines, buffer.take() ?? Data(), trailers: trailers))
     }
-    finish(.end(TransferSignal.Ending(trailers: trailers, metrics: metrics)))
+    finish(.end(trailers: trailers))
   }
 
   /// Ends it with an error.
@@ -260,6 +259,7 @@ extension Transfer {
     network.loop.set(timer, to: .max)
     reportSent()
     flushBuffer()
+    addMetrics()
     undelivered.append(last)
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
@@ -267,11 +267,13 @@ extension Transfer {
     markDirty()
   }
 
-  private func measured() -> TransferMetrics {
+  /// Reports how long the phases took, as far as they were reached.
+  func addMetrics() {
+    guard exchange.limits.isObserved else { return }
     var metrics = timing.metrics(until: network.loop.now)
     metrics.bytesSent = sent
     metrics.bytesReceived = received
-    return metrics
+    undelivered.append(.metrics(metrics))
   }
 }
 

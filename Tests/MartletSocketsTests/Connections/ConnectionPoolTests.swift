@@ -139,6 +139,14 @@ struct ConnectionPoolTests {
     #expect(await transport.statistics() == [origin: PoolStatistics(idle: 2, opened: 2, reused: 4)])
   }
 
+  @Test func connectionsToAProxyThatForwardsAreThoseOfTheProxy() async throws {
+    let proxy = try LoopbackServer { _ in .text("ok") }
+    let transport = transport { $0.proxy = .http("127.0.0.1", port: proxy.port) }
+    for host in ["a", "b"] { _ = try await text(transport, HTTPRequest(.get, url("http://\(host).example/"))) }
+    #expect(
+      await transport.statistics() == [try #require(Origin(proxy.url)): PoolStatistics(idle: 1, opened: 1, reused: 1)])
+  }
+
   // MARK: Connections ahead of requests
 
   @Test func connectionsThatWereOpenedAheadAreUsed() async throws {

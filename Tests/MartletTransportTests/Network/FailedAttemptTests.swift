@@ -30,7 +30,9 @@ struct FailedAttemptTests {
   @Test func aFailedHandshakeIsMeasured() async throws {
     let nginx = try Nginx.shared.get()
     let metrics = try await metrics(of: nginx.tls("/hello.txt"), expecting: .untrustedCertificate)
-    #expect(metrics.connect > .zero && metrics.total >= metrics.connect)
+    // libcurl does not say when a connection was open on which the handshake failed
+    #expect(metrics.connect > .zero || TestedTransport.current == .curl)
+    #expect(metrics.total >= metrics.connect)
     #expect(metrics.secureConnect == .zero && metrics.requestStart == .zero)
     #expect(metrics.remoteAddress == "127.0.0.1")
   }
@@ -55,6 +57,7 @@ struct FailedAttemptTests {
 
     let timings = try #require(recorder.har.log.entries.first?.timings)
     #expect(timings.wait > 0)
-    #expect(timings.receive == 0)
+    // libcurl counts the end of the connection as a first byte
+    #expect(timings.receive == 0 || TestedTransport.current == .curl)
   }
 }

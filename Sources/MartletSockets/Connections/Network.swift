@@ -30,7 +30,7 @@ final class Network {
   /// The transfers that wait for a connection, by their number.
   private(set) var waiting: [Int: Transfer] = [:]
   /// All transfers that have not ended.
-  private var transfers: [ObjectIdentifier: Transfer] = [:]
+  private var transfers: [Transfer] = []
   private var lastNumber = 0
   /// The pool's actions that were not done yet.
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
@@ -85,7 +85,8 @@ extension Network {
     prepare(exchange.security)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
-    transfers[ObjectIdentifier(transfer)] = transfer
+    transfer.index = transfers.count
+    transfers.append(transfer)
     wait(transfer)
   }
 
@@ -132,7 +133,7 @@ extension Network {
   /// Ends everything: nobody refers to the transport any more.
   func shutDown() {
     loop.stop()
-    for transfer in Array(transfers.values) { transfer.fail(Self.shutDownError) }
+    for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
     preconnects.finish { _ in true }
     for connection in Array(connections.values) { connection.close() }
   }
@@ -177,7 +178,11 @@ extension Network {
 
   /// A transfer has ended.
   func ended(_ transfer: Transfer) {
-    transfers[ObjectIdentifier(transfer)] = nil
+    let last = transfers.removeLast()
+    if last !== transfer {
+      transfers[transfer.index] = last
+      last.index = transfer.index
+    }
     transfer.exchange.transfer.set(nil, on: loop)
     if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
       perform(pool.cancelled(number, now: loop.now))
@@ -349,9 +354,9 @@ extension Network {
   /// fail at once would exhaust the stack.
   func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
     guard !actions.isEmpty else { return }
-    pending += actions.map { ($0, failure) }
-    guard !isPerforming else { return }
+    guard !isPerforming else { return pending += actions.map { ($0, failure) } }
     isPerforming = true
+    for action in actions { perform(action, failure) }
     var index = 0
     while index < pending.count {
       let (action, failure) = pending[index]

@@ -34,7 +34,9 @@ final class Transfer {
   private var hasClosedQueue = false
   var timing: TransferTiming
 
-  private let timer: LoopTimer
+  /// Its place among the network's transfers.
+  var index = 0
+  private lazy var timer = LoopTimer { [unowned self] in checkSilence() }  // its end cancels it
   private var lastActivity: UInt64
   /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
   /// stays usable.
@@ -56,17 +58,10 @@ final class Transfer {
     lastActivity = network.loop.now
     timing = TransferTiming(start: network.loop.now)
     buffer = BodyBuffer(network.chunks)
-    let action = WeakAction()
-    timer = LoopTimer { action.transfer?.checkSilence() }
-    action.transfer = self
     watchSilence()
   }
 
   deinit { buffer.release() }
-
-  private final class WeakAction {
-    weak var transfer: Transfer?
-  }
 }
 
 // MARK: - The response

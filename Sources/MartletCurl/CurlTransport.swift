@@ -38,7 +38,7 @@ public struct CurlTransport: Transport {
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so.
+  /// says so, and so it does with ``ConnectionConfiguration/poolTimeout``, which is not supported.
   public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
 
   /// Makes a transport with settings that only this transport has.
@@ -64,7 +64,13 @@ struct RawCurlTransport: Transport {
     let connection = configuration.connection
     self.configuration = connection
     authorities = Result { () throws(HTTPError) in try connection.tls.trustedAuthorities() }
-    thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
+    thread = Result { () throws(HTTPError) in
+      guard connection.poolTimeout == nil else {
+        throw HTTPError(
+          .invalidRequest, "libcurl does not support this setting of a connection: poolTimeout", phase: .preparing)
+      }
+      return try LoopThread(configuration)
+    }
   }
 
   /// How many certificate chains of a server are checked for one request: machines that share a name may have different

@@ -37,8 +37,8 @@ final class Connection {
   var stage = OpeningStage.resolvingOrigin
   var stream: LayeredSocket?
   var driver: (any ConnectionDriver)?
-  /// The origin's address, if its proxy does not resolve names.
-  var originAddress: IPAddress?
+  /// The origin's addresses, if its proxy does not resolve names.
+  var originAddresses: [IPAddress] = []
   /// The look-up of a name that it waits for.
   var lookUp: Resolver.Pending?
   /// The handshake with a proxy that goes on over another socket: what was answered so far is limited for all of them.
@@ -68,7 +68,7 @@ extension Connection {
     transfer.connection = self
     transfer.phase = .sending
     transfer.timing.connection = facts
-    transfer.timing.reusedConnection = requestCount > 0
+    transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
     transfer.timing.requestStart = loop.now
     requestCount += 1
     isIdle = false

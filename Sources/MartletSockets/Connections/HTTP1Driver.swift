@@ -36,7 +36,8 @@ final class HTTP1Driver: ConnectionDriver {
 extension HTTP1Driver {
   func start(_ transfer: Transfer) {
     let exchange = transfer.exchange
-    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection) else {
+    let wasOpen = transfer.timing.reusedConnection
+    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
       return connection.network.sendElsewhere(transfer)
     }

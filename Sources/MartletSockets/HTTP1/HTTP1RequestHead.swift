@@ -90,7 +90,12 @@ struct HTTP1RequestHead: Sendable {
   }
 
   private static func framing(_ method: HTTPMethod, _ body: OpenBody?, hasTrailers: Bool) -> Framing {
-    guard let body else { return [.post, .put, .patch].contains(method) ? .length(0) : .none }
+    guard let body else {
+      switch method {
+      case .post, .put, .patch: return .length(0)
+      default: return .none
+      }
+    }
     guard !hasTrailers else { return .chunked }
     return body.length.map { .length($0) } ?? .chunked
   }
@@ -121,35 +126,52 @@ struct RequestTarget {
       return
     }
     host = origin.authority
-    var path = try Self.pathAndQuery(of: request)
-    if request.method == .options, path.isEmpty {
-      if !isAbsolute { path = [UInt8(ascii: "*")] }
-    } else if path.first != UInt8(ascii: "/") {
-      path.insert(UInt8(ascii: "/"), at: 0)
+    let prefix = isAbsolute ? "\(origin.scheme)://\(host)" : ""
+    var text = request.url.absoluteString
+    let target = text.withUTF8 { Self.target(in: $0, after: prefix, asksServer: request.method == .options) }
+    switch target {
+    case .success(let bytes): self.bytes = bytes
+    case .failure(.noOrigin): throw request.hasNoOrigin
+    case .failure(.notEncoded):
+      throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
     }
-    bytes = isAbsolute ? Array("\(origin.scheme)://\(host)".utf8) + path : path
   }
 
-  /// The path and the query as they are in the URL, without its fragment.
-  private static func pathAndQuery(of request: HTTPRequest) throws(HTTPError) -> [UInt8] {
-    let text = Array(request.url.absoluteString.utf8)
-    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8) else {
-      throw request.hasNoOrigin
+  private enum Fault: Error {
+    case noOrigin
+    case notEncoded
+  }
+
+  /// The path and the query as they are in the URL, without its fragment, after a prefix.
+  ///
+  /// - Parameter asksServer: whether a URL without path and query is the server's own (§3.2.4).
+  private static func target(
+    in url: UnsafeBufferPointer<UInt8>, after prefix: String, asksServer: Bool
+  ) -> Result<[UInt8], Fault> {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url[colon...].starts(with: "://".utf8) else {
+      return .failure(.noOrigin)
     }
     var start = colon + 3
-    while start < text.count, text[start] != UInt8(ascii: "/"), text[start] != UInt8(ascii: "?"),
-      text[start] != UInt8(ascii: "#")
+    while start < url.count, url[start] != UInt8(ascii: "/"), url[start] != UInt8(ascii: "?"),
+      url[start] != UInt8(ascii: "#")
     {
       start += 1
     }
     var end = start
-    while end < text.count, text[end] != UInt8(ascii: "#") {
-      guard (33...126).contains(text[end]) else {
-        throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
-      }
+    while end < url.count, url[end] != UInt8(ascii: "#") {
+      guard (33...126).contains(url[end]) else { return .failure(.notEncoded) }
       end += 1
     }
-    return Array(text[start..<end])
+    var target: [UInt8] = []
+    target.reserveCapacity(prefix.utf8.count + 1 + end - start)
+    target.append(utf8: prefix)
+    if asksServer, start == end {
+      if prefix.isEmpty { target.append(UInt8(ascii: "*")) }
+    } else if start == end || url[start] != UInt8(ascii: "/") {
+      target.append(UInt8(ascii: "/"))
+    }
+    target.append(contentsOf: UnsafeBufferPointer(rebasing: url[start..<end]))
+    return .success(target)
   }
 }
 

@@ -39,6 +39,8 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   var isBlocked = false
   /// How many requests have got a connection while other keys waited for room.
   var grants = 0
+  /// How many requests that have not come yet connections are to be opened for.
+  var expected = 0
 
   init(_ key: Key) {
     self.key = key
@@ -48,11 +50,15 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   /// Whether there are neither connections nor waiters.
   var isUnused: Bool { connectionCount == 0 && waiters.isEmpty }
 
-  /// How many more connections have to be opened for the waiters; negative if too many are being opened.
-  var missing: Int {
-    guard !waiters.isEmpty else { return -opening.count }
+  /// How many more connections have to be opened for the waiters; negative if more are being opened.
+  var missing: Int { needed(for: waiters.count) - opening.count }
+
+  /// The same for the waiters and the expected requests.
+  var missingAhead: Int { needed(for: waiters.count + expected) - opening.count }
+
+  private func needed(for requests: Int) -> Int {
     // rounded up; the capacity may be any number
-    return 1 + (waiters.count - 1) / (capacity ?? .max) - opening.count
+    requests == 0 ? 0 : 1 + (requests - 1) / (capacity ?? .max)
   }
 
   var statistics: PoolStatistics {
@@ -70,6 +76,8 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     opening.removeAll { $0 == connection }
     openedCount += 1
     self.capacity = capacity
+    // what the waiters do not need
+    expected = max(0, expected - max(0, capacity - waiters.count))
   }
 
   mutating func removed(_ connection: Int) {
@@ -123,6 +131,17 @@ struct WaiterQueue: Sendable {
       return place.waiter
     }
     return nil
+  }
+
+  /// Whether a waiter, by its ticket, is one of the first so many.
+  func contains(_ ticket: Int, amongFirst most: Int, of waiting: [Int: (entry: Int, ticket: Int)]) -> Bool {
+    var rest = most
+    for place in places[head...] where waiting[place.waiter]?.ticket == place.ticket {
+      guard rest > 0 else { return false }
+      if place.ticket == ticket { return true }
+      rest -= 1
+    }
+    return false
   }
 
   /// One of the waiters does not wait any more.

@@ -78,22 +78,6 @@ struct PoolState<Key: PoolKey>: Sendable {
   var statistics: [Key: PoolStatistics] { indices.mapValues { entries[$0].statistics } }
 }
 
-/// The numbers of a key.
-struct PoolStatistics: Equatable, Sendable {
-  /// The number of requests that use a connection.
-  var active = 0
-  /// The number of requests that wait for one.
-  var queued = 0
-  /// The number of connections that are being opened.
-  var opening = 0
-  /// The number of connections that are not used.
-  var idle = 0
-  /// How many connections were opened so far.
-  var opened = 0
-  /// How many requests got a connection that had been used before.
-  var reused = 0
-}
-
 // MARK: - Waiters
 
 extension PoolState {
@@ -127,6 +111,34 @@ extension PoolState {
     settle(now, &actions)
     return actions
   }
+
+  /// Whether a waiter waits because of the limits: no connection is being opened for it.
+  func isQueued(_ waiter: Int) -> Bool {
+    guard let (index, ticket) = waiting[waiter] else { return false }
+    let entry = entries[index]
+    guard !entry.opening.isEmpty else { return true }
+    guard let capacity = entry.capacity else { return false }
+    let (served, overflows) = entry.opening.count.multipliedReportingOverflow(by: capacity)
+    return !entry.waiters.contains(ticket, amongFirst: overflows ? .max : served, of: waiting)
+  }
+
+  /// Opens connections ahead of requests: so many that as many requests could be sent at once. Idle connections are not
+  /// closed to make room, and no more are opened than may be idle.
+  mutating func expect(_ requests: Int, for key: Key, now: UInt64) -> [Action] {
+    guard !isShutDown, limits.idleLifetime > 0 else { return [] }
+    let entry = indices[key] ?? addEntry(for: key)
+    let requests = min(requests, limits.idle)
+    let room = (entries[entry].idle + entries[entry].shared).reduce(0) { sum, connection in
+      connections[connection].map { sum + min(requests, max(0, $0.capacity - $0.active)) } ?? sum
+    }
+    entries[entry].expected = max(entries[entry].expected, requests - room)
+    var actions: [Action] = []
+    openMore(entry, &actions)
+    return actions
+  }
+
+  /// Whether connections of a key are being opened ahead of requests.
+  func isExpecting(_ key: Key) -> Bool { indices[key].map { entries[$0].expected > 0 } ?? false }
 
   /// Forgets keys that are not in use, once there are many.
   private mutating func addEntry(for key: Key) -> Int {
@@ -172,6 +184,7 @@ extension PoolState {
     var actions: [Action] = []
     remove(connection)
     entries[entry].capacity = 1
+    entries[entry].expected = 0  // the others would most likely fail too
     if let waiter = nextWaiter(of: entry) { actions.append(.fail(waiter: waiter, connection: connection)) }
     serve(entry, now, &actions)
     settle(now, &actions)
@@ -222,9 +235,11 @@ extension PoolState {
 
   /// A connection is closed. What happens to the requests that used it is the caller's to decide.
   mutating func closed(_ connection: Int, now: UInt64) -> [Action] {
-    guard let entry = connections[connection]?.entry else { return [] }
+    guard let state = connections[connection] else { return [] }
+    let entry = state.entry
     var actions: [Action] = []
     remove(connection)
+    if state.isOpening { entries[entry].expected = 0 }
     serve(entry, now, &actions)
     settle(now, &actions)
     return actions
@@ -260,6 +275,7 @@ extension PoolState {
     for index in entries.indices {
       entries[index].waiters = WaiterQueue()
       entries[index].isBlocked = false
+      entries[index].expected = 0
     }
     for connection in connections.filter({ $0.value.active == 0 }).keys.sorted() { close(connection, &actions) }
     return actions

@@ -59,7 +59,7 @@ private struct PoolModel {
 
   mutating func step() -> String {
     now += UInt64.random(in: 0...200_000, using: &random)
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<21, using: &random) {
     case 0..<7:
       let key = TestKey(
         ["a", "b", "c", "A", "B"].randomElement(using: &random) ?? "a", identity: .random(in: 0...1, using: &random))
@@ -74,6 +74,10 @@ private struct PoolModel {
     case 16: return cancel()
     case 17: return close()
     case 18: return change()
+    case 19:
+      let key = TestKey(["a", "A", "B"].randomElement(using: &random) ?? "a")
+      take(pool.expect(.random(in: 1...4, using: &random), for: key, now: now))
+      return "expect \(key)"
     default:
       take(pool.expire(now: now))
       return "expire"
@@ -206,6 +210,9 @@ private struct PoolModel {
     if pool.connections.count != connections.count { problems.append("the pool counts other connections") }
     for entry in pool.entries where Set(entry.shared).count < entry.shared.count {
       problems.append("a connection is shared twice: \(entry.shared)")
+    }
+    for entry in pool.entries where entry.expected > 0 && entry.opening.isEmpty {
+      problems.append("\(entry.key) expects requests, and opens nothing for them")
     }
     for (key, statistics) in pool.statistics { problems += self.problems(of: key, statistics) }
     for case .waiting(let key) in states.values { problems += starvation(of: key, idle.keys.sorted(), hosts) }

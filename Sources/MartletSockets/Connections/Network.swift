@@ -136,12 +136,12 @@ extension Network {
     return lastNumber
   }
 
-  private func wait(_ transfer: Transfer, isAgain: Bool = false) {
+  private func wait(_ transfer: Transfer, isAgain: Bool = false, needsNew: Bool = false) {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
     transfer.key = key(of: transfer)
-    perform(pool.request(number, for: transfer.key, isAgain: isAgain, now: loop.now))
+    perform(pool.request(number, for: transfer.key, isAgain: isAgain, needsNew: needsNew, now: loop.now))
   }
 
   private func key(of transfer: Transfer) -> ConnectionKey {
@@ -152,7 +152,7 @@ extension Network {
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
-    wait(transfer, isAgain: true)
+    wait(transfer, isAgain: true, needsNew: isStale)
   }
 
   /// Ends a transfer with an error, wherever it is.

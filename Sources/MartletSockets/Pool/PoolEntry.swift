@@ -22,6 +22,8 @@ struct PoolConnection: Sendable {
 struct PoolEntry<Key: PoolKey>: Sendable {
   let key: Key
   var waiters = WaiterQueue()
+  /// The waiters that need a connection which has not served before.
+  var waitersForNew = WaiterQueue()
   /// The connections that are being opened, in their order.
   private(set) var opening: [Int] = []
   /// The idle connections, the one that was used last at the end.
@@ -46,18 +48,21 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   }
 
   /// Whether there are neither connections nor waiters.
-  var isUnused: Bool { connectionCount == 0 && waiters.isEmpty }
+  var isUnused: Bool { connectionCount == 0 && waiterCount == 0 }
+
+  /// The number of all waiters.
+  var waiterCount: Int { waiters.count + waitersForNew.count }
 
   /// How many more connections have to be opened for the waiters; negative if too many are being opened.
   var missing: Int {
-    guard !waiters.isEmpty else { return -opening.count }
+    guard waiterCount > 0 else { return -opening.count }
     // rounded up; the capacity may be any number
-    return 1 + (waiters.count - 1) / (capacity ?? .max) - opening.count
+    return 1 + (waiterCount - 1) / (capacity ?? .max) - opening.count
   }
 
   var statistics: PoolStatistics {
     PoolStatistics(
-      active: active, queued: waiters.count, opening: opening.count, idle: idle.count, opened: openedCount,
+      active: active, queued: waiterCount, opening: opening.count, idle: idle.count, opened: openedCount,
       reused: reusedCount)
   }
 
@@ -78,6 +83,15 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     idle.removeAll { $0 == connection }
     shared.removeAll { $0 == connection }
   }
+}
+
+/// Where a waiter waits.
+struct WaiterPlace: Sendable {
+  /// The index of its key's entry.
+  let entry: Int
+  let ticket: Int
+  /// Whether it needs a connection that has not served before.
+  let needsNew: Bool
 }
 
 /// The waiters of a key in their order. One that does not wait any more stays in the queue until its turn, and is then
@@ -110,7 +124,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// Takes out the first waiter that still waits.
-  mutating func next(of waiting: [Int: (entry: Int, ticket: Int)]) -> Int? {
+  mutating func next(of waiting: [Int: WaiterPlace]) -> Int? {
     while head < places.count {
       let place = places[head]
       head += 1
@@ -126,7 +140,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// One of the waiters does not wait any more.
-  mutating func removedOne(of waiting: [Int: (entry: Int, ticket: Int)]) {
+  mutating func removedOne(of waiting: [Int: WaiterPlace]) {
     count -= 1
     guard places.count - head > 2 * count + 16 else { return }
     places = places[head...].filter { waiting[$0.waiter]?.ticket == $0.ticket }

@@ -82,22 +82,16 @@ struct RawSocketTransport: Transport {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
     let way = try way(of: request)
-    var request = request
     var proxy = ForwardingProxy(of: way, for: request, authentications)
     while true {
-      let (exchange, source) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
+      let source = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
       let head = try await source.head()
-      if head.status == .expectationFailed, exchange.head.expectsContinue, !request.fields.contains(.expect),
-        request.body.canBeSent
-      {
-        // the transport added the `Expect`, so it removes it
-        source.cancel()
-        call.emit(.note("sent again without Expect, which the server refused"))
-        request.options.continueTimeout = nil
-      } else if try proxy?.answers(head) == true, request.body.canBeSent {
+      if try proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
       } else {
-        return HTTPResponse(to: request, networkHead: head, from: source)
+        var response = HTTPResponse(to: request, networkHead: head, from: source)
+        if request.isUpgraded(by: head.status) { response.stream = source.stream }
+        return response
       }
     }
   }
@@ -106,7 +100,7 @@ struct RawSocketTransport: Transport {
   private func begin(
     _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
     in call: Call
-  ) async throws -> (Exchange, ExchangeBody) {
+  ) async throws -> ExchangeBody {
     let body = request.body.isEmpty ? nil : try await request.body.open()
     do {
       try Task.checkCancellation()
@@ -114,9 +108,8 @@ struct RawSocketTransport: Transport {
       let exchange = Exchange(
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
-      let source = ExchangeBody(
+      return ExchangeBody(
         exchange, on: thread, of: body, in: call, trustCheck: configuration.tls.serverTrustCheck)
-      return (exchange, source)
     } catch {
       body?.source.cancel()
       throw error
@@ -129,8 +122,9 @@ struct RawSocketTransport: Transport {
     var security = ConnectionSecurity()
     if origin.isSecure { security.origin = try identity.context() }
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
-    return Exchange.Way(
-      origin: origin, key: ConnectionKey(to: origin, by: route, configuration.versions), security: security)
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6)
+    let versions = request.asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
+    return Exchange.Way(origin: origin, key: ConnectionKey(to: origin, by: route, versions), security: security)
   }
 
   private func http2Head(
@@ -143,7 +137,7 @@ struct RawSocketTransport: Transport {
       case .length(let count): .length(count)
       case .chunked: .unknownLength
       }
-    return try HTTP2RequestHead(request, origin: way.origin, body: body, expectsContinue: head.expectsContinue)
+    return try HTTP2RequestHead(request, origin: way.origin, body: body)
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {

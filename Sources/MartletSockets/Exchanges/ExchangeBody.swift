@@ -12,6 +12,9 @@ final class ExchangeBody: BodySource {
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
+  /// The use of the connection if the server changes its protocol; nil if the request does not ask for it. It is made
+  /// before, so that the connection is closed if the request ends otherwise.
+  let stream: UpgradedStream?
 
   private enum State {
     case running
@@ -32,6 +35,7 @@ final class ExchangeBody: BodySource {
     self.thread = thread
     self.call = call
     self.trustCheck = trustCheck
+    stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
     thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
     producer = Self.produce(body, for: exchange, on: thread.jobs)
   }
@@ -158,7 +162,7 @@ final class ExchangeBody: BodySource {
           }
         }
         try Task.checkCancellation()  // a sequence that ends because its task was cancelled is no whole body
-        if queue.end() { jobs.submit { $0.continueUpload(exchange) } }
+        if queue.end(trailers: body.source.trailers) { jobs.submit { $0.continueUpload(exchange) } }
       } catch {
         body.source.cancel()
         let failure = HTTPError(wrapping: error)

@@ -84,13 +84,13 @@ struct RawSocketTransport: Transport {
     let way = try way(of: request)
     var proxy = ForwardingProxy(of: way, for: request, authentications)
     while true {
-      let source = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
+      let (source, stream) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
       let head = try await source.head()
       if try proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
       } else {
         var response = HTTPResponse(to: request, networkHead: head, from: source)
-        if request.isUpgraded(by: head.status) { response.stream = source.stream }
+        if request.isUpgraded(by: head.status) { response.stream = stream }
         return response
       }
     }
@@ -100,7 +100,7 @@ struct RawSocketTransport: Transport {
   private func begin(
     _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
     in call: Call
-  ) async throws -> ExchangeBody {
+  ) async throws -> (TransferBody, UpgradedStream?) {
     let body = request.body.isEmpty ? nil : try await request.body.open()
     do {
       try Task.checkCancellation()
@@ -108,8 +108,13 @@ struct RawSocketTransport: Transport {
       let exchange = Exchange(
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
-      return ExchangeBody(
-        exchange, on: thread, of: body, in: call, trustCheck: configuration.tls.serverTrustCheck)
+      // before the request is sent, so that the connection is closed if the request ends otherwise
+      let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
+      thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
+      let source = TransferBody(
+        exchange.signals, of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread,
+        sending: exchange.upload, from: body, in: call)
+      return (source, stream)
     } catch {
       body?.source.cancel()
       throw error

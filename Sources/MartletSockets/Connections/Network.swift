@@ -281,7 +281,20 @@ extension Network {
     let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
-    transfer.ask(.check(ServerCheck(certificates: certificates, refusal: nil)))
+    ask(transfer, about: certificates)
+  }
+
+  /// Has the caller's check called by the task of a request.
+  ///
+  /// - Parameter refusal: the error if the system has refused the certificates.
+  private func ask(_ transfer: Transfer, about certificates: [Data], refusal: HTTPError? = nil) {
+    guard let check = configuration.tls.serverTrustCheck else { return }
+    let question = ServerCheck(certificates: certificates, refusal: refusal)
+    let origin = transfer.exchange.origin
+    transfer.ask { [jobs] call in
+      try await question.decide(check, for: origin, in: call)
+      jobs.submit { $0.accepted(certificates, of: origin) }
+    }
   }
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
@@ -318,7 +331,7 @@ extension Network {
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
-      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: refusal)))
+      ask(transfer, about: certificates, refusal: refusal)
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }

@@ -1,27 +1,6 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
-
-/// The certificates of a server that the caller's check has to decide about before anything is sent to it.
-struct ServerCheck: Sendable {
-  /// The certificates that the server sent, in DER, its own first.
-  let certificates: [Data]
-  /// The error if the system has refused them: then the request fails in any case.
-  let refusal: HTTPError?
-  /// Calls the check.
-  ///
-  /// - Throws: the error of the request if the check or the system refuses the server.
-  func decide(_ check: ServerTrust.Check, for origin: Origin, in call: Call) async throws {
-    let trust = ServerTrust(origin: origin, certificates: certificates, refusal: refusal?.message)
-    do { try await check(trust, call) } catch {
-      if error is HTTPError || error is CancellationError { throw error }
-      throw HTTPError(
-        .untrustedCertificate, "\(origin): the server's certificates were refused by the check of this program",
-        phase: .securing, underlying: error)
-    }
-    if let refusal { throw refusal }
-  }
-}
 
 /// The connections whose servers the caller's check has to decide about. While one request's task calls the check for
 /// a server's certificates, the other connections with the same wait for its decision.
@@ -31,7 +10,7 @@ struct ServerChecks {
     let certificates: [Data]
   }
 
-  private var checked = CheckedServers()
+  private let checked = CheckedServers()
   /// The connections that wait, by their numbers.
   private var held: [Int: Server] = [:]
   /// The requests whose tasks call the check.
@@ -88,21 +67,5 @@ struct OpeningFailure {
 
   /// The error of a request that waited for the connection.
   func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }
-}
-
-/// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
-/// may share one name.
-struct CheckedServers {
-  private var servers: [Origin: [[Data]]] = [:]
-
-  func contains(_ certificates: [Data], of origin: Origin) -> Bool {
-    servers[origin]?.contains(certificates) ?? false
-  }
-
-  mutating func insert(_ certificates: [Data], of origin: Origin) {
-    if servers.count >= 1000 { servers.removeAll() }  // their certificates are checked again then
-    guard !contains(certificates, of: origin) else { return }
-    servers[origin] = (servers[origin] ?? []).suffix(15) + [certificates]
-  }
 }
 #endif

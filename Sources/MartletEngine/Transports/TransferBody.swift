@@ -1,0 +1,167 @@
+public import MartletSemantics
+import Synchronization
+
+/// What the tasks of a request ask of the loop thread that runs its transfer. May be called from every thread, also
+/// after the transfer has ended.
+@_spi(Transports) public protocol TransferControl: Sendable {
+  /// The reader has taken bytes, and wants more of the response.
+  func resumeReading()
+  /// There are more bytes of the request's body, or its end.
+  func continueUpload()
+  /// The reader has stopped.
+  func cancel()
+  /// The request's body cannot be read.
+  func fail(_ error: HTTPError)
+}
+
+/// Reads a response that a loop thread receives: first its head, then its body. When it is released, the transfer is
+/// cancelled.
+@_spi(Transports) public final class TransferBody: BodySource {
+  private let signals: SignalQueue<TransferSignal>
+  private let transfer: any TransferControl
+  private let thread: any AnyObject & Sendable
+  private let call: Call
+  private let uploadLength: Int64?
+  /// The task that reads the request's body; nil if its bytes are in memory.
+  private let producer: Task<Void, Never>?
+  private let state = Mutex(State.running)
+
+  private enum State {
+    case running
+    /// The reader stopped: it gets a `CancellationError`, never the end.
+    case stopped
+    /// All of the response has come, and its body was not read yet.
+    case received(Data, trailers: [UInt8])
+    /// It failed. The error is thrown again.
+    indirect case failed(HTTPError)
+    /// The response was read to its end.
+    case ended(HTTPFields)
+  }
+
+  /// Makes the reader of a transfer that was submitted, and starts the task that reads the request's body.
+  ///
+  /// - Parameters:
+  ///   - signals: what the loop thread reports.
+  ///   - transfer: the transfer.
+  ///   - thread: the transport's thread, to which the reader refers as long as it is there.
+  ///   - upload: the source of the request's body, for the loop thread.
+  ///   - body: the request's body, opened; nil if there is none.
+  ///   - call: gets the events.
+  public init(
+    _ signals: SignalQueue<TransferSignal>, of transfer: any TransferControl, on thread: any AnyObject & Sendable,
+    sending upload: Upload, from body: OpenBody?, in call: Call
+  ) {
+    self.signals = signals
+    self.transfer = transfer
+    self.thread = thread
+    self.call = call
+    uploadLength = body == nil ? 0 : body?.length
+    producer = upload.produce(body, for: transfer)
+  }
+
+  /// Returns the final response's head. Informational responses before it become events.
+  ///
+  /// - Throws: the error of the request.
+  public func head() async throws -> ResponseHead {
+    while true {
+      switch try await signal() {
+      case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
+      case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
+      case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
+      default: continue
+      }
+    }
+  }
+
+  /// Returns the next bytes of the response's body; nil at its end.
+  public func next() async throws -> Data? {
+    switch state.withLock({ $0 }) {
+    case .ended: return nil
+    case .failed(let error): throw error
+    case .received(let data, let trailers):
+      if Task.isCancelled { cancel() } else if endReading(trailers) { return data.isEmpty ? nil : data }
+    case .running, .stopped: break
+    }
+    while true {
+      switch try await signal() {
+      case .chunk(let data): return data
+      case .end: return nil
+      default: continue
+      }
+    }
+  }
+
+  /// The trailers; empty before the end.
+  public var trailers: HTTPFields {
+    if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
+  }
+
+  /// Notes that a response that was received at once is being read. Returns false if the reader has stopped.
+  private func endReading(_ trailers: [UInt8]) -> Bool {
+    let fields = trailers.isEmpty ? [:] : HTTPFields(lines: trailers[...])
+    return state.withLock { state in
+      guard case .received = state else { return false }
+      state = .ended(fields)
+      return true
+    }
+  }
+
+  deinit { cancel() }
+
+  /// Returns the next signal, and sends events to the listeners of the call. Throws after a stop.
+  private func signal() async throws -> TransferSignal {
+    if Task.isCancelled { cancel() }
+    let (signal, resumesSender) = try await withTaskCancellationHandler {
+      try await signals.next()
+    } onCancel: {
+      cancel()
+    }
+    if resumesSender { transfer.resumeReading() }
+    switch signal {
+    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
+    case .ask(let question):
+      do { try await question(call) } catch {
+        cancel()
+        throw error
+      }
+    case .note(let note): call.emit(.note(note))
+    case .end(let ending):
+      finish(.ended(HTTPFields(lines: ending.trailers[...])))
+      if let metrics = ending.metrics { call.emit(.metrics(metrics)) }
+    case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
+    case .failed(let error):
+      finish(.failed(error))
+      throw error
+    default: break
+    }
+    return signal
+  }
+
+  private func finish(_ end: State) {
+    state.withLock { state in
+      if case .stopped = state, case .received = end { return }
+      state = end
+    }
+    producer?.cancel()
+  }
+
+  /// Stops: the rest of the response is not read.
+  public func cancel() {
+    let previous = state.withLock { state in
+      let previous = state
+      switch state {
+      case .running, .received: state = .stopped
+      case .stopped, .failed, .ended: break
+      }
+      return previous
+    }
+    switch previous {
+    case .running:
+      signals.stop(CancellationError())
+      transfer.cancel()
+      producer?.cancel()
+    case .received: signals.stop(CancellationError())
+    case .stopped, .failed, .ended: break
+    }
+  }
+}

@@ -61,9 +61,14 @@ public struct RequestBody: Sendable {
   /// Returns a body that is read from a stream, and the fields that follow it.
   ///
   /// ```swift
-  /// let digest = Digest()                         // sums up what the stream yields
-  /// var request = HTTPRequest(.put, url, body: .stream(trailers: { ["X-Digest": await digest.value] }) { digest.read(file) })
-  /// request.fields[.trailer] = "X-Digest"         // some servers want to know before the body
+  /// let request = HTTPRequest(
+  ///   .put, url, fields: [.trailer: "X-Ended"],
+  ///   body: .stream(trailers: { ["X-Ended": "\(Date.now)"] }) {
+  ///     AsyncStream<Data> { stream in
+  ///       for chunk in chunks { stream.yield(chunk) }
+  ///       stream.finish()
+  ///     }
+  ///   })
   /// ```
   ///
   /// Over HTTP/1.1 a body with trailers is chunked (RFC 9112 §7.1.2); a length is then checked, but not sent. A `Trailer` field that announces them is the caller's to set (RFC 9110 §6.6.2). Only the

@@ -99,6 +99,7 @@ struct RawCurlTransport: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    if request.body.hasTrailers { throw HTTPError.trailersUnsupported(by: "the transport over libcurl") }
     let authorities = try authorities.get()
     let body = request.body.isEmpty ? nil : try await request.body.open()
     let setup: RequestSetup
@@ -118,15 +119,6 @@ struct RawCurlTransport: Transport {
       transfer.signals, of: RunningTransfer(transfer: transfer, jobs: thread.jobs), on: thread,
       sending: transfer.upload, from: body, in: call)
     let head = try await source.head()
-    if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
-      request.body.canBeSent
-    {
-      // the transport added the `Expect`, so it removes it; libcurl does so only if the connection stays open
-      source.cancel()
-      var request = request
-      request.options.continueTimeout = nil
-      return try await sendOnce(request, in: call)
-    }
     return HTTPResponse(to: request, networkHead: head, from: source)
   }
 

@@ -95,22 +95,16 @@ struct RawSocketTransport: Transport {
     }
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
     let way = try way(to: origin)
-    var request = request
     var proxy = ForwardingProxy(of: way, for: request, authentications)
     while true {
-      let (exchange, source) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
+      let (source, stream) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
       let head = try await source.head()
-      if head.status == .expectationFailed, exchange.head.expectsContinue, !request.fields.contains(.expect),
-        request.body.canBeSent
-      {
-        // the transport added the `Expect`, so it removes it
-        source.cancel()
-        call.emit(.note("sent again without Expect, which the server refused"))
-        request.options.continueTimeout = nil
-      } else if try proxy?.answers(head) == true, request.body.canBeSent {
+      if try proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
       } else {
-        return HTTPResponse(to: request, networkHead: head, from: source)
+        var response = HTTPResponse(to: request, networkHead: head, from: source)
+        if request.isUpgraded(by: head.status) { response.stream = stream }
+        return response
       }
     }
   }
@@ -119,7 +113,7 @@ struct RawSocketTransport: Transport {
   private func begin(
     _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
     in call: Call
-  ) async throws -> (Exchange, TransferBody) {
+  ) async throws -> (TransferBody, UpgradedStream?) {
     let body = request.body.isEmpty ? nil : try await request.body.open()
     do {
       try Task.checkCancellation()
@@ -127,11 +121,13 @@ struct RawSocketTransport: Transport {
       let exchange = Exchange(
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
+      // before the request is sent, so that the connection is closed if the request ends otherwise
+      let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
       thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
       let source = TransferBody(
         exchange.signals, of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread,
         sending: exchange.upload, from: body, in: call)
-      return (exchange, source)
+      return (source, stream)
     } catch {
       body?.source.cancel()
       throw error
@@ -164,8 +160,9 @@ struct RawSocketTransport: Transport {
     var security = ConnectionSecurity()
     if origin.isSecure { security.origin = try identity.context() }
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
-    return Exchange.Way(
-      origin: origin, key: ConnectionKey(to: origin, by: route, configuration.versions), security: security)
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6)
+    let versions = request.asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
+    return Exchange.Way(origin: origin, key: ConnectionKey(to: origin, by: route, versions), security: security)
   }
 
   private func http2Head(
@@ -178,7 +175,7 @@ struct RawSocketTransport: Transport {
       case .length(let count): .length(count)
       case .chunked: .unknownLength
       }
-    return try HTTP2RequestHead(request, origin: way.origin, body: body, expectsContinue: head.expectsContinue)
+    return try HTTP2RequestHead(request, origin: way.origin, body: body)
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {

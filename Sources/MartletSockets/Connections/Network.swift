@@ -149,12 +149,12 @@ extension Network {
     return lastNumber
   }
 
-  private func wait(_ transfer: Transfer, isAgain: Bool = false) {
+  private func wait(_ transfer: Transfer, isAgain: Bool = false, needsNew: Bool = false) {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
     transfer.key = usableKey(transfer.exchange.key, of: transfer.exchange.origin)
-    perform(pool.request(number, for: transfer.key, isAgain: isAgain, now: loop.now))
+    perform(pool.request(number, for: transfer.key, isAgain: isAgain, needsNew: needsNew, now: loop.now))
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
 
@@ -168,7 +168,7 @@ extension Network {
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
-    wait(transfer, isAgain: true)
+    wait(transfer, isAgain: true, needsNew: isStale)
   }
 
   /// Ends a transfer with an error, wherever it is.

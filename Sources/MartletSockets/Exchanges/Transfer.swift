@@ -157,9 +157,9 @@ extension Transfer {
   /// What is to be sent next of the request's body: its rest goes into ``chunk``.
   func nextChunk() -> UploadQueue.Next {
     switch exchange.upload {
-    case .none: return .end
+    case .none: return .end(trailers: [:])
     case .bytes(let data):
-      guard taken == 0 else { return .end }
+      guard taken == 0 else { return .end(trailers: [:]) }
       taken = Int64(data.count)
       return .chunk(data)
     case .queue(let queue):
@@ -181,8 +181,8 @@ extension Transfer {
   }
 
   /// Whether all bytes of a body of known length were taken from their source, which may not have said yet that it has
-  /// ended.
-  var hasTakenBody: Bool { exchange.bodyLength == taken }
+  /// ended. Never if trailers follow.
+  var hasTakenBody: Bool { exchange.bodyLength == taken && !exchange.request.body.hasTrailers }
 
   /// Whether they were also sent.
   var hasSentBody: Bool { hasTakenBody && chunkOffset == chunk.count }

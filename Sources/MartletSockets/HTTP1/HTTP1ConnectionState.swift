@@ -64,6 +64,8 @@ struct HTTP1ConnectionState: Sendable, Equatable {
 
   /// Whether a request may begin.
   var isIdle: Bool { state == .idle }
+  /// Whether all of the current request was sent.
+  var hasSentRequest: Bool { if case .busy(.sent, _) = state { true } else { false } }
   /// Whether the connection must not be used any more.
   var isClosed: Bool { state == .closed }
 

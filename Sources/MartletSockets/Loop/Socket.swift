@@ -124,6 +124,9 @@ extension Socket {
     }
   }
 
+  /// Ends the direction to the peer, after what was sent.
+  func finishSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
   var localPort: Int { Int(martlet_local_port(descriptor)) }
 }
 #endif

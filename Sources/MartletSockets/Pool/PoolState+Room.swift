@@ -36,6 +36,20 @@ extension PoolState {
     return nil
   }
 
+  /// Gives a connection that was just opened to waiters that need a new one.
+  mutating func serveWaitersForNew(_ entry: Int, with connection: Int, _ actions: inout [Action]) {
+    while hasRoom(connection), let waiter = nextWaiterForNew(of: entry) {
+      stopIdling(connection)
+      use(connection, by: waiter, &actions)
+    }
+  }
+
+  mutating func nextWaiterForNew(of entry: Int) -> Int? {
+    guard let waiter = entries[entry].waitersForNew.next(of: waiting) else { return nil }
+    waiting[waiter] = nil
+    return waiter
+  }
+
   private func hasRoom(_ connection: Int) -> Bool {
     guard let state = connections[connection] else { return false }
     return state.active < state.capacity

@@ -43,6 +43,8 @@ private struct PoolModel {
   var states: [Int: WaiterState] = [:]
   private(set) var waiterCount = 0
   private var connections: [Int: (key: TestKey, state: ConnectionState)] = [:]
+  /// The waiters that need a new connection, with the connections that were open before.
+  private var needsNew: [Int: Set<Int>] = [:]
   private var draining: Set<Int> = []
   private let limits: TestPool.Limits
   private var random: SeededGenerator
@@ -66,8 +68,10 @@ private struct PoolModel {
       waiterCount += 1
       let waiter = waiterCount
       states[waiter] = .waiting(key)
-      take(pool.request(waiter, for: key, now: now))
-      return "request \(waiter) for \(key)"
+      let isNew = Int.random(in: 0..<4, using: &random) == 0
+      if isNew { needsNew[waiter] = Set(connections.filter { $0.value.state != .opening }.keys) }
+      take(pool.request(waiter, for: key, isAgain: isNew, needsNew: isNew, now: now))
+      return "request \(waiter) for \(isNew ? "new " : "")\(key)"
     case 7..<10: return open()
     case 10..<15: return release()
     case 15: return fail()
@@ -176,6 +180,7 @@ private struct PoolModel {
           continue
         }
         states[waiter] = .using(connection)
+        if needsNew[waiter]?.contains(connection) == true { actionProblems.append("\(action), which is not new") }
         let count = uses(of: connection)
         if case .open(let capacity) = used.state, count <= capacity, !draining.contains(connection) { continue }
         actionProblems.append("\(action), \(count) uses of \(used)")
@@ -215,7 +220,9 @@ private struct PoolModel {
       problems.append("\(entry.key) expects requests, and opens nothing for them")
     }
     for (key, statistics) in pool.statistics { problems += self.problems(of: key, statistics) }
-    for case .waiting(let key) in states.values { problems += starvation(of: key, idle.keys.sorted(), hosts) }
+    for case (let waiter, .waiting(let key)) in states {
+      problems += starvation(of: key, needsNew[waiter] != nil, idle.keys.sorted(), hosts)
+    }
     return problems
   }
 
@@ -230,10 +237,10 @@ private struct PoolModel {
   }
 
   /// A waiter waits beside no connection that could serve it, and for something that will happen.
-  private func starvation(of key: TestKey, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]])
-    -> [String]
-  {
-    for (connection, state) in connections where state.key == key && !draining.contains(connection) {
+  private func starvation(
+    of key: TestKey, _ needsNew: Bool, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]]
+  ) -> [String] {
+    for (connection, state) in connections where !needsNew && state.key == key && !draining.contains(connection) {
       guard case .open(let capacity) = state.state, uses(of: connection) < capacity else { continue }
       // one that yields to another key is draining too, as the pool knows
       guard pool.connections[connection]?.isDraining == false else { continue }

@@ -107,7 +107,10 @@ struct RawCurlTransport: Transport {
       body?.source.cancel()
       throw error
     }
-    let source = CurlBody(transfer, on: thread, of: body, in: call)
+    thread.jobs.submit { $0.start(transfer) }  // before the request's body can fail
+    let source = TransferBody(
+      transfer.signals, of: RunningTransfer(transfer: transfer, jobs: thread.jobs), on: thread,
+      sending: transfer.upload, from: body, in: call)
     let head = try await source.head()
     if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
       request.body.canBeSent
@@ -126,21 +129,12 @@ struct RawCurlTransport: Transport {
   private func check(
     _ received: ReceivedCertificates, of error: HTTPError, from origin: Origin, in call: Call
   ) async throws {
-    guard let check = configuration.tls.serverTrustCheck else { throw error }
-    let trust = ServerTrust(
-      origin: origin, certificates: received.certificates, refusal: received.isRefused ? error.message : nil)
-    do { try await check(trust, call) } catch {
-      if error is HTTPError || error is CancellationError { throw error }
-      throw HTTPError(
-        .untrustedCertificate, "\(origin): the server's certificates were refused by the check of this program",
-        phase: .securing, underlying: error)
-    }
-    guard !received.isRefused else {
-      var error = error
-      error.underlying = nil
-      throw error
-    }
-    checked[origin].insert(received.certificates)
+    guard configuration.tls.serverTrustCheck != nil else { throw error }
+    var refusal = received.isRefused ? error : nil
+    refusal?.underlying = nil  // the certificates, which the check gets
+    let question = ServerCheck(certificates: received.certificates, refusal: refusal)
+    try await question.decide(configuration.tls, for: origin, in: call)
+    checked.insert(received.certificates, of: origin)
   }
 
   private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer {
@@ -152,13 +146,12 @@ struct RawCurlTransport: Transport {
       provisional: Self.provisional(setup, configuration), isObserved: isObserved,
       mayRepeat: request.replacesStaleConnection, method: request.method,
       allowsUpgrade: request.fields.contains(.upgrade),
-      isSecure: setup.origin.isSecure, assumesHTTP2: configuration.versions == .http2PriorKnowledge,
-      ownsConnection: setup.ownsConnection, checked: setup.checksServer ? checked[setup.origin] : nil)
-    let queue = UploadQueue(waitsForDemand: setup.expectsContinue || !request.body.isReplayable)
+      origin: setup.origin, assumesHTTP2: configuration.versions == .http2PriorKnowledge,
+      ownsConnection: setup.ownsConnection, checked: setup.checksServer ? checked : nil)
     let transfer = Transfer(
       handle: setup.handle,
       signals: SignalQueue(highWater: max(16 << 10, configuration.readAhead), clock: MultiLoop.clock),
-      upload: setup.body == nil ? .none : request.body.bytes.map { .bytes($0) } ?? .queue(queue),
+      upload: Upload(setup.body, of: request, waitsFor100: setup.expectsContinue),
       limits: limits, headerLines: try setup.apply(), chunks: chunks)
     transfer.connectCallbacks()
     return transfer

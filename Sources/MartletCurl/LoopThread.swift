@@ -1,20 +1,19 @@
 #if os(Linux)
 import CCurl
 import Glibc
-import MartletEngine
-import Synchronization
+@_spi(Transports) import MartletEngine
 
 /// The thread of a ``MultiLoop``. The transport and every body that is being read have a reference to it; with the last
 /// reference, the thread ends.
 final class LoopThread: Sendable {
-  let commands = CommandQueue()
+  let jobs = JobQueue<MultiLoop>(wakeUp: martlet_make_wake_up())
   let pool: HandlePool
   let chunks = ChunkPool()
 
   init(_ configuration: CurlConfiguration) throws(HTTPError) {
     pool = HandlePool(reuses: configuration.reusesHandles ?? HandlePool.isReuseSafe)
     guard Self.isLibraryReady,
-      let loop = MultiLoop(commands: commands, pool: pool, configuration: configuration.connection)
+      let loop = MultiLoop(jobs: jobs, pool: pool, configuration: configuration.connection)
     else { throw HTTPError(.other, "libcurl cannot be started: out of memory or descriptors", phase: .preparing) }
 
     // The thread owns the loop.
@@ -41,56 +40,20 @@ final class LoopThread: Sendable {
     return curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
   }()
 
-  deinit { commands.submit(.stop) }
+  deinit { jobs.submit { $0.stop() } }
 }
 
-/// The commands of other threads to the loop thread. Its wake-up descriptor is written only while the loop sleeps.
-final class CommandQueue: Sendable {
-  enum Command: Sendable {
-    case start(Transfer)
-    case unpause(Transfer)
-    /// The reader stopped. A short rest of the body may be read, so that the connection can be reused.
-    case cancel(Transfer)
-    /// Reading the request's body failed.
-    case fail(Transfer, HTTPError)
-    case stop
-  }
+/// A transfer and the jobs of its loop, for the tasks that read the response and produce the request's body.
+struct RunningTransfer: TransferControl {
+  let transfer: Transfer
+  let jobs: JobQueue<MultiLoop>
 
-  private let pending = Mutex<[Command]>([])
-  private let isAsleep = Atomic(false)
-  /// The descriptor that becomes readable to wake the loop; negative if the system has none left.
-  let wakeUp = martlet_make_wake_up()
+  func resumeReading() { jobs.submit { [transfer] in $0.unpause(transfer) } }
 
-  deinit { close(wakeUp) }
+  func continueUpload() { jobs.submit { [transfer] in $0.unpause(transfer) } }
 
-  func submit(_ command: Command) {
-    pending.withLock { $0.append(command) }
-    if isAsleep.exchange(false, ordering: .sequentiallyConsistent) {
-      var one: UInt64 = 1
-      _ = write(wakeUp, &one, 8)
-    }
-  }
+  func cancel() { jobs.submit { [transfer] in $0.cancel(transfer) } }
 
-  /// Called by the loop: swaps all commands with an empty array, so that both arrays keep their memory.
-  func drain(into empty: inout [Command]) {
-    pending.withLock { swap(&$0, &empty) }
-  }
-
-  /// Called by the loop: whether it may sleep. The flag is set before the commands are checked, so that none is missed
-  /// that is submitted in between.
-  func mayFallAsleep() -> Bool {
-    isAsleep.store(true, ordering: .sequentiallyConsistent)
-    if pending.withLock({ $0.isEmpty }) { return true }
-    awake()
-    return false
-  }
-
-  func awake() { isAsleep.store(false, ordering: .sequentiallyConsistent) }
-
-  /// Called by the loop after it was woken.
-  func clearWakeUp() {
-    var count: UInt64 = 0
-    _ = read(wakeUp, &count, 8)
-  }
+  func fail(_ error: HTTPError) { jobs.submit { [transfer] in $0.fail(transfer, error) } }
 }
 #endif

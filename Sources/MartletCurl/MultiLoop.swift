@@ -5,17 +5,17 @@ import Glibc
 import MartletSemantics
 
 /// The event loop that owns libcurl's multi handle and all its transfers. It runs and is released on one thread; other
-/// threads use its ``CommandQueue``.
+/// threads use its `JobQueue`.
 final class MultiLoop {
   var sockets: SocketInterest
-  private let queue: CommandQueue
+  private let queue: JobQueue<MultiLoop>
   private let pool: HandlePool
   private let multi: UnsafeMutableRawPointer
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 256)
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
   private var dirty: [Transfer] = []
   private lazy var noteDirty: (Transfer) -> Void = { [unowned self] in dirty.append($0) }
-  private var commands: [CommandQueue.Command] = []
+  private var jobs: [JobQueue<MultiLoop>.Job] = []
   let connections = ConnectionTable()
   /// When libcurl's timer is due, in nanoseconds on the clock of ``now``; nil for not at all.
   private var timer: UInt64?
@@ -25,7 +25,7 @@ final class MultiLoop {
   private var now: UInt64 = 0
   private var isStopped = false
 
-  init?(commands queue: CommandQueue, pool: HandlePool, configuration: ConnectionConfiguration) {
+  init?(jobs queue: JobQueue<MultiLoop>, pool: HandlePool, configuration: ConnectionConfiguration) {
     let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard queue.wakeUp >= 0, epoll >= 0, let multi = curl_multi_init() else {
       if epoll >= 0 { close(epoll) }
@@ -35,7 +35,7 @@ final class MultiLoop {
     self.pool = pool
     self.multi = multi
     sockets = SocketInterest(epoll: epoll)
-    _ = martlet_epoll_control(epoll, EPOLL_CTL_ADD, queue.wakeUp, EPOLLIN.rawValue)
+    _ = martlet_epoll_control(epoll, EPOLL_CTL_ADD, queue.wakeUp, EPOLLIN.rawValue | EPOLLET.rawValue)
     let user = Unmanaged.passUnretained(self).toOpaque()
     _ = martlet_multi_set_socket(multi, Callbacks.socket, user)
     _ = martlet_multi_set_timer(multi, Callbacks.timer, user)
@@ -54,7 +54,7 @@ final class MultiLoop {
   func run() {
     while !isStopped {
       now = Self.clock()
-      obeyCommands()
+      doJobs()
       runTimer()
       checkTimeouts()
       finishTurn()
@@ -81,24 +81,11 @@ final class MultiLoop {
   }
 }
 
-// MARK: - A turn
+// MARK: - Jobs
 
 extension MultiLoop {
-  private func obeyCommands() {
-    queue.drain(into: &commands)
-    for command in commands {
-      switch command {
-      case .start(let transfer): start(transfer)
-      case .unpause(let transfer): if isRunning(transfer) { unpause(transfer) }
-      case .cancel(let transfer): if isRunning(transfer) { cancel(transfer) }
-      case .fail(let transfer, let error): if isRunning(transfer) { end(transfer, .failed(error)) }
-      case .stop: isStopped = true
-      }
-    }
-    commands.removeAll(keepingCapacity: true)
-  }
-
-  private func start(_ transfer: Transfer) {
+  /// Begins a transfer.
+  func start(_ transfer: Transfer) {
     transfer.onDirty = noteDirty
     transfer.connections = connections
     transfer.lastActivity = now
@@ -117,7 +104,9 @@ extension MultiLoop {
     }
   }
 
-  private func unpause(_ transfer: Transfer) {
+  /// The reader wants more of the response, or there is more of the request's body.
+  func unpause(_ transfer: Transfer) {
+    guard isRunning(transfer) else { return }
     if transfer.isPausedByReader {
       transfer.isPausedByReader = false
       watchSilence(of: transfer)
@@ -125,11 +114,31 @@ extension MultiLoop {
     curl_easy_pause(transfer.handle.raw, CURLPAUSE_CONT)
   }
 
-  private func cancel(_ transfer: Transfer) {
+  /// The reader stopped. A short rest of the body may be read, so that the connection can be reused.
+  func cancel(_ transfer: Transfer) {
+    guard isRunning(transfer) else { return }
     guard transfer.startDiscarding() else { return end(transfer, nil) }
     transfer.lastActivity = now
     nextCheck = min(nextCheck, now + Self.discardTime)
     unpause(transfer)
+  }
+
+  /// The request's body cannot be read.
+  func fail(_ transfer: Transfer, _ error: HTTPError) {
+    if isRunning(transfer) { end(transfer, .failed(error)) }
+  }
+
+  /// Ends everything: nobody refers to the transport any more.
+  func stop() { isStopped = true }
+}
+
+// MARK: - A turn
+
+extension MultiLoop {
+  private func doJobs() {
+    queue.drain(into: &jobs)
+    for job in jobs { job(self) }
+    jobs.removeAll(keepingCapacity: true)
   }
 
   private func runTimer() {
@@ -193,7 +202,7 @@ extension MultiLoop {
 
   private func handle(_ event: epoll_event) {
     let descriptor = withUnsafePointer(to: event, martlet_event_descriptor)
-    if descriptor == queue.wakeUp { return queue.clearWakeUp() }
+    if descriptor == queue.wakeUp { return }  // reported once for each wake-up
     guard sockets.isWanted(descriptor) else {
       // what comes over an idle HTTP/1 connection is no response, so the connection is ended; a new connection may be
       // about to get its first request

@@ -1,6 +1,6 @@
 #if os(Linux)
 import CCurl
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 extension Transfer {

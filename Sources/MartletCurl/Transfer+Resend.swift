@@ -113,7 +113,7 @@ extension Transfer {
     switch martlet_agreed_on_http2(handle.raw) {
     case 1: .http2
     case 0: limits.assumesHTTP2 ? nil : .http1_1
-    default: limits.assumesHTTP2 || limits.isSecure ? nil : .http1_1
+    default: limits.assumesHTTP2 || limits.origin.isSecure ? nil : .http1_1
     }
   }
 }

@@ -1,35 +1,7 @@
 #if os(Linux)
 import CCurl
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
-import Synchronization
-
-/// The servers whose certificates the caller's check did not refuse.
-final class CheckedServers: Sendable {
-  private let servers = Mutex<[Origin: CheckedCertificates]>([:])
-
-  subscript(origin: Origin) -> CheckedCertificates {
-    servers.withLock { servers in
-      if servers.count >= 1000 { servers.removeAll() }  // their certificates are checked again then
-      let certificates = servers[origin] ?? CheckedCertificates()
-      servers[origin] = certificates
-      return certificates
-    }
-  }
-}
-
-/// The checked certificates of one server: the last 16 sets, because several machines may share one name.
-final class CheckedCertificates: Sendable {
-  private let sets = Mutex<[[Data]]>([])
-
-  func contains(_ certificates: [Data]) -> Bool { sets.withLock { $0.contains(certificates) } }
-
-  func insert(_ certificates: [Data]) {
-    sets.withLock { sets in
-      if !sets.contains(certificates) { sets = sets.suffix(15) + [certificates] }
-    }
-  }
-}
 
 /// The underlying error of a transfer whose server has to be checked first, or was refused by the system.
 struct ReceivedCertificates: Error {
@@ -47,7 +19,7 @@ extension Transfer {
     let certificates = received.isEmpty ? connection?.certificates ?? [] : received
     connection?.certificates = certificates
     if certificates.isEmpty { return restartToLearnCertificates() }
-    guard checked.contains(certificates) else {
+    guard checked.contains(certificates, of: limits.origin) else {
       failure = HTTPError(
         .untrustedCertificate, "\(CurlFailure.peer(of: handle)): the server's certificates were not checked",
         phase: .securing, underlying: ReceivedCertificates(certificates: certificates, isRefused: false))

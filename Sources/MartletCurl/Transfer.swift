@@ -8,7 +8,7 @@ import MartletSemantics
 ///
 /// It is made and configured by the calling task, then submitted; from then on every `var` belongs to the loop thread.
 /// The caller still uses ``signals`` and ``upload``, which have locks of their own.
-final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through the CommandQueue, as said above.
+final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through the JobQueue, as said above.
   let handle: EasyHandle
   let signals: SignalQueue<TransferSignal>
   let upload: Upload
@@ -36,21 +36,14 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     var method: HTTPMethod
     /// Whether the request has an `Upgrade` field.
     var allowsUpgrade: Bool
-    /// Whether the URL is https.
-    var isSecure: Bool
+    /// The origin of the URL.
+    var origin: Origin
     /// Whether HTTP/2 is used without negotiation.
     var assumesHTTP2: Bool
     /// Whether the connection is used for this request only.
     var ownsConnection: Bool
-    /// The server's certificates that the caller's check did not refuse; nil if there is no check.
-    var checked: CheckedCertificates?
-  }
-
-  /// The source of the request's body.
-  enum Upload: Sendable {
-    case none
-    case bytes(Data)
-    case queue(UploadQueue)
+    /// The servers that the caller's check did not refuse; nil if there is no check.
+    var checked: CheckedServers?
   }
 
   /// Called when there is something to deliver at the end of this turn of the loop.
@@ -102,6 +95,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
   /// Whether the final response's status and method allow a body.
   private(set) var mayHaveBody = true
   private var buffer: BodyBuffer
+  /// What was taken from the queue of the request's body, and is still to be sent.
+  private var chunk = Data()
 
   init(
     handle: EasyHandle, signals: SignalQueue<TransferSignal>, upload: Upload, limits: Limits,
@@ -214,11 +209,30 @@ extension Transfer {
       let start = data.startIndex + Int(sent)
       data.copyBytes(to: room, from: start..<(start + count))
     case .queue(let queue):
-      count = queue.read(into: room)
-      if count == Int(CURL_READFUNC_PAUSE) { return count }
+      guard let copied = copy(from: queue, into: room) else { return Int(CURL_READFUNC_PAUSE) }
+      count = copied
     }
     sent += Int64(count)
     markDirty()
+    return count
+  }
+
+  /// Copies bytes of a queue. Returns their number, 0 at the end, and nil if there are none yet.
+  private func copy(from queue: UploadQueue, into room: UnsafeMutableRawBufferPointer) -> Int? {
+    var count = 0
+    while count < room.count {
+      if chunk.isEmpty {
+        switch queue.next() {
+        case .chunk(let next): chunk = next
+        case .nothingYet: return count == 0 ? nil : count
+        case .end: return count
+        }
+      }
+      let part = chunk.prefix(room.count - count)
+      part.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      chunk = chunk.dropFirst(part.count)
+      count += part.count
+    }
     return count
   }
 

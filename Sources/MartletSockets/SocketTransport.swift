@@ -106,7 +106,7 @@ struct RawSocketTransport: Transport {
   private func begin(
     _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
     in call: Call
-  ) async throws -> (Exchange, ExchangeBody) {
+  ) async throws -> (Exchange, TransferBody) {
     let body = request.body.isEmpty ? nil : try await request.body.open()
     do {
       try Task.checkCancellation()
@@ -114,8 +114,10 @@ struct RawSocketTransport: Transport {
       let exchange = Exchange(
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
-      let source = ExchangeBody(
-        exchange, on: thread, of: body, in: call, tls: configuration.tls)
+      thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
+      let source = TransferBody(
+        exchange.signals, of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread,
+        sending: exchange.upload, from: body, in: call)
       return (exchange, source)
     } catch {
       body?.source.cancel()

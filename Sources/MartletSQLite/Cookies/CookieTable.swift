@@ -50,23 +50,25 @@ struct CookieTable {
 
   func all() throws -> [String: [Cookie]] { Self.sites(try rows()) }
 
-  /// Rewrites the table if it contains a damaged cookie, which may be at a wrong position and hide others.
+  /// Makes the table anew from its intact cookies if it contains a damaged one, which may be at a wrong position and hide
+  /// others, or if its pages are damaged, so that a new row could be written over others. A damaged row is not deleted: the
+  /// length that its page gives for it may be wrong.
   ///
+  /// - Returns: Whether the table was made anew.
   /// - Throws: ``SQLiteFailure/inconsistent`` if intact cookies are out of order.
-  func repairRows() throws {
+  func repairRows() throws -> Bool {
     let rows = try rows()
-    guard rows.contains(where: { $0.cookie == nil }) else {
-      let keys = rows.map(Self.key)
-      let isInOrder = zip(keys, keys.dropFirst()).allSatisfy { one, next in
-        one.lexicographicallyPrecedes(next) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-      }
-      guard isInOrder else { throw SQLiteFailure.inconsistent }
-      return
+    if try rows.contains(where: { $0.cookie == nil }) || !connection.isConsistent() {
+      try connection.script("DROP TABLE cookie; DROP TABLE total;" + Self.schema.steps.joined(separator: "\n"))
+      for (site, cookies) in Self.sites(rows) { try replace([], by: cookies, in: site) }
+      return true
     }
-    try removeAll()
-    let left = try connection.first("SELECT count(*) FROM cookie") { $0.integer(0) }
-    guard left == 0 else { throw SQLiteFailure.inconsistent }
-    for (site, cookies) in Self.sites(rows) { try replace([], by: cookies, in: site) }
+    let keys = rows.map(Self.key)
+    let isInOrder = zip(keys, keys.dropFirst()).allSatisfy { one, next in
+      one.lexicographicallyPrecedes(next) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+    guard isInOrder else { throw SQLiteFailure.inconsistent }
+    return false
   }
 
   private typealias Row = (site: String, cookie: Cookie?)

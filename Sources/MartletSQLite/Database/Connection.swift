@@ -93,6 +93,12 @@ final class Connection: @unchecked Sendable {
     guard code == SQLITE_OK else { throw SQLiteFailure(of: handle, code: code) }
   }
 
+  /// Whether the pages of the file are in order: each belongs to one table, and no row or free range covers another.
+  /// Reads the whole file.
+  func isConsistent() throws(SQLiteFailure) -> Bool {
+    try first("PRAGMA quick_check(1)") { $0.text(0) } == "ok"
+  }
+
   /// Whether SQLite refuses to write, because of the permissions or the header of the file.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 

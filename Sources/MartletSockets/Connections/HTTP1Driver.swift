@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.

@@ -1,6 +1,6 @@
 #if os(Linux)
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// Speaks HTTP/2 over a connection: many requests at once. It belongs to the loop's thread.

@@ -283,7 +283,16 @@ extension Network {
     let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
-    transfer.ask(.check(check))
+    ask(transfer, check)
+  }
+
+  /// Has the caller's check called by the task of a request.
+  private func ask(_ transfer: Transfer, _ check: ServerCheck) {
+    let (settings, origin) = (configuration.tls, transfer.exchange.origin)
+    transfer.ask { [jobs] call in
+      try await check.decide(settings, for: origin, in: call)
+      jobs.submit { $0.accepted(check, of: origin) }
+    }
   }
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
@@ -320,7 +329,7 @@ extension Network {
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
-      transfer.ask(.check(ServerCheck(certificates: certificates, refusal: refusal)))
+      ask(transfer, ServerCheck(certificates: certificates, refusal: refusal))
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }

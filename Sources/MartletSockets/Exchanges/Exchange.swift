@@ -11,20 +11,13 @@ final class Exchange: Sendable {
   let http2Head: HTTP2RequestHead?
   let key: ConnectionKey
   let security: ConnectionSecurity
-  let signals: SignalQueue<ExchangeSignal>
+  let signals: SignalQueue<TransferSignal>
   let upload: Upload
   /// The number of bytes of the request's body; nil if it is not known.
   let bodyLength: Int64?
   let limits: Limits
   /// The loop's part of it, from its start to its end.
   let transfer = LoopBound<Transfer?>(nil)
-
-  /// The source of the request's body.
-  enum Upload: Sendable {
-    case none
-    case bytes(Data)
-    case queue(UploadQueue)
-  }
 
   /// The limits of a request. Times are in nanoseconds; nil is no limit.
   struct Limits: Sendable {
@@ -64,58 +57,24 @@ final class Exchange: Sendable {
     self.limits = limits
     signals = SignalQueue(highWater: max(16 << 10, readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
-    if body == nil {
-      upload = .none
-    } else if let bytes = request.body.bytes {
-      upload = .bytes(bytes)
-    } else {
-      upload = .queue(UploadQueue(waitsForDemand: limits.expectation != nil || !request.body.isReplayable))
-    }
+    upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
   }
 
   /// Host and port, for messages.
   var peer: String { origin.authority }
 }
 
-/// What the loop reports to the task that reads an exchange, in order.
-enum ExchangeSignal: QueuedSignal {
-  /// The raw lines of an informational response's head.
-  case informational([UInt8])
-  /// The caller's check has to decide about the certificates of a server.
-  indirect case check(ServerCheck)
-  /// A note for the listeners of the call.
-  case note(String)
-  /// How many bytes of the request's body were sent so far.
-  case sent(Int64)
-  /// The raw lines of the final response's head: they are parsed by the reading task, not on the loop's thread.
-  case head([UInt8])
-  /// Bytes of the response's body.
-  case chunk(Data)
-  /// The end of a complete response.
-  indirect case end(Ending)
-  /// All of a small response, if nothing of it was delivered before: the raw lines of its head, its body, and the raw
-  /// lines of its trailers.
-  case whole([UInt8], Data, trailers: [UInt8])
-  /// The exchange failed.
-  indirect case failed(HTTPError)
+/// An exchange and the jobs of its loop, for the tasks that read the response and produce the request's body.
+struct RunningExchange: TransferControl {
+  let exchange: Exchange
+  let jobs: JobQueue<Network>
 
-  struct Ending: Sendable {
-    /// The raw lines of the trailers.
-    var trailers: [UInt8]
-    /// nil if the call has no listeners.
-    var metrics: TransferMetrics?
-  }
+  func resumeReading() { jobs.submit { [exchange] in $0.resumeReading(exchange) } }
 
-  /// How much of the reader's room it takes. A chunk of a few bytes needs memory for itself too.
-  var byteCount: Int {
-    switch self {
-    case .chunk(let data), .whole(_, let data, _): max(256, data.count)
-    default: 0
-    }
-  }
+  func continueUpload() { jobs.submit { [exchange] in $0.continueUpload(exchange) } }
 
-  func replaces(_ earlier: Self) -> Bool {
-    if case .sent = self, case .sent = earlier { true } else { false }
-  }
+  func cancel() { jobs.submit { [exchange] in $0.cancel(exchange) } }
+
+  func fail(_ error: HTTPError) { jobs.submit { [exchange] in $0.fail(exchange, error) } }
 }
 #endif

@@ -42,7 +42,7 @@ final class Transfer {
   /// The length of the response's body; nil if it is not known.
   private var responseLength: Int64?
   private var buffer: BodyBuffer
-  private var undelivered: [ExchangeSignal] = []
+  private var undelivered: [TransferSignal] = []
   private var undeliveredBytes = 0
   private var isDirty = false
   private var received: Int64 = 0
@@ -103,7 +103,7 @@ extension Transfer {
     var rest = bytes
     while !rest.isEmpty {
       if buffer.isAllocated, buffer.isFull { flushBuffer() }
-      guard buffer.isAllocated || buffer.allocate(size(for: rest.count)) else {
+      guard buffer.isAllocated || buffer.allocate(bodySize: size(for: rest.count)) else {
         fail(HTTPError(.other, "\(exchange.peer): there is no memory for the response's body", phase: .receiving))
         return false
       }
@@ -119,7 +119,7 @@ extension Transfer {
       undelivered.removeAll()
       return finish(.whole(lines, buffer.take() ?? Data(), trailers: trailers))
     }
-    finish(.end(ExchangeSignal.Ending(trailers: trailers, metrics: metrics)))
+    finish(.end(TransferSignal.Ending(trailers: trailers, metrics: metrics)))
   }
 
   /// Ends it with an error.
@@ -225,8 +225,8 @@ extension Transfer {
     sent = 0
   }
 
-  /// Makes the reading task do something and report what came of it.
-  func ask(_ signal: ExchangeSignal) { add(signal) }
+  /// Makes the reading task do something before the request goes on.
+  func ask(_ question: @escaping @Sendable (Call) async throws -> Void) { add(.ask(question)) }
 
   /// Sends a note to the listeners of the call.
   func tell(_ note: String) {
@@ -254,7 +254,7 @@ extension Transfer {
   private static let discardLimit = 64 << 10
   private static let discardTime: UInt64 = 1_000_000_000
 
-  private func finish(_ last: ExchangeSignal) {
+  private func finish(_ last: TransferSignal) {
     guard !isEnded else { return }
     isEnded = true
     network.loop.set(timer, to: .max)
@@ -305,7 +305,7 @@ extension Transfer {
     undelivered.append(.sent(sent))
   }
 
-  private func add(_ signal: ExchangeSignal) {
+  private func add(_ signal: TransferSignal) {
     reportSent()
     undelivered.append(signal)
     markDirty()

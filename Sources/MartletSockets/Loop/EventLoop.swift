@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 
 /// Watches sockets and timers, on one thread. It is not `Sendable`: whoever has it is on its thread.
 final class EventLoop {
@@ -22,6 +22,9 @@ final class EventLoop {
 
   /// The number that stands for the wake-up descriptor in an event.
   private static let wakeUpData = UInt64.max
+
+  /// Makes a descriptor for a ``JobQueue``; negative if the system has none left.
+  static func makeWakeUp() -> Int32 { martlet_make_wake_up() }
 
   /// - Parameter wakeUp: the descriptor that ends a wait.
   /// - Throws: an error if the system has no descriptor left.

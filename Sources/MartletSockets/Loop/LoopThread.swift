@@ -1,12 +1,12 @@
 #if os(Linux)
 import CSockets
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 
 /// The thread of a ``Network``. The transport and every body that is being read have a reference to it; with the last
 /// reference, its connections are closed and the thread ends.
 final class LoopThread: Sendable {
-  let jobs = JobQueue<Network>()
+  let jobs = JobQueue<Network>(wakeUp: EventLoop.makeWakeUp())
 
   /// - Throws: an error if the system has no thread or descriptor for it.
   init(

@@ -1,6 +1,6 @@
 #if os(Linux)
 import Foundation
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -54,7 +54,7 @@ struct EventLoopTests {
   }
 
   @Test func jobsOfManyThreadsAreDoneInTheirOrder() async throws {
-    let queue = JobQueue<Context>()
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let isOver = try start(queue)
     let log = Log<(Int, Int)>()
     await withTaskGroup(of: Void.self) { group in
@@ -71,7 +71,7 @@ struct EventLoopTests {
 
   /// The loop sleeps between the jobs, because each is submitted after the one before it was done.
   @Test func aJobWakesASleepingLoop() async throws {
-    let queue = JobQueue<Context>()
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let isOver = try start(queue)
     for _ in 0..<500 {
       let isDone = Gate()
@@ -83,7 +83,7 @@ struct EventLoopTests {
   }
 
   @Test func aTimerEndsAWait() async throws {
-    let queue = JobQueue<Context>()
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let isOver = try start(queue)
     queue.submit { context in
       let loop = context.loop
@@ -99,7 +99,7 @@ struct EventLoopTests {
   /// That a socket cannot be watched is found after the end of a turn. What follows from it is not left until something
   /// else happens.
   @Test func aTurnFollowsAtOnceWhenASocketCannotBeWatched() async throws {
-    let queue = JobQueue<Context>()
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let isOver = try start(queue) { context in
       guard context.handlers.first?.count == 1 else { return }
       for socket in context.sockets { socket.close() }
@@ -121,7 +121,7 @@ struct EventLoopTests {
     let pairs = try [makePair(), makePair()]
     for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
     defer { for pair in pairs { close(pair[1]) } }
-    let queue = JobQueue<Context>()
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let isOver = try start(queue)
     let counts = Mutex<[Int]>([])
     queue.submit { context in

@@ -1,14 +1,27 @@
-#if os(Linux)
-@_spi(Transports) import MartletEngine
-import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
-/// Reads an exchange: first its head, then its body. When it is released, the exchange is cancelled.
-final class ExchangeBody: BodySource {
-  private let exchange: Exchange
-  private let thread: LoopThread
+/// What the tasks of a request ask of the loop thread that runs its transfer. May be called from every thread, also
+/// after the transfer has ended.
+@_spi(Transports) public protocol TransferControl: Sendable {
+  /// The reader has taken bytes, and wants more of the response.
+  func resumeReading()
+  /// There are more bytes of the request's body, or its end.
+  func continueUpload()
+  /// The reader has stopped.
+  func cancel()
+  /// The request's body cannot be read.
+  func fail(_ error: HTTPError)
+}
+
+/// Reads a response that a loop thread receives: first its head, then its body. When it is released, the transfer is
+/// cancelled.
+@_spi(Transports) public final class TransferBody: BodySource {
+  private let signals: SignalQueue<TransferSignal>
+  private let transfer: any TransferControl
+  private let thread: any AnyObject & Sendable
   private let call: Call
-  private let tls: TLSSettings
+  private let uploadLength: Int64?
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
@@ -25,30 +38,43 @@ final class ExchangeBody: BodySource {
     case ended(HTTPFields)
   }
 
-  init(
-    _ exchange: Exchange, on thread: LoopThread, of body: OpenBody?, in call: Call, tls: TLSSettings
+  /// Makes the reader of a transfer that was submitted, and starts the task that reads the request's body.
+  ///
+  /// - Parameters:
+  ///   - signals: what the loop thread reports.
+  ///   - transfer: the transfer.
+  ///   - thread: the transport's thread, to which the reader refers as long as it is there.
+  ///   - upload: the source of the request's body, for the loop thread.
+  ///   - body: the request's body, opened; nil if there is none.
+  ///   - call: gets the events.
+  public init(
+    _ signals: SignalQueue<TransferSignal>, of transfer: any TransferControl, on thread: any AnyObject & Sendable,
+    sending upload: Upload, from body: OpenBody?, in call: Call
   ) {
-    self.exchange = exchange
+    self.signals = signals
+    self.transfer = transfer
     self.thread = thread
     self.call = call
-    self.tls = tls
-    thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
-    producer = Self.produce(body, for: exchange, on: thread.jobs)
+    uploadLength = body == nil ? 0 : body?.length
+    producer = upload.produce(body, for: transfer)
   }
 
   /// Returns the final response's head. Informational responses before it become events.
-  func head() async throws -> ResponseHead {
+  ///
+  /// - Throws: the error of the request.
+  public func head() async throws -> ResponseHead {
     while true {
       switch try await signal() {
       case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
       case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
-      case .end: throw HTTPError(.protocolViolation, "\(exchange.peer): the response has no head", phase: .waiting)
+      case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
       default: continue
       }
     }
   }
 
-  func next() async throws -> Data? {
+  /// Returns the next bytes of the response's body; nil at its end.
+  public func next() async throws -> Data? {
     switch state.withLock({ $0 }) {
     case .ended: return nil
     case .failed(let error): throw error
@@ -65,7 +91,8 @@ final class ExchangeBody: BodySource {
     }
   }
 
-  var trailers: HTTPFields {
+  /// The trailers; empty before the end.
+  public var trailers: HTTPFields {
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
   }
 
@@ -82,18 +109,21 @@ final class ExchangeBody: BodySource {
   deinit { cancel() }
 
   /// Returns the next signal, and sends events to the listeners of the call. Throws after a stop.
-  private func signal() async throws -> ExchangeSignal {
+  private func signal() async throws -> TransferSignal {
     if Task.isCancelled { cancel() }
     let (signal, resumesSender) = try await withTaskCancellationHandler {
-      try await exchange.signals.next()
+      try await signals.next()
     } onCancel: {
       cancel()
     }
-    if resumesSender { thread.jobs.submit { [exchange] in $0.resumeReading(exchange) } }
+    if resumesSender { transfer.resumeReading() }
     switch signal {
-    case .sent(let count):
-      call.emit(.progress(TransferProgress(.sent, completed: count, total: exchange.bodyLength)))
-    case .check(let check): try await decide(check)
+    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
+    case .ask(let question):
+      do { try await question(call) } catch {
+        cancel()
+        throw error
+      }
     case .note(let note): call.emit(.note(note))
     case .end(let ending):
       finish(.ended(HTTPFields(lines: ending.trailers[...])))
@@ -107,15 +137,6 @@ final class ExchangeBody: BodySource {
     return signal
   }
 
-  /// Calls the caller's check, and tells the loop of its decision.
-  private func decide(_ check: ServerCheck) async throws {
-    do { try await check.decide(tls, for: exchange.origin, in: call) } catch {
-      cancel()  // the loop then asks another request, or closes the connection
-      throw error
-    }
-    thread.jobs.submit { [exchange] in $0.accepted(check, of: exchange.origin) }
-  }
-
   private func finish(_ end: State) {
     state.withLock { state in
       if case .stopped = state, case .received = end { return }
@@ -124,7 +145,8 @@ final class ExchangeBody: BodySource {
     producer?.cancel()
   }
 
-  func cancel() {
+  /// Stops: the rest of the response is not read.
+  public func cancel() {
     let previous = state.withLock { state in
       let previous = state
       switch state {
@@ -135,35 +157,11 @@ final class ExchangeBody: BodySource {
     }
     switch previous {
     case .running:
-      exchange.signals.stop(CancellationError())
-      thread.jobs.submit { [exchange] in $0.cancel(exchange) }
+      signals.stop(CancellationError())
+      transfer.cancel()
       producer?.cancel()
-    case .received: exchange.signals.stop(CancellationError())
+    case .received: signals.stop(CancellationError())
     case .stopped, .failed, .ended: break
     }
   }
-
-  /// Starts a task that reads the request's body and passes it to the loop. There is none for bytes in memory.
-  private static func produce(
-    _ body: OpenBody?, for exchange: Exchange, on jobs: JobQueue<Network>
-  ) -> Task<Void, Never>? {
-    guard let body, case .queue(let queue) = exchange.upload else { return nil }
-    return Task {
-      do {
-        guard await queue.demand() else { return body.source.cancel() }
-        while let chunk = try await body.source.next() {
-          guard await queue.push(chunk, wake: { jobs.submit { $0.continueUpload(exchange) } }) else {
-            return body.source.cancel()
-          }
-        }
-        try Task.checkCancellation()  // a sequence that ends because its task was cancelled is no whole body
-        if queue.end() { jobs.submit { $0.continueUpload(exchange) } }
-      } catch {
-        body.source.cancel()
-        let failure = HTTPError(wrapping: error)
-        jobs.submit { $0.fail(exchange, failure) }
-      }
-    }
-  }
 }
-#endif

@@ -1,37 +1,43 @@
 #if os(Linux)
 import Glibc
-import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
 /// Collects the bytes of a response's body until they are delivered.
 ///
 /// Its memory has either the size of the whole body, or that of a chunk, and then comes from a pool. It belongs to one
 /// thread.
-struct BodyBuffer {
+@_spi(Transports) public struct BodyBuffer {
   private let pool: ChunkPool
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   /// The number of bytes in the buffer.
-  private(set) var count = 0
+  public private(set) var count = 0
 
-  init(_ pool: ChunkPool) { self.pool = pool }
+  /// Makes a buffer without memory.
+  public init(_ pool: ChunkPool) { self.pool = pool }
 
-  var isAllocated: Bool { memory != nil }
+  /// Whether it has memory.
+  public var isAllocated: Bool { memory != nil }
 
-  var isFull: Bool { count == capacity }
+  /// Whether there is no room for another byte.
+  public var isFull: Bool { count == capacity }
+
+  /// Whether the memory has the size of the whole body, and some of it is still missing.
+  public var isIncompleteBody: Bool { isAllocated && count < capacity && capacity != ChunkPool.chunkSize }
 
   /// Allocates memory. Returns false if there is none.
   ///
-  /// - Parameter size: the size of a body that is to be delivered in one piece; nil for a chunk.
-  mutating func allocate(_ size: Int?) -> Bool {
-    capacity = size ?? ChunkPool.chunkSize
+  /// - Parameter bodySize: the size of a body that is to be delivered in one piece; nil for a chunk.
+  public mutating func allocate(bodySize: Int?) -> Bool {
+    capacity = bodySize ?? ChunkPool.chunkSize
     memory = capacity == ChunkPool.chunkSize ? pool.take() : malloc(capacity)
     count = 0
     return memory != nil
   }
 
   /// Copies as many bytes as there is room for. Returns the others.
-  mutating func append(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  public mutating func append(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     guard let memory else { return bytes }
     let size = min(bytes.count, capacity - count)
     UnsafeMutableRawBufferPointer(start: memory + count, count: size)
@@ -42,12 +48,9 @@ struct BodyBuffer {
 
   /// Removes the bytes; nil if there are none. Only few bytes are copied: otherwise the memory becomes that of the
   /// result.
-  mutating func take() -> Data? {
+  public mutating func take() -> Data? {
     guard let memory, count > 0 else { return nil }
-    defer {
-      self.memory = nil
-      count = 0
-    }
+    defer { forget() }
     if capacity != ChunkPool.chunkSize { return Data(bytesNoCopy: memory, count: count, deallocator: .free) }
     guard count > ChunkPool.chunkSize / 8 else {
       defer { pool.give(back: memory) }
@@ -58,26 +61,34 @@ struct BodyBuffer {
   }
 
   /// Frees the memory.
-  mutating func release() {
+  public mutating func release() {
     guard let memory else { return }
     if capacity == ChunkPool.chunkSize { pool.give(back: memory) } else { free(memory) }
-    self.memory = nil
+    forget()
+  }
+
+  private mutating func forget() {
+    memory = nil
     count = 0
+    capacity = 0
   }
 }
 
 /// Memory for the chunks of bodies. A new large block costs a page fault for every 4 KiB, a reused one costs none.
-final class ChunkPool: Sendable {
-  static let chunkSize = 128 << 10
+@_spi(Transports) public final class ChunkPool: Sendable {
+  fileprivate static let chunkSize = 128 << 10
   private static let capacity = 16
   private let idle = Mutex<[UInt]>([])
 
-  func take() -> UnsafeMutableRawPointer? {
+  /// Makes an empty pool.
+  public init() {}
+
+  fileprivate func take() -> UnsafeMutableRawPointer? {
     if let address = idle.withLock({ $0.popLast() }) { return UnsafeMutableRawPointer(bitPattern: address) }
     return malloc(Self.chunkSize)
   }
 
-  func give(back memory: UnsafeMutableRawPointer) {
+  fileprivate func give(back memory: UnsafeMutableRawPointer) {
     let address = UInt(bitPattern: memory)
     let isKept = idle.withLock { idle in
       guard idle.count < Self.capacity else { return false }

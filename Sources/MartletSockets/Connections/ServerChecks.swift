@@ -1,36 +1,6 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
-
-/// The certificates of a server that the caller's check has to decide about before anything is sent to it.
-struct ServerCheck: Sendable {
-  /// The certificates that the server sent, in DER, its own first.
-  let certificates: [Data]
-  /// The error if the system has refused them: then the request fails, unless the server can be accepted and is.
-  let refusal: HTTPError?
-  /// Whether a connection to the refused server is open and waits.
-  var canBeAccepted = false
-
-  /// Calls the check of these settings.
-  ///
-  /// - Throws: the error of the request if the check or the system refuses the server.
-  func decide(_ settings: TLSSettings, for origin: Origin, in call: Call) async throws {
-    let trust = ServerTrust(origin: origin, certificates: certificates, refusal: refusal?.message)
-    do {
-      if canBeAccepted, let accepts = settings.acceptsRefusedServer {
-        if try await accepts(trust, call) { return }
-      } else {
-        try await settings.serverTrustCheck?(trust, call)
-      }
-    } catch {
-      if error is HTTPError || error is CancellationError { throw error }
-      throw HTTPError(
-        .untrustedCertificate, "\(origin): the server's certificates were refused by the check of this program",
-        phase: .securing, underlying: error)
-    }
-    if let refusal { throw refusal }
-  }
-}
 
 /// The connections whose servers the caller's check has to decide about. While one request's task calls the check for
 /// a server's certificates, the other connections with the same wait for its decision.
@@ -47,7 +17,7 @@ struct ServerChecks {
     let check: ServerCheck
   }
 
-  private var checked = CheckedServers()
+  private let checked = CheckedServers()
   /// The connections that wait, by their numbers.
   private var held: [Int: Held] = [:]
   /// The requests whose tasks call the check.
@@ -108,21 +78,5 @@ struct OpeningFailure {
 
   /// The error of a request that waited for the connection.
   func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }
-}
-
-/// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
-/// may share one name.
-struct CheckedServers {
-  private var servers: [Origin: [[Data]]] = [:]
-
-  func contains(_ certificates: [Data], of origin: Origin) -> Bool {
-    servers[origin]?.contains(certificates) ?? false
-  }
-
-  mutating func insert(_ certificates: [Data], of origin: Origin) {
-    if servers.count >= 1000 { servers.removeAll() }  // their certificates are checked again then
-    guard !contains(certificates, of: origin) else { return }
-    servers[origin] = (servers[origin] ?? []).suffix(15) + [certificates]
-  }
 }
 #endif

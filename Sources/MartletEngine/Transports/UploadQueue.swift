@@ -1,12 +1,12 @@
-#if os(Linux)
-import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
-/// The queue of a request's body between the task that produces it and the loop. Its size is limited, so that a fast
-/// producer waits for a slow network.
-final class UploadQueue: Sendable {
+/// The queue of a request's body between the task that produces it and the loop thread that sends it. Its size is
+/// limited, so that a fast producer waits for a slow network.
+@_spi(Transports) public final class UploadQueue: Sendable {
   /// What the loop gets from the queue.
-  enum Next: Sendable {
+  public enum Next: Sendable {
+    /// The next bytes.
     case chunk(Data)
     /// There are no bytes yet. The producer will say when there are.
     case nothingYet
@@ -33,10 +33,10 @@ final class UploadQueue: Sendable {
 
   /// - Parameter waitsForDemand: whether the producer begins only when the loop asks for the first bytes, because the
   ///   body must not be opened if it is not sent; otherwise it begins while the connection is established.
-  init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
+  public init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
 
   /// Called by the loop: takes the next chunk.
-  func next() -> Next {
+  public func next() -> Next {
     let (next, producer) = state.withLock { state -> (Next, CheckedContinuation<Void, Never>?) in
       state.isWanted = true
       let next = state.take()
@@ -49,7 +49,7 @@ final class UploadQueue: Sendable {
   }
 
   /// Called by the producer: waits until the loop asks for bytes. Returns false if it never will.
-  func demand() async -> Bool {
+  public func demand() async -> Bool {
     await wait { $0.isWanted }
     return state.withLock { !$0.isClosed }
   }
@@ -57,7 +57,7 @@ final class UploadQueue: Sendable {
   /// Called by the producer: adds bytes, and waits while there are too many. Returns false if no more are needed.
   ///
   /// - Parameter wake: called, before the wait, if the loop found no bytes before.
-  func push(_ chunk: Data, wake: () -> Void) async -> Bool {
+  public func push(_ chunk: Data, wake: () -> Void) async -> Bool {
     let (wakes, isClosed) = state.withLock { state in
       defer { state.loopWaits = false }
       if !state.isClosed {
@@ -73,7 +73,7 @@ final class UploadQueue: Sendable {
   }
 
   /// Called by the producer: marks the end. Returns whether the loop has to be told.
-  func end() -> Bool {
+  public func end() -> Bool {
     state.withLock { state in
       state.isEnded = true
       defer { state.loopWaits = false }
@@ -82,7 +82,7 @@ final class UploadQueue: Sendable {
   }
 
   /// Closes the queue, and resumes a waiting producer.
-  func close() {
+  public func close() {
     let producer = state.withLock { state in
       state.isClosed = true
       state.chunks = []
@@ -124,4 +124,3 @@ extension UploadQueue.State {
     return .chunk(chunk)
   }
 }
-#endif

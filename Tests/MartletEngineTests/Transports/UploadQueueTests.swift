@@ -1,10 +1,8 @@
-#if os(Linux)
 import Foundation
+@_spi(Transports) import MartletEngine
 import MartletTesting
 import TestSupport
 import Testing
-
-@testable import MartletSockets
 
 /// The queue of a request's body.
 @Suite(.timeLimit(.minutes(5)))
@@ -86,4 +84,3 @@ struct UploadQueueTests {
     #expect(next(queue) == "end")
   }
 }
-#endif

@@ -1,22 +1,29 @@
 #if os(Linux)
-import CSockets
-import Glibc
-import Synchronization
+public import Glibc
+public import Synchronization
 
 /// The work that other threads give to a loop. Its wake-up descriptor is written only while the loop sleeps.
-final class JobQueue<Context>: Sendable {
+///
+/// The code is inlinable, so that each loop has a version for its own type of context.
+@_spi(Transports) public final class JobQueue<Context>: Sendable {
   /// Work that is done on the loop's thread, with what belongs to that thread.
-  typealias Job = @Sendable (Context) -> Void
+  public typealias Job = @Sendable (Context) -> Void
 
-  private let pending = Mutex<[Job]>([])
-  private let isAsleep = Atomic(false)
+  @usableFromInline let pending = Mutex<[Job]>([])
+  @usableFromInline let isAsleep = Atomic(false)
   /// The descriptor that becomes readable to wake the loop; negative if the system has none left.
-  let wakeUp = martlet_make_wake_up()
+  public let wakeUp: Int32
 
+  /// - Parameter wakeUp: a descriptor of `eventfd`, which the queue closes at its end; negative if there is none.
+  @inlinable
+  public init(wakeUp: Int32) { self.wakeUp = wakeUp }
+
+  @inlinable
   deinit { if wakeUp >= 0 { close(wakeUp) } }
 
   /// Adds work, which is done in the order in which it was added. May be called from every thread.
-  func submit(_ job: @escaping Job) {
+  @inlinable
+  public func submit(_ job: @escaping Job) {
     pending.withLock { $0.append(job) }
     if isAsleep.exchange(false, ordering: .sequentiallyConsistent) {
       var one: UInt64 = 1
@@ -25,13 +32,15 @@ final class JobQueue<Context>: Sendable {
   }
 
   /// Called by the loop: swaps all jobs with an empty array, so that both arrays keep their memory.
-  func drain(into empty: inout [Job]) {
+  @inlinable
+  public func drain(into empty: inout [Job]) {
     pending.withLock { swap(&$0, &empty) }
   }
 
   /// Called by the loop: whether it may sleep. The flag is set before the jobs are looked at, so that none is missed
   /// that is added in between.
-  func mayFallAsleep() -> Bool {
+  @inlinable
+  public func mayFallAsleep() -> Bool {
     isAsleep.store(true, ordering: .sequentiallyConsistent)
     if pending.withLock({ $0.isEmpty }) { return true }
     awake()
@@ -39,6 +48,7 @@ final class JobQueue<Context>: Sendable {
   }
 
   /// Called by the loop when it no longer sleeps.
-  func awake() { isAsleep.store(false, ordering: .sequentiallyConsistent) }
+  @inlinable
+  public func awake() { isAsleep.store(false, ordering: .sequentiallyConsistent) }
 }
 #endif

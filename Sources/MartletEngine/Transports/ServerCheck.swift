@@ -1,0 +1,62 @@
+public import MartletSemantics
+import Synchronization
+
+/// The certificates of a server that the caller's check has to decide about before anything is sent to it.
+@_spi(Transports) public struct ServerCheck: Sendable {
+  /// The certificates that the server sent, in DER, its own first.
+  public let certificates: [Data]
+  /// The error if the system has refused them: then the request fails, unless the server can be accepted and is.
+  public let refusal: HTTPError?
+  /// Whether a connection to the refused server is open and waits.
+  public let canBeAccepted: Bool
+
+  /// Makes a check.
+  public init(certificates: [Data], refusal: HTTPError?, canBeAccepted: Bool = false) {
+    self.certificates = certificates
+    self.refusal = refusal
+    self.canBeAccepted = canBeAccepted
+  }
+
+  /// Calls the check of these settings.
+  ///
+  /// - Throws: the error of the request if the check or the system refuses the server.
+  public func decide(_ settings: TLSSettings, for origin: Origin, in call: Call) async throws {
+    let trust = ServerTrust(origin: origin, certificates: certificates, refusal: refusal?.message)
+    do {
+      if canBeAccepted, let accepts = settings.acceptsRefusedServer {
+        if try await accepts(trust, call) { return }
+      } else {
+        try await settings.serverTrustCheck?(trust, call)
+      }
+    } catch {
+      if error is HTTPError || error is CancellationError { throw error }
+      throw HTTPError(
+        .untrustedCertificate, "\(origin): the server's certificates were refused by the check of this program",
+        phase: .securing, underlying: error)
+    }
+    if let refusal { throw refusal }
+  }
+}
+
+/// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
+/// may share one name. May be used from every thread.
+@_spi(Transports) public final class CheckedServers: Sendable {
+  private let servers = Mutex<[Origin: [[Data]]]>([:])
+
+  /// Makes an empty list.
+  public init() {}
+
+  /// Whether the check has accepted these certificates.
+  public func contains(_ certificates: [Data], of origin: Origin) -> Bool {
+    servers.withLock { $0[origin]?.contains(certificates) ?? false }
+  }
+
+  /// The check has accepted certificates.
+  public func insert(_ certificates: [Data], of origin: Origin) {
+    servers.withLock { servers in
+      if servers.count >= 1000 { servers.removeAll() }  // their certificates are checked again then
+      let accepted = servers[origin] ?? []
+      if !accepted.contains(certificates) { servers[origin] = accepted.suffix(15) + [certificates] }
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// The reader of a response, and the task beside it that reads the request's body.
+@Suite(.timeLimit(.minutes(5)))
+struct TransferBodyTests {
+  private let signals = SignalQueue<TransferSignal>(highWater: 1000)
+
+  /// Notes what a loop thread would be asked.
+  private final class Loop: TransferControl {
+    private let asked = Mutex<[String]>([])
+    let hasFailed = Gate()
+
+    var requests: [String] { asked.withLock { $0 } }
+
+    func resumeReading() { note("resume reading") }
+    func continueUpload() { note("continue upload") }
+    func cancel() { note("cancel") }
+    func fail(_ error: HTTPError) {
+      note("fail: \(error.kind)")
+      hasFailed.open()
+    }
+
+    private func note(_ text: String) { asked.withLock { $0.append(text) } }
+  }
+
+  /// A sequence that has no bytes, and ends when its task is cancelled.
+  private struct EndingWhenCancelled: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let hasBegun: Gate
+
+    func makeAsyncIterator() -> Self { self }
+
+    mutating func next() async -> Data? {
+      hasBegun.open()
+      let (silence, _) = AsyncStream.makeStream(of: Data.self)
+      for await chunk in silence { return chunk }
+      return nil
+    }
+  }
+
+  private func body(_ loop: Loop, sending upload: Upload = .none, from body: OpenBody? = nil) -> TransferBody {
+    TransferBody(signals, of: loop, on: loop, sending: upload, from: body, in: Call())
+  }
+
+  private func lines(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  @Test func headAndBodyThatCameAtOnceAreReadOneAfterTheOther() async throws {
+    let loop = Loop()
+    let body = body(loop)
+    signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: lines("a: 1\r\n")))
+    #expect(try await body.head().status == .ok)
+    #expect(body.trailers.isEmpty)
+    #expect(try await body.next() == Data("hello".utf8))
+    #expect(try await body.next() == nil)
+    #expect(body.trailers["a"] == "1")
+    body.cancel()
+    #expect(loop.requests.isEmpty)
+  }
+
+  @Test func responseThatCameAtOnceIsNotReadAfterACancellation() async throws {
+    let body = body(Loop())
+    signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: []))
+    _ = try await body.head()
+    body.cancel()
+    await #expect(throws: CancellationError.self) { try await body.next() }
+  }
+
+  @Test func releasedReaderCancelsItsTransferOnce() async throws {
+    let loop = Loop()
+    do {
+      let body = body(loop)
+      signals.push(.head(lines("HTTP/1.1 200 OK\r\n")))
+      _ = try await body.head()
+      body.cancel()
+    }
+    #expect(loop.requests == ["cancel"])
+  }
+
+  @Test func questionIsAskedBeforeTheHeadAndItsErrorEndsTheRequest() async {
+    struct Refused: Error {}
+    let loop = Loop()
+    let body = body(loop)
+    let asked = Counter()
+    signals.push(.ask { _ in asked.next() })
+    signals.push(.ask { _ in throw Refused() })
+    await #expect(throws: Refused.self) { try await body.head() }
+    #expect(asked.value == 1)
+    #expect(loop.requests == ["cancel"])
+  }
+
+  /// Otherwise a part of a body is sent as if it were the whole, if the loop looks at the queue just then.
+  @Test func sequenceThatEndsBecauseItWasCancelledIsNoWholeBody() async throws {
+    let hasBegun = Gate()
+    let loop = Loop()
+    let request = HTTPRequest(
+      .put, try #require(URL(string: "http://a.example/")),
+      body: .stream { EndingWhenCancelled(hasBegun: hasBegun) })
+    let open = try await request.body.open()
+    let upload = Upload(open, of: request, waitsFor100: false)
+    let body = body(loop, sending: upload, from: open)
+    try await hasBegun.wait()
+
+    body.cancel()
+    try await loop.hasFailed.wait()
+
+    guard case .queue(let queue) = upload, case .nothingYet = queue.next() else {
+      Issue.record("the queue has ended")
+      return
+    }
+    #expect(loop.requests == ["cancel", "fail: cancelled"])
+  }
+}

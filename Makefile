@@ -40,7 +40,7 @@ example-sap: build-libraries ## an example app for SAP Mobile Services, with a s
 test: test-libraries ## all tests, with warnings as errors
 	@scripts/test $(tested) -- $(ARGS)
 
-check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: test-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
@@ -55,7 +55,7 @@ bench: bench-libraries ## the measurements
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)
 
-docs: build-libraries ## the documentation, as an archive in .build/documentation
+docs: test-libraries ## the documentation, as an archive in .build/documentation
 	@swift build --build-tests $(strict)
 	@scripts/documentation
 

@@ -62,7 +62,7 @@ public struct ConnectionConfiguration: Sendable {
     /// HTTP/1.1 only.
     case http1
     /// HTTP/2 also over plain TCP, without negotiation: for servers that are known to support it. libcurl before 8.1.0
-    /// cannot use such a connection twice, so that each request over plain TCP gets its own connection there.
+    /// cannot use such a connection twice: over `CurlTransport`, each request over plain TCP gets its own then.
     case http2PriorKnowledge
   }
 

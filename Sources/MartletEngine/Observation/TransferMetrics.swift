@@ -2,7 +2,7 @@ public import MartletSemantics
 
 /// How long each phase of one attempt took, as the transport measured it.
 ///
-/// Durations are counted from the start of the attempt, as in libcurl and the Resource Timing API: the length of a
+/// Durations are counted from the start of the attempt, as in curl and the Resource Timing API: the length of a
 /// phase is the difference to the one before it. A phase that did not take place, such as the handshakes of a reused
 /// connection, has no length. For an attempt that failed, the phases that it did not complete are zero.
 public struct TransferMetrics: Sendable, Hashable {

@@ -162,7 +162,12 @@ struct RawSocketTransport: Transport {
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6)
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
-    return Exchange.Way(origin: origin, key: ConnectionKey(to: origin, by: route, versions), security: security)
+    let key = ConnectionKey(to: origin, by: route, versions)
+    guard !asksForUpgrade || key.versions != .http2 else {
+      let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
+      throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
+    }
+    return Exchange.Way(origin: origin, key: key, security: security)
   }
 
   private func http2Head(

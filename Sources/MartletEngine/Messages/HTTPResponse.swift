@@ -39,7 +39,11 @@ public struct HTTPResponse: Sendable {
 
   /// Makes the response of a transport that does not decode bodies.
   package init(to request: HTTPRequest, networkHead: ResponseHead, from source: any BodySource) {
-    let hasNoBody = request.method == .head || networkHead.status == .noContent || networkHead.status == .notModified
+    let status = networkHead.status
+    // after a CONNECT that succeeds there is a tunnel, whatever the fields say (RFC 9110 §9.3.6)
+    let hasNoBody =
+      request.method == .head || status == .noContent || status == .notModified
+      || request.method == "CONNECT" && status.isSuccessful
     // with a Transfer-Encoding, a Content-Length is ignored (RFC 9112 §6.3)
     let isUnknown = networkHead.fields.contains(.transferEncoding)
     let length = hasNoBody ? 0 : isUnknown ? nil : networkHead.fields[.contentLength].flatMap(Int64.init)

@@ -11,6 +11,7 @@ import TestSupport
 /// - `/flood` sends 32 MiB. After a byte, `/reset` resets the connection, and `/cut` ends it, over TLS without
 ///   `close_notify`.
 /// - `/late` sends its 101 when `/go` is requested.
+/// - CONNECT is answered with a 200 that has a `Content-Length`, and then it is like `/echo` without its `hello`.
 /// - `/ended` is answered when an upgraded connection has ended.
 final class UpgradeServer: Sendable {
   let plain: URL
@@ -99,6 +100,12 @@ final class UpgradeServer: Sendable {
         if not data: return
         head += data
       path = head.split(b" ")[1]
+      if head.startswith(b"CONNECT "):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
+        while data := connection.recv(65536): connection.sendall(data)
+        connection.sendall(b" bye")
+        connection.socket.close()
+        return
       if b"upgrade:" in head.lower():
         try: upgraded(connection, path)
         except OSError: pass

@@ -103,6 +103,33 @@ struct UpgradeTests {
     _ = try await ask("ended")
   }
 
+  /// RFC 9110 §9.3.6: its `Content-Length` is ignored.
+  @Test func theAnswerToConnectHasNoBody() async throws {
+    let port = try #require(server.plain.port)
+    let transport = Self.transport(of: server, .http("127.0.0.1", port: port))
+    let response = try await transport.send(HTTPRequest("CONNECT", server.plain), in: Call())
+    #expect(response.fields[.contentLength] == "1")
+    #expect(response.body.length == 0)
+    #expect(try await response.body.collect(upTo: 10).isEmpty)
+    let stream = try #require(response.stream)
+    try await stream.write(Data("abc".utf8))
+    stream.finish()
+    #expect(try await rest(of: stream) == Data("abc bye".utf8))
+  }
+
+  /// HTTP/2 has neither (RFC 9113 §8.6, §8.5): nothing is dropped silently.
+  @Test(arguments: [false, true]) func overHTTP2AnUpgradeIsRefused(secure: Bool) async throws {
+    var configuration = ConnectionConfiguration()
+    configuration.versions = .http2PriorKnowledge
+    configuration.tls.authorities = server.authority.certificate
+    let transport = SocketTransport(configuration)
+    for request in [request("echo", secure: secure), HTTPRequest("CONNECT", base(secure))] {
+      let error = await #expect(throws: HTTPError.self) { try await transport.send(request, in: Call()) }
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.message.contains("http2PriorKnowledge") == true)
+    }
+  }
+
   private func tinyproxy() throws -> (RealProcess, TemporaryFolder) {
     let folder = try TemporaryFolder(), port = try LocalPort.free()
     try folder.write(Data("Port \(port)\nListen 127.0.0.1\nTimeout 60\nMaxClients 20\n".utf8), to: "tinyproxy.conf")

@@ -51,6 +51,8 @@ final class HTTP2Session {
   var block = HTTP2FieldBlock()
   var budget = FrameBudget()
   var receivedBytes: UInt64 = 0
+  /// How many bytes had been received when the first request was submitted after a time without any.
+  private var receivedWhenIdle: UInt64 = 0
   /// When bytes last came, as ``receive(_:now:)`` was told; nil if none came.
   private(set) var lastReceived: UInt64?
   /// Whether the server's SETTINGS have come.
@@ -232,9 +234,8 @@ extension HTTP2Session {
       return nghttp2_submit_request(session, nil, fields, count, &provider, nil)
     }
     guard id > 0 else { throw HTTP2Failure.refused("\(peer): no stream can be opened (\(Self.text(of: id)))").error }
-    let stream = HTTP2Stream(
-      id: id, handler: handler, headerLimit: headerLimit, isUploading: head.hasBody, receivedBefore: receivedBytes)
-    streams[id] = stream
+    if streams.isEmpty { receivedWhenIdle = receivedBytes }
+    streams[id] = HTTP2Stream(id: id, handler: handler, headerLimit: headerLimit, isUploading: head.hasBody)
     return id
   }
 
@@ -307,8 +308,9 @@ extension HTTP2Session {
   /// The failure of a stream because its connection has failed.
   ///
   /// - A request that was never sent is refused.
-  /// - If nothing came on a reused connection since the request was submitted, the server had most likely closed it
-  ///   before (RFC 9112 §9.3.1 says the same of HTTP/1).
+  /// - If nothing came since the connection was idle, and something had come before, the server had most likely closed
+  ///   it in that time (RFC 9112 §9.3.1 says the same of HTTP/1). A connection that was opened for a request has received
+  ///   nothing before it; one that was opened ahead has the server's SETTINGS.
   /// - Within a response, whatever happened to the connection is a loss for this stream.
   private func connectionFailure(of stream: HTTP2Stream, _ error: HTTPError) -> HTTP2Failure {
     guard stream.isSent else {
@@ -317,8 +319,7 @@ extension HTTP2Session {
     var error = error
     error.phase = stream.phase
     if stream.hasHead, error.kind == .protocolViolation { error.kind = .connectionLost }
-    let isReused = stream.id > 1 && stream.receivedBefore > 0
-    if isReused, !stream.hasHead, goAway == nil, stream.receivedBefore == receivedBytes {
+    if goAway == nil, !stream.hasHead, receivedWhenIdle > 0, receivedWhenIdle == receivedBytes {
       error.delivery = .staleConnection
     }
     if let goAway, error.kind == .connectionLost { error.message += " (GOAWAY: \(goAway.code))" }

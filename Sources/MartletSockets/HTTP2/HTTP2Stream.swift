@@ -51,8 +51,6 @@ final class HTTP2Stream {
   var handler: (any HTTP2StreamHandler)?
   /// The most bytes of all heads and trailers, as lines of text.
   let headerLimit: Int
-  /// How many bytes the connection had received when the request was submitted.
-  let receivedBefore: UInt64
   /// Whether the request has a body that is not sent completely.
   var isUploading: Bool
   /// Whether the request's head was sent.
@@ -61,14 +59,11 @@ final class HTTP2Stream {
   var informationalCount = 0
   var headerBytes = 0
 
-  init(
-    id: Int32, handler: any HTTP2StreamHandler, headerLimit: Int, isUploading: Bool, receivedBefore: UInt64
-  ) {
+  init(id: Int32, handler: any HTTP2StreamHandler, headerLimit: Int, isUploading: Bool) {
     self.id = id
     self.handler = handler
     self.headerLimit = headerLimit
     self.isUploading = isUploading
-    self.receivedBefore = receivedBefore
   }
 
   var phase: HTTPError.Phase { hasHead ? .receiving : .waiting }

@@ -4,7 +4,7 @@ import MartletSemantics
 import Testing
 @testable import MartletSockets
 
-/// GOAWAY, resets, PING, and the end of connections with several streams.
+/// GOAWAY, resets and PING with several streams.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP2ConnectionTests {
   /// Submits requests and sends them, after the server's settings.
@@ -117,63 +117,6 @@ struct HTTP2ConnectionTests {
     #expect(recorders[0].failure?.cause == .reset(.internalError))
     #expect(recorders[0].failure?.error.message.contains("INTERNAL_ERROR") == true)
     #expect(recorders[1].failure?.error.message.contains("error code 77") == true)
-  }
-
-  /// The connection ends before anything came since the request was submitted.
-  @Test(arguments: [true, false], [true, false])
-  func aReusedConnectionThatEndsWasStale(isReused: Bool, isFirst: Bool) throws {
-    let client = try HTTP2Client()
-    if isReused {
-      _ = try requests(1, client)
-      client.receive(Frames.headers(ends: true))
-    } else if isFirst {
-      client.receive(Frames.settings())
-    } else {
-      try client.submit()
-    }
-    let (_, recorder) = try client.submit()
-    client.pull()
-
-    client.session.connectionEnded()
-
-    #expect(recorder.failure?.error.delivery == (isReused ? .staleConnection : .unknown))
-  }
-
-  @Test func aConnectionThatSentSomethingWasNotStale() throws {
-    let client = try HTTP2Client()
-    _ = try requests(1, client)
-    client.receive(Frames.headers(ends: true))
-    let (_, recorder) = try client.submit()
-    client.pull()
-    client.receive(Frames.ping())
-
-    client.session.connectionEnded()
-
-    #expect(recorder.failure?.error.delivery == .unknown)
-  }
-
-  @Test func aRequestThatWasNotSentIsRefusedByTheEndOfTheConnection() throws {
-    let client = try HTTP2Client()
-    let (_, recorder) = try client.submit()
-
-    client.session.connectionEnded(HTTPError(.connectionLost, "host:443: reset by peer", phase: .sending))
-
-    #expect(recorder.failure?.cause == .refused)
-    #expect(recorder.failure?.error.delivery == .refused)
-  }
-
-  @Test func theOwnersErrorReachesEveryStream() throws {
-    let client = try HTTP2Client()
-    let recorders = try requests(2, client)
-
-    client.session.connectionEnded(HTTPError(.connectionLost, "host:443: reset by peer", phase: .sending))
-
-    for recorder in recorders {
-      #expect(recorder.failure?.error.message == "host:443: reset by peer")
-      #expect(recorder.failure?.error.phase == .waiting)
-    }
-    #expect(client.session.isOver)
-    #expect(client.session.capacity == 0)
   }
 
   @Test func aResetStreamHearsNoMore() throws {

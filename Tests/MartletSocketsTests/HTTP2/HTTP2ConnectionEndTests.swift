@@ -1,0 +1,106 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import Testing
+@testable import MartletSockets
+
+/// The end of connections with one stream or several.
+@Suite(.timeLimit(.minutes(5)))
+struct HTTP2ConnectionEndTests {
+  /// Submits requests and sends them, after the server's settings.
+  private func requests(_ count: Int, _ client: HTTP2Client) throws -> [HTTP2Recorder] {
+    client.receive(Frames.settings())
+    let recorders = try (0..<count).map { _ in try client.submit().recorder }
+    client.pull()
+    return recorders
+  }
+
+  /// What happened before the request that finds the end of its connection.
+  enum Past: CaseIterable {
+    /// Nothing: the connection was opened for it.
+    case none
+    /// It was opened ahead of requests: the server's settings have come.
+    case openedAhead
+    case anotherRequest
+    /// The connection was not idle: another request, sent before anything came, has no response yet.
+    case requestWithoutAnswer
+    /// The same, and the server's settings have come in between.
+    case requestWithoutAnswerBeforeSettings
+  }
+
+  /// The connection ends before anything came since the request was submitted.
+  @Test(arguments: Past.allCases)
+  func aConnectionThatEndsWasStaleIfItHadBeenIdle(past: Past) throws {
+    let client = try HTTP2Client()
+    switch past {
+    case .none: break
+    case .openedAhead: client.receive(Frames.settings())
+    case .anotherRequest:
+      _ = try requests(1, client)
+      client.receive(Frames.headers(ends: true))
+    case .requestWithoutAnswer: try client.submit()
+    case .requestWithoutAnswerBeforeSettings:
+      try client.submit()
+      client.pull()
+      client.receive(Frames.settings())
+    }
+    let (_, recorder) = try client.submit()
+    client.pull()
+
+    client.session.connectionEnded()
+
+    let wasIdle = past == .openedAhead || past == .anotherRequest
+    #expect(recorder.failure?.error.delivery == (wasIdle ? .staleConnection : .unknown))
+  }
+
+  /// Both requests were sent after the connection was idle, and nothing came since.
+  @Test func allRequestsOfAStaleConnectionSaySo() throws {
+    let client = try HTTP2Client()
+    _ = try requests(1, client)
+    client.receive(Frames.headers(ends: true))
+    let recorders = try (0..<2).map { _ in try client.submit().recorder }
+    client.pull()
+
+    client.session.connectionEnded()
+
+    #expect(recorders.map(\.failure?.error.delivery) == [.staleConnection, .staleConnection])
+  }
+
+  @Test func aConnectionThatSentSomethingWasNotStale() throws {
+    let client = try HTTP2Client()
+    _ = try requests(1, client)
+    client.receive(Frames.headers(ends: true))
+    let (_, recorder) = try client.submit()
+    client.pull()
+    client.receive(Frames.ping())
+
+    client.session.connectionEnded()
+
+    #expect(recorder.failure?.error.delivery == .unknown)
+  }
+
+  @Test func aRequestThatWasNotSentIsRefusedByTheEndOfTheConnection() throws {
+    let client = try HTTP2Client()
+    let (_, recorder) = try client.submit()
+
+    client.session.connectionEnded(HTTPError(.connectionLost, "host:443: reset by peer", phase: .sending))
+
+    #expect(recorder.failure?.cause == .refused)
+    #expect(recorder.failure?.error.delivery == .refused)
+  }
+
+  @Test func theOwnersErrorReachesEveryStream() throws {
+    let client = try HTTP2Client()
+    let recorders = try requests(2, client)
+
+    client.session.connectionEnded(HTTPError(.connectionLost, "host:443: reset by peer", phase: .sending))
+
+    for recorder in recorders {
+      #expect(recorder.failure?.error.message == "host:443: reset by peer")
+      #expect(recorder.failure?.error.phase == .waiting)
+    }
+    #expect(client.session.isOver)
+    #expect(client.session.capacity == 0)
+  }
+}
+#endif

@@ -33,6 +33,11 @@ extension SocketTransport {
     public var unixSocket: String?
     /// Decides to which addresses the transport may connect. All by default.
     package var policy = AddressPolicy.any
+    /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
+    /// router on the way may have forgotten it. 15 seconds by default.
+    package var silenceLimit = Duration.seconds(15)
+    /// How long the answer to that may take before the connection is closed; 5 seconds by default.
+    package var examinationTimeout = Duration.seconds(5)
 
     /// Makes the default options.
     public init() {}
@@ -49,6 +54,10 @@ struct ConnectionOptions: Sendable {
   let localAddress: IPAddress?
   let unixSocket: SocketAddress?
   let policy: AddressPolicy
+  /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
+  let silenceLimit: UInt64
+  /// Nanoseconds.
+  let examinationTimeout: UInt64
 
   init(_ options: SocketTransport.Options) throws(HTTPError) {
     overrides = try ResolveOverrides(options.addresses)
@@ -62,6 +71,8 @@ struct ConnectionOptions: Sendable {
     }
     unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
     policy = options.policy
+    silenceLimit = options.silenceLimit.nanoseconds
+    examinationTimeout = options.examinationTimeout.nanoseconds
     guard localAddress == nil || unixSocket == nil else {
       throw HTTPError(
         .invalidRequest, "a transport has either a localAddress or a unixSocket, and this one has both",

@@ -40,6 +40,10 @@ package final class FrameServer: Sendable {
     case earlyAtOnce
     /// The types of the frames of each request as text: `1 0` for HEADERS and DATA.
     case kinds
+    /// The number of the connection and how many PINGs came over it, as text: `1 0`.
+    case pings
+    /// The same, but PINGs of the first connection are not answered.
+    case deaf
     /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
   }
@@ -108,7 +112,7 @@ package final class FrameServer: Sendable {
 
     def serve(connection, number):
       global total
-      file, count, kinds = connection.makefile("rb"), 0, {}
+      file, count, kinds, pings = connection.makefile("rb"), 0, {}, 0
       if not file.read(24).startswith(b"PRI"): return
       connection.sendall(frame(SETTINGS, 0, 0))
       while len(head := file.read(9)) == 9:
@@ -116,7 +120,9 @@ package final class FrameServer: Sendable {
         stream = int.from_bytes(head[5:], "big") & 0x7fffffff
         payload = file.read(size)
         if kind == SETTINGS and not flags & ACK: connection.sendall(frame(SETTINGS, ACK, 0))
-        if kind == PING and not flags & ACK: connection.sendall(frame(PING, ACK, 0, payload))
+        if kind == PING and not flags & ACK:
+          pings += 1
+          if fault != "deaf" or number > 1: connection.sendall(frame(PING, ACK, 0, payload))
         reset = frame(RESET, 0, stream, struct.pack(">I", 0))
         if fault.startswith("early"):
           if kind == HEADERS: chunks = 0; connection.sendall(answer(stream, b"whole") + (reset if fault == "earlyAtOnce" else b""))
@@ -126,6 +132,7 @@ package final class FrameServer: Sendable {
         if kind in (HEADERS, DATA): kinds.setdefault(stream, []).append(kind)
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
         if fault == "kinds": connection.sendall(answer(stream, b" ".join(b"%d" % kind for kind in kinds[stream]))); continue
+        if fault in ("pings", "deaf"): connection.sendall(answer(stream, b"%d %d" % (number, pings))); continue
         with lock: total += 1
         count += 1
         bytes_, ends = wrong(stream) if number == 1 and count == 2 and wrong(stream) else (answer(stream, b"%d" % total), False)

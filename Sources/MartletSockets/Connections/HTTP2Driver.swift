@@ -55,21 +55,17 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
-  /// After so many nanoseconds without a byte, a connection is examined before it is used, because a router on the way may
-  /// have forgotten it; and how long that may take.
-  private static let longestSilence: UInt64 = 15_000_000_000
-  private static let examination: UInt64 = 5_000_000_000
-
+  /// Whether nothing came for so long that the connection is examined before it is used.
   private var isSilent: Bool {
     guard streams.isEmpty, let last = session?.lastReceived else { return false }
-    return !held.isEmpty || network.loop.now > last && network.loop.now - last >= Self.longestSilence
+    return !held.isEmpty || network.loop.now > last && network.loop.now - last >= network.options.silenceLimit
   }
 
   /// Sends a PING, and the request when any bytes have come.
   private func hold(_ transfer: Transfer) {
     if held.isEmpty {
       session?.ping()
-      network.loop.set(silence, to: network.loop.now &+ Self.examination)
+      network.loop.set(silence, to: network.loop.now &+ network.options.examinationTimeout)
       connection.noteOutput()
     }
     held.append(transfer)

@@ -12,7 +12,7 @@ final class Network {
   let jobs: JobQueue<Network>
   let authentications: ProxyAuthentications
   let resolver: Resolver
-  private let options: ConnectionOptions
+  let options: ConnectionOptions
   /// The local address of all connections; nil for the one that the system chooses.
   var localAddress: IPAddress? { options.localAddress }
   let chunks = ChunkPool()

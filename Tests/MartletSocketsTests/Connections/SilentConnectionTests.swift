@@ -1,0 +1,73 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import TestServers
+import Testing
+
+@testable import MartletSockets
+
+/// HTTP/2 connections from which nothing came for long, examined with a PING before they are used again.
+@Suite(.timeLimit(.minutes(5)))
+struct SilentConnectionTests {
+  private func transport(
+    to server: FrameServer, _ change: (inout SocketTransport.Options) -> Void
+  ) -> SocketTransport {
+    var configuration = ConnectionConfiguration()
+    configuration.proxy = .direct
+    configuration.tls.authorities = server.authority.certificate
+    var options = SocketTransport.Options()
+    change(&options)
+    return SocketTransport(configuration, options: options)
+  }
+
+  private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {
+    var request = HTTPRequest(.post, server.url, body: .data(Data("a".utf8)))
+    // a request that may not be repeated: it must not be sent before the answer
+    request.options.retryPolicy = .never
+    let response = try await transport.send(request, in: Call())
+    return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+  }
+
+  /// The server answers with the number of its connection and how many PINGs came over it.
+  @Test func aSilentConnectionIsExaminedBeforeEachUse() async throws {
+    let server = try FrameServer(.pings)
+    let transport = transport(to: server) { options in
+      options.silenceLimit = .zero
+      options.examinationTimeout = .seconds(200)
+    }
+    #expect(try await text(transport, server) == "1 0")
+    #expect(try await text(transport, server) == "1 1")
+    #expect(try await text(transport, server) == "1 2")
+  }
+
+  @Test func aConnectionThatWasNotSilentIsNot() async throws {
+    let server = try FrameServer(.pings)
+    let transport = transport(to: server) { $0.silenceLimit = .seconds(1000) }
+    for _ in 0..<3 { #expect(try await text(transport, server) == "1 0") }
+  }
+
+  @Test func aConnectionThatDoesNotAnswerIsReplaced() async throws {
+    let server = try FrameServer(.deaf)
+    let transport = transport(to: server) { options in
+      options.silenceLimit = .zero
+      options.examinationTimeout = .milliseconds(50)
+    }
+    #expect(try await text(transport, server) == "1 0")
+    #expect(try await text(transport, server) == "2 0")
+  }
+
+  @Test func requestsWaitForTheAnswerTogether() async throws {
+    let server = try FrameServer(.deaf)
+    let transport = transport(to: server) { options in
+      options.silenceLimit = .zero
+      options.examinationTimeout = .milliseconds(50)
+    }
+    #expect(try await text(transport, server) == "1 0")
+    let texts = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<8 { group.addTask { try await text(transport, server) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(texts.count == 8 && !texts.contains { $0.hasPrefix("1 ") })
+  }
+}
+#endif

@@ -38,7 +38,8 @@ public struct CurlTransport: Transport {
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so, and so it does with ``ConnectionConfiguration/poolTimeout``, which is not supported.
+  /// says so, and so it does with ``ConnectionConfiguration/poolTimeout`` and ``TLSSettings/originSettings``, which are
+  /// not supported.
   public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
 
   /// Makes a transport with settings that only this transport has.
@@ -65,9 +66,11 @@ struct RawCurlTransport: Transport {
     self.configuration = connection
     authorities = Result { () throws(HTTPError) in try connection.tls.trustedAuthorities() }
     thread = Result { () throws(HTTPError) in
-      guard connection.poolTimeout == nil else {
+      let unsupported = connection.changedSettings.filter { Self.unsupported.contains($0) }
+      guard unsupported.isEmpty else {
+        let names = unsupported.joined(separator: ", ")
         throw HTTPError(
-          .invalidRequest, "libcurl does not support this setting of a connection: poolTimeout", phase: .preparing)
+          .invalidRequest, "libcurl does not support these settings of a connection: \(names)", phase: .preparing)
       }
       return try LoopThread(configuration)
     }
@@ -76,6 +79,8 @@ struct RawCurlTransport: Transport {
   /// How many certificate chains of a server are checked for one request: machines that share a name may have different
   /// ones, but not a new one for each connection.
   private static let checkLimit = 5
+
+  private static let unsupported: Set = ["poolTimeout", "tls.originSettings"]
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     for _ in 0..<Self.checkLimit {

@@ -158,7 +158,11 @@ struct RawSocketTransport: Transport {
   private func way(to origin: Origin, asksForUpgrade: Bool = false) throws(HTTPError) -> Exchange.Way {
     let route = try proxies.route(to: origin)
     var security = ConnectionSecurity()
-    if origin.isSecure { security.origin = try identity.context() }
+    if origin.isSecure, identity.asksForOrigins {
+      security.asked = identity
+    } else if origin.isSecure {
+      security.origin = try identity.context()
+    }
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6)
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
@@ -210,7 +214,7 @@ struct RawSocketTransport: Transport {
     "decompresses",
     "readAhead", "versions", "proxy", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
     "tls.pinnedPublicKeys",
-    "tls.clientCertificate", "tls.serverTrustCheck",
+    "tls.clientCertificate", "tls.serverTrustCheck", "tls.originSettings",
   ]
 }
 

@@ -1,3 +1,4 @@
+import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -30,7 +31,8 @@ struct ConnectionSettingsTests {
       ("tls.minimumVersion", { $0.tls.minimumVersion = .v1_3 }),
       ("tls.pinnedPublicKeys", { $0.tls.pinnedPublicKeys = ["AAAA"] }),
       ("tls.clientCertificate", { $0.tls.clientCertificate = .pkcs12(data: Data(), password: "") }),
-      ("tls.serverTrustCheck", { $0.tls.serverTrustCheck = { _, _ in } }), ("proxy", { $0.proxy = .direct }),
+      ("tls.serverTrustCheck", { $0.tls.serverTrustCheck = { _, _ in } }),
+      ("tls.originSettings", { $0.tls.originSettings = { _ in nil } }), ("proxy", { $0.proxy = .direct }),
       ("versions", { $0.versions = .http1 }), ("decompresses", { $0.decompresses = false }),
       ("poolTimeout", { $0.poolTimeout = .seconds(1) }),
       ("negotiatingHosts", { $0.negotiatingHosts = ["a.example"] }),
@@ -41,4 +43,19 @@ struct ConnectionSettingsTests {
       #expect(error?.message.hasSuffix(": \(name)") == true)
     }
   }
+
+  #if os(Linux)
+  @Test func settingsThatLibcurlDoesNotSupportAreNamedInTheError() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    var connection = ConnectionConfiguration()
+    connection.poolTimeout = .seconds(1)
+    connection.tls.originSettings = { _ in nil }
+    let transport = CurlTransport(connection)
+    let error = await #expect(throws: HTTPError.self) {
+      try await transport.send(HTTPRequest(.get, server.url), in: Call())
+    }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.hasSuffix(": tls.originSettings, poolTimeout") == true)
+  }
+  #endif
 }

@@ -74,6 +74,7 @@ public struct ConnectionConfiguration: Sendable {
       ("tls.minimumVersion", tls.minimumVersion != unchanged.tls.minimumVersion),
       ("tls.pinnedPublicKeys", !tls.pinnedPublicKeys.isEmpty),
       ("tls.clientCertificate", tls.clientCertificate != nil), ("tls.serverTrustCheck", tls.serverTrustCheck != nil),
+      ("tls.originSettings", tls.originSettings != nil),
       ("proxy", !proxy.isEnvironment), ("versions", versions != unchanged.versions),
       ("connectTimeout", connectTimeout != unchanged.connectTimeout),
       ("poolTimeout", poolTimeout != nil),

@@ -19,6 +19,26 @@ public struct TLSSettings: Sendable {
   public var pinnedPublicKeys: [String] = []
   /// The certificate and private key that are sent to servers that ask for a client certificate. nil by default.
   public var clientCertificate: ClientCertificate?
+  /// Called for each new connection to an origin over https, before the TLS handshake: returns the client certificate and
+  /// the pins for this origin. nil by default. For the transport over sockets only: the other transports refuse it.
+  ///
+  /// What it returns takes the place of ``clientCertificate`` and ``pinnedPublicKeys``, of both; if it returns nil, these
+  /// are used. The answer holds as long as the connection, for all its requests. TLS sessions are resumed between
+  /// connections with equal answers only. The files of a certificate are read once for equal answers, of the last 64.
+  ///
+  /// It may wait, and counts in ``ConnectionConfiguration/connectTimeout``; then, and when the transport is released, its
+  /// task is cancelled. If it throws, no handshake begins, and a request that waits for the connection fails: with an
+  /// ``HTTPError`` as it is, with another error as the underlying error of one of kind ``HTTPError/Kind/tlsFailed``. It is
+  /// not called for a proxy.
+  ///
+  /// ```swift
+  /// var connection = ConnectionConfiguration()
+  /// connection.tls.originSettings = { origin in
+  ///   guard origin.host == "bank.example" else { return nil }
+  ///   return TLSSettings.OriginSettings(clientCertificate: .pkcs12(file: certificate, password: password))
+  /// }
+  /// ```
+  public var originSettings: (@Sendable (Origin) async throws -> OriginSettings?)?
   /// Called with the server's certificates before anything is sent to it. It can refuse a server, but cannot accept one
   /// that the system refuses. nil by default. See ``ServerTrust/Check``.
   public var serverTrustCheck: ServerTrust.Check?
@@ -31,6 +51,20 @@ public struct TLSSettings: Sendable {
 
   /// Makes the default settings.
   public init() {}
+
+  /// The settings of TLS for one origin; see ``TLSSettings/originSettings``.
+  public struct OriginSettings: Sendable, Hashable {
+    /// The certificate that is sent if the server asks for one; nil for none.
+    public var clientCertificate: ClientCertificate?
+    /// The public keys of which the server must have one, as in ``TLSSettings/pinnedPublicKeys``; empty allows any key.
+    public var pinnedPublicKeys: [String]
+
+    /// Makes the settings of an origin.
+    public init(clientCertificate: ClientCertificate? = nil, pinnedPublicKeys: [String] = []) {
+      self.clientCertificate = clientCertificate
+      self.pinnedPublicKeys = pinnedPublicKeys
+    }
+  }
 
   /// A version of TLS.
   public enum Version: Sendable, Hashable {
@@ -45,8 +79,8 @@ public struct TLSSettings: Sendable {
 ///
 /// If it cannot be read, requests fail with ``HTTPError/Kind/badClientCertificate``; if the password is wrong, with
 /// ``HTTPError/Kind/badClientCertificatePassword``. Both are found at the first connection that needs it.
-public struct ClientCertificate: Sendable {
-  package enum Source: Sendable {
+public struct ClientCertificate: Sendable, Hashable {
+  package enum Source: Sendable, Hashable {
     case file(URL)
     case data(Data)
     case pem(certificate: URL, key: URL)

@@ -11,6 +11,8 @@ enum OpeningStage {
   /// The handshake with a proxy over TLS.
   case securingProxy
   case tunneling(Tunnel)
+  /// The caller is asked for the settings of TLS.
+  case choosingIdentity
   /// The handshake with the origin.
   case securing
   /// The server may be used, as soon as the caller's check does not refuse it.
@@ -111,6 +113,10 @@ extension Connection {
 
   /// Takes bytes that were received before the connection is open.
   func receivedWhileOpening(_ bytes: UnsafeRawBufferPointer) {
+    if case .choosingIdentity = stage {
+      let message = "\(peer): the server sent bytes before the TLS handshake"
+      return failToOpen(HTTPError(.tlsFailed, message, phase: phase))
+    }
     guard case .tunneling(var tunnel) = stage else { return }
     var position = 0
     do throws(HTTPError) {
@@ -133,8 +139,30 @@ extension Connection {
   /// The bytes lead to the origin, or to a proxy that forwards requests.
   private func reachedOrigin() {
     guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
+    guard let identity = network.askedIdentity else { return secure(origin, with: network.tls) }
+    stage = .choosingIdentity
+    question = Task.detached { [id, jobs = network.jobs] in
+      let context: Result<TLSContext, HTTPError>
+      do throws(HTTPError) { context = .success(try await identity.context(for: origin)) } catch {
+        context = .failure(error)
+      }
+      jobs.submit { $0.choseIdentity(context, for: id) }
+    }
+  }
+
+  /// Goes on with the caller's settings of TLS.
+  func choseIdentity(_ context: Result<TLSContext, HTTPError>) {
+    guard case .choosingIdentity = stage, let origin = key.origin else { return }
+    question = nil
+    switch context {
+    case .success(let context): secure(origin, with: context)
+    case .failure(let error): failToOpen(error)
+    }
+  }
+
+  private func secure(_ origin: Origin, with context: TLSContext?) {
     stage = .securing
-    secure { () throws(HTTPError) in try network.makeSession(for: key, to: origin) }
+    secure { () throws(HTTPError) in try network.makeSession(for: key, to: origin, with: context) }
   }
 
   private func secure(_ make: () throws(HTTPError) -> TLSSession) {
@@ -182,7 +210,8 @@ extension Connection {
     let limit = network.configuration.connectTimeout ?? .zero
     if case .connecting(let race) = stage { return failToOpen(race.timeout(after: limit), isUnreachable: true) }
     if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return failToOpen(refusal) }
-    let message = "\(peer): the connection was not ready within \(limit)"
+    var message = "\(peer): the connection was not ready within \(limit)"
+    if case .choosingIdentity = stage { message += ", because the program's originSettings had not returned" }
     failToOpen(HTTPError(.connectTimeout, message, phase: phase))
   }
 
@@ -217,7 +246,7 @@ extension Connection {
     case .resolvingOrigin: .resolving
     case .connecting(let race): race.phase
     case .securingProxy, .tunneling: .connecting
-    case .securing, .verified: .securing
+    case .choosingIdentity, .securing, .verified: .securing
     case .open: .sending
     }
   }

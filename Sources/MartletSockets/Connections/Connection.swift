@@ -47,6 +47,8 @@ final class Connection {
   var originAddresses: [IPAddress] = []
   /// The look-up of a name that it waits for.
   var lookUp: Resolver.Pending?
+  /// The task that asks the caller for the settings of TLS.
+  var question: Task<Void, Never>?
   /// The handshake with a proxy that goes on over another socket: what was answered so far is limited for all of them.
   var interruptedTunnel: Tunnel?
   /// Ends the opening when its time is over.
@@ -148,6 +150,8 @@ extension Connection {
     loop.set(connectTimer, to: .max)
     if let lookUp { network.resolver.cancel(lookUp) }
     if case .connecting(let race) = stage { race.cancel() }
+    question?.cancel()
+    question = nil
     stage = .open
     stream?.close()
     stream = nil

@@ -37,7 +37,9 @@ final class Network {
   private var isPerforming = false
   private lazy var expiry = LoopTimer { [weak self] in self?.closeExpired() }
   /// What all TLS sessions have in common; nil before the first request that needs it.
-  private var tls: TLSContext?
+  private(set) var tls: TLSContext?
+  /// What asks the caller for the settings of each connection; nil if it is not asked.
+  private(set) var askedIdentity: TLSIdentity?
   /// The same for connections to proxies.
   private var proxyTLS: TLSContext?
   private var checks = ServerChecks()
@@ -93,6 +95,7 @@ extension Network {
   /// Keeps what TLS sessions need.
   func prepare(_ security: ConnectionSecurity) {
     tls = tls ?? security.origin
+    askedIdentity = askedIdentity ?? security.asked
     proxyTLS = proxyTLS ?? security.proxy
   }
 
@@ -119,6 +122,11 @@ extension Network {
   /// The name of a connection's host was resolved.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
     connections[connection]?.resolved(addresses)
+  }
+
+  /// The caller has returned its settings of TLS for a connection.
+  func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
+    connections[connection]?.choseIdentity(context)
   }
 
   /// The caller's check did not refuse the certificates of a server.
@@ -317,7 +325,7 @@ extension Network {
   }
 
   /// Makes the TLS session with an origin.
-  func makeSession(for key: ConnectionKey, to origin: Origin) throws(HTTPError) -> TLSSession {
+  func makeSession(for key: ConnectionKey, to origin: Origin, with tls: TLSContext?) throws(HTTPError) -> TLSSession {
     guard let tls else { throw HTTPError(.tlsFailed, "\(origin.authority): TLS is not prepared", phase: .securing) }
     // a resumed session has no certificates to check
     let resumes = configuration.tls.serverTrustCheck == nil

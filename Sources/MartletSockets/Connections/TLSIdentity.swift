@@ -1,11 +1,14 @@
 #if os(Linux)
 import MartletEngine
+import MartletSemantics
 import Synchronization
 
 /// What the connections of a request need for TLS.
 struct ConnectionSecurity: Sendable {
-  /// For the origin; nil for http.
+  /// For the origin; nil for http, and if the caller is asked for each connection.
   var origin: TLSContext?
+  /// What asks the caller for each connection; nil if it is not asked.
+  var asked: TLSIdentity?
   /// For the proxy; nil if the connection to it is not over TLS.
   var proxy: TLSContext?
 }
@@ -15,6 +18,7 @@ struct ConnectionSecurity: Sendable {
 final class TLSIdentity: Sendable {
   private let settings: TLSSettings
   private let made = Mutex<Result<TLSContext, HTTPError>?>(nil)
+  private let answered = Mutex(AnsweredContexts())
 
   init(_ settings: TLSSettings) { self.settings = settings }
 
@@ -25,19 +29,65 @@ final class TLSIdentity: Sendable {
     _ = try TrustStore.shared(TrustSources(settings, system: .current))
   }
 
-  /// Returns what all TLS sessions of the transport have in common.
+  /// Whether the caller is asked for the settings of each connection.
+  var asksForOrigins: Bool { settings.originSettings != nil }
+
+  /// Returns what all TLS sessions of the transport have in common, unless the caller is asked.
   func context() throws(HTTPError) -> TLSContext {
     let result = made.withLock { made in
       if let made { return made }
-      // a client certificate is sent in the handshake, so that a server has to be trusted before
-      let mayAccept = settings.acceptsRefusedServer != nil && settings.clientCertificate == nil
-      let result = Result { () throws(HTTPError) in
-        try TLSContext(settings, refusedChains: mayAccept ? .hold : .fail)
-      }
+      let result = Result { () throws(HTTPError) in try Self.makeContext(settings) }
       made = result
       return result
     }
     return try result.get()
+  }
+
+  /// Asks the caller for the settings of a connection. Returns what its TLS session has in common with those of other
+  /// connections with equal settings.
+  func context(for origin: Origin) async throws(HTTPError) -> TLSContext {
+    guard let ask = settings.originSettings else { return try context() }
+    let answer: TLSSettings.OriginSettings?
+    do { answer = try await ask(origin) } catch {
+      if error is HTTPError || error is CancellationError { throw HTTPError(wrapping: error) }
+      throw HTTPError(
+        .tlsFailed, "\(origin.authority): the program's originSettings failed", phase: .securing, underlying: error)
+    }
+    guard let answer else { return try context() }
+    if let context = answered.withLock({ $0.use(answer) }) { return context }
+    var settings = settings
+    settings.clientCertificate = answer.clientCertificate
+    settings.pinnedPublicKeys = answer.pinnedPublicKeys
+    // not while locked: a key may take long to decrypt
+    let context = try Self.makeContext(settings)
+    return answered.withLock { $0.use(answer, or: context) }
+  }
+
+  private static func makeContext(_ settings: TLSSettings) throws(HTTPError) -> TLSContext {
+    // a client certificate is sent in the handshake, so that a server has to be trusted before
+    let mayAccept = settings.acceptsRefusedServer != nil && settings.clientCertificate == nil
+    return try TLSContext(settings, refusedChains: mayAccept ? .hold : .fail)
+  }
+}
+
+/// What was made for the caller's last answers, the one that was used last at the end.
+private struct AnsweredContexts {
+  private var contexts: [(answer: TLSSettings.OriginSettings, context: TLSContext)] = []
+
+  /// Returns the context of an answer; nil if there is none.
+  mutating func use(_ answer: TLSSettings.OriginSettings) -> TLSContext? {
+    guard let index = contexts.firstIndex(where: { $0.answer == answer }) else { return nil }
+    let used = contexts.remove(at: index)
+    contexts.append(used)
+    return used.context
+  }
+
+  /// Returns the context of an answer, which another task may have made in the meantime, or this one.
+  mutating func use(_ answer: TLSSettings.OriginSettings, or new: TLSContext) -> TLSContext {
+    if let context = use(answer) { return context }
+    if contexts.count >= 64 { contexts.removeFirst() }
+    contexts.append((answer, new))
+    return new
   }
 }
 #endif

@@ -14,9 +14,8 @@ export PATH := $(PATH):/usr/sbin:/sbin
 # How many tests run at once. All at once would share few threads, and a test's time limit would count while it waits for one.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 
-# After how many minutes the tests of a package are ended, so that one that never comes back fails the run. The output is written
-# line by line, so that the last lines show which tests had begun.
-TEST_MINUTES ?= 30
+# After how many minutes the tests of a package are ended, so that one that never comes back fails the run.
+export TEST_MINUTES ?= 30
 
 # Passed on by demo, bench, check, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
@@ -37,15 +36,11 @@ slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
 example-sap: build-libraries ## an example app for SAP Mobile Services, with a service of its own
 	@exec swift run --package-path Examples/SAP sap-story
 
-# The root comes last, so that the last line is the count of its tests. A failure does not keep the others from running.
+# The root comes last, so that the last line is the count of its tests.
 test: test-libraries ## all tests, with warnings as errors
-	@failed=; for package in $(tested); do \
-	  echo "== swift test: $$package" >&2; \
-	  timeout --foreground --kill-after=30 $(TEST_MINUTES)m stdbuf -oL \
-	    swift test --package-path "$$package" --disable-xctest $(strict) $(ARGS) || failed="$$failed $$package"; \
-	done; if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi
+	@scripts/test $(tested) -- $(ARGS)
 
-check: build-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: test-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
@@ -60,7 +55,7 @@ bench: bench-libraries ## the measurements
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)
 
-docs: build-libraries ## the documentation, as an archive in .build/documentation
+docs: test-libraries ## the documentation, as an archive in .build/documentation
 	@swift build --build-tests $(strict)
 	@scripts/documentation
 

@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
+    .library(name: "MartletCurl", targets: ["MartletCurl"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
@@ -74,7 +75,7 @@ let package = Package(
       name: "Martlet",
       dependencies: [
         "MartletEngine", "MartletObservation", "MartletSemantics",
-        .target(name: "MartletCurl", condition: .when(platforms: [.linux])),
+        .target(name: "MartletSockets", condition: .when(platforms: [.linux])),
         .target(
           name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
@@ -124,7 +125,11 @@ let package = Package(
         "sockets-program",
       ]),
     .executableTarget(
-      name: "sockets-program", dependencies: ["MartletSockets", "MartletEngine", "MartletSemantics"],
+      name: "sockets-program",
+      dependencies: [
+        "MartletSockets", "MartletEngine", "MartletSemantics",
+        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+      ],
       path: "Tests/sockets-program"),
     .testTarget(
       name: "MartletTransportTests",

@@ -21,6 +21,7 @@ let package = Package(
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletSQLite", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "MartletCurl", package: "Martlet"),
         .product(name: "MartletSockets", package: "Martlet"),
       ] + (asyncHTTPClient == nil ? [] : [.product(name: "AsyncHTTPClient", package: "async-http-client")]),
       swiftSettings: (asyncHTTPClient == nil ? [] : [.define("ASYNC_HTTP_CLIENT")]) + [

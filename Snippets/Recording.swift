@@ -8,12 +8,12 @@ let url = server.url("/orders?page=1")
 let fixture = URL(filePath: "Fixtures/orders.har")
 
 // Here it is recorded by hand.
-let recorded = try Recording(file: fixture, mode: .record, around: CurlTransport())
+let recorded = try Recording(file: fixture, mode: .record, around: DefaultTransport())
 _ = try await HTTPSession(transport: recorded).data(for: HTTPRequest(.get, url))
 try recorded.save()
 server.stop()
 
-let recording = try Recording(file: fixture, around: CurlTransport())  // MARTLET_RECORD=1 asks the server
+let recording = try Recording(file: fixture, around: DefaultTransport())  // MARTLET_RECORD=1 asks the server
 let session = HTTPSession(transport: recording)
 let (data, response) = try await session.data(for: HTTPRequest(.get, url))
 print(response.status, data.count, recording.isRecording)

@@ -4,14 +4,16 @@ import CCurl
 import MartletSemantics
 
 /// A transport over the system's libcurl: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and streaming in both
-/// directions with backpressure. The default on Linux. Content codings are decoded by a ``DecodingTransport`` around
-/// it.
+/// directions with backpressure. Content codings are decoded by a ``Martlet/DecodingTransport`` around it.
+///
+/// Use it where Negotiate is needed (``Martlet/ConnectionConfiguration/negotiatingHosts``,
+/// ``Martlet/Proxy/negotiated()``); the default transport on Linux is ``Martlet/SocketTransport``.
 ///
 /// One thread runs all transfers of a transport; its requests share connections, which are kept open for reuse. When
 /// the last reference to the transport and to its unread bodies is released, its connections are closed and its thread
 /// ends.
 ///
-/// Responses have to conform to RFC 9112 §2 to §6; others are errors of kind ``HTTPError/Kind/protocolViolation``:
+/// Responses have to conform to RFC 9112 §2 to §6; others are errors of kind ``Martlet/HTTPError/Kind/protocolViolation``:
 /// heads, trailers, `Content-Length` and `Transfer-Encoding` are checked before any part of them is delivered. What
 /// libcurl does not report cannot be checked: it accepts chunk sizes followed by white space or by extensions of any
 /// form, and lines of trailers of at most 4 KiB.
@@ -22,10 +24,12 @@ import MartletSemantics
 /// response is paused, a response without a length ends as if it were complete, because libcurl 7.88 reports it so.
 ///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
-/// ``RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Event/note(_:)``. A request that may not be
-/// repeated fails, and the error's ``HTTPError/delivery`` says why.
+/// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request that may not be
+/// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why.
 ///
 /// ```swift
+/// import MartletCurl
+///
 /// var connection = ConnectionConfiguration()
 /// connection.tls.clientCertificate = .pkcs12(file: certificate, password: password)
 /// let session = HTTPSession(transport: CurlTransport(connection))
@@ -34,7 +38,7 @@ public struct CurlTransport: Transport {
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so.
+  /// says so, and so it does with ``ConnectionConfiguration/poolTimeout``, which is not supported.
   public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
 
   /// Makes a transport with settings that only this transport has.
@@ -60,7 +64,13 @@ struct RawCurlTransport: Transport {
     let connection = configuration.connection
     self.configuration = connection
     authorities = Result { () throws(HTTPError) in try connection.tls.trustedAuthorities() }
-    thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
+    thread = Result { () throws(HTTPError) in
+      guard connection.poolTimeout == nil else {
+        throw HTTPError(
+          .invalidRequest, "libcurl does not support this setting of a connection: poolTimeout", phase: .preparing)
+      }
+      return try LoopThread(configuration)
+    }
   }
 
   /// How many certificate chains of a server are checked for one request: machines that share a name may have different
@@ -89,6 +99,7 @@ struct RawCurlTransport: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    if request.body.hasTrailers { throw HTTPError.trailersUnsupported(by: "the transport over libcurl") }
     let authorities = try authorities.get()
     let body = request.body.isEmpty ? nil : try await request.body.open()
     let setup: RequestSetup
@@ -108,15 +119,6 @@ struct RawCurlTransport: Transport {
       transfer.signals, of: RunningTransfer(transfer: transfer, jobs: thread.jobs), on: thread,
       sending: transfer.upload, from: body, in: call)
     let head = try await source.head()
-    if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
-      request.body.canBeSent
-    {
-      // the transport added the `Expect`, so it removes it; libcurl does so only if the connection stays open
-      source.cancel()
-      var request = request
-      request.options.continueTimeout = nil
-      return try await sendOnce(request, in: call)
-    }
     return HTTPResponse(to: request, networkHead: head, from: source)
   }
 
@@ -125,10 +127,11 @@ struct RawCurlTransport: Transport {
   private func check(
     _ received: ReceivedCertificates, of error: HTTPError, from origin: Origin, in call: Call
   ) async throws {
-    guard let check = configuration.tls.serverTrustCheck else { throw error }
+    guard configuration.tls.serverTrustCheck != nil else { throw error }
     var refusal = received.isRefused ? error : nil
     refusal?.underlying = nil  // the certificates, which the check gets
-    try await ServerCheck(certificates: received.certificates, refusal: refusal).decide(check, for: origin, in: call)
+    let check = ServerCheck(certificates: received.certificates, refusal: refusal)
+    try await check.decide(configuration.tls, for: origin, in: call)
     checked.insert(received.certificates, of: origin)
   }
 

@@ -35,7 +35,10 @@ final class LoopThread: Sendable {
   }
 
   /// libcurl has to be initialized once in a process, before its first use.
-  private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+  private static let isLibraryReady: Bool = {
+    CryptoLibrary.start()
+    return curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+  }()
 
   deinit { jobs.submit { $0.stop() } }
 }

@@ -3,7 +3,7 @@ import MartletSemantics
 
 /// A transport over Foundation's URLSession: the default on Apple's platforms.
 ///
-/// On Linux it is meant for comparison and for configurations with `protocolClasses`. `CurlTransport` is better there,
+/// On Linux it is meant for comparison and for configurations with `protocolClasses`. `SocketTransport` is better there,
 /// because Foundation's implementation has these limits:
 ///
 /// | limit on Linux | effect |

@@ -4,7 +4,8 @@ import PackageDescription
 // A package of somebody else's, with one program for each product of Martlet: what an optimised build of a user's
 // compiles and links, and what no build of Martlet itself does.
 let programs = [
-  ("martlet", "Martlet"), ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
+  ("martlet", "Martlet"), ("sockets", "MartletSockets"), ("curl", "MartletCurl"),
+  ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("sap", "SAPFoundation"),
   ("sqlite", "MartletSQLite"), ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),

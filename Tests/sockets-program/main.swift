@@ -1,3 +1,4 @@
+import CCrypto
 import Glibc
 import MartletEngine
 import MartletSemantics
@@ -7,6 +8,7 @@ import Synchronization
 // A program with the transport over sockets, for tests that need a process of their own.
 //
 //     sockets-program exit COUNT AUTHORITY URL        calls exit() when so many bytes of eight transfers were received
+//     sockets-program clean-up AUTHORITY URL          hashes, uses a transport, and prints if OpenSSL cleans up at the end
 //     sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
 //     sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of them
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -104,6 +106,13 @@ case "exit":
   lengthenExit()
   let transport = makeTransport(arguments[2])
   await exitDuringTransfers(after: Int(arguments[1]) ?? 0, transport, makeURL(arguments[3]))
+case "clean-up":
+  // the engine's hashes come first, so that libcrypto is prepared for them
+  _ = MessageDigest.hash(.sha256, Data())
+  let response = try? await makeTransport(arguments[1]).send(HTTPRequest(.get, makeURL(arguments[2])), in: Call())
+  OPENSSL_atexit { puts("OpenSSL has cleaned up") }
+  print(response?.status.code ?? 0)
+  exit(0)
 case "signals":
   let wasDefault = handlesPipeSignalByDefault()
   let failures = await sendBodies(makeTransport(arguments[1]), arguments[2...].map(makeURL))

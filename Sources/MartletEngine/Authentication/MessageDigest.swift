@@ -6,6 +6,7 @@ package import MartletSemantics
 package enum MessageDigest {
   /// Returns the hash of the data; nil if libcrypto does not offer the algorithm, such as MD5 in FIPS mode.
   package static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
+    CryptoLibrary.start()
     let type =
       switch algorithm {
       case .md5: EVP_md5()

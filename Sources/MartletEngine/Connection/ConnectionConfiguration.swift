@@ -20,6 +20,10 @@ public struct ConnectionConfiguration: Sendable {
   /// The longest time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
   /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
   public var connectTimeout: Duration? = .seconds(30)
+  /// The longest time a request waits for a connection while all that ``connectionsPerHost`` and ``connections`` allow
+  /// are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means that only
+  /// ``RequestOptions/responseTimeout`` limits it. `CurlTransport` and `URLSessionTransport` do not support it.
+  public var poolTimeout: Duration?
   /// The most connections to one host; further requests wait in a queue. Values below 1 count as 1; nil means no limit.
   /// 64 by default.
   public var connectionsPerHost: Int? = 64
@@ -41,8 +45,9 @@ public struct ConnectionConfiguration: Sendable {
   /// The hosts to which the user's ticket may be sent (Negotiate with GSS-API, usually Kerberos, RFC 4559), and no
   /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
   ///
-  /// Run `kinit` before. A request with an `Authorization` of its own is not changed. Where the transport has no
-  /// GSS-API (a libcurl that was built without it), a request to such a host fails with
+  /// On Linux only `CurlTransport`, of the product `MartletCurl`, supports it: over the default transport every request
+  /// fails then. Run `kinit` before. A request with an `Authorization` of its own is not changed. Where the transport has
+  /// no GSS-API (a libcurl that was built without it), a request to such a host fails with
   /// ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the session:
   /// ``SessionConfiguration/credentials``.
   public var negotiatingHosts: Set<String> = []
@@ -57,7 +62,7 @@ public struct ConnectionConfiguration: Sendable {
     /// HTTP/1.1 only.
     case http1
     /// HTTP/2 also over plain TCP, without negotiation: for servers that are known to support it. libcurl before 8.1.0
-    /// cannot use such a connection twice, so that each request over plain TCP gets its own connection there.
+    /// cannot use such a connection twice: over `CurlTransport`, each request over plain TCP gets its own then.
     case http2PriorKnowledge
   }
 
@@ -71,6 +76,7 @@ public struct ConnectionConfiguration: Sendable {
       ("tls.clientCertificate", tls.clientCertificate != nil), ("tls.serverTrustCheck", tls.serverTrustCheck != nil),
       ("proxy", !proxy.isEnvironment), ("versions", versions != unchanged.versions),
       ("connectTimeout", connectTimeout != unchanged.connectTimeout),
+      ("poolTimeout", poolTimeout != nil),
       ("connectionsPerHost", connectionsPerHost != unchanged.connectionsPerHost),
       ("connections", connections != unchanged.connections),
       ("idleConnections", idleConnections != unchanged.idleConnections),

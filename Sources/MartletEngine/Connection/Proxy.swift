@@ -63,9 +63,9 @@ public struct Proxy: Sendable {
     return copy
   }
 
-  /// Returns the same proxy with the user's ticket as the credential (Negotiate): run `kinit` before. Where the
-  /// transport has no GSS-API (a libcurl that was built without it), requests fail with
-  /// ``HTTPError/Kind/authenticationFailed``.
+  /// Returns the same proxy with the user's ticket as the credential (Negotiate): run `kinit` before. On Linux only
+  /// `CurlTransport`, of the product `MartletCurl`, supports it. Over the default transport, and where a transport has no
+  /// GSS-API (a libcurl that was built without it), requests fail with ``HTTPError/Kind/authenticationFailed``.
   public func negotiated() -> Proxy { authenticated(user: "", password: "", schemes: [.negotiate]) }
 
   /// Returns the same proxy without these hosts, which are connected to directly: `example.com` includes its

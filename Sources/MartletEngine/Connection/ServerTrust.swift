@@ -23,16 +23,16 @@ public struct ServerTrust: Sendable, Hashable {
   /// The request fails with the error that the check throws: an ``HTTPError`` is not changed, any other error becomes
   /// the underlying error of one of kind ``HTTPError/Kind/untrustedCertificate``. The call is that of the request.
   ///
-  /// With a check, each HTTP/1.1 connection whose certificates were not checked yet costs a second handshake, and TLS
-  /// sessions are not resumed.
+  /// With a check, TLS sessions are not resumed; over libcurl, each HTTP/1.1 connection whose certificates were not
+  /// checked yet costs a second handshake.
   public typealias Check = @Sendable (ServerTrust, Call) async throws -> Void
 
   /// The host of the request's URL, in the form of its origin: lower case, in A-labels.
   public let host: String
   /// The port of the request's URL.
   public let port: Int
-  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first. Empty if the system refused them
-  /// during the handshake, because libcurl does not return them then.
+  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first, also if the system refuses them. Over
+  /// libcurl they are empty if it refused them during the handshake.
   public let certificates: [Data]
   /// Why the system does not trust the server: an unknown authority, a certificate for another host, an expired
   /// certificate, or a key that is not in ``TLSSettings/pinnedPublicKeys``. nil if it trusts the server.

@@ -22,6 +22,12 @@ public struct TLSSettings: Sendable {
   /// Called with the server's certificates before anything is sent to it. It can refuse a server, but cannot accept one
   /// that the system refuses. nil by default. See ``ServerTrust/Check``.
   public var serverTrustCheck: ServerTrust.Check?
+  /// Called in place of ``serverTrustCheck`` if the system refuses the server's certificates: returns whether the server
+  /// is used all the same. For development only, and for the transport over sockets only. nil by default.
+  ///
+  /// It is not called for a key that is not pinned, nor with a client certificate, which the server would have got
+  /// before.
+  package var acceptsRefusedServer: (@Sendable (ServerTrust, Call) async throws -> Bool)?
 
   /// Makes the default settings.
   public init() {}

@@ -3,7 +3,7 @@ import MartletSemantics
 /// A transport that requests compressed bodies and decodes their content codings (RFC 9110 §8.4), around a transport
 /// that returns bodies as they were sent.
 ///
-/// `CurlTransport` has it built in. Wrap it around a custom network transport that does not decode bodies itself:
+/// The network transports of this package have it built in. Wrap it around a custom network transport that does not decode bodies itself:
 ///
 /// ```swift
 /// let session = HTTPSession(transport: DecodingTransport(transport))

@@ -1,6 +1,6 @@
 /// Sends one request and returns its response.
 ///
-/// A session's transport uses the network (libcurl on Linux, URLSession on Apple's platforms) or is a mock. Code that
+/// A session's transport uses the network (sockets on Linux, URLSession on Apple's platforms) or is a mock. Code that
 /// has to *wrap* a request or *answer without the network* is a transport around another one:
 ///
 /// ```swift

@@ -35,6 +35,7 @@ package enum AuthenticatedCipher {
     private let context: OpaquePointer
 
     init?(_ key: Data, _ nonce: Data, encrypts: Int32) {
+      CryptoLibrary.start()
       guard let context = EVP_CIPHER_CTX_new() else { return nil }
       self.context = context
       guard EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, Array(key), Array(nonce), encrypts) == 1 else {

@@ -3,23 +3,35 @@ import Synchronization
 
 /// The certificates of a server that the caller's check has to decide about before anything is sent to it.
 @_spi(Transports) public struct ServerCheck: Sendable {
-  private let certificates: [Data]
-  private let refusal: HTTPError?
+  /// The certificates that the server sent, in DER, its own first.
+  public let certificates: [Data]
+  /// The error if the system has refused them: then the request fails, unless the server can be accepted and is.
+  public let refusal: HTTPError?
+  /// Whether a connection to the refused server is open and waits.
+  public let canBeAccepted: Bool
 
   /// - Parameters:
   ///   - certificates: the certificates that the server sent, in DER, its own first.
-  ///   - refusal: the error if the system has refused them: then the request fails in any case.
-  public init(certificates: [Data], refusal: HTTPError?) {
+  ///   - refusal: the error if the system has refused them.
+  ///   - canBeAccepted: whether a connection to the refused server is open and waits.
+  public init(certificates: [Data], refusal: HTTPError?, canBeAccepted: Bool = false) {
     self.certificates = certificates
     self.refusal = refusal
+    self.canBeAccepted = canBeAccepted
   }
 
-  /// Calls the check.
+  /// Calls the check of these settings.
   ///
   /// - Throws: the error of the request if the check or the system refuses the server.
-  public func decide(_ check: ServerTrust.Check, for origin: Origin, in call: Call) async throws {
+  public func decide(_ settings: TLSSettings, for origin: Origin, in call: Call) async throws {
     let trust = ServerTrust(origin: origin, certificates: certificates, refusal: refusal?.message)
-    do { try await check(trust, call) } catch {
+    do {
+      if canBeAccepted, let accepts = settings.acceptsRefusedServer {
+        if try await accepts(trust, call) { return }
+      } else {
+        try await settings.serverTrustCheck?(trust, call)
+      }
+    } catch {
       if error is HTTPError || error is CancellationError { throw error }
       throw HTTPError(
         .untrustedCertificate, "\(origin): the server's certificates were refused by the check of this program",

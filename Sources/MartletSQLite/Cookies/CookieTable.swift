@@ -50,31 +50,34 @@ struct CookieTable {
 
   func all() throws -> [String: [Cookie]] { Self.sites(try rows()) }
 
-  /// Rewrites the table if it contains a damaged cookie, which may be at a wrong position and hide others.
+  /// Makes the table anew from its intact cookies if it contains a damaged one, which may be at a wrong position and hide
+  /// others, or if its pages are damaged, so that a new row could be written over others. A damaged row is not deleted: the
+  /// length that its page gives for it may be wrong.
   ///
+  /// - Returns: Whether the table was made anew.
   /// - Throws: ``SQLiteFailure/inconsistent`` if intact cookies are out of order.
-  func repairRows() throws {
+  func repairRows() throws -> Bool {
     let rows = try rows()
-    guard rows.contains(where: { $0.cookie == nil }) else {
-      let keys = rows.map(Self.key)
-      let isInOrder = zip(keys, keys.dropFirst()).allSatisfy { one, next in
-        one.lexicographicallyPrecedes(next) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-      }
-      guard isInOrder else { throw SQLiteFailure.inconsistent }
-      return
+    if try rows.contains(where: { $0.cookie == nil }) || !connection.isConsistent() {
+      try connection.script("DROP TABLE cookie; DROP TABLE total;" + Self.schema.steps.joined(separator: "\n"))
+      for (site, cookies) in Self.sites(rows) { try replace([], by: cookies, in: site) }
+      return true
     }
-    try removeAll()
-    let left = try connection.first("SELECT count(*) FROM cookie") { $0.integer(0) }
-    guard left == 0 else { throw SQLiteFailure.inconsistent }
-    for (site, cookies) in Self.sites(rows) { try replace([], by: cookies, in: site) }
+    let keys = rows.map(Self.key)
+    let isInOrder = zip(keys, keys.dropFirst()).allSatisfy { one, next in
+      one.lexicographicallyPrecedes(next) { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+    guard isInOrder else { throw SQLiteFailure.inconsistent }
+    return false
   }
 
   private typealias Row = (site: String, cookie: Cookie?)
 
   private func rows() throws -> [Row] {
     try connection.all("SELECT \(Self.columns), site FROM cookie") { row in
+      let isText = row.isText(12)
       let site = row.text(12)
-      return (site: site, cookie: Self.cookie(row, in: site))
+      return (site: site, cookie: isText ? Self.cookie(row, in: site) : nil)
     }
   }
 
@@ -137,8 +140,9 @@ struct CookieTable {
     return sum.value
   }
 
-  /// - Returns: nil if the row is damaged.
+  /// - Returns: nil if the row is damaged. A text that is marked as a blob by damage is one too: SQLite does not find it.
   private static func cookie(_ row: SQLiteRow, in site: String) -> Cookie? {
+    guard [0, 1, 3, 4, 8].allSatisfy({ row.isText($0) }) else { return nil }
     var cookie = Cookie(
       name: row.text(0), value: row.text(4), domain: row.text(1), isHostOnly: row.integer(2) != 0, path: row.text(3),
       expires: row.isNull(5) ? nil : row.date(5), isSecure: row.integer(6) != 0, isHTTPOnly: row.integer(7) != 0,

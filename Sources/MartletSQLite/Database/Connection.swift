@@ -93,6 +93,12 @@ final class Connection: @unchecked Sendable {
     guard code == SQLITE_OK else { throw SQLiteFailure(of: handle, code: code) }
   }
 
+  /// Whether the pages of the file are in order: each belongs to one table, and no row or free range covers another.
+  /// Reads the whole file.
+  func isConsistent() throws(SQLiteFailure) -> Bool {
+    try first("PRAGMA quick_check(1)") { $0.text(0) } == "ok"
+  }
+
   /// Whether SQLite refuses to write, because of the permissions or the header of the file.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
@@ -193,6 +199,9 @@ struct SQLiteRow {
   init(of statement: OpaquePointer) { self.statement = statement }
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+  /// Whether the value is stored as a text. Must be asked before the value is read, which may convert it.
+  func isText(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_TEXT }
 
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 

@@ -13,8 +13,8 @@ struct Schema {
   var opening = ""
   /// A query that returns 1 if the rows are consistent, run whenever a store opens the file.
   var check = "SELECT 1"
-  /// Repairs damaged rows, before ``opening``.
-  var repair: @Sendable (Connection) throws -> Void = { _ in }
+  /// Repairs damaged rows, before ``opening``. Returns whether there were any.
+  var repair: @Sendable (Connection) throws -> Bool = { _ in false }
 
   /// The reason why a file is not used.
   struct Refusal: Error {
@@ -35,7 +35,7 @@ struct Schema {
         try run(steps.dropFirst(applied), on: connection)
         try connection.script("PRAGMA application_id = \(application); PRAGMA user_version = \(steps.count)")
       }
-      try repair(connection)
+      if try repair(connection), try !connection.isConsistent() { throw Refusal(reason: .damaged) }
       try connection.script(opening)
       guard try connection.first(check, read: { $0.integer(0) }) == 1 else { throw Refusal(reason: .damaged) }
     }

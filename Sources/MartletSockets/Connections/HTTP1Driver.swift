@@ -41,7 +41,8 @@ extension HTTP1Driver {
       transfer.fail(error)
       return connection.becomeIdle()
     }
-    guard state.beginRequest(closesAfterwards: head.closesConnection) else {
+    let wasOpen = transfer.timing.reusedConnection
+    guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
       return connection.network.sendElsewhere(transfer)
     }
@@ -77,10 +78,13 @@ extension HTTP1Driver {
     }
     guard let transfer else { return }
     while true {
-      collect(for: transfer)
+      let hasMore = collect(for: transfer)
       guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
-      guard transfer.chunkOffset < transfer.chunk.count else { break }
-      guard sendChunk(of: transfer) else { return }
+      if transfer.chunkOffset < transfer.chunk.count {
+        guard sendChunk(of: transfer) else { return }
+      } else if !hasMore {
+        break
+      }
     }
     switch upload {
     case .held: if state.heldBody() == .stopSending { stopUpload() }
@@ -94,17 +98,18 @@ extension HTTP1Driver {
   /// The longest chunk that is copied, to be sent together with what precedes it.
   private static let copiedChunk = 16 << 10
 
-  /// Takes what is to be sent next of the request's body from its source, until there is a long chunk or nothing.
-  private func collect(for transfer: Transfer) {
+  /// Takes what is to be sent next of the request's body from its source, until there is enough to send, or nothing.
+  /// Returns whether the source may have more.
+  private func collect(for transfer: Transfer) -> Bool {
     while case .sending = upload, transfer.chunkOffset == transfer.chunk.count, outgoing.count <= Self.copiedChunk {
       let isChunked = transfer.exchange.head.framing == .chunked
       if isChunked, !transfer.chunk.isEmpty { outgoing.append(ChunkedWriter.suffix) }
       transfer.chunk = Data()
       transfer.chunkOffset = 0
       switch transfer.nextChunk() {
-      case .nothingYet: return
-      case .end:
-        if isChunked { outgoing.append(ChunkedWriter.end) }
+      case .nothingYet: return false
+      case .end(let trailers):
+        if isChunked { outgoing.append(ChunkedWriter.end(trailers: trailers)) }
         upload = .over
       case .chunk(let data):
         if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
@@ -118,6 +123,8 @@ extension HTTP1Driver {
         if !isChunked, transfer.hasTakenBody { upload = .over }
       }
     }
+    if case .sending = upload { return true }
+    return false
   }
 
   /// Sends what waits. Returns whether all of it was sent.
@@ -177,7 +184,7 @@ extension HTTP1Driver {
     do throws(HTTP1Failure) {
       while let event = try parser?.next(in: bytes.bytes, from: &position) {
         guard take(event, of: bytes, for: transfer) else { return abandon(transfer) }
-        if case .end = event { return end(hasExcess: position < bytes.count) }
+        if case .end = event { return end(followedBy: UnsafeRawBufferPointer(rebasing: bytes[position...])) }
       }
     } catch {
       return connection.fail(error.error(of: transfer.exchange.peer))
@@ -197,6 +204,7 @@ extension HTTP1Driver {
       if lines.dropFirst(9).starts(with: "100".utf8) { beginUpload() }
     case .head(let lines, let status, let framing):
       transfer.timing.headerBytesReceived += Int64(lines.count)
+      if parser?.hasUpgraded == true, !state.hasSentRequest { return refuseUpgrade() }
       receiveHead(lines, status: status, framing, for: transfer)
     case .body(let range): return transfer.receive(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
     case .end(let trailers):
@@ -204,6 +212,14 @@ extension HTTP1Driver {
       transfer.receiveEnd(trailers: trailers)
     }
     return true
+  }
+
+  /// Fails a response that ends the use of HTTP within the request (RFC 9110 §7.8). Returns false.
+  private func refuseUpgrade() -> Bool {
+    let failure = HTTP1Failure(
+      .protocolViolation, "the server changed the protocol before it had the whole request", phase: .waiting)
+    connection.fail(failure.error(of: connection.peer))
+    return false
   }
 
   private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: Transfer) {
@@ -219,16 +235,21 @@ extension HTTP1Driver {
 
   /// Makes the connection ready for the next request, or closes it, after a response. The next one is not sent before the
   /// end of the turn: bytes that come until then were sent before it, and cannot be its response.
-  private func end(hasExcess: Bool) {
+  private func end(followedBy rest: UnsafeRawBufferPointer) {
     let keepsConnection = parser?.keepsConnection ?? false
     let action = state.receivedEnd(
-      keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: hasExcess)
+      keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: !rest.isEmpty)
     stopUpload()
+    let upgrade = transfer?.exchange.upgrade
     transfer = nil
     parser = nil
-    guard action == .reuse else { return connection.close() }
-    becomesIdle = true
-    connection.noteOutput()
+    switch action {
+    case .reuse:
+      becomesIdle = true
+      connection.noteOutput()
+    case .handOver: connection.handOver(to: upgrade, rest)
+    default: connection.close()
+    }
   }
 
   func receiveEnd(_ end: StreamEnd) {

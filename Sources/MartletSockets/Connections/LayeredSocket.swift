@@ -5,7 +5,8 @@ import MartletSemantics
 
 /// What a ``LayeredSocket`` tells its owner. Called on the loop's thread.
 protocol LayeredSocketHandler: AnyObject {
-  /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified.
+  /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified, except for a
+  /// ``TLSSession/refusedChain``.
   func layerIsSecure(_ session: TLSSession)
   /// Bytes came through all layers. They are valid during the call.
   func received(_ bytes: UnsafeRawBufferPointer)
@@ -64,6 +65,9 @@ final class LayeredSocket: SocketHandler {
     continueHandshake()
   }
 
+  /// Accepts the server of the innermost layer if its chain was refused.
+  func acceptRefusedChain() { layers.last?.acceptRefusedChain() }
+
   /// Passes nothing on until ``release()``: called when a layer is secure.
   func hold() {
     isHeld = true
@@ -75,6 +79,14 @@ final class LayeredSocket: SocketHandler {
     isHeld = false
     isReading = true
     pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
+  }
+
+  /// Says that nothing more is sent: the innermost session does, or the socket if there is none.
+  func finishSending() {
+    guard isOpen else { return }
+    guard let innermost = layers.last else { return socket.finishSending() }
+    innermost.close()
+    _ = flush()
   }
 
   /// Closes the socket, after it has said so. Nothing is told afterwards.

@@ -13,18 +13,23 @@ final class Network {
   private let http1Servers: HTTP1Servers
   let authentications: ProxyAuthentications
   let resolver: Resolver
-  private let policy: AddressPolicy
-  /// The unix socket to which all connections are made.
-  private let unixSocket: SocketAddress?
+  private let options: ConnectionOptions
+  /// The local address of all connections; nil for the one that the system chooses.
+  var localAddress: IPAddress? { options.localAddress }
   let chunks = ChunkPool()
   let receiveMemory = ReceiveMemory()
   /// The transfers that have something to deliver at the end of the turn.
   var dirty: [Transfer] = []
 
-  private var pool: PoolState<ConnectionKey>
-  private var connections: [Int: Connection] = [:]
+  var pool: PoolState<ConnectionKey>
+  private(set) var connections: [Int: Connection] = [:]
+  /// The callers that wait for connections that are opened ahead.
+  var preconnects = Preconnects()
+  /// When those that wait for a connection have waited too long.
+  var poolTimeouts = PoolTimeouts()
+  private(set) lazy var poolTimer = LoopTimer { [weak self] in self?.checkPoolTimeouts() }
   /// The transfers that wait for a connection, by their number.
-  private var waiting: [Int: Transfer] = [:]
+  private(set) var waiting: [Int: Transfer] = [:]
   /// All transfers that have not ended.
   private var transfers: [Transfer] = []
   private var lastNumber = 0
@@ -43,13 +48,12 @@ final class Network {
   private var sending: [Connection] = []
 
   init(
-    _ configuration: ConnectionConfiguration, _ options: SocketOptions, _ authentications: ProxyAuthentications,
+    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications,
     _ jobs: JobQueue<Network>, _ http1Servers: HTTP1Servers
   ) throws(HTTPError) {
     self.configuration = configuration
-    policy = options.policy
-    unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
-    resolver = Resolver(overrides: options.overrides, policy: options.policy)
+    self.options = options
+    resolver = Resolver(options.source, overrides: options.overrides, policy: options.policy)
     self.authentications = authentications
     self.jobs = jobs
     self.http1Servers = http1Servers
@@ -80,13 +84,18 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
-    tls = tls ?? exchange.security.origin
-    proxyTLS = proxyTLS ?? exchange.security.proxy
+    prepare(exchange.security)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfer.index = transfers.count
     transfers.append(transfer)
     wait(transfer)
+  }
+
+  /// Keeps what TLS sessions need.
+  func prepare(_ security: ConnectionSecurity) {
+    tls = tls ?? security.origin
+    proxyTLS = proxyTLS ?? security.proxy
   }
 
   /// The reader of a response wants more.
@@ -115,11 +124,13 @@ extension Network {
   }
 
   /// The caller's check did not refuse the certificates of a server.
-  func accepted(_ certificates: [Data], of origin: Origin) {
-    for connection in checks.accepted(certificates, of: origin) { connections[connection]?.accept() }
+  func accepted(_ check: ServerCheck, of origin: Origin) {
+    for connection in checks.accepted(check, of: origin) {
+      connections[connection]?.accept(refused: check.canBeAccepted)
+    }
   }
 
-  private static var shutDownError: HTTPError {
+  static var shutDownError: HTTPError {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
   }
 
@@ -127,6 +138,7 @@ extension Network {
   func shutDown() {
     loop.stop()
     for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
+    preconnects.finish { _ in true }
     for connection in Array(connections.values) { connection.close() }
   }
 }
@@ -139,23 +151,26 @@ extension Network {
     return lastNumber
   }
 
-  private func wait(_ transfer: Transfer, isAgain: Bool = false) {
+  private func wait(_ transfer: Transfer, isAgain: Bool = false, needsNew: Bool = false) {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
-    transfer.key = key(of: transfer)
-    perform(pool.request(number, for: transfer.key, isAgain: isAgain, now: loop.now))
+    transfer.key = usableKey(transfer.exchange.key, of: transfer.exchange.origin)
+    perform(pool.request(number, for: transfer.key, isAgain: isAgain, needsNew: needsNew, now: loop.now))
+    if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
 
-  private func key(of transfer: Transfer) -> ConnectionKey {
-    var key = transfer.exchange.key
-    if http1Only.contains(transfer.exchange.origin) { key.versions = .http1 }
+  /// The key of the connections that an origin's requests may use, after what was learned about it.
+  func usableKey(_ key: ConnectionKey, of origin: Origin) -> ConnectionKey {
+    guard http1Only.contains(origin) else { return key }
+    var key = key
+    key.versions = .http1
     return key
   }
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
-    wait(transfer, isAgain: true)
+    wait(transfer, isAgain: true, needsNew: isStale)
   }
 
   /// Ends a transfer with an error, wherever it is.
@@ -176,17 +191,7 @@ extension Network {
     if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
       perform(pool.cancelled(number, now: loop.now))
     }
-    for connection in checks.ended(ObjectIdentifier(transfer)) { check(connection) }
-  }
-
-  /// Why a transfer has no connection yet, and how far the opening of one is.
-  func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
-    let key = transfer.key
-    let own = connections.values.filter { $0.key == key }
-    guard let opening = own.first(where: \.isOpening) else {
-      return (.connecting, "all of \(own.count) connections to \(key.host) were in use")
-    }
-    return (opening.phase, "no connection was ready while \(opening.phase.rawValue)")
+    for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
   }
 
   /// The connection of a transfer had served before, and ended before any byte of the response: most likely the server
@@ -237,6 +242,7 @@ extension Network {
     }
     let capacity = isHTTP2 ? HTTP2Driver.assumedCapacity : 1
     perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
+    finishPreconnects()
   }
 
   /// A connection serves another number of requests at once than before.
@@ -254,6 +260,7 @@ extension Network {
   func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
     connections[connection.id] = nil
     checks.closed(connection.id)
+    preconnects.fail(connection.key, failure)
     perform(pool.failed(connection.id, now: loop.now), failure: failure)
   }
 
@@ -275,43 +282,40 @@ extension Network {
     checks.closed(connection.id)
     guard connections.removeValue(forKey: connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
+    finishPreconnects()
   }
 
-  /// The server of a connection was verified. If the caller has a check that was not called for these certificates yet,
-  /// the task of a request that waits for the connection calls it.
-  func verified(_ connection: Connection, _ certificates: [Data]) {
-    guard configuration.tls.serverTrustCheck != nil, let origin = connection.key.origin,
-      checks.hold(connection.id, certificates: certificates, of: origin)
+  /// The server of a connection was verified, or was refused and may be accepted. If the caller has a check that was not
+  /// called for these certificates yet, the task of a request that waits for the connection calls it.
+  func verified(_ connection: Connection, _ check: ServerCheck) {
+    guard configuration.tls.serverTrustCheck != nil || check.canBeAccepted, let origin = connection.key.origin,
+      checks.hold(connection.id, check, of: origin)
     else { return connection.accept() }
-    check(connection.id)
+    askAbout(connection.id)
   }
 
   /// Has the caller's check called for a connection, unless it is being called for the same certificates.
-  private func check(_ id: Int) {
-    guard let certificates = checks.undecided(id), let connection = connections[id] else { return }
+  private func askAbout(_ id: Int) {
+    guard let check = checks.undecided(id), let connection = connections[id] else { return }
     let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
     guard let transfer = waiter?.value else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
-    ask(transfer, about: certificates)
+    ask(transfer, check)
   }
 
   /// Has the caller's check called by the task of a request.
-  ///
-  /// - Parameter refusal: the error if the system has refused the certificates.
-  private func ask(_ transfer: Transfer, about certificates: [Data], refusal: HTTPError? = nil) {
-    guard let check = configuration.tls.serverTrustCheck else { return }
-    let question = ServerCheck(certificates: certificates, refusal: refusal)
-    let origin = transfer.exchange.origin
+  private func ask(_ transfer: Transfer, _ check: ServerCheck) {
+    let (settings, origin) = (configuration.tls, transfer.exchange.origin)
     transfer.ask { [jobs] call in
-      try await question.decide(check, for: origin, in: call)
-      jobs.submit { $0.accepted(certificates, of: origin) }
+      try await check.decide(settings, for: origin, in: call)
+      jobs.submit { $0.accepted(check, of: origin) }
     }
   }
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
   func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
-    if let unixSocket {
-      return .known(Result { () throws(HTTPError) in try policy.admitted([unixSocket], of: host) })
+    if let unixSocket = options.unixSocket {
+      return .known(Result { () throws(HTTPError) in try options.policy.admitted([unixSocket], of: host) })
     }
     return resolver.lookUp(host, port: port) { [jobs] result in
       jobs.submit { $0.resolved(result, for: connection) }
@@ -338,11 +342,13 @@ extension Network {
   private func fail(_ waiter: Int, _ failure: OpeningFailure) {
     guard let transfer = waiting.removeValue(forKey: waiter) else { return }
     transfer.waiter = nil
+    transfer.timing.connection = failure.facts
     // the caller's check is called for a server that the system refuses too, and may throw another error
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
-      ask(transfer, about: certificates, refusal: refusal)
+      transfer.addMetrics()  // it ends in its task
+      ask(transfer, ServerCheck(certificates: certificates, refusal: refusal))
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }
@@ -350,7 +356,7 @@ extension Network {
 
   /// Does what the pool says. What that leads to is done afterwards and not within, because a long chain of openings that
   /// fail at once would exhaust the stack.
-  private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
+  func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
     guard !actions.isEmpty else { return }
     guard !isPerforming else { return pending += actions.map { ($0, failure) } }
     isPerforming = true

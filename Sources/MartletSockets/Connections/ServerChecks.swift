@@ -8,38 +8,49 @@ struct ServerChecks {
   private struct Server: Hashable {
     let origin: Origin
     let certificates: [Data]
+    /// Whether the system refused them.
+    let isRefused: Bool
+  }
+
+  private struct Held {
+    let server: Server
+    let check: ServerCheck
   }
 
   private let checked = CheckedServers()
   /// The connections that wait, by their numbers.
-  private var held: [Int: Server] = [:]
+  private var held: [Int: Held] = [:]
   /// The requests whose tasks call the check.
   private var callers: [Server: ObjectIdentifier] = [:]
 
   /// Adds a connection. Returns false if the check need not be called, because it has accepted the certificates before.
-  mutating func hold(_ connection: Int, certificates: [Data], of origin: Origin) -> Bool {
-    guard !checked.contains(certificates, of: origin) else { return false }
-    held[connection] = Server(origin: origin, certificates: certificates)
+  /// For those that the system refuses it is always called.
+  mutating func hold(_ connection: Int, _ check: ServerCheck, of origin: Origin) -> Bool {
+    let isRefused = check.refusal != nil
+    guard isRefused || !checked.contains(check.certificates, of: origin) else { return false }
+    let server = Server(origin: origin, certificates: check.certificates, isRefused: isRefused)
+    held[connection] = Held(server: server, check: check)
     return true
   }
 
-  /// Returns the certificates of a connection for which the check is to be called; nil if it is being called.
-  func undecided(_ connection: Int) -> [Data]? {
-    guard let server = held[connection], callers[server] == nil else { return nil }
-    return server.certificates
+  /// Returns what is to be checked for a connection; nil if it is being checked.
+  func undecided(_ connection: Int) -> ServerCheck? {
+    guard let held = held[connection], callers[held.server] == nil else { return nil }
+    return held.check
   }
 
   /// The task of a request will call the check for a connection.
   mutating func ask(_ transfer: ObjectIdentifier, about connection: Int) {
-    if let server = held[connection] { callers[server] = transfer }
+    if let server = held[connection]?.server { callers[server] = transfer }
   }
 
-  /// The check has accepted certificates. Returns the connections that waited for that.
-  mutating func accepted(_ certificates: [Data], of origin: Origin) -> [Int] {
-    checked.insert(certificates, of: origin)
-    let server = Server(origin: origin, certificates: certificates)
+  /// The check has accepted a server. Returns the connections that waited for that.
+  mutating func accepted(_ check: ServerCheck, of origin: Origin) -> [Int] {
+    let isRefused = check.refusal != nil
+    if !isRefused { checked.insert(check.certificates, of: origin) }
+    let server = Server(origin: origin, certificates: check.certificates, isRefused: isRefused)
     callers[server] = nil
-    let accepted = held.filter { $0.value == server }.keys.sorted()
+    let accepted = held.filter { $0.value.server == server }.keys.sorted()
     for connection in accepted { held[connection] = nil }
     return accepted
   }
@@ -53,7 +64,7 @@ struct ServerChecks {
     guard !callers.isEmpty else { return [] }
     let servers = callers.filter { $0.value == transfer }.keys
     for server in servers { callers[server] = nil }
-    return held.filter { servers.contains($0.value) }.keys.sorted()
+    return held.filter { servers.contains($0.value.server) }.keys.sorted()
   }
 }
 
@@ -64,6 +75,8 @@ struct OpeningFailure {
   var refused: [Data]?
   /// The proxy that cannot be reached.
   var proxy: ProxyServer?
+  /// How far the opening was.
+  var facts: ConnectionFacts?
 
   /// The error of a request that waited for the connection.
   func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }

@@ -21,7 +21,7 @@ final class TLSIdentity: Sendable {
   /// Reads the additional authorities, so that a file that cannot be read is found before any request.
   func readAuthorities() throws(HTTPError) {
     guard settings.additionalAuthorities != nil else { return }
-    TLSLibrary.start()
+    CryptoLibrary.start()
     _ = try TrustStore.shared(TrustSources(settings, system: .current))
   }
 
@@ -29,7 +29,11 @@ final class TLSIdentity: Sendable {
   func context() throws(HTTPError) -> TLSContext {
     let result = made.withLock { made in
       if let made { return made }
-      let result = Result { () throws(HTTPError) in try TLSContext(settings) }
+      // a client certificate is sent in the handshake, so that a server has to be trusted before
+      let mayAccept = settings.acceptsRefusedServer != nil && settings.clientCertificate == nil
+      let result = Result { () throws(HTTPError) in
+        try TLSContext(settings, refusedChains: mayAccept ? .hold : .fail)
+      }
       made = result
       return result
     }

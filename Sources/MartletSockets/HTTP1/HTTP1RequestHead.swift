@@ -7,7 +7,7 @@ import MartletSemantics
 /// - The caller's fields are sent unchanged and in order, after `Host`. `Content-Length` and `Transfer-Encoding` are
 ///   the transport's. `Connection` gets the options that `Upgrade` and `TE` need.
 /// - `Accept: */*` is sent if the caller has no `Accept`: some servers refuse requests without one.
-/// - A body without a length is chunked, and so is one with trailers, which `Trailer` announces. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
+/// - A body without a length is chunked, and so is one with trailers. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
 /// - An OPTIONS request for a URL without path and query is for the server itself and has the target `*` (RFC 9112
 ///   §3.2.4).
 struct HTTP1RequestHead: Sendable {
@@ -39,31 +39,28 @@ struct HTTP1RequestHead: Sendable {
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
   ///   - body: the opened body; nil if the request has none.
-  ///   - trailers: the names of the fields that follow the body; see ``ChunkedWriter/end(trailers:)``.
   ///   - isWritten: whether there are ``bytes``; they are not needed over HTTP/2.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(
     _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?,
-    trailers: [FieldName] = [], isWritten: Bool = true
+    isWritten: Bool = true
   ) throws(HTTPError) {
     try Self.check(request, hasBody: body != nil)
-    let framing = Self.framing(request.method, body, hasTrailers: !trailers.isEmpty)
-    let expectsContinue = Self.expectsContinue(request, body)
-    self.framing = framing
-    self.expectsContinue = expectsContinue
-    if isWritten { try write(request, to: origin, through: recipient, trailers) }
+    framing = Self.framing(request.method, body, hasTrailers: request.body.hasTrailers)
+    expectsContinue = body != nil && request.expectsContinue
+    if isWritten { try write(request, to: origin, through: recipient) }
   }
 
   /// Returns the written head of a request whose head was not written, for its origin.
   func written(for request: HTTPRequest, to origin: Origin) throws(HTTPError) -> HTTP1RequestHead {
     guard bytes.isEmpty else { return self }
     var head = self
-    try head.write(request, to: origin, through: .origin, [])
+    try head.write(request, to: origin, through: .origin)
     return head
   }
 
   private mutating func write(
-    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient, _ trailers: [FieldName]
+    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient
   ) throws(HTTPError) {
     let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
     var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
@@ -77,10 +74,6 @@ struct HTTP1RequestHead: Sendable {
     case .length(let count): writer.write(String(count), for: .contentLength)
     case .chunked: writer.write("chunked", for: .transferEncoding)
     }
-    if framing == .chunked, !trailers.isEmpty, !request.fields.contains(.trailer) {
-      writer.write(trailers.map(\.rawName).joined(separator: ", "), for: .trailer)
-    }
-    if expectsContinue, !request.fields.contains(.expect) { writer.write("100-continue", for: .expect) }
     if case .proxy(let authorization?) = recipient, !request.fields.contains(.proxyAuthorization) {
       writer.write(authorization, for: .proxyAuthorization)
     }
@@ -115,14 +108,6 @@ struct HTTP1RequestHead: Sendable {
     return body.length.map { .length($0) } ?? .chunked
   }
 
-  /// The caller's own `Expect` decides; without one, a body is announced if the options allow to wait, and it is
-  /// larger than 1 MiB, of unknown length, or not replayable.
-  private static func expectsContinue(_ request: HTTPRequest, _ body: OpenBody?) -> Bool {
-    guard let body else { return false }
-    if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
-    guard request.options.continueTimeout != nil else { return false }
-    return body.length.map { $0 > 1 << 20 } ?? true || !request.body.isReplayable
-  }
 }
 
 /// The target of a request, and the authority that goes with it in `Host` (RFC 9112 §3.2).

@@ -18,6 +18,9 @@ enum ProxyRoute: Sendable, Hashable {
     }
   }
 
+  /// Whether the connection to the proxy is over TLS.
+  var isSecure: Bool { if case .http(_, isTLS: true) = self { true } else { false } }
+
   /// Whether requests are sent to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not
   /// through a tunnel.
   func sendsToProxy(for origin: Origin) -> Bool { if case .http = self { !origin.isSecure } else { false } }
@@ -91,7 +94,8 @@ struct ProxySettings: Sendable {
       return .failure(HTTPError(.proxyFailed, message, phase: .preparing))
     }
     guard credentials?.schemes.contains(.negotiate) != true else {
-      let message = "this transport cannot authenticate to a proxy by Negotiate: use the one of MartletCurl"
+      let message =
+        "this transport cannot authenticate to a proxy by Negotiate: use CurlTransport, of the product MartletCurl"
       return .failure(HTTPError(.authenticationFailed, message, phase: .preparing))
     }
     let server = ProxyServer(

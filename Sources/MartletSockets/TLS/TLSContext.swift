@@ -3,15 +3,6 @@ import COpenSSL
 import MartletEngine
 import MartletSemantics
 
-/// OpenSSL in this process.
-enum TLSLibrary {
-  /// Prepares OpenSSL, unless something else has done it. Its clean-up at the end of the process is switched off: it would
-  /// free what threads still use if the process exits during a transfer.
-  static func start() { _ = isStarted }
-
-  private static let isStarted = OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
-}
-
 /// What TLS sessions of one identity have in common: trusted authorities, pins, the lowest version, the client certificate,
 /// and the sessions that may be resumed. It does not change after it was made.
 ///
@@ -47,7 +38,7 @@ final class TLSContext: @unchecked Sendable {
   init(_ settings: TLSSettings, refusedChains: RefusedChains = .fail, system: SystemAuthorities = .current)
     throws(HTTPError)
   {
-    TLSLibrary.start()
+    CryptoLibrary.start()
     let sources = TrustSources(settings, system: system)
     let store = try TrustStore.shared(sources)
     let identity: ClientIdentity? = if let own = settings.clientCertificate { try ClientIdentity(own) } else { nil }

@@ -217,6 +217,9 @@ extension TLSSession {
   /// Whether an earlier session was resumed, so that no certificates were sent.
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 
+  /// The error unless the caller accepts a server whose chain was refused; nil if there is nothing to accept.
+  var refusedChain: HTTPError? { if case .held(let error) = state { error } else { nil } }
+
   /// Accepts a server whose chain was refused; for contexts with ``TLSContext/RefusedChains/hold``.
   func acceptRefusedChain() { if case .held = state { state = .open } }
 }

@@ -39,7 +39,7 @@ final class TrustStore: @unchecked Sendable {
   private static let stores = Mutex<[(key: Key, store: TrustStore)]>([])
 
   private convenience init(reading sources: TrustSources) throws(HTTPError) {
-    TLSLibrary.start()
+    CryptoLibrary.start()
     guard let raw = X509_STORE_new() else { throw HTTPError(.tlsFailed, "no memory for TLS", phase: .preparing) }
     self.init(raw)
     // an authority that was named is trusted even if another authority has issued it

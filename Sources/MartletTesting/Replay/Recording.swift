@@ -6,7 +6,7 @@ import Synchronization
 /// A transport that records the responses of a real server to a file, and replays them offline in later test runs.
 ///
 /// ```swift
-/// let recording = try Recording(file: fixtures.appending(path: "login.har"), around: CurlTransport())
+/// let recording = try Recording(file: fixtures.appending(path: "login.har"), around: DefaultTransport())
 /// let session = HTTPSession(transport: recording)
 /// let (data, _) = try await session.data(for: HTTPRequest(.get, url))
 /// …

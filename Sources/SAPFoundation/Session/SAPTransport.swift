@@ -68,7 +68,7 @@ extension SAPURLSessionTask {
 
 #if os(Linux)
 extension SAPTransport {
-  /// Returns the transport for a configuration: libcurl's, or Foundation's if the configuration has protocol classes of
+  /// Returns the transport for a configuration: the default one, or Foundation's if the configuration has protocol classes of
   /// the app's own.
   static func transport(
     for configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration

@@ -3,11 +3,11 @@ public import Martlet
 public import MartletEngine
 import MartletSemantics
 
-/// The libcurl transport with the TLS challenges that observers and the delegate answer: which client certificate is
-/// used, and whether a server is refused. There is one libcurl transport for each client certificate, because a
+/// The default transport with the TLS challenges that observers and the delegate answer: which client certificate is
+/// used, and whether a server is refused. There is one transport for each client certificate, because a
 /// connection is made with one certificate or none.
 ///
-/// libcurl cannot wait for the answer about a certificate, so the challenge comes before the first connection to a
+/// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to a
 /// secure origin; the certificate is sent if the server requests one.
 package final class IdentifiedTransport: ChallengingTransport {
   private let connection: ConnectionConfiguration
@@ -25,7 +25,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     var identities: [Origin: Identity?] = [:]
     /// How often the answer of an origin was removed: an answer to an earlier challenge is not kept.
     var removals: [Origin: Int] = [:]
-    var transports: [TransportKey: CurlTransport] = [:]
+    var transports: [TransportKey: DefaultTransport] = [:]
     var lastNumber = 0
 
     /// Returns the certificate's identity: that of another origin with the same certificate, or a new one.
@@ -110,7 +110,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
   }
 
-  private func transport(with identity: Identity?, asksAboutServers: Bool) -> CurlTransport {
+  private func transport(with identity: Identity?, asksAboutServers: Bool) -> DefaultTransport {
     let key = TransportKey(identity: identity?.number, asksAboutServers: asksAboutServers)
     return state.withLock { state in
       if let known = state.transports[key] { return known }
@@ -119,10 +119,14 @@ package final class IdentifiedTransport: ChallengingTransport {
       if asksAboutServers {
         settings.tls.serverTrustCheck = { [own = connection.tls.serverTrustCheck] trust, call in
           try await own?(trust, call)
-          try await call[SAPURLSessionTask.ofCall]?.checkServer(trust)
+          _ = try await call[SAPURLSessionTask.ofCall]?.checkServer(trust, canAccept: false)
+        }
+        settings.tls.acceptsRefusedServer = { [own = connection.tls.serverTrustCheck] trust, call in
+          try await own?(trust, call)
+          return try await call[SAPURLSessionTask.ofCall]?.checkServer(trust, canAccept: true) ?? false
         }
       }
-      let made = CurlTransport(settings)
+      let made = DefaultTransport(settings)
       // not for a certificate that was removed meanwhile: nothing would remove its transport
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made
@@ -158,8 +162,8 @@ extension URLAuthenticationChallenge {
 /// }
 /// ```
 ///
-/// The challenge comes before the first connection to each secure origin, because libcurl cannot wait for the answer
-/// later; the certificate is sent to servers that request one. If the container cannot be read, the task fails with a
+/// The challenge comes before the first connection to each secure origin, because a handshake does not wait for the
+/// answer; the certificate is sent to servers that request one. If the container cannot be read, the task fails with a
 /// `URLError` whose `underlyingHTTPError` is of kind `.badClientCertificate`; if the password is wrong, of kind
 /// `.badClientCertificatePassword`. The next request to the origin asks again. For challenges about servers see
 /// ``SAPServerTrust``.
@@ -220,8 +224,9 @@ public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
 /// - `.rejectProtectionSpace` fails the task with `URLError.serverCertificateUntrusted`, `.cancel` with its error,
 ///   before anything is sent to the server. `.use` with any credential and `.performDefaultHandling` accept the
 ///   system's judgement.
-/// - A server that the system refuses cannot be accepted: `.use` has no effect then but a warning in the log. Add its
-///   authority to `TLSSettings.additionalAuthorities`.
+/// - A server that the system refuses cannot be accepted with `URLCredential(trust:)`: that has no effect then but a
+///   warning in the log. Add its authority to `TLSSettings.additionalAuthorities`; for development see
+///   `acceptedForDevelopment(at:)`.
 /// - The challenge comes when a new connection has certificates that were not asked about yet: see `ServerTrust.Check`.
 ///   It does not come if only observers of this module are registered, or if the session has `protocolClasses`.
 public typealias SAPServerTrust = ServerTrust
@@ -229,6 +234,43 @@ public typealias SAPServerTrust = ServerTrust
 extension ServerTrust {
   /// `NSURLAuthenticationMethodServerTrust`, whose name is not available on Linux.
   public static let authenticationMethod = "NSURLAuthenticationMethodServerTrust"
+
+  /// Returns the answer that accepts this server although the system refuses its certificates, if its host is one of
+  /// these: for development only, because anybody between the app and the server can read and change everything then.
+  ///
+  /// ```swift
+  /// func answer(_ trust: SAPServerTrust) -> SAPURLSession.AuthChallengeDisposition {
+  ///   .use(trust.acceptedForDevelopment(at: ["localhost", "test.example.com"]))
+  /// }
+  /// ```
+  ///
+  /// Each new connection asks again, and each acceptance is a warning in the log. It has no effect but a warning for
+  /// another host, for a key that is not in `TLSSettings.pinnedPublicKeys`, and if the session has a client certificate
+  /// for the server, which an unknown server must not get. For a server that the system trusts it is
+  /// `URLCredential(trust:)`.
+  ///
+  /// - Parameter hosts: names and addresses as in URLs; there are no wildcards.
+  public func acceptedForDevelopment(at hosts: Set<String>) -> URLCredential {
+    DevelopmentCredential(self, hosts: hosts)
+  }
+}
+
+/// The answer that accepts a server that the system refuses.
+///
+/// SAFETY: it has constants only.
+private final class DevelopmentCredential: URLCredential, @unchecked Sendable {
+  private let trust: ServerTrust
+  private let isNamed: Bool
+
+  init(_ trust: ServerTrust, hosts: Set<String>) {
+    self.trust = trust
+    isNamed = hosts.contains { $0.lowercased() == trust.host }
+    super.init(user: "", password: "", persistence: .none)
+  }
+
+  required init?(coder: NSCoder) { nil }
+
+  func accepts(_ server: ServerTrust) -> Bool { isNamed && server == trust }
 }
 
 extension URLProtectionSpace {
@@ -260,20 +302,27 @@ private final class TrustedSpace: URLProtectionSpace, @unchecked Sendable {
 extension SAPURLSessionTask {
   /// Asks observers and the delegate about a server.
   ///
-  /// - Throws: an error if one of them refuses it.
-  fileprivate func checkServer(_ trust: ServerTrust) async throws {
+  /// - Parameter canAccept: whether a server that the system refuses can be accepted.
+  /// - Returns: whether such a server was accepted.
+  /// - Throws: an error if one of them refuses the server.
+  fileprivate func checkServer(_ trust: ServerTrust, canAccept: Bool) async throws -> Bool {
+    let server = "\(trust.host):\(trust.port)"
     switch try await resolve(URLAuthenticationChallenge(about: TrustedSpace(trust))) {
     case .rejectProtectionSpace:
       throw HTTPError(
-        .untrustedCertificate, "\(trust.host):\(trust.port): an observer or the delegate refused the server",
-        phase: .securing)
+        .untrustedCertificate, "\(server): an observer or the delegate refused the server", phase: .securing)
+    case .use(let credential as DevelopmentCredential) where canAccept && credential.accepts(trust):
+      SAPURLSession.log(
+        .warning, nil, "\(server) is used for development although its certificate is refused: \(trust.refusal ?? "")")
+      return true
     case .use where !trust.isTrusted:
       SAPURLSession.log(
         .warning, nil,
-        "the answer to the challenge of \(trust.host):\(trust.port) has no effect, because the system refuses the "
-          + "certificate: add its authority to ConnectionConfiguration.tls.additionalAuthorities")
+        "the answer to the challenge of \(server) has no effect, because the system refuses the certificate: add its "
+          + "authority to ConnectionConfiguration.tls.additionalAuthorities")
     case .use, .performDefaultHandling, .cancel: break
     }
+    return false
   }
 }
 #endif

@@ -91,6 +91,56 @@ struct DamageTests {
     #expect(kept > 0)
   }
 
+  /// A page begins with its free ranges and the positions of its rows. If one of them is wrong, a row that is written or
+  /// deleted may cover others.
+  @Test func aCookieThatIsStoredAfterDamageCoversNoOther() async throws {
+    let site = "site.example"
+    let cookies = (0..<16).map { Self.cookie($0, site) }
+    let whole = try await content { file in
+      let store = try SQLiteCookieStore(at: file)
+      for cookie in cookies { try await store.update(site) { $0.append(cookie) } }
+    }
+    let page = try #require((1..<whole.count / 4_096).map { $0 * 4_096 }.first { whole[$0] == 0x0A })  // rows of an index
+    for offset in page + 1..<page + 8 + 2 * cookies.count {
+      for change: UInt8 in [1, 4, 16, 64, 0xFF] {
+        var content = whole
+        content[offset] ^= change
+        let file = folder.file("\(offset)-\(change).sqlite")
+        try content.write(to: file)
+        let store = try SQLiteCookieStore(at: file)
+        for cookie in cookies + (16..<24).map({ Self.cookie($0, site) }) {
+          try await store.update(site) { if !$0.contains(cookie) { $0.append(cookie) } }
+        }
+        #expect(try await store.cookies(in: site).count == 24, "\(offset) \(change)")
+      }
+    }
+  }
+
+  @Test(arguments: ["site", "name", "domain", "path", "value"])
+  func aTextThatBecameABlobIsDamage(_ column: String) async throws {
+    let site = "site.example"
+    let cookies = (0..<8).map { Self.cookie($0, site) }
+    let file = folder.file("cookies.sqlite")
+    do { try await SQLiteCookieStore(at: file).update(site) { $0 = cookies } }
+    try RawDatabase.run("UPDATE cookie SET \(column) = CAST(\(column) AS BLOB) WHERE name = 'name 3'", on: file)
+    let store = try SQLiteCookieStore(at: file, onSetAside: { Issue.record("\($0)") })
+    #expect(Set(try await store.cookies(in: site)) == Set(cookies).subtracting([cookies[3]]))
+    try await store.update(site) { $0 = cookies }
+    #expect(Set(try await store.cookies(in: site)) == Set(cookies))
+  }
+
+  @Test func aKeyThatBecameABlobIsDamage() async throws {
+    let file = folder.file("values.sqlite")
+    do {
+      let store = try SQLiteKeyValueStore(at: file)
+      for key in ["a", "b", "c"] { try await store.set(Data(key.utf8), for: key) }
+    }
+    try RawDatabase.run("UPDATE entry SET key = CAST(key AS BLOB) WHERE key = 'b'", on: file)
+    let store = try SQLiteKeyValueStore(at: file, onSetAside: { Issue.record("\($0)") })
+    try await store.set(Data("b".utf8), for: "b")
+    #expect(try await store.keys() == ["a", "b", "c"])
+  }
+
   private static func cookie(_ number: Int, _ site: String) -> Cookie {
     Cookie(
       name: "name \(number)", value: String(repeating: "value \(number) ", count: 1 + number), domain: site,

@@ -92,6 +92,35 @@ struct WaitingRequestTests {
     #expect(count.withLock { $0 } == 4)
   }
 
+  /// All chunks are there when the connection is: more than are put together at a time.
+  @Test(arguments: [Int64(200_000), nil])
+  func aBodyThatWasReadBeforeTheConnectionIsThereIsSentWhole(length: Int64?) async throws {
+    let gate = Gate(), isRead = Gate()
+    let server = try LoopbackServer { request in
+      request.path == "/held" ? .text("ok").held(by: gate) : .text("\(request.body.count)")
+    }
+    var configuration = ConnectionConfiguration()
+    configuration.connectionsPerHost = 1
+    let transport = SocketTransport(configuration)
+    let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
+    _ = try await server.request(1)
+    let body = RequestBody.stream(length: length) {
+      let count = Counter()
+      return AsyncStream<Data> {
+        if count.next() <= 20 { return Data(count: 10_000) }
+        isRead.open()
+        return nil
+      }
+    }
+
+    let next = Task { try await text(transport, HTTPRequest(.put, server.url("/next"), body: body)) }
+    try await isRead.wait()
+    gate.open()
+
+    #expect(try await held.value == "ok")
+    #expect(try await next.value == "200000")
+  }
+
   /// The stray response is in the same segment as the one before it. RFC 9112 §9.2: it answers no request.
   @Test func aStrayResponseIsNotThatOfTheNextRequest() async throws {
     let server = try RecordServer(more: "", stray: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
@@ -121,6 +150,43 @@ struct WaitingRequestTests {
         b"X-Count: %d\r\nConnection: close\r\nContent-Length: 0\r\n\r\n" % (number, number))
       connection.close()
     """#
+
+  /// A proxy that refuses, and does not end its response.
+  private static let silentProxy = #"""
+    import socket, sys
+    listener, connections = socket.create_server(("127.0.0.1", int(sys.argv[1]))), []
+    while True:
+      connection = listener.accept()[0]
+      received = b""
+      while b"\r\n\r\n" not in received:
+        part = connection.recv(65536)
+        if not part: break
+        received += part
+      if received: connection.sendall(b"HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nnot today")
+      connections.append(connection)
+    """#
+
+  @Test func aRefusalWithoutAnEndIsReportedWhenTheTimeIsOver() async throws {
+    let port = try LocalPort.free()
+    let process = try RealProcess("python3", ["-c", Self.silentProxy, "\(port)"], port: port)
+    defer { withExtendedLifetime(process) {} }
+    // on a busy machine the refusal may come late
+    for limit in [Duration.milliseconds(200), .seconds(2), .seconds(20), .seconds(100)] {
+      var configuration = ConnectionConfiguration()
+      configuration.connectTimeout = limit
+      configuration.proxy = .http("127.0.0.1", port: port)
+      let transport = SocketTransport(configuration)
+      let error = await #expect(throws: (any Error).self) {
+        _ = try await text(transport, HTTPRequest(.get, url("https://a.example/")))
+      }
+      let failure = HTTPError(wrapping: try #require(error))
+      if failure.kind == .connectTimeout, limit < .seconds(100) { continue }
+      #expect(failure.kind == .proxyFailed)
+      #expect(failure.response?.status == .forbidden)
+      #expect(failure.body == Data("not today".utf8))
+      return
+    }
+  }
 
   @Test func aProxyThatClosesAfterEachChallengeIsNotAnsweredForEver() async throws {
     let port = try LocalPort.free()

@@ -25,6 +25,13 @@ struct ProcessTests {
     }
   }
 
+  @Test func openSSLDoesNotCleanUpAtTheEndOfAProcess() throws {
+    let nginx = try Nginx.shared.get()
+    let process = try run("clean-up", nginx.authority.certificate.path, nginx.tls("/hello.txt").absoluteString)
+    #expect(String(decoding: process.readToEnd(), as: UTF8.self) == "200\n")
+    #expect(process.exitCode() == 0)
+  }
+
   @Test func sendingToAPeerThatHasResetIsNoSignal() throws {
     let server = try LoopbackServer(bodies: .streamed) { _ in .reset }
     let secure = try CutServer(Array("HTTP/1.1 200 OK\r\n\r\n".utf8), isHTTP2: false, tls: true)

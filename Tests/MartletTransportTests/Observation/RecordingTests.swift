@@ -35,7 +35,7 @@ struct RecordingTests {
     let body = RequestBody.file(file.file("body.json"))
     _ = try await session.data(for: HTTPRequest(.post, server.url("/post"), fields: fields, body: body))
     var head = HTTPRequest(.head, server.url("/"))
-    head.options.deadline = .seconds(10)
+    head.options.deadline = .seconds(120)
     _ = try await session.data(for: head)
   }
 

@@ -201,6 +201,44 @@ struct ServerTrustChallengeTests {
     #expect(log.lines.value.contains { $0.contains("127.0.0.1:\(server.port(kind)) has no effect") })
   }
 
+  @Test(arguments: [PythonTLSServer.Kind.expired, .stranger])
+  func aServerThatTheSystemRefusesIsUsedForDevelopment(kind: PythonTLSServer.Kind) async throws {
+    let server = try PythonTLSServer()
+    let log = LogCollector.shared
+    let (delegate, asked) = delegate { .use($0.acceptedForDevelopment(at: ["127.0.0.1"])) }
+    let session = SAPURLSession.trusting(server, delegate: delegate)
+
+    let first = await session.outcome(of: server.url(kind))
+    let second = await session.outcome(of: server.url(kind))
+
+    #expect(first.report?.requests == 1)
+    #expect(second.report?.requests == 2)
+    #expect(first.report?.connections == second.report?.connections)
+    #expect(asked.value.map(\.isTrusted) == [false])
+    let name = "127.0.0.1:\(server.port(kind))"
+    #expect(log.lines.value.contains { $0.contains("\(name) is used for development although") })
+    let other = await SAPURLSession.trusting(server).outcome(of: server.url(kind))
+    #expect(other.code == .serverCertificateUntrusted)
+  }
+
+  @Test func whatIsAcceptedForDevelopmentIsLimited() async throws {
+    let server = try PythonTLSServer()
+    func code(
+      at hosts: Set<String>, _ change: @escaping (inout ConnectionConfiguration) -> Void = { _ in }
+    ) async -> URLError.Code? {
+      let (delegate, asked) = delegate { .use($0.acceptedForDevelopment(at: hosts)) }
+      let outcome = await SAPURLSession.trusting(server, delegate: delegate, change).outcome(of: server.url(.stranger))
+      #expect(asked.value.count == 1)
+      return outcome.code
+    }
+    let certificate = ClientCertificate.pem(certificate: server.file("client.pem"), key: server.file("client.key"))
+
+    #expect(await code(at: ["127.0.0.1"]) == nil)
+    #expect(await code(at: ["localhost", "127.0.0.2"]) == .serverCertificateUntrusted)
+    #expect(await code(at: ["127.0.0.1"]) { $0.tls.pinnedPublicKeys = ["AAAA"] } == .serverCertificateUntrusted)
+    #expect(await code(at: ["127.0.0.1"]) { $0.tls.clientCertificate = certificate } == .serverCertificateUntrusted)
+  }
+
   @Test func theModulesOwnObserversAreNotAskedAboutServers() async throws {
     let server = try PythonTLSServer()
     let session = SAPURLSession.trusting(server)

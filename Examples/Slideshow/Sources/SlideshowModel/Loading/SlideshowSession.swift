@@ -8,7 +8,7 @@ extension HTTPSession {
   /// The session of the slideshow: a response timeout of 15 seconds, a minute for a whole picture, plain http on this
   /// computer only. If the service cannot be reached, stored responses are used.
   package static func slideshow(
-    allowsInsecure: Bool = false, transport: any Transport = CurlTransport(), cache: HTTPCache = HTTPCache()
+    allowsInsecure: Bool = false, transport: any Transport = DefaultTransport(), cache: HTTPCache = HTTPCache()
   ) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.options.responseTimeout = .seconds(15)

@@ -38,7 +38,7 @@ public struct CurlTransport: Transport {
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so.
+  /// says so, and so it does with ``ConnectionConfiguration/poolTimeout``, which is not supported.
   public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
 
   /// Makes a transport with settings that only this transport has.
@@ -64,7 +64,13 @@ struct RawCurlTransport: Transport {
     let connection = configuration.connection
     self.configuration = connection
     authorities = Result { () throws(HTTPError) in try connection.tls.trustedAuthorities() }
-    thread = Result { () throws(HTTPError) in try LoopThread(configuration) }
+    thread = Result { () throws(HTTPError) in
+      guard connection.poolTimeout == nil else {
+        throw HTTPError(
+          .invalidRequest, "libcurl does not support this setting of a connection: poolTimeout", phase: .preparing)
+      }
+      return try LoopThread(configuration)
+    }
   }
 
   /// How many certificate chains of a server are checked for one request: machines that share a name may have different
@@ -93,6 +99,7 @@ struct RawCurlTransport: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    if request.body.hasTrailers { throw HTTPError.trailersUnsupported(by: "the transport over libcurl") }
     let authorities = try authorities.get()
     let body = request.body.isEmpty ? nil : try await request.body.open()
     let setup: RequestSetup
@@ -112,15 +119,6 @@ struct RawCurlTransport: Transport {
       transfer.signals, of: RunningTransfer(transfer: transfer, jobs: thread.jobs), on: thread,
       sending: transfer.upload, from: body, in: call)
     let head = try await source.head()
-    if head.status == .expectationFailed, setup.expectsContinue, !request.fields.contains(.expect),
-      request.body.canBeSent
-    {
-      // the transport added the `Expect`, so it removes it; libcurl does so only if the connection stays open
-      source.cancel()
-      var request = request
-      request.options.continueTimeout = nil
-      return try await sendOnce(request, in: call)
-    }
     return HTTPResponse(to: request, networkHead: head, from: source)
   }
 
@@ -132,8 +130,8 @@ struct RawCurlTransport: Transport {
     guard configuration.tls.serverTrustCheck != nil else { throw error }
     var refusal = received.isRefused ? error : nil
     refusal?.underlying = nil  // the certificates, which the check gets
-    let question = ServerCheck(certificates: received.certificates, refusal: refusal)
-    try await question.decide(configuration.tls, for: origin, in: call)
+    let check = ServerCheck(certificates: received.certificates, refusal: refusal)
+    try await check.decide(configuration.tls, for: origin, in: call)
     checked.insert(received.certificates, of: origin)
   }
 

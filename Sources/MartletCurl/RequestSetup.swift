@@ -25,17 +25,8 @@ struct RequestSetup {
     return headerLines()
   }
 
-  /// Whether the body is sent after a 100 response only: if the request has an `Expect`, or if the options allow to
-  /// wait and the body is large or not replayable.
-  var expectsContinue: Bool {
-    guard body != nil else { return false }
-    if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
-    guard request.options.continueTimeout != nil else { return false }
-    return isLarge || !request.body.isReplayable
-  }
-
-  /// Whether libcurl itself expects a 100 for the body: it is larger than 1 MiB, or its length is unknown.
-  private var isLarge: Bool { body?.length.map { $0 > 1 << 20 } ?? true }
+  /// Whether the body is sent after a 100 response only.
+  var expectsContinue: Bool { body != nil && request.expectsContinue }
 
   private func setTarget() {
     handle.set(CURLOPT_URL, request.url.sendableText(to: origin))
@@ -142,14 +133,8 @@ struct RequestSetup {
     if !origin.isSecure, !request.fields.contains(.host) {
       lines = curl_slist_append(lines, "Host: \(origin.authority)")
     }
-    // libcurl itself adds an `Expect` to every request with a large body, and sends it again without one after a 417
-    if body != nil, !request.fields.contains(.expect) {
-      if !expectsContinue {
-        lines = curl_slist_append(lines, "Expect:")
-      } else if !isLarge {
-        lines = curl_slist_append(lines, "Expect: 100-continue")
-      }
-    }
+    // libcurl itself adds an `Expect` to every request with a large body
+    if body != nil, !request.fields.contains(.expect) { lines = curl_slist_append(lines, "Expect:") }
     return lines
   }
 

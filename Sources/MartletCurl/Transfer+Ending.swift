@@ -18,7 +18,7 @@ extension Transfer {
       let message = "\(CurlFailure.peer(of: handle)): the connection ended within the response's head"
       return .failed(HTTPError(.connectionLost, message, phase: .waiting))
     }
-    return .end(TransferSignal.Ending(trailers: trailers, metrics: limits.isObserved ? metrics : nil))
+    return .end(trailers: trailers)
   }
 
   /// The error if libcurl lost a response: a server that does not need the request's body may end the stream with a
@@ -57,6 +57,14 @@ extension Transfer {
     let phase = hasHead ? .receiving : CurlFailure.phase(of: handle)
     let message = "\(CurlFailure.peer(of: handle)): no data was received for \(limit) while \(phase.rawValue)"
     return .failed(HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
+  }
+
+  /// How long the phases took. It is not read for a request that goes on after a check of the server's certificates.
+  func metrics(before last: TransferSignal) -> TransferMetrics? {
+    if case .failed(let error) = last, let received = error.underlying as? ReceivedCertificates, !received.isRefused {
+      return nil
+    }
+    return limits.isObserved ? metrics : nil
   }
 
   private var metrics: TransferMetrics {

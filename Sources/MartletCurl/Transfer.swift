@@ -271,6 +271,7 @@ extension Transfer {
     if case .end = last { releaseHead() }
     reportSent()
     flushBuffer()
+    if let metrics = metrics(before: last) { undelivered.append(.metrics(metrics)) }
     undelivered.append(last)
     deliver()
     isDirty = true  // so that nothing is delivered after the last signal

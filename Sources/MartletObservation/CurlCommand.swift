@@ -112,6 +112,9 @@ extension CurlCommand {
     case .data(let data): return words(of: redaction.redacted(data, type: request.fields.mediaType))
     case .file(let url): return ["--data-binary", Self.quoted("@" + url.path)]
     case .made:
+      if request.body.hasTrailers {
+        remarks.append("the body's trailers are missing, because curl has no option for them")
+      }
       remarks.append("the body is a stream, which is not shown: bring it to the standard input")
       return isStreamed ? ["-T", "-"] : ["--data-binary", "@-"]
     }

@@ -159,8 +159,7 @@ struct HARMarks: Sendable {
 }
 
 extension HAR.Timings {
-  /// Makes the timings of an attempt, from the transport's measurements if there are any. A transport reports them only
-  /// after a complete response; for other attempts the marks are used.
+  /// Makes the timings of an attempt, from the transport's measurements if there are any, otherwise from the marks.
   init(_ marks: HARMarks, _ metrics: TransferMetrics?) {
     self.init()
     guard let metrics else {
@@ -170,16 +169,19 @@ extension HAR.Timings {
       receive = max(.zero, marks.end - head).inMilliseconds
       return
     }
-    let connected = max(metrics.connect, metrics.secureConnect)
+    // what a failed attempt did not reach is zero; its last phase lasted until its end
+    let wasSent = metrics.requestStart > .zero
+    let resolved = max(metrics.queued, metrics.nameLookup)
+    let connected = max(resolved, metrics.connect, metrics.secureConnect)
+    let ready = metrics.reusedConnection ? metrics.queued : wasSent ? connected : metrics.total
     if !metrics.reusedConnection {
-      dns = metrics.nameLookup.inMilliseconds
-      connect = max(.zero, connected - metrics.nameLookup).inMilliseconds
+      dns = (resolved - metrics.queued).inMilliseconds
+      connect = max(.zero, ready - resolved).inMilliseconds
       if metrics.secureConnect > metrics.connect { ssl = (metrics.secureConnect - metrics.connect).inMilliseconds }
     }
-    let ready = metrics.reusedConnection ? .zero : max(metrics.nameLookup, connected)
-    blocked = max(.zero, metrics.requestStart - ready).inMilliseconds
     let start = max(metrics.requestStart, ready)
-    let first = max(metrics.firstByte, start)
+    blocked = (metrics.queued + (start - ready)).inMilliseconds
+    let first = max(metrics.firstByte > .zero ? metrics.firstByte : metrics.total, start)
     // The end of the request's body was measured with the recorder's clock, which may differ a little from the
     // transport's.
     let sent = min(max(marks.sent ?? start, start), first)

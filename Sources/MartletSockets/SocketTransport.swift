@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Transports) public import MartletEngine
-import MartletSemantics
+public import MartletSemantics
 
 /// A transport over the system's sockets, OpenSSL and nghttp2: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and
 /// streaming in both directions with backpressure. Content codings are decoded by a ``Martlet/DecodingTransport`` around it.
@@ -22,15 +22,15 @@ import MartletSemantics
 /// Negotiate (``Martlet/ConnectionConfiguration/negotiatingHosts``, ``Martlet/Proxy/negotiated()``) is not supported: every request
 /// fails with an error that names the setting. `CurlTransport`, of the product `MartletCurl`, supports it.
 public struct SocketTransport: Transport {
+  let raw: RawSocketTransport
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
   /// says so; with a setting that is not supported, with an error that names it.
-  public init(_ connection: ConnectionConfiguration = .init()) { self.init(connection, SocketOptions()) }
-
-  /// Makes a transport with options that only this transport has.
-  package init(_ connection: ConnectionConfiguration, _ options: SocketOptions) {
-    let raw = RawSocketTransport(connection, options)
+  ///
+  /// - Parameter options: settings that only this transport has.
+  public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
+    raw = RawSocketTransport(connection, options)
     transport = connection.decompresses ? DecodingTransport(raw) : raw
   }
 
@@ -38,32 +38,44 @@ public struct SocketTransport: Transport {
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await transport.send(request, in: call)
   }
-}
 
-/// What only the transport over sockets has.
-package struct SocketOptions: Sendable {
-  /// Addresses of hosts that take precedence over name servers. None by default.
-  package var overrides = ResolveOverrides.none
-  /// Decides to which addresses the transport may connect. All by default.
-  package var policy = AddressPolicy.any
-  /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
-  /// default.
-  package var unixSocket: String?
+  /// Opens connections to a URL's origin ahead of requests: so many that as many requests could be sent at once, which is
+  /// one over HTTP/2. Connections that are idle count. Returns when they are ready, with TCP, proxy and TLS.
+  ///
+  /// They count in the limits of ``Martlet/ConnectionConfiguration``: no more are opened than these allow, and none is
+  /// closed to make room. Those that no request uses are closed after ``Martlet/ConnectionConfiguration/idleLifetime``.
+  /// If the task is cancelled, connections are opened nevertheless.
+  ///
+  /// ```swift
+  /// let transport = SocketTransport()
+  /// try await transport.preconnect(to: URL(string: "https://api.example.com/")!)
+  /// let session = HTTPSession(transport: transport)
+  /// ```
+  ///
+  /// - Throws: the error that a request would fail with; ``Martlet/HTTPError/Kind/invalidRequest`` if there is a
+  ///   ``Martlet/TLSSettings/serverTrustCheck``, which can be called for requests only.
+  public func preconnect(to url: URL, requests: Int = 1) async throws {
+    try await raw.preconnect(to: url, requests: requests)
+  }
 
-  package init() {}
+  /// Returns how many connections there are to each origin, and how many requests use them or wait for them.
+  ///
+  /// Connections to an HTTP proxy that serve the requests for all origins of http are those of the proxy's origin.
+  /// Origins without connections are forgotten when there are more than 1000.
+  public func statistics() async -> [Origin: PoolStatistics] { await raw.statistics() }
 }
 
 /// The transport without content codings: bodies are delivered as they come over the network.
 struct RawSocketTransport: Transport {
   private let configuration: ConnectionConfiguration
   private let thread: Result<LoopThread, HTTPError>
-  private let identity: TLSIdentity
+  let identity: TLSIdentity
   private let proxies: ProxySettings
   /// What proxies over TLS are verified with: the system's authorities.
   private let proxyIdentity = TLSIdentity(TLSSettings())
   private let authentications = ProxyAuthentications()
 
-  init(_ configuration: ConnectionConfiguration, _ options: SocketOptions) {
+  init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
     self.configuration = configuration
     let identity = TLSIdentity(configuration.tls)
     self.identity = identity
@@ -72,7 +84,7 @@ struct RawSocketTransport: Transport {
     thread = Result { [authentications] () throws(HTTPError) in
       try Self.check(configuration)
       try identity.readAuthorities()
-      return try LoopThread(configuration, options, authentications)
+      return try LoopThread(configuration, ConnectionOptions(options), authentications)
     }
   }
 
@@ -81,23 +93,18 @@ struct RawSocketTransport: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
-    let way = try way(of: request)
-    var request = request
+    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
+    let way = try way(to: origin)
     var proxy = ForwardingProxy(of: way, for: request, authentications)
     while true {
-      let (exchange, source) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
+      let (source, stream) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
       let head = try await source.head()
-      if head.status == .expectationFailed, exchange.head.expectsContinue, !request.fields.contains(.expect),
-        request.body.canBeSent
-      {
-        // the transport added the `Expect`, so it removes it
-        source.cancel()
-        call.emit(.note("sent again without Expect, which the server refused"))
-        request.options.continueTimeout = nil
-      } else if try proxy?.answers(head) == true, request.body.canBeSent {
+      if try proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
       } else {
-        return HTTPResponse(to: request, networkHead: head, from: source)
+        var response = HTTPResponse(to: request, networkHead: head, from: source)
+        if request.isUpgraded(by: head.status) { response.stream = stream }
+        return response
       }
     }
   }
@@ -106,7 +113,7 @@ struct RawSocketTransport: Transport {
   private func begin(
     _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
     in call: Call
-  ) async throws -> (Exchange, TransferBody) {
+  ) async throws -> (TransferBody, UpgradedStream?) {
     let body = request.body.isEmpty ? nil : try await request.body.open()
     do {
       try Task.checkCancellation()
@@ -114,25 +121,48 @@ struct RawSocketTransport: Transport {
       let exchange = Exchange(
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
+      // before the request is sent, so that the connection is closed if the request ends otherwise
+      let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
       thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
       let source = TransferBody(
         exchange.signals, of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread,
         sending: exchange.upload, from: body, in: call)
-      return (exchange, source)
+      return (source, stream)
     } catch {
       body?.source.cancel()
       throw error
     }
   }
 
-  private func way(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way {
-    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
+  func preconnect(to url: URL, requests: Int) async throws {
+    let thread = try thread.get()
+    guard let origin = Origin(url) else { throw HTTPRequest(.get, url).hasNoOrigin }
+    guard !origin.isSecure || configuration.tls.serverTrustCheck == nil else {
+      throw HTTPError(
+        .invalidRequest, "connections cannot be opened ahead with tls.serverTrustCheck, which is called for requests",
+        phase: .preparing)
+    }
+    let way = try way(to: origin)
+    let result = OneShot<Void>()
+    thread.jobs.submit { $0.preconnect(way, for: requests, result) }
+    try await result.wait()
+  }
+
+  func statistics() async -> [Origin: PoolStatistics] {
+    guard let thread = try? thread.get() else { return [:] }
+    return await withCheckedContinuation { continuation in
+      thread.jobs.submit { continuation.resume(returning: $0.statistics) }
+    }
+  }
+
+  private func way(to origin: Origin) throws(HTTPError) -> Exchange.Way {
     let route = try proxies.route(to: origin)
     var security = ConnectionSecurity()
     if origin.isSecure { security.origin = try identity.context() }
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
-    return Exchange.Way(
-      origin: origin, key: ConnectionKey(to: origin, by: route, configuration.versions), security: security)
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6)
+    let versions = request.asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
+    return Exchange.Way(origin: origin, key: ConnectionKey(to: origin, by: route, versions), security: security)
   }
 
   private func http2Head(
@@ -145,7 +175,7 @@ struct RawSocketTransport: Transport {
       case .length(let count): .length(count)
       case .chunked: .unknownLength
       }
-    return try HTTP2RequestHead(request, origin: way.origin, body: body, expectsContinue: head.expectsContinue)
+    return try HTTP2RequestHead(request, origin: way.origin, body: body)
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {
@@ -171,7 +201,8 @@ struct RawSocketTransport: Transport {
   }
 
   private static let supported: Set<String> = [
-    "connectTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime", "decompresses",
+    "connectTimeout", "poolTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime",
+    "decompresses",
     "readAhead", "versions", "proxy", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
     "tls.pinnedPublicKeys",
     "tls.clientCertificate", "tls.serverTrustCheck",

@@ -29,6 +29,7 @@ struct OutgoingRequest: Sendable {
     guard original.method != .head || original.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    if original.body.hasTrailers { throw HTTPError.trailersUnsupported(by: "URLSession") }
     request = Self.convert(original)
     peer = Self.peer(of: original.url)
     (payload, length) = try await Self.payload(of: original.body)

@@ -32,6 +32,7 @@ struct ConnectionSettingsTests {
       ("tls.clientCertificate", { $0.tls.clientCertificate = .pkcs12(data: Data(), password: "") }),
       ("tls.serverTrustCheck", { $0.tls.serverTrustCheck = { _, _ in } }), ("proxy", { $0.proxy = .direct }),
       ("versions", { $0.versions = .http1 }), ("decompresses", { $0.decompresses = false }),
+      ("poolTimeout", { $0.poolTimeout = .seconds(1) }),
       ("negotiatingHosts", { $0.negotiatingHosts = ["a.example"] }),
     ]
     for (name, change) in table {

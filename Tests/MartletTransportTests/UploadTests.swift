@@ -135,6 +135,16 @@ extension TransportContract {
       #expect(error.message.contains("\(promised)"))
     }
 
+    @Test(arguments: [TestedTransport.curl, .urlSession])
+    func trailersThatATransportCannotSendAreAnError(_ tested: TestedTransport) async throws {
+      let server = try LoopbackServer { _ in .text("ok") }
+      let body = RequestBody.stream(trailers: { ["X-A": "b"] }) { HalfTime(first: pattern(3), second: pattern(97)) {} }
+      let error = try await tested.makeTransport().failure(of: guarded(.post, server.url, body: body))
+      #expect(error.kind == .invalidRequest)
+      #expect(error.message.contains("trailers"))
+      #expect(server.requests.isEmpty)
+    }
+
     @Test(arguments: TestedTransport.allCases)
     func missingFileIsNamedInTheError(_ tested: TestedTransport) async throws {
       let fixture = try TransportFixture(tested) { _ in .text("ok") }

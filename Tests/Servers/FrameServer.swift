@@ -38,6 +38,8 @@ package final class FrameServer: Sendable {
     case early
     /// The same, with the RST_STREAM directly after the response.
     case earlyAtOnce
+    /// The types of the frames of each request as text: `1 0` for HEADERS and DATA.
+    case kinds
     /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
   }
@@ -106,7 +108,7 @@ package final class FrameServer: Sendable {
 
     def serve(connection, number):
       global total
-      file, count = connection.makefile("rb"), 0
+      file, count, kinds = connection.makefile("rb"), 0, {}
       if not file.read(24).startswith(b"PRI"): return
       connection.sendall(frame(SETTINGS, 0, 0))
       while len(head := file.read(9)) == 9:
@@ -121,7 +123,9 @@ package final class FrameServer: Sendable {
           if kind == DATA: chunks += 1
           if kind == DATA and chunks == 2 and fault == "early": connection.sendall(reset)
           continue
+        if kind in (HEADERS, DATA): kinds.setdefault(stream, []).append(kind)
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
+        if fault == "kinds": connection.sendall(answer(stream, b" ".join(b"%d" % kind for kind in kinds[stream]))); continue
         with lock: total += 1
         count += 1
         bytes_, ends = wrong(stream) if number == 1 and count == 2 and wrong(stream) else (answer(stream, b"%d" % total), False)

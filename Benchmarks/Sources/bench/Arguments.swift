@@ -13,6 +13,10 @@ struct Arguments {
     case profile(Workload, seconds: Int)
     /// The child's part of a measurement of memory.
     case memory(MemoryProbe, URL)
+    /// What many requests and connections cost over sockets.
+    case scale
+    /// The child's part of such a measurement.
+    case scaleProbe(ScaleProbe, RunningServer, number: Int)
     /// The child's part of a list of pictures.
     case images(ImageListCost.Probe, URL, count: Int)
   }
@@ -20,6 +24,8 @@ struct Arguments {
   static let usage = """
     bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
     bench --instructions [--only KEY[,KEY…]]             count the instructions of a request (valgrind)
+    bench --scale [--only KEY[,KEY…]]                    many requests and connections over sockets: \
+    \(ScaleProbe.allCases.map(\.rawValue).joined(separator: ", "))
     bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
     --transport NAME[,NAME…] chooses ours: \(MeasuredTransport.real.map(\.rawValue).joined(separator: ", "))
     KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, images, memory
@@ -55,6 +61,13 @@ struct Arguments {
           let url = rest.popFirst().flatMap(URL.init(string:))
         else { throw BenchError("--memory wants \(MemoryProbe.allCases.map(\.rawValue)) and a URL") }
         mode = .memory(probe, url)
+      case "--scale": mode = .scale
+      case "--scale-probe":
+        guard let probe = rest.popFirst().flatMap(ScaleProbe.init), let text = rest.popFirst() else {
+          throw BenchError("--scale-probe wants \(ScaleProbe.allCases.map(\.rawValue)), a server and a number")
+        }
+        let server = try JSONDecoder().decode(RunningServer.self, from: Data(text.utf8))
+        mode = .scaleProbe(probe, server, number: rest.popFirst().flatMap { Int($0) } ?? 0)
       case "--images":
         guard let probe = rest.popFirst().flatMap(ImageListCost.Probe.init),
           let url = rest.popFirst().flatMap(URL.init(string:))

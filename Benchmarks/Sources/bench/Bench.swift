@@ -12,6 +12,8 @@ enum Bench {
       case .help: print(Arguments.usage)
       case .memory(let probe, let url): try await probe.perform(url)
       case .images(let probe, let url, let count): try await ImageListCost.perform(probe, url, count: count)
+      case .scale: try await withServer { try scale(arguments, at: $0) }
+      case .scaleProbe(let probe, let server, let number): try await probe.perform(at: server, number: number)
       case .profile(let workload, let seconds):
         let transport = arguments.transports[0]
         try await withServer { try await profile(workload, transport, seconds: seconds, at: $0) }
@@ -105,6 +107,16 @@ enum Bench {
       rows.append((workload, try clients.map { try InstructionCount.measure(workload, $0, at: server) }))
     }
     print(Report.instructions(rows, of: clients) + "\n")
+  }
+
+  private static func scale(_ arguments: Arguments, at server: RunningServer) throws {
+    print("\(Machine.description(server: server.version))\n")
+    var table = MarkdownTable("over sockets", "measured", "target")
+    for probe in ScaleProbe.allCases where arguments.wants(probe.rawValue) {
+      say("scale: \(probe.rawValue)")
+      table.add([probe.title, Report.number(try probe.run(at: server), digits: 2), probe.target])
+    }
+    print(table.text)
   }
 
   private static func profile(

@@ -53,6 +53,12 @@ final class FileSource: BodySource {
   private let state: Mutex<(descriptor: Int32, rest: Int64)>
   private static let chunkSize = 256 << 10
 
+  /// Returns the length of a file, without opening it; nil if there is none.
+  static func length(at url: URL) -> Int64? {
+    var status = stat()
+    return stat(url.path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
   init(opening url: URL) throws(HTTPError) {
     path = url.path
     guard url.isFileURL else {
@@ -187,4 +193,34 @@ final class CountedSource: BodySource {
   }
 
   func cancel() { base.cancel() }
+}
+
+/// A source that is followed by trailer fields, which are made after its end.
+final class TrailedSource: BodySource {
+  private let base: any BodySource
+  private let make: @Sendable () async throws -> HTTPFields
+  private let made = Mutex<HTTPFields?>(nil)
+
+  init(_ base: any BodySource, _ make: @escaping @Sendable () async throws -> HTTPFields) {
+    self.base = base
+    self.make = make
+  }
+
+  func next() async throws -> Data? {
+    if let chunk = try await base.next() { return chunk }
+    if made.withLock({ $0 != nil }) { return nil }
+    let fields = try await make()
+    if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
+    if let name = fields.firstForbiddenTrailer {
+      throw HTTPError(
+        .invalidRequest, "the field '\(name)' cannot be a trailer (RFC 9110 §6.5.1): set it in the head",
+        phase: .sending)
+    }
+    made.withLock { $0 = fields }
+    return nil
+  }
+
+  func cancel() { base.cancel() }
+
+  var trailers: HTTPFields { made.withLock { $0 } ?? [:] }
 }

@@ -136,11 +136,16 @@ struct MultipartPlan: Sendable {
     lengths.reduce(0) { sum, length in sum.flatMap { sum in length.map { sum + $0 } } }
   }
 
-  /// Returns why a part cannot be sent: a type with a control character, or a content coding (RFC 7578 §4.8).
+  /// Returns why a part cannot be sent: a type with a control character, trailers, or a content coding (RFC 7578 §4.8).
   private static func refusal(of part: MultipartForm.Part) -> HTTPError? {
     var fields = HTTPFields()
     fields[.contentType] = part.contentType?.description
     if let refusal = fields.refusal { return HTTPError(wrapping: refusal) }
+    guard !part.body.hasTrailers else {
+      return HTTPError(
+        .invalidRequest, "the part '\(part.name)' of a multipart form has trailers, which only a whole body can have",
+        phase: .preparing)
+    }
     guard part.body.fields.contains(.contentEncoding) else { return nil }
     return HTTPError(
       .invalidRequest,

@@ -6,7 +6,7 @@ public import MartletSemantics
 /// |---|---|---|
 /// | ``empty``, ``data(_:)``, ``json(_:encoder:)``, ``form(_:)`` | known | yes |
 /// | ``file(_:)`` | the file's, read when it is sent | yes |
-/// | ``stream(length:_:)`` | as given | yes: the closure is called again |
+/// | ``stream(length:trailers:_:)`` | as given | yes: the closures are called again |
 /// | ``singleUse(length:_:)`` | as given | no |
 /// | ``multipart(_:)`` | known if that of every part is | if every part can |
 /// | ``compressed(_:)`` | known if the body is small | if the body can |
@@ -28,12 +28,20 @@ public struct RequestBody: Sendable {
   /// The fields that describe the body: `Content-Type`, `Content-Encoding`. Each is sent unless the request has a field
   /// with that name. Empty for bytes, files and streams.
   public var fields: HTTPFields = [:]
+  /// Whether trailer fields follow the body; see ``stream(length:trailers:_:)``.
+  ///
+  /// A transport takes them from the opened body's ``BodySource/trailers``, and refuses the request if it cannot send
+  /// any.
+  public let hasTrailers: Bool
   /// The single-use streams that the body reads.
   let singleUses: [SingleUse]
 
   package init(_ storage: Storage, length: Int64?) { self.init(storage, length: length, singleUses: []) }
 
-  init(_ storage: Storage, length: Int64?, fields: HTTPFields = [:], singleUses: [SingleUse]) {
+  init(
+    _ storage: Storage, length: Int64?, fields: HTTPFields = [:], hasTrailers: Bool = false, singleUses: [SingleUse]
+  ) {
+    self.hasTrailers = hasTrailers
     self.storage = storage
     self.length = length
     self.fields = fields
@@ -50,14 +58,37 @@ public struct RequestBody: Sendable {
   /// ``HTTPError/Kind/file`` when the request is sent.
   public static func file(_ url: URL) -> RequestBody { RequestBody(.file(url), length: nil) }
 
-  /// Returns a body that is read from a stream. The closure is called for each attempt.
+  /// Returns a body that is read from a stream, and the fields that follow it.
+  ///
+  /// ```swift
+  /// let request = HTTPRequest(
+  ///   .put, url, fields: [.trailer: "X-Ended"],
+  ///   body: .stream(trailers: { ["X-Ended": "\(Date.now)"] }) {
+  ///     AsyncStream<Data> { stream in
+  ///       for chunk in chunks { stream.yield(chunk) }
+  ///       stream.finish()
+  ///     }
+  ///   })
+  /// ```
+  ///
+  /// Over HTTP/1.1 a body with trailers is chunked (RFC 9112 §7.1.2); a length is then checked, but not sent. A `Trailer` field that announces them is the caller's to set (RFC 9110 §6.6.2). Only the
+  /// transport over sockets sends them: with another one the request fails with ``HTTPError/Kind/invalidRequest``.
+  ///
+  /// - Parameters:
+  ///   - length: the number of bytes; nil, the default, if it is not known.
+  ///   - trailers: returns the trailer fields (RFC 9110 §6.5); called for each attempt, after all bytes of its stream
+  ///     were read. nil, the default, for none. Fields that are not allowed there, such as `Content-Length`, are an error
+  ///     of kind ``HTTPError/Kind/invalidRequest`` (§6.5.1).
+  ///   - make: makes the stream; called for each attempt.
   public static func stream<Chunks: AsyncSequence & Sendable>(
-    length: Int64? = nil, _ make: @escaping @Sendable () async throws -> Chunks
+    length: Int64? = nil, trailers: (@Sendable () async throws -> HTTPFields)? = nil,
+    _ make: @escaping @Sendable () async throws -> Chunks
   ) -> RequestBody where Chunks.Element == Data {
     let open: @Sendable () async throws -> OpenBody = {
-      OpenBody(source: CountedSource(SequenceSource(try await make()), promised: length), length: length)
+      let source = CountedSource(SequenceSource(try await make()), promised: length)
+      return OpenBody(source: trailers.map { TrailedSource(source, $0) } ?? source, length: length)
     }
-    return RequestBody(.made(open), length: length)
+    return RequestBody(.made(open), length: length, hasTrailers: trailers != nil, singleUses: [])
   }
 
   /// Returns a body that is read from a stream which can be read only once. A request that would have to send it twice
@@ -81,8 +112,8 @@ public struct RequestBody: Sendable {
   /// refused the request before its body was sent, a single-use stream has not been read.
   public var canBeSent: Bool { singleUses.allSatisfy { !$0.isTaken } }
 
-  /// Whether the length is 0.
-  public var isEmpty: Bool { length == 0 }
+  /// Whether the length is 0, and no trailers follow.
+  public var isEmpty: Bool { length == 0 && !hasTrailers }
 
   /// The bytes, if all of them are in memory; a transport can send them without a stream.
   public var bytes: Data? {
@@ -111,7 +142,8 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
     switch storage {
     case .data(let data): data.isEmpty ? "no body" : "a body of \(data.count) bytes"
     case .file(let url): "the file '\(url.path)' as body"
-    case .made: length.map { "a stream of \($0) bytes as body" } ?? "a stream as body"
+    case .made:
+      (length.map { "a stream of \($0) bytes as body" } ?? "a stream as body") + (hasTrailers ? " with trailers" : "")
     }
   }
 
@@ -196,6 +228,15 @@ public struct OpenBody: Sendable {
 extension HTTPRequest {
   /// Returns the request with the fields of its body that it does not set itself.
   package func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
+}
+
+extension HTTPError {
+  /// The error of a transport that cannot send trailers.
+  package static func trailersUnsupported(by transport: String) -> HTTPError {
+    HTTPError(
+      .invalidRequest, "\(transport) cannot send the trailers of a request's body: use SocketTransport",
+      phase: .preparing)
+  }
 }
 
 /// A request with the fields of its current body.

@@ -52,9 +52,10 @@ final class CacheTransaction: Sendable {
   var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
 
   /// Whether stored responses can answer the request. The key contains neither the body nor a host other than that of
-  /// the URL.
+  /// the URL, and a connection that changes its protocol belongs to one caller.
   var isCacheable: Bool {
     (request.method == .get || request.method == .head) && request.body.isEmpty && !hasForeignHost
+      && !request.fields.contains(.upgrade)
   }
 
   /// Whether the request does not have the credentials that it should have, and no partition identifies the user. Only

@@ -29,7 +29,7 @@ package struct RequestRoute: Sendable, Hashable {
   }
 
   private static let special: [FieldName] = [
-    .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since",
+    .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since", .upgrade,
   ]
 }
 

@@ -15,6 +15,7 @@ struct Pipeline: Sendable {
       RetryInterceptor(
         budget: configuration.retryBudget, attemptLimit: max(1, configuration.attemptLimit),
         clock: configuration.clock))
+    interceptors.append(ExpectationInterceptor())  // prepares when the body is known
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
     var stack: any Transport = MissingCredentialsTransport(base: ObservedTransport(base: transport))

@@ -20,6 +20,10 @@ public struct ConnectionConfiguration: Sendable {
   /// The longest time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
   /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
   public var connectTimeout: Duration? = .seconds(30)
+  /// The longest time a request waits for a connection while all that ``connectionsPerHost`` and ``connections`` allow
+  /// are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means that only
+  /// ``RequestOptions/responseTimeout`` limits it. `CurlTransport` and `URLSessionTransport` do not support it.
+  public var poolTimeout: Duration?
   /// The most connections to one host; further requests wait in a queue. Values below 1 count as 1; nil means no limit.
   /// 64 by default.
   public var connectionsPerHost: Int? = 64
@@ -72,6 +76,7 @@ public struct ConnectionConfiguration: Sendable {
       ("tls.clientCertificate", tls.clientCertificate != nil), ("tls.serverTrustCheck", tls.serverTrustCheck != nil),
       ("proxy", !proxy.isEnvironment), ("versions", versions != unchanged.versions),
       ("connectTimeout", connectTimeout != unchanged.connectTimeout),
+      ("poolTimeout", poolTimeout != nil),
       ("connectionsPerHost", connectionsPerHost != unchanged.connectionsPerHost),
       ("connections", connections != unchanged.connections),
       ("idleConnections", idleConnections != unchanged.idleConnections),

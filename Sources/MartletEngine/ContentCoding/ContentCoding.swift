@@ -31,14 +31,14 @@ extension RequestBody {
     let open: @Sendable () async throws -> OpenBody = { [self] in
       let plain = try await self.open()
       let source = DeflateSource(plain.source, coding: coding)
-      guard singleUses.isEmpty, let length = plain.length, length <= Self.measuredSizeLimit else {
+      guard singleUses.isEmpty, !hasTrailers, let length = plain.length, length <= Self.measuredSizeLimit else {
         return OpenBody(source: source, length: nil)
       }
       var data = Data()
       while let chunk = try await source.next() { data.append(chunk) }
       return OpenBody(source: DataSource(data), length: Int64(data.count))
     }
-    return RequestBody(.made(open), length: nil, fields: fields, singleUses: singleUses)
+    return RequestBody(.made(open), length: nil, fields: fields, hasTrailers: hasTrailers, singleUses: singleUses)
   }
 
   private static let measuredSizeLimit: Int64 = 64 << 10
@@ -66,6 +66,8 @@ final class DeflateSource: BodySource {
   }
 
   func cancel() { base.cancel() }
+
+  var trailers: HTTPFields { base.trailers }
 }
 
 /// A zlib stream, which must not move in memory: zlib keeps its address.

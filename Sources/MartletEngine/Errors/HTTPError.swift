@@ -60,10 +60,12 @@ extension HTTPError {
   /// Whether the task was cancelled.
   public var isCancelled: Bool { kind == .cancelled }
   /// Whether a time limit was exceeded, whichever it was.
-  public var isTimeout: Bool { [.responseTimeout, .idleTimeout, .connectTimeout, .deadlineExceeded].contains(kind) }
+  public var isTimeout: Bool {
+    [.responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout, .deadlineExceeded].contains(kind)
+  }
   /// Whether no connection was made, so that the request was not sent.
   public var isConnectionFailure: Bool {
-    [.cannotResolveHost, .cannotConnect, .connectTimeout, .proxyFailed].contains(kind) || isTLSFailure
+    [.cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .proxyFailed].contains(kind) || isTLSFailure
   }
   /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
   public var isTLSFailure: Bool {
@@ -108,6 +110,8 @@ extension HTTPError {
   public enum Phase: String, Sendable, Hashable {
     /// Before anything was sent: the request itself, its body, the configuration.
     case preparing
+    /// Waiting for a connection: all that the limits allow are in use.
+    case queued
     /// Resolving the host's name.
     case resolving
     /// Opening the connection, through a proxy if there is one.
@@ -141,6 +145,8 @@ extension HTTPError {
     public static let responseTimeout = Kind(name: "responseTimeout")
     /// No byte of the response's body was received for too long: ``RequestOptions/idleTimeout``.
     public static let idleTimeout = Kind(name: "idleTimeout")
+    /// No connection became free within the transport's limit: ``ConnectionConfiguration/poolTimeout``.
+    public static let poolTimeout = Kind(name: "poolTimeout")
     /// The connection was not made within the transport's limit.
     public static let connectTimeout = Kind(name: "connectTimeout")
     /// The whole call took longer than ``RequestOptions/deadline``.

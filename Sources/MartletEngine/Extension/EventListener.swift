@@ -56,7 +56,7 @@ public enum Event: Sendable {
   case bytes(Data, TransferProgress.Direction, attempt: Int)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
-  /// The transport finished an attempt: how long each phase took.
+  /// The transport finished an attempt, or the attempt failed in it: how long each phase took, as far as it was reached.
   case metrics(TransferMetrics)
   /// The request is sent again: the next request, the delay, and the reason.
   case resend(HTTPRequest, after: Duration, reason: String)

@@ -7,48 +7,66 @@ public import MartletSemantics
 /// request.options.deadline = .seconds(10)
 /// ```
 public struct HTTPRequest: Sendable {
+  private var content: Content
+
   /// The method, the URL and the fields.
-  public var head: RequestHead
+  public var head: RequestHead {
+    get { content.head }
+    set { content = Content(newValue, content.body, content.shared) }
+  }
   /// The body; empty by default.
-  public var body: RequestBody
+  public var body: RequestBody {
+    get { content.body }
+    set { content = Content(content.head, newValue, content.shared) }
+  }
   /// Timeouts, policies, limits and listeners of this request.
   public var options: RequestOptions {
-    get { shared.options }
-    set { shared = SharedOptions(newValue) }
+    get { content.shared.options }
+    set { content = Content(content.head, content.body, SharedOptions(newValue)) }
   }
-  private var shared: SharedOptions
 
   /// Makes a request. It is not validated here: an invalid one is an error of the verb that sends it.
   public init(
     _ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: RequestBody = .empty,
     options: RequestOptions = .init()
   ) {
-    head = RequestHead(method: method, url: url, fields: fields)
-    self.body = body
-    shared = SharedOptions(options)
+    content = Content(RequestHead(method: method, url: url, fields: fields), body, SharedOptions(options))
   }
 
   /// The method.
   public var method: HTTPMethod {
-    get { head.method }
+    get { content.head.method }
     set { head.method = newValue }
   }
 
   /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: user and
   /// password answer the origin's challenges for Basic or Digest.
   public var url: URL {
-    get { head.url }
+    get { content.head.url }
     set { head.url = newValue }
   }
 
   /// The fields.
   public var fields: HTTPFields {
-    get { head.fields }
-    _modify { yield &head.fields }
+    get { content.head.fields }
+    set { head.fields = newValue }
   }
 }
 
-/// A reference to options, because a request is copied often and its options change rarely.
+/// What a request consists of. A request is a reference to it, because it is copied far more often than it is changed.
+private final class Content: Sendable {
+  let head: RequestHead
+  let body: RequestBody
+  let shared: SharedOptions
+
+  init(_ head: RequestHead, _ body: RequestBody, _ shared: SharedOptions) {
+    self.head = head
+    self.body = body
+    self.shared = shared
+  }
+}
+
+/// A reference to options, which are large and change more rarely than fields.
 private final class SharedOptions: Sendable {
   let options: RequestOptions
 

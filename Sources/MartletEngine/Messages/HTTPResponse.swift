@@ -15,6 +15,9 @@ public struct HTTPResponse: Sendable {
   public var source: ResponseSource = .network
   /// The attempts before this response: redirects, retries, challenges. Usually empty.
   public var history: [AttemptRecord] = []
+  /// The bytes of a connection that is not used for HTTP any more; nil if it is, and over other transports than that over
+  /// sockets.
+  package var stream: (any DuplexStream)?
   /// The `Cookie` line that the jar added to the request; empty if it had no cookies for it, nil if it was not used or
   /// failed. It is stored as fields because `dump` shows no secrets of these.
   package var cookieLine: HTTPFields?

@@ -54,11 +54,11 @@ public struct RequestOptions: Sendable {
   /// How long the body waits for a `100 Continue` (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent anyway.
   /// It waits if it has more than 1 MiB or an unknown length, or is a single-use stream. If the server answers with a
   /// final response instead, such as 401 or 413, the body is not sent, and a single-use stream can still be sent by the
-  /// next attempt.
+  /// next attempt. After a 417 the request is sent again without `Expect`.
   ///
   /// nil, the default, sends the body at once: few servers refuse one, and waiting costs a round trip. Set it if
   /// challenges are likely, or uploads are refused because of their size. A request with its own `Expect` field waits
-  /// for this time, or a second if it is nil. The URLSession transport does not support it.
+  /// for this time, or a second if it is nil; the URLSession transport decides itself how long it waits.
   public var continueTimeout: Duration? { didSet { assigned.insert(.continueTimeout) } }
   /// How often a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing was
   /// received since the last time: one second, doubled each time, up to 30 seconds.

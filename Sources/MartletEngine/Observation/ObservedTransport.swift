@@ -25,7 +25,8 @@ extension RequestBody {
       let body = try await self.open()
       return OpenBody(source: TappedSource(base: body.source, tap: tap), length: body.length)
     }
-    return RequestBody(.made(open), length: length, fields: fields, singleUses: singleUses)
+    return RequestBody(
+      .made(open), length: length, fields: fields, hasTrailers: hasTrailers, singleUses: singleUses)
   }
 }
 

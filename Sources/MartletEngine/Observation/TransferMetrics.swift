@@ -4,8 +4,11 @@ public import MartletSemantics
 ///
 /// Durations are counted from the start of the attempt, as in curl and the Resource Timing API: the length of a
 /// phase is the difference to the one before it. A phase that did not take place, such as the handshakes of a reused
-/// connection, has no length.
+/// connection, has no length. For an attempt that failed, the phases that it did not complete are zero.
 public struct TransferMetrics: Sendable, Hashable {
+  /// Until the request got a connection that was open, or one began to be opened for it: how long it waited because all
+  /// connections that the limits allow were in use. Zero over a transport that does not measure it.
+  public var queued: Duration = .zero
   /// Until the name was resolved.
   public var nameLookup: Duration = .zero
   /// Until the TCP connection was open.

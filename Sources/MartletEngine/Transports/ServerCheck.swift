@@ -10,7 +10,10 @@ import Synchronization
   /// Whether a connection to the refused server is open and waits.
   public let canBeAccepted: Bool
 
-  /// Makes a check.
+  /// - Parameters:
+  ///   - certificates: the certificates that the server sent, in DER, its own first.
+  ///   - refusal: the error if the system has refused them.
+  ///   - canBeAccepted: whether a connection to the refused server is open and waits.
   public init(certificates: [Data], refusal: HTTPError?, canBeAccepted: Bool = false) {
     self.certificates = certificates
     self.refusal = refusal

@@ -125,9 +125,8 @@ import Synchronization
         throw error
       }
     case .note(let note): call.emit(.note(note))
-    case .end(let ending):
-      finish(.ended(HTTPFields(lines: ending.trailers[...])))
-      if let metrics = ending.metrics { call.emit(.metrics(metrics)) }
+    case .metrics(let metrics): call.emit(.metrics(metrics))
+    case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
     case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
     case .failed(let error):
       finish(.failed(error))

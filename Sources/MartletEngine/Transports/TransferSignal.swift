@@ -15,27 +15,15 @@ public import MartletSemantics
   case head([UInt8])
   /// Bytes of the response's body.
   case chunk(Data)
-  /// The end of a complete response.
-  indirect case end(Ending)
+  /// How long the phases took, just before the end of a response or a failure; only for calls with listeners.
+  indirect case metrics(TransferMetrics)
+  /// The end of a complete response, with the raw lines of its trailers.
+  case end(trailers: [UInt8])
   /// All of a small response, if nothing of it was delivered before: the raw lines of its head, its body, and the raw
   /// lines of its trailers.
   case whole([UInt8], Data, trailers: [UInt8])
   /// The transfer failed.
   indirect case failed(HTTPError)
-
-  /// The end of a response.
-  public struct Ending: Sendable {
-    fileprivate(set) var trailers: [UInt8]
-    fileprivate(set) var metrics: TransferMetrics?
-
-    /// - Parameters:
-    ///   - trailers: the raw lines of the trailers.
-    ///   - metrics: nil if the call has no listeners.
-    public init(trailers: [UInt8], metrics: TransferMetrics?) {
-      self.trailers = trailers
-      self.metrics = metrics
-    }
-  }
 
   /// How much of the reader's room it takes. A chunk of a few bytes needs memory for itself too.
   public var byteCount: Int {

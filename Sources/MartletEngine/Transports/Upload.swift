@@ -33,7 +33,7 @@ public import MartletSemantics
           guard await queue.push(chunk, wake: { transfer.continueUpload() }) else { return body.source.cancel() }
         }
         try Task.checkCancellation()  // a sequence that ends because its task was cancelled is no whole body
-        if queue.end() { transfer.continueUpload() }
+        if queue.end(trailers: body.source.trailers) { transfer.continueUpload() }
       } catch {
         body.source.cancel()
         transfer.fail(HTTPError(wrapping: error))

@@ -10,8 +10,8 @@ import Synchronization
     case chunk(Data)
     /// There are no bytes yet. The producer will say when there are.
     case nothingYet
-    /// There are none after those that were taken.
-    case end
+    /// There are none after those that were taken; the trailers follow.
+    case end(trailers: HTTPFields)
   }
 
   fileprivate struct State {
@@ -19,7 +19,8 @@ import Synchronization
     /// The first chunk that was not taken.
     var first = 0
     var buffered = 0
-    var isEnded = false
+    /// The trailers, once the body has ended.
+    var trailers: HTTPFields?
     var isClosed = false
     /// Whether the loop found no bytes, and has to be told of the next.
     var loopWaits = false
@@ -73,9 +74,9 @@ import Synchronization
   }
 
   /// Called by the producer: marks the end. Returns whether the loop has to be told.
-  public func end() -> Bool {
+  public func end(trailers: HTTPFields = [:]) -> Bool {
     state.withLock { state in
-      state.isEnded = true
+      state.trailers = trailers
       defer { state.loopWaits = false }
       return state.loopWaits
     }
@@ -109,7 +110,8 @@ import Synchronization
 extension UploadQueue.State {
   fileprivate mutating func take() -> UploadQueue.Next {
     guard first < chunks.count else {
-      if isEnded || isClosed { return .end }
+      if isClosed { return .end(trailers: [:]) }
+      if let trailers { return .end(trailers: trailers) }
       loopWaits = true
       return .nothingYet
     }

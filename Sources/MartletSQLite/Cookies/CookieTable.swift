@@ -75,8 +75,9 @@ struct CookieTable {
 
   private func rows() throws -> [Row] {
     try connection.all("SELECT \(Self.columns), site FROM cookie") { row in
+      let isText = row.isText(12)
       let site = row.text(12)
-      return (site: site, cookie: Self.cookie(row, in: site))
+      return (site: site, cookie: isText ? Self.cookie(row, in: site) : nil)
     }
   }
 
@@ -139,8 +140,9 @@ struct CookieTable {
     return sum.value
   }
 
-  /// - Returns: nil if the row is damaged.
+  /// - Returns: nil if the row is damaged. A text that is marked as a blob by damage is one too: SQLite does not find it.
   private static func cookie(_ row: SQLiteRow, in site: String) -> Cookie? {
+    guard [0, 1, 3, 4, 8].allSatisfy({ row.isText($0) }) else { return nil }
     var cookie = Cookie(
       name: row.text(0), value: row.text(4), domain: row.text(1), isHostOnly: row.integer(2) != 0, path: row.text(3),
       expires: row.isNull(5) ? nil : row.date(5), isSecure: row.integer(6) != 0, isHTTPOnly: row.integer(7) != 0,

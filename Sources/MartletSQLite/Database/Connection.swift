@@ -200,6 +200,9 @@ struct SQLiteRow {
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
+  /// Whether the value is stored as a text. Must be asked before the value is read, which may convert it.
+  func isText(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_TEXT }
+
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
 
   func real(_ column: Int32) -> Double { sqlite3_column_double(statement, column) }

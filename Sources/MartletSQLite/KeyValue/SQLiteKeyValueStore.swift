@@ -122,10 +122,11 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   /// - Throws: ``SQLiteFailure/inconsistent`` if the rows are out of order.
   private static let repairRows: @Sendable (Connection) throws -> Bool = { connection in
     let rows = try connection.all("SELECT number, key, key_sum FROM entry NOT INDEXED") { row in
-      (number: row.integer(0), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))
+      // A text that is marked as a blob by damage is not found.
+      (number: row.integer(0), isText: row.isText(1), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))
     }
     guard zip(rows, rows.dropFirst()).allSatisfy({ $0.number < $1.number }) else { throw SQLiteFailure.inconsistent }
-    let damaged = rows.filter { $0.sum != nil && $0.sum != sum(of: $0.key) }
+    let damaged = rows.filter { !$0.isText || ($0.sum != nil && $0.sum != sum(of: $0.key)) }
     let indexed = try connection.all("SELECT number, key FROM entry ORDER BY key") { ($0.integer(0), $0.text(1)) }
     let sorted = rows.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     let isIndexed = indexed.elementsEqual(sorted) { $0.0 == $1.number && $0.1 == $1.key }

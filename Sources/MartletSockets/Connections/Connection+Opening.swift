@@ -21,6 +21,7 @@ enum OpeningStage {
 extension Connection {
   /// Begins to connect. The network is told of the result.
   func open() {
+    facts.started = loop.now
     if let limit = network.configuration.connectTimeout {
       loop.set(connectTimer, to: loop.now &+ max(1, limit.nanoseconds))
     }
@@ -38,7 +39,7 @@ extension Connection {
     }
     stream?.close()
     stream = nil
-    let race = SocketRace(to: peer, on: loop) { [weak self] in self?.connected($0) }
+    let race = SocketRace(to: peer, from: network.localAddress, on: loop) { [weak self] in self?.connected($0) }
     stage = .connecting(race)
     lookUp(end.0, port: end.1)
   }
@@ -65,7 +66,7 @@ extension Connection {
       switch addresses {
       case .failure(let error): failToOpen(error)
       case .success(let addresses):
-        originAddress = addresses.first?.ip
+        originAddresses = addresses.compactMap(\.ip)
         connect()
       }
     default: break
@@ -74,11 +75,11 @@ extension Connection {
 
   private func connected(_ result: Result<(Socket, SocketAddress), HTTPError>) {
     guard case .connecting(let race) = stage else { return }
-    facts.resolved = race.resolved
-    facts.connected = loop.now
     switch result {
     case .failure(let error): failToOpen(error, isUnreachable: true)
     case .success((let socket, let address)):
+      facts.resolved = race.resolved
+      facts.connected = loop.now
       facts.remoteAddress = address.ip.map(String.init(describing:)) ?? address.path
       facts.remotePort = address.port
       facts.localPort = socket.localPort
@@ -93,7 +94,7 @@ extension Connection {
   private func reachedProxy() {
     do throws(HTTPError) {
       if interruptedTunnel == nil {
-        interruptedTunnel = try Tunnel(to: key.origin, by: key.route, at: originAddress)
+        interruptedTunnel = try Tunnel(to: key.origin, by: key.route, at: originAddresses)
       }
       guard var tunnel = interruptedTunnel else { return reachedOrigin() }
       interruptedTunnel = nil
@@ -166,6 +167,7 @@ extension Connection {
     loop.set(connectTimer, to: .max)
     stage = .open
     facts.version = version
+    facts.opened = loop.now
     do throws(HTTPError) {
       driver = version == .http2 ? try HTTP2Driver(self) : HTTP1Driver(self)
       network.opened(self)
@@ -179,6 +181,7 @@ extension Connection {
   func connectingTookTooLong() {
     let limit = network.configuration.connectTimeout ?? .zero
     if case .connecting(let race) = stage { return failToOpen(race.timeout(after: limit), isUnreachable: true) }
+    if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return failToOpen(refusal) }
     let message = "\(peer): the connection was not ready within \(limit)"
     failToOpen(HTTPError(.connectTimeout, message, phase: phase))
   }
@@ -199,7 +202,8 @@ extension Connection {
   ///   - isUnreachable: whether there is no connection at all.
   func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil, isUnreachable: Bool = false) {
     guard !isClosed else { return }
-    var failure = OpeningFailure(error: error, refused: certificates)
+    if case .connecting(let race) = stage { facts.resolved = race.resolved }
+    var failure = OpeningFailure(error: error, refused: certificates, facts: facts)
     if isUnreachable { failure.proxy = key.route.server }
     release()
     network.failedToOpen(self, failure)

@@ -8,8 +8,10 @@ protocol ConnectionDriver: AnyObject {
   func start(_ transfer: Transfer)
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
-  /// The peer sends no more. The connection is closed afterwards.
+  /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``.
   func receiveEnd(_ end: StreamEnd)
+  /// Whether it goes on sending after the peer has ended its direction.
+  var outlivesInput: Bool { get }
   /// Sends what it can: there is room again.
   func send()
   /// The body of a transfer's request has more bytes.
@@ -20,6 +22,10 @@ protocol ConnectionDriver: AnyObject {
   func abandon(_ transfer: Transfer)
   /// The connection has failed and was closed: every transfer ends with this error.
   func fail(_ error: HTTPError)
+}
+
+extension ConnectionDriver {
+  var outlivesInput: Bool { false }
 }
 
 /// A connection: its socket, TLS, and what speaks HTTP over it. It belongs to the loop's thread.
@@ -37,8 +43,8 @@ final class Connection {
   var stage = OpeningStage.resolvingOrigin
   var stream: LayeredSocket?
   var driver: (any ConnectionDriver)?
-  /// The origin's address, if its proxy does not resolve names.
-  var originAddress: IPAddress?
+  /// The origin's addresses, if its proxy does not resolve names.
+  var originAddresses: [IPAddress] = []
   /// The look-up of a name that it waits for.
   var lookUp: Resolver.Pending?
   /// The handshake with a proxy that goes on over another socket: what was answered so far is limited for all of them.
@@ -68,7 +74,7 @@ extension Connection {
     transfer.connection = self
     transfer.phase = .sending
     transfer.timing.connection = facts
-    transfer.timing.reusedConnection = requestCount > 0
+    transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
     transfer.timing.requestStart = loop.now
     requestCount += 1
     isIdle = false
@@ -109,6 +115,21 @@ extension Connection {
 
   /// Sends bytes; see ``LayeredSocket/send(_:hasMore:)``.
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { stream?.send(bytes, hasMore: hasMore) }
+
+  /// Says that nothing more is sent, after all that was.
+  func finishSending() { stream?.finishSending() }
+
+  /// Makes it a stream of bytes: it is not used for HTTP any more.
+  ///
+  /// - Parameter rest: the bytes after the response.
+  func handOver(to upgrade: Upgrade?, _ rest: UnsafeRawBufferPointer) {
+    guard let upgrade, case .expected = upgrade.stage.get(on: loop) else { return close() }
+    let driver = UpgradedDriver(self, upgrade)
+    self.driver = driver
+    upgrade.stage.set(.open(driver), on: loop)
+    driver.receive(rest)
+    driver.send()
+  }
 
   /// Closes it. A transfer that it still has fails, unless it can be sent again.
   func close() { fail(HTTPError(.connectionLost, "\(peer): the connection was closed")) }
@@ -151,7 +172,7 @@ extension Connection: LayeredSocketHandler {
   func receivedEnd(_ end: StreamEnd) {
     guard let driver else { return endedWhileOpening() }
     driver.receiveEnd(end)
-    close()
+    if !driver.outlivesInput { close() }
   }
 }
 #endif

@@ -36,7 +36,8 @@ final class HTTP1Driver: ConnectionDriver {
 extension HTTP1Driver {
   func start(_ transfer: Transfer) {
     let exchange = transfer.exchange
-    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection) else {
+    let wasOpen = transfer.timing.reusedConnection
+    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
       return connection.network.sendElsewhere(transfer)
     }
@@ -102,8 +103,8 @@ extension HTTP1Driver {
       transfer.chunkOffset = 0
       switch transfer.nextChunk() {
       case .nothingYet: return false
-      case .end:
-        if isChunked { outgoing.append(ChunkedWriter.end) }
+      case .end(let trailers):
+        if isChunked { outgoing.append(ChunkedWriter.end(trailers: trailers)) }
         upload = .over
       case .chunk(let data):
         if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
@@ -178,7 +179,7 @@ extension HTTP1Driver {
     do throws(HTTP1Failure) {
       while let event = try parser?.next(in: bytes.bytes, from: &position) {
         guard take(event, of: bytes, for: transfer) else { return abandon(transfer) }
-        if case .end = event { return end(hasExcess: position < bytes.count) }
+        if case .end = event { return end(followedBy: UnsafeRawBufferPointer(rebasing: bytes[position...])) }
       }
     } catch {
       return connection.fail(error.error(of: transfer.exchange.peer))
@@ -198,6 +199,7 @@ extension HTTP1Driver {
       if lines.dropFirst(9).starts(with: "100".utf8) { beginUpload() }
     case .head(let lines, let status, let framing):
       transfer.timing.headerBytesReceived += Int64(lines.count)
+      if parser?.hasUpgraded == true, !state.hasSentRequest { return refuseUpgrade() }
       receiveHead(lines, status: status, framing, for: transfer)
     case .body(let range): return transfer.receive(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
     case .end(let trailers):
@@ -205,6 +207,14 @@ extension HTTP1Driver {
       transfer.receiveEnd(trailers: trailers)
     }
     return true
+  }
+
+  /// Fails a response that ends the use of HTTP within the request (RFC 9110 §7.8). Returns false.
+  private func refuseUpgrade() -> Bool {
+    let failure = HTTP1Failure(
+      .protocolViolation, "the server changed the protocol before it had the whole request", phase: .waiting)
+    connection.fail(failure.error(of: connection.peer))
+    return false
   }
 
   private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: Transfer) {
@@ -220,16 +230,21 @@ extension HTTP1Driver {
 
   /// Makes the connection ready for the next request, or closes it, after a response. The next one is not sent before the
   /// end of the turn: bytes that come until then were sent before it, and cannot be its response.
-  private func end(hasExcess: Bool) {
+  private func end(followedBy rest: UnsafeRawBufferPointer) {
     let keepsConnection = parser?.keepsConnection ?? false
     let action = state.receivedEnd(
-      keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: hasExcess)
+      keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: !rest.isEmpty)
     stopUpload()
+    let upgrade = transfer?.exchange.upgrade
     transfer = nil
     parser = nil
-    guard action == .reuse else { return connection.close() }
-    becomesIdle = true
-    connection.noteOutput()
+    switch action {
+    case .reuse:
+      becomesIdle = true
+      connection.noteOutput()
+    case .handOver: connection.handOver(to: upgrade, rest)
+    default: connection.close()
+    }
   }
 
   func receiveEnd(_ end: StreamEnd) {

@@ -310,7 +310,11 @@ final class HTTP2Transfer: HTTP2StreamHandler {
         transfer.chunk = data
         transfer.chunkOffset = 0
       case .nothingYet: return count > 0 ? .bytes(count) : .later
-      case .end: return .end(count)
+      case .end(let trailers):
+        guard !trailers.isEmpty else { return .end(count) }
+        var fields = HTTP2Fields()
+        fields.append(trailers)
+        return .endWithTrailers(count, fields)
       }
     }
     return .bytes(count)

@@ -81,6 +81,14 @@ final class LayeredSocket: SocketHandler {
     pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
   }
 
+  /// Says that nothing more is sent: the innermost session does, or the socket if there is none.
+  func finishSending() {
+    guard isOpen else { return }
+    guard let innermost = layers.last else { return socket.finishSending() }
+    innermost.close()
+    _ = flush()
+  }
+
   /// Closes the socket, after it has said so. Nothing is told afterwards.
   func close() {
     guard isOpen else { return }

@@ -12,20 +12,25 @@ final class Network {
   let jobs: JobQueue<Network>
   let authentications: ProxyAuthentications
   let resolver: Resolver
-  private let policy: AddressPolicy
-  /// The unix socket to which all connections are made.
-  private let unixSocket: SocketAddress?
+  private let options: ConnectionOptions
+  /// The local address of all connections; nil for the one that the system chooses.
+  var localAddress: IPAddress? { options.localAddress }
   let chunks = ChunkPool()
   let receiveMemory = ReceiveMemory()
   /// The transfers that have something to deliver at the end of the turn.
   var dirty: [Transfer] = []
 
-  private var pool: PoolState<ConnectionKey>
-  private var connections: [Int: Connection] = [:]
+  var pool: PoolState<ConnectionKey>
+  private(set) var connections: [Int: Connection] = [:]
+  /// The callers that wait for connections that are opened ahead.
+  var preconnects = Preconnects()
+  /// When those that wait for a connection have waited too long.
+  var poolTimeouts = PoolTimeouts()
+  private(set) lazy var poolTimer = LoopTimer { [weak self] in self?.checkPoolTimeouts() }
   /// The transfers that wait for a connection, by their number.
-  private var waiting: [Int: Transfer] = [:]
+  private(set) var waiting: [Int: Transfer] = [:]
   /// All transfers that have not ended.
-  private var transfers: [ObjectIdentifier: Transfer] = [:]
+  private var transfers: [Transfer] = []
   private var lastNumber = 0
   /// The pool's actions that were not done yet.
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
@@ -42,13 +47,12 @@ final class Network {
   private var sending: [Connection] = []
 
   init(
-    _ configuration: ConnectionConfiguration, _ options: SocketOptions, _ authentications: ProxyAuthentications,
+    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications,
     _ jobs: JobQueue<Network>
   ) throws(HTTPError) {
     self.configuration = configuration
-    policy = options.policy
-    unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
-    resolver = Resolver(overrides: options.overrides, policy: options.policy)
+    self.options = options
+    resolver = Resolver(options.source, overrides: options.overrides, policy: options.policy)
     self.authentications = authentications
     self.jobs = jobs
     loop = try EventLoop(wakeUp: jobs.wakeUp)
@@ -78,12 +82,18 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
-    tls = tls ?? exchange.security.origin
-    proxyTLS = proxyTLS ?? exchange.security.proxy
+    prepare(exchange.security)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
-    transfers[ObjectIdentifier(transfer)] = transfer
+    transfer.index = transfers.count
+    transfers.append(transfer)
     wait(transfer)
+  }
+
+  /// Keeps what TLS sessions need.
+  func prepare(_ security: ConnectionSecurity) {
+    tls = tls ?? security.origin
+    proxyTLS = proxyTLS ?? security.proxy
   }
 
   /// The reader of a response wants more.
@@ -118,14 +128,15 @@ extension Network {
     }
   }
 
-  private static var shutDownError: HTTPError {
+  static var shutDownError: HTTPError {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
   }
 
   /// Ends everything: nobody refers to the transport any more.
   func shutDown() {
     loop.stop()
-    for transfer in Array(transfers.values) { transfer.fail(Self.shutDownError) }
+    for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
+    preconnects.finish { _ in true }
     for connection in Array(connections.values) { connection.close() }
   }
 }
@@ -138,23 +149,26 @@ extension Network {
     return lastNumber
   }
 
-  private func wait(_ transfer: Transfer, isAgain: Bool = false) {
+  private func wait(_ transfer: Transfer, isAgain: Bool = false, needsNew: Bool = false) {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
-    transfer.key = key(of: transfer)
-    perform(pool.request(number, for: transfer.key, isAgain: isAgain, now: loop.now))
+    transfer.key = usableKey(transfer.exchange.key, of: transfer.exchange.origin)
+    perform(pool.request(number, for: transfer.key, isAgain: isAgain, needsNew: needsNew, now: loop.now))
+    if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
 
-  private func key(of transfer: Transfer) -> ConnectionKey {
-    var key = transfer.exchange.key
-    if http1Only.contains(transfer.exchange.origin) { key.versions = .http1 }
+  /// The key of the connections that an origin's requests may use, after what was learned about it.
+  func usableKey(_ key: ConnectionKey, of origin: Origin) -> ConnectionKey {
+    guard http1Only.contains(origin) else { return key }
+    var key = key
+    key.versions = .http1
     return key
   }
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
-    wait(transfer, isAgain: true)
+    wait(transfer, isAgain: true, needsNew: isStale)
   }
 
   /// Ends a transfer with an error, wherever it is.
@@ -166,22 +180,16 @@ extension Network {
 
   /// A transfer has ended.
   func ended(_ transfer: Transfer) {
-    transfers[ObjectIdentifier(transfer)] = nil
+    let last = transfers.removeLast()
+    if last !== transfer {
+      transfers[transfer.index] = last
+      last.index = transfer.index
+    }
     transfer.exchange.transfer.set(nil, on: loop)
     if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
       perform(pool.cancelled(number, now: loop.now))
     }
     for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
-  }
-
-  /// Why a transfer has no connection yet, and how far the opening of one is.
-  func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
-    let key = transfer.key
-    let own = connections.values.filter { $0.key == key }
-    guard let opening = own.first(where: \.isOpening) else {
-      return (.connecting, "all of \(own.count) connections to \(key.host) were in use")
-    }
-    return (opening.phase, "no connection was ready while \(opening.phase.rawValue)")
   }
 
   /// The connection of a transfer had served before, and ended before any byte of the response: most likely the server
@@ -228,6 +236,7 @@ extension Network {
   func opened(_ connection: Connection) {
     let capacity = connection.facts.version == .http2 ? HTTP2Driver.assumedCapacity : 1
     perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
+    finishPreconnects()
   }
 
   /// A connection serves another number of requests at once than before.
@@ -245,6 +254,7 @@ extension Network {
   func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
     connections[connection.id] = nil
     checks.closed(connection.id)
+    preconnects.fail(connection.key, failure)
     perform(pool.failed(connection.id, now: loop.now), failure: failure)
   }
 
@@ -266,6 +276,7 @@ extension Network {
     checks.closed(connection.id)
     guard connections.removeValue(forKey: connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
+    finishPreconnects()
   }
 
   /// The server of a connection was verified, or was refused and may be accepted. If the caller has a check that was not
@@ -297,8 +308,8 @@ extension Network {
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
   func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
-    if let unixSocket {
-      return .known(Result { () throws(HTTPError) in try policy.admitted([unixSocket], of: host) })
+    if let unixSocket = options.unixSocket {
+      return .known(Result { () throws(HTTPError) in try options.policy.admitted([unixSocket], of: host) })
     }
     return resolver.lookUp(host, port: port) { [jobs] result in
       jobs.submit { $0.resolved(result, for: connection) }
@@ -325,10 +336,12 @@ extension Network {
   private func fail(_ waiter: Int, _ failure: OpeningFailure) {
     guard let transfer = waiting.removeValue(forKey: waiter) else { return }
     transfer.waiter = nil
+    transfer.timing.connection = failure.facts
     // the caller's check is called for a server that the system refuses too, and may throw another error
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
+      transfer.addMetrics()  // it ends in its task
       ask(transfer, ServerCheck(certificates: certificates, refusal: refusal))
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
@@ -337,11 +350,11 @@ extension Network {
 
   /// Does what the pool says. What that leads to is done afterwards and not within, because a long chain of openings that
   /// fail at once would exhaust the stack.
-  private func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
+  func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
     guard !actions.isEmpty else { return }
-    pending += actions.map { ($0, failure) }
-    guard !isPerforming else { return }
+    guard !isPerforming else { return pending += actions.map { ($0, failure) } }
     isPerforming = true
+    for action in actions { perform(action, failure) }
     var index = 0
     while index < pending.count {
       let (action, failure) = pending[index]

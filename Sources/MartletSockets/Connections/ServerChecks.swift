@@ -75,6 +75,8 @@ struct OpeningFailure {
   var refused: [Data]?
   /// The proxy that cannot be reached.
   var proxy: ProxyServer?
+  /// How far the opening was.
+  var facts: ConnectionFacts?
 
   /// The error of a request that waited for the connection.
   func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }

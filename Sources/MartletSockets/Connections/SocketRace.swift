@@ -13,6 +13,8 @@ final class SocketRace: SocketHandler {
   private(set) var resolved: UInt64 = 0
 
   private let peer: String
+  /// The local address of the sockets; nil for the one that the system chooses.
+  private let local: IPAddress?
   private let loop: EventLoop
   private let finish: (Result<(Socket, SocketAddress), HTTPError>) -> Void
   private var schedule: HappyEyeballs?
@@ -22,11 +24,14 @@ final class SocketRace: SocketHandler {
 
   /// - Parameters:
   ///   - peer: host and port, for messages.
+  ///   - local: the local address; only addresses of its family are tried then.
   ///   - finish: called once with the result, unless it is cancelled; it must not refer strongly to this object.
   init(
-    to peer: String, on loop: EventLoop, finish: @escaping (Result<(Socket, SocketAddress), HTTPError>) -> Void
+    to peer: String, from local: IPAddress?, on loop: EventLoop,
+    finish: @escaping (Result<(Socket, SocketAddress), HTTPError>) -> Void
   ) {
     self.peer = peer
+    self.local = local
     self.loop = loop
     self.finish = finish
   }
@@ -39,7 +44,13 @@ final class SocketRace: SocketHandler {
     case .failure(let error): end(.failure(error))
     case .success(let addresses):
       phase = .connecting
-      schedule = HappyEyeballs(addresses)
+      let usable = addresses.filter { $0.ip == nil || local == nil || $0.ip?.family == local?.family }
+      if let local, usable.isEmpty {
+        let version = local.family == .v4 ? "IPv4" : "IPv6"
+        let message = "\(peer): it has no \(version) address, and connections begin at the local address \(local)"
+        return end(.failure(HTTPError(.cannotConnect, message, phase: .connecting)))
+      }
+      schedule = HappyEyeballs(usable)
       advance()
     }
   }
@@ -73,6 +84,11 @@ final class SocketRace: SocketHandler {
   private func attempt(_ address: SocketAddress) {
     guard let socket = Socket(family: address.family, on: loop) else { return failed(address, errno) }
     socket.handler = self
+    if let local, let code = socket.bind(to: local) {
+      socket.close()
+      return schedule?.failed(address, "cannot use the local address \(local): \(String(cString: strerror(code)))")
+        ?? ()
+    }
     let code = address.withSockaddr { socket.connect(to: $0, $1) }
     switch code {
     case 0: won(socket, address)

@@ -10,13 +10,13 @@ enum Tunnel {
 
   /// Prepares the handshake of a route; nil if it needs none.
   ///
-  /// - Parameter address: the origin's address, if the client resolves names.
-  init?(to origin: Origin?, by route: ProxyRoute, at address: IPAddress?) throws(HTTPError) {
+  /// - Parameter addresses: the origin's addresses, if the client resolves names.
+  init?(to origin: Origin?, by route: ProxyRoute, at addresses: [IPAddress]) throws(HTTPError) {
     guard let origin else { return nil }
     switch route {
     case .direct: return nil
     case .http(let server, _): self = .connect(ConnectHandshake(to: origin, through: server), server)
-    case .socks5(let server, _): self = .socks5(try SOCKS5Handshake(to: origin, at: address, through: server))
+    case .socks5(let server, _): self = .socks5(try SOCKS5Handshake(to: origin, at: addresses, through: server))
     }
   }
 
@@ -50,6 +50,9 @@ enum Tunnel {
       return step
     }
   }
+
+  /// The error of a proxy that has refused the tunnel, but whose response has not ended.
+  var refusal: HTTPError? { if case .connect(let handshake, _) = self { handshake.refusal } else { nil } }
 
   /// Processes the end of the connection to the proxy.
   func receiveEnd() throws(HTTPError) -> ProxyStep {

@@ -16,6 +16,8 @@ final class Exchange: Sendable {
   /// The number of bytes of the request's body; nil if it is not known.
   let bodyLength: Int64?
   let limits: Limits
+  /// What becomes of the connection if the server changes its protocol; nil if the request does not ask for it.
+  let upgrade: Upgrade?
   /// The loop's part of it, from its start to its end.
   let transfer = LoopBound<Transfer?>(nil)
 
@@ -55,6 +57,7 @@ final class Exchange: Sendable {
     head = heads.http1
     http2Head = heads.http2
     self.limits = limits
+    upgrade = request.asksForUpgrade ? Upgrade(readAhead: readAhead) : nil
     signals = SignalQueue(highWater: max(16 << 10, readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
     upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
@@ -62,6 +65,16 @@ final class Exchange: Sendable {
 
   /// Host and port, for messages.
   var peer: String { origin.authority }
+}
+
+extension HTTPRequest {
+  /// Whether the connection is not used for HTTP any more if the server agrees (RFC 9110 §7.8, §9.3.6).
+  var asksForUpgrade: Bool { fields.contains(.upgrade) || method == "CONNECT" }
+
+  /// Whether the server agrees with this status.
+  func isUpgraded(by status: HTTPStatus) -> Bool {
+    status == .switchingProtocols || method == "CONNECT" && status.isSuccessful
+  }
 }
 
 /// An exchange and the jobs of its loop, for the tasks that read the response and produce the request's body.

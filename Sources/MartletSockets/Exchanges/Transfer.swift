@@ -34,7 +34,9 @@ final class Transfer {
   private var hasClosedQueue = false
   var timing: TransferTiming
 
-  private let timer: LoopTimer
+  /// Its place among the network's transfers.
+  var index = 0
+  private lazy var timer = LoopTimer { [unowned self] in checkSilence() }  // its end cancels it
   private var lastActivity: UInt64
   /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
   /// stays usable.
@@ -56,17 +58,10 @@ final class Transfer {
     lastActivity = network.loop.now
     timing = TransferTiming(start: network.loop.now)
     buffer = BodyBuffer(network.chunks)
-    let action = WeakAction()
-    timer = LoopTimer { action.transfer?.checkSilence() }
-    action.transfer = self
     watchSilence()
   }
 
   deinit { buffer.release() }
-
-  private final class WeakAction {
-    weak var transfer: Transfer?
-  }
 }
 
 // MARK: - The response
@@ -114,12 +109,11 @@ extension Transfer {
 
   /// Takes the end of the response, which is complete.
   func receiveEnd(trailers: [UInt8]) {
-    let metrics = exchange.limits.isObserved ? measured() : nil
-    if metrics == nil, undelivered.count == 1, case .head(let lines) = undelivered[0] {
+    if !exchange.limits.isObserved, undelivered.count == 1, case .head(let lines) = undelivered[0] {
       undelivered.removeAll()
       return finish(.whole(lines, buffer.take() ?? Data(), trailers: trailers))
     }
-    finish(.end(TransferSignal.Ending(trailers: trailers, metrics: metrics)))
+    finish(.end(trailers: trailers))
   }
 
   /// Ends it with an error.
@@ -163,9 +157,9 @@ extension Transfer {
   /// What is to be sent next of the request's body: its rest goes into ``chunk``.
   func nextChunk() -> UploadQueue.Next {
     switch exchange.upload {
-    case .none: return .end
+    case .none: return .end(trailers: [:])
     case .bytes(let data):
-      guard taken == 0 else { return .end }
+      guard taken == 0 else { return .end(trailers: [:]) }
       taken = Int64(data.count)
       return .chunk(data)
     case .queue(let queue):
@@ -187,8 +181,8 @@ extension Transfer {
   }
 
   /// Whether all bytes of a body of known length were taken from their source, which may not have said yet that it has
-  /// ended.
-  var hasTakenBody: Bool { exchange.bodyLength == taken }
+  /// ended. Never if trailers follow.
+  var hasTakenBody: Bool { exchange.bodyLength == taken && !exchange.request.body.hasTrailers }
 
   /// Whether they were also sent.
   var hasSentBody: Bool { hasTakenBody && chunkOffset == chunk.count }
@@ -260,6 +254,7 @@ extension Transfer {
     network.loop.set(timer, to: .max)
     reportSent()
     flushBuffer()
+    addMetrics()
     undelivered.append(last)
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
@@ -267,11 +262,13 @@ extension Transfer {
     markDirty()
   }
 
-  private func measured() -> TransferMetrics {
+  /// Reports how long the phases took, as far as they were reached.
+  func addMetrics() {
+    guard exchange.limits.isObserved else { return }
     var metrics = timing.metrics(until: network.loop.now)
     metrics.bytesSent = sent
     metrics.bytesReceived = received
-    return metrics
+    undelivered.append(.metrics(metrics))
   }
 }
 

@@ -6,7 +6,7 @@ struct TransferTiming {
   var start: UInt64
   /// What is known of its connection; nil before it has one.
   var connection: ConnectionFacts?
-  /// Whether its connection had sent another request before.
+  /// Whether its connection was open before, or had sent another request.
   var reusedConnection = false
   var requestStart: UInt64?
   var firstByte: UInt64?
@@ -18,6 +18,7 @@ struct TransferTiming {
   func metrics(until end: UInt64) -> TransferMetrics {
     var metrics = TransferMetrics()
     if let connection {
+      metrics.queued = time(reusedConnection ? requestStart ?? end : connection.started)
       if !reusedConnection {
         metrics.nameLookup = time(connection.resolved)
         metrics.connect = time(connection.connected)
@@ -27,6 +28,8 @@ struct TransferTiming {
       metrics.remoteAddress = connection.remoteAddress
       metrics.remotePort = connection.remotePort
       metrics.localPort = connection.localPort
+    } else {
+      metrics.queued = time(end)
     }
     metrics.reusedConnection = reusedConnection
     metrics.requestStart = requestStart.map(time) ?? .zero
@@ -44,6 +47,9 @@ struct TransferTiming {
 
 /// What is known of a connection that has been made. Times are in nanoseconds on the loop's clock.
 struct ConnectionFacts {
+  /// When it began to be opened, and when it was open.
+  var started: UInt64 = 0
+  var opened: UInt64 = 0
   var resolved: UInt64 = 0
   var connected: UInt64 = 0
   /// nil without TLS.

@@ -55,9 +55,6 @@ struct ChunkSizeReader: Sendable {
 enum ChunkedWriter {
   /// What follows the data of a chunk.
   static let suffix: [UInt8] = [13, 10]
-  /// The end of a body without trailers: the last chunk and an empty line.
-  static let end: [UInt8] = Array("0\r\n\r\n".utf8)
-
   /// Returns what precedes the data of a chunk: its size in hexadecimal and a line break.
   ///
   /// - Parameter count: the number of bytes; not 0, which is the size of the last chunk.
@@ -72,15 +69,7 @@ enum ChunkedWriter {
   }
 
   /// Returns the end of a body with trailers (RFC 9112 §7.1.2).
-  ///
-  /// - Throws: ``HTTPError`` of kind `invalidRequest` if a field must not be a trailer (RFC 9110 §6.5.1), or was refused.
-  static func end(trailers: HTTPFields) throws(HTTPError) -> [UInt8] {
-    if let refusal = trailers.refusal { throw HTTPError(wrapping: refusal) }
-    if let name = trailers.firstForbiddenTrailer {
-      throw HTTPError(
-        .invalidRequest, "the field '\(name)' cannot be a trailer (RFC 9110 §6.5.1): set it in the head",
-        phase: .sending)
-    }
+  static func end(trailers: HTTPFields) -> [UInt8] {
     var bytes: [UInt8] = Array("0\r\n".utf8)
     trailers.appendLines(to: &bytes)
     bytes.append(contentsOf: suffix)

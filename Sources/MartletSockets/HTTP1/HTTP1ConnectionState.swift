@@ -56,12 +56,16 @@ struct HTTP1ConnectionState: Sendable, Equatable {
   private var state = State.idle
   /// Whether the current request asked to close the connection.
   private var closesAfterwards = false
+  /// Whether the connection was open for some time before its first request.
+  private var wasOpen = false
   private var hasInputEnded = false
   /// The number of requests whose responses have ended.
   private(set) var servedCount = 0
 
   /// Whether a request may begin.
   var isIdle: Bool { state == .idle }
+  /// Whether all of the current request was sent.
+  var hasSentRequest: Bool { if case .busy(.sent, _) = state { true } else { false } }
   /// Whether the connection must not be used any more.
   var isClosed: Bool { state == .closed }
 
@@ -69,7 +73,7 @@ struct HTTP1ConnectionState: Sendable, Equatable {
   enum Loss: Equatable, Sendable {
     /// Nothing of it was sent: it can go over another connection, whatever its method.
     case unsent
-    /// The connection had served before and ended before any byte of a response: most likely the server had closed it
+    /// The connection was open before and ended before any byte of a response: most likely the server had closed it
     /// before it got the request. It may be sent again if it is idempotent (RFC 9112 §9.3.1).
     case stale
     /// The server may have acted on it.
@@ -80,7 +84,7 @@ struct HTTP1ConnectionState: Sendable, Equatable {
   var loss: Loss {
     switch state {
     case .busy(.unsent, _): .unsent
-    case .busy(_, .nothing) where servedCount > 0: .stale
+    case .busy(_, .nothing) where servedCount > 0 || wasOpen: .stale
     default: .unknown
     }
   }
@@ -91,9 +95,12 @@ struct HTTP1ConnectionState: Sendable, Equatable {
 extension HTTP1ConnectionState {
   /// Begins a request. Returns false, and changes nothing, if the connection is not idle.
   ///
-  /// - Parameter closesAfterwards: whether the request has the connection option `close` (RFC 9112 §9.6).
-  mutating func beginRequest(closesAfterwards: Bool = false) -> Bool {
+  /// - Parameters:
+  ///   - closesAfterwards: whether the request has the connection option `close` (RFC 9112 §9.6).
+  ///   - wasOpen: whether the connection was open for some time before.
+  mutating func beginRequest(closesAfterwards: Bool = false, wasOpen: Bool = false) -> Bool {
     guard state == .idle else { return false }
+    self.wasOpen = wasOpen
     state = .busy(.unsent, .nothing)
     self.closesAfterwards = closesAfterwards
     return true

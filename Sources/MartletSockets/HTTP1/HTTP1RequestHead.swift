@@ -7,7 +7,7 @@ import MartletSemantics
 /// - The caller's fields are sent unchanged and in order, after `Host`. `Content-Length` and `Transfer-Encoding` are
 ///   the transport's. `Connection` gets the options that `Upgrade` and `TE` need.
 /// - `Accept: */*` is sent if the caller has no `Accept`: some servers refuse requests without one.
-/// - A body without a length is chunked, and so is one with trailers, which `Trailer` announces. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
+/// - A body without a length is chunked, and so is one with trailers. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
 /// - An OPTIONS request for a URL without path and query is for the server itself and has the target `*` (RFC 9112
 ///   §3.2.4).
 struct HTTP1RequestHead: Sendable {
@@ -39,15 +39,12 @@ struct HTTP1RequestHead: Sendable {
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
   ///   - body: the opened body; nil if the request has none.
-  ///   - trailers: the names of the fields that follow the body; see ``ChunkedWriter/end(trailers:)``.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(
-    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?,
-    trailers: [FieldName] = []
+    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?
   ) throws(HTTPError) {
     try Self.check(request, hasBody: body != nil)
-    let framing = Self.framing(request.method, body, hasTrailers: !trailers.isEmpty)
-    let expectsContinue = Self.expectsContinue(request, body)
+    let framing = Self.framing(request.method, body, hasTrailers: request.body.hasTrailers)
     let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
     var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
     var fields = request.fields
@@ -60,10 +57,6 @@ struct HTTP1RequestHead: Sendable {
     case .length(let count): writer.write(String(count), for: .contentLength)
     case .chunked: writer.write("chunked", for: .transferEncoding)
     }
-    if framing == .chunked, !trailers.isEmpty, !request.fields.contains(.trailer) {
-      writer.write(trailers.map(\.rawName).joined(separator: ", "), for: .trailer)
-    }
-    if expectsContinue, !request.fields.contains(.expect) { writer.write("100-continue", for: .expect) }
     if case .proxy(let authorization?) = recipient, !request.fields.contains(.proxyAuthorization) {
       writer.write(authorization, for: .proxyAuthorization)
     }
@@ -71,7 +64,7 @@ struct HTTP1RequestHead: Sendable {
     bytes = writer.bytes
     closesConnection = writer.closesConnection
     self.framing = framing
-    self.expectsContinue = expectsContinue
+    expectsContinue = body != nil && request.expectsContinue
   }
 
   private static func check(_ request: HTTPRequest, hasBody: Bool) throws(HTTPError) {
@@ -90,19 +83,16 @@ struct HTTP1RequestHead: Sendable {
   }
 
   private static func framing(_ method: HTTPMethod, _ body: OpenBody?, hasTrailers: Bool) -> Framing {
-    guard let body else { return [.post, .put, .patch].contains(method) ? .length(0) : .none }
+    guard let body else {
+      switch method {
+      case .post, .put, .patch: return .length(0)
+      default: return .none
+      }
+    }
     guard !hasTrailers else { return .chunked }
     return body.length.map { .length($0) } ?? .chunked
   }
 
-  /// The caller's own `Expect` decides; without one, a body is announced if the options allow to wait, and it is
-  /// larger than 1 MiB, of unknown length, or not replayable.
-  private static func expectsContinue(_ request: HTTPRequest, _ body: OpenBody?) -> Bool {
-    guard let body else { return false }
-    if let expectation = request.fields[.expect] { return ASCII.equalIgnoringCase(expectation, "100-continue") }
-    guard request.options.continueTimeout != nil else { return false }
-    return body.length.map { $0 > 1 << 20 } ?? true || !request.body.isReplayable
-  }
 }
 
 /// The target of a request, and the authority that goes with it in `Host` (RFC 9112 §3.2).
@@ -121,35 +111,52 @@ struct RequestTarget {
       return
     }
     host = origin.authority
-    var path = try Self.pathAndQuery(of: request)
-    if request.method == .options, path.isEmpty {
-      if !isAbsolute { path = [UInt8(ascii: "*")] }
-    } else if path.first != UInt8(ascii: "/") {
-      path.insert(UInt8(ascii: "/"), at: 0)
+    let prefix = isAbsolute ? "\(origin.scheme)://\(host)" : ""
+    var text = request.url.absoluteString
+    let target = text.withUTF8 { Self.target(in: $0, after: prefix, asksServer: request.method == .options) }
+    switch target {
+    case .success(let bytes): self.bytes = bytes
+    case .failure(.noOrigin): throw request.hasNoOrigin
+    case .failure(.notEncoded):
+      throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
     }
-    bytes = isAbsolute ? Array("\(origin.scheme)://\(host)".utf8) + path : path
   }
 
-  /// The path and the query as they are in the URL, without its fragment.
-  private static func pathAndQuery(of request: HTTPRequest) throws(HTTPError) -> [UInt8] {
-    let text = Array(request.url.absoluteString.utf8)
-    guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8) else {
-      throw request.hasNoOrigin
+  private enum Fault: Error {
+    case noOrigin
+    case notEncoded
+  }
+
+  /// The path and the query as they are in the URL, without its fragment, after a prefix.
+  ///
+  /// - Parameter asksServer: whether a URL without path and query is the server's own (§3.2.4).
+  private static func target(
+    in url: UnsafeBufferPointer<UInt8>, after prefix: String, asksServer: Bool
+  ) -> Result<[UInt8], Fault> {
+    guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url[colon...].starts(with: "://".utf8) else {
+      return .failure(.noOrigin)
     }
     var start = colon + 3
-    while start < text.count, text[start] != UInt8(ascii: "/"), text[start] != UInt8(ascii: "?"),
-      text[start] != UInt8(ascii: "#")
+    while start < url.count, url[start] != UInt8(ascii: "/"), url[start] != UInt8(ascii: "?"),
+      url[start] != UInt8(ascii: "#")
     {
       start += 1
     }
     var end = start
-    while end < text.count, text[end] != UInt8(ascii: "#") {
-      guard (33...126).contains(text[end]) else {
-        throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
-      }
+    while end < url.count, url[end] != UInt8(ascii: "#") {
+      guard (33...126).contains(url[end]) else { return .failure(.notEncoded) }
       end += 1
     }
-    return Array(text[start..<end])
+    var target: [UInt8] = []
+    target.reserveCapacity(prefix.utf8.count + 1 + end - start)
+    target.append(utf8: prefix)
+    if asksServer, start == end {
+      if prefix.isEmpty { target.append(UInt8(ascii: "*")) }
+    } else if start == end || url[start] != UInt8(ascii: "/") {
+      target.append(UInt8(ascii: "/"))
+    }
+    target.append(contentsOf: UnsafeBufferPointer(rebasing: url[start..<end]))
+    return .success(target)
   }
 }
 

@@ -23,10 +23,9 @@ struct HTTP2RequestHead: Sendable {
   ///
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
-  ///   - expectsContinue: whether to add `Expect: 100-continue`; the caller then sends the body after a 100 only.
   /// - Throws: `invalidRequest` if the target contains a character that is not allowed in it, or for `CONNECT`, which
   ///   is a tunnel and no request to an origin.
-  init(_ request: HTTPRequest, origin: Origin, body: Body, expectsContinue: Bool = false) throws(HTTPError) {
+  init(_ request: HTTPRequest, origin: Origin, body: Body) throws(HTTPError) {
     guard request.method.rawValue != "CONNECT" else {
       throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
     }
@@ -39,7 +38,6 @@ struct HTTP2RequestHead: Sendable {
     case .length(let length): fields.append("content-length", String(length))
     case .none, .unknownLength: break
     }
-    if expectsContinue, !request.fields.contains(.expect) { fields.append("expect", "100-continue") }
     fields.append(request.fields)
     if !request.fields.contains(.accept) { fields.append("accept", "*/*") }
     guard fields.listSize <= Self.mostBytes else {

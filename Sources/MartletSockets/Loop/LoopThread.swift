@@ -10,7 +10,7 @@ final class LoopThread: Sendable {
 
   /// - Throws: an error if the system has no thread or descriptor for it.
   init(
-    _ configuration: ConnectionConfiguration, _ options: SocketOptions, _ authentications: ProxyAuthentications
+    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
     let network = try Network(configuration, options, authentications, jobs)
     // The thread owns what belongs to the loop.

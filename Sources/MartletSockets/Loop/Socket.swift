@@ -80,6 +80,16 @@ extension Socket {
     case failed(Int32)
   }
 
+  /// Sets the local address, with a port that the system chooses when it connects. Returns an error number; nil if it is
+  /// set.
+  func bind(to address: IPAddress) -> Int32? {
+    var one: Int32 = 1
+    // otherwise a port is taken for the address alone, and there are no more connections than ports
+    setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
+    let code = SocketAddress(address, port: 0).withSockaddr { Glibc.bind(descriptor, $0, $1) }
+    return code == 0 ? nil : errno
+  }
+
   /// Begins to connect. Returns 0 if it is connected, `EINPROGRESS` if it will be writable when that is decided, or
   /// another error number.
   func connect(to address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
@@ -113,6 +123,9 @@ extension Socket {
       if errno != EINTR { return .failed(errno) }
     }
   }
+
+  /// Ends the direction to the peer, after what was sent.
+  func finishSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
   var localPort: Int { Int(martlet_local_port(descriptor)) }
 }

@@ -1,14 +1,14 @@
 #if os(Linux)
-package import MartletEngine
+import MartletEngine
 import MartletSemantics
 
 /// Addresses of hosts that take precedence over name servers, as for a server that is not in DNS yet:
 /// `ResolveOverrides(["api.example.com": ["192.0.2.7"], "api.example.com:8443": ["127.0.0.1", "::1"]])`
-package struct ResolveOverrides: Sendable, Hashable {
+struct ResolveOverrides: Sendable, Hashable {
   private let table: [String: [IPAddress]]
 
   /// No overrides.
-  package static let none = ResolveOverrides()
+  static let none = ResolveOverrides()
 
   private init() { table = [:] }
 
@@ -17,7 +17,7 @@ package struct ResolveOverrides: Sendable, Hashable {
   /// - Parameter entries: the addresses of `host`, or of `host:port` for one port only, which takes precedence. Hosts
   ///   are compared without regard to case.
   /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or something else in its place.
-  package init(_ entries: [String: [String]]) throws(HTTPError) {
+  init(_ entries: [String: [String]]) throws(HTTPError) {
     var table: [String: [IPAddress]] = [:]
     for (host, texts) in entries {
       let addresses = texts.compactMap { IPAddress($0) }

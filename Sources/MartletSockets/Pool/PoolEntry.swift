@@ -22,6 +22,8 @@ struct PoolConnection: Sendable {
 struct PoolEntry<Key: PoolKey>: Sendable {
   let key: Key
   var waiters = WaiterQueue()
+  /// The waiters that need a connection which has not served before.
+  var waitersForNew = WaiterQueue()
   /// The connections that are being opened, in their order.
   private(set) var opening: [Int] = []
   /// The idle connections, the one that was used last at the end.
@@ -39,6 +41,8 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   var isBlocked = false
   /// How many requests have got a connection while other keys waited for room.
   var grants = 0
+  /// How many requests that have not come yet connections are to be opened for.
+  var expected = 0
 
   init(_ key: Key) {
     self.key = key
@@ -46,18 +50,25 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   }
 
   /// Whether there are neither connections nor waiters.
-  var isUnused: Bool { connectionCount == 0 && waiters.isEmpty }
+  var isUnused: Bool { connectionCount == 0 && waiterCount == 0 }
 
-  /// How many more connections have to be opened for the waiters; negative if too many are being opened.
-  var missing: Int {
-    guard !waiters.isEmpty else { return -opening.count }
+  /// The number of all waiters.
+  var waiterCount: Int { waiters.count + waitersForNew.count }
+
+  /// How many more connections have to be opened for the waiters; negative if more are being opened.
+  var missing: Int { needed(for: waiterCount) - opening.count }
+
+  /// The same for the waiters and the expected requests.
+  var missingAhead: Int { needed(for: waiterCount + expected) - opening.count }
+
+  private func needed(for requests: Int) -> Int {
     // rounded up; the capacity may be any number
-    return 1 + (waiters.count - 1) / (capacity ?? .max) - opening.count
+    requests == 0 ? 0 : 1 + (requests - 1) / (capacity ?? .max)
   }
 
   var statistics: PoolStatistics {
     PoolStatistics(
-      active: active, queued: waiters.count, opening: opening.count, idle: idle.count, opened: openedCount,
+      active: active, queued: waiterCount, opening: opening.count, idle: idle.count, opened: openedCount,
       reused: reusedCount)
   }
 
@@ -70,6 +81,8 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     opening.removeAll { $0 == connection }
     openedCount += 1
     self.capacity = capacity
+    // what the waiters do not need
+    expected = max(0, expected - max(0, capacity - waiterCount))
   }
 
   mutating func removed(_ connection: Int) {
@@ -78,6 +91,15 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     idle.removeAll { $0 == connection }
     shared.removeAll { $0 == connection }
   }
+}
+
+/// Where a waiter waits.
+struct WaiterPlace: Sendable {
+  /// The index of its key's entry.
+  let entry: Int
+  let ticket: Int
+  /// Whether it needs a connection that has not served before.
+  let needsNew: Bool
 }
 
 /// The waiters of a key in their order. One that does not wait any more stays in the queue until its turn, and is then
@@ -110,7 +132,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// Takes out the first waiter that still waits.
-  mutating func next(of waiting: [Int: (entry: Int, ticket: Int)]) -> Int? {
+  mutating func next(of waiting: [Int: WaiterPlace]) -> Int? {
     while head < places.count {
       let place = places[head]
       head += 1
@@ -125,8 +147,19 @@ struct WaiterQueue: Sendable {
     return nil
   }
 
+  /// Whether a waiter, by its ticket, is one of the first so many.
+  func contains(_ ticket: Int, amongFirst most: Int, of waiting: [Int: WaiterPlace]) -> Bool {
+    var rest = most
+    for place in places[head...] where waiting[place.waiter]?.ticket == place.ticket {
+      guard rest > 0 else { return false }
+      if place.ticket == ticket { return true }
+      rest -= 1
+    }
+    return false
+  }
+
   /// One of the waiters does not wait any more.
-  mutating func removedOne(of waiting: [Int: (entry: Int, ticket: Int)]) {
+  mutating func removedOne(of waiting: [Int: WaiterPlace]) {
     count -= 1
     guard places.count - head > 2 * count + 16 else { return }
     places = places[head...].filter { waiting[$0.waiter]?.ticket == $0.ticket }

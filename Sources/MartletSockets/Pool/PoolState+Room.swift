@@ -36,6 +36,20 @@ extension PoolState {
     return nil
   }
 
+  /// Gives a connection that was just opened to waiters that need a new one.
+  mutating func serveWaitersForNew(_ entry: Int, with connection: Int, _ actions: inout [Action]) {
+    while hasRoom(connection), let waiter = nextWaiterForNew(of: entry) {
+      stopIdling(connection)
+      use(connection, by: waiter, &actions)
+    }
+  }
+
+  mutating func nextWaiterForNew(of entry: Int) -> Int? {
+    guard let waiter = entries[entry].waitersForNew.next(of: waiting) else { return nil }
+    waiting[waiter] = nil
+    return waiter
+  }
+
   private func hasRoom(_ connection: Int) -> Bool {
     guard let state = connections[connection] else { return false }
     return state.active < state.capacity
@@ -70,6 +84,10 @@ extension PoolState {
         block(entry)
       }
     }
+    guard entries[entry].expected > 0 else { return }
+    while entries[entry].missingAhead > 0, fits(entry) { open(entry, &actions) }
+    // for requests that have not come, nothing is closed, and nothing waits for room
+    if entries[entry].missingAhead > 0 { entries[entry].expected = 0 }
   }
 
   private mutating func open(_ entry: Int, _ actions: inout [Action]) {
@@ -78,7 +96,7 @@ extension PoolState {
 
   /// Closes the youngest of the connections that are being opened and that nobody waits for.
   mutating func closeSurplus(of entry: Int, _ actions: inout [Action]) {
-    while entries[entry].missing < 0, let youngest = entries[entry].opening.last { close(youngest, &actions) }
+    while entries[entry].missingAhead < 0, let youngest = entries[entry].opening.last { close(youngest, &actions) }
   }
 
   mutating func close(_ connection: Int, _ actions: inout [Action]) {
@@ -174,14 +192,21 @@ extension PoolState {
       guard let idle = longestIdle(of: entries[entry].key.host) else { return false }
       close(idle, &actions)
     }
-    if let most = limits.total, connections.count >= max(1, most) {
+    if isFull {
       guard let idle = longestIdle(of: nil) else { return false }
       close(idle, &actions)
     }
     return true
   }
 
-  private func isFull(_ host: Key.Host) -> Bool {
+  /// Whether a connection of the key can be opened without closing another.
+  private func fits(_ entry: Int) -> Bool { !isFull && !isFull(entries[entry].key.host) }
+
+  /// Whether the limit of all connections is reached.
+  private var isFull: Bool { limits.total.map { connections.count >= max(1, $0) } ?? false }
+
+  /// Whether the limit of a host's connections is reached.
+  func isFull(_ host: Key.Host) -> Bool {
     limits.perHost.map { hosts[host, default: 0] >= max(1, $0) } ?? false
   }
 

@@ -21,6 +21,8 @@ protocol PoolKey: Hashable, Sendable {
 /// - If an opening fails, the waiter that waits for the longest gets the failure: so every failure ends one wait, and in
 ///   their order. The others then open connections of their own at once, because to fail one after another would take a
 ///   connect timeout each.
+/// - A request whose connection turned out to be closed may demand a new one, so that it is not lost on another one of the
+///   same age. It gets the next that is opened; at a limit, one of its key that is released is closed for it.
 /// - Of idle connections, the one that was used last is used first; it is the most likely to be alive.
 /// - At a limit, the connection that is idle for the longest and has another key is closed to make room. Keys for which
 ///   there is no room take turns (see `PoolState+Room`).
@@ -59,7 +61,7 @@ struct PoolState<Key: PoolKey>: Sendable {
   private var unusedIndices: [Int] = []
   var connections: [Int: PoolConnection] = [:]
   /// The waiters of all queues, with their places.
-  var waiting: [Int: (entry: Int, ticket: Int)] = [:]
+  var waiting: [Int: WaiterPlace] = [:]
   /// The number of connections of each host.
   var hosts: [Key.Host: Int] = [:]
   /// The entries that have waiters and no room for a connection, in the order of their turns.
@@ -78,40 +80,31 @@ struct PoolState<Key: PoolKey>: Sendable {
   var statistics: [Key: PoolStatistics] { indices.mapValues { entries[$0].statistics } }
 }
 
-/// The numbers of a key.
-struct PoolStatistics: Equatable, Sendable {
-  /// The number of requests that use a connection.
-  var active = 0
-  /// The number of requests that wait for one.
-  var queued = 0
-  /// The number of connections that are being opened.
-  var opening = 0
-  /// The number of connections that are not used.
-  var idle = 0
-  /// How many connections were opened so far.
-  var opened = 0
-  /// How many requests got a connection that had been used before.
-  var reused = 0
-}
-
 // MARK: - Waiters
 
 extension PoolState {
   /// A request needs a connection.
   ///
-  /// - Parameter isAgain: whether it had one that turned out to be closed, before anything was sent: then it is served
-  ///   before others.
-  mutating func request(_ waiter: Int, for key: Key, isAgain: Bool = false, now: UInt64) -> [Action] {
+  /// - Parameters:
+  ///   - isAgain: whether it had one that turned out to be closed: then it is served before others.
+  ///   - needsNew: whether it needs one that has not served before (RFC 9112 §9.3.1).
+  mutating func request(
+    _ waiter: Int, for key: Key, isAgain: Bool = false, needsNew: Bool = false, now: UInt64
+  ) -> [Action] {
     guard !isShutDown else { return [.refuse(waiter: waiter)] }
     guard waiting[waiter] == nil else { return [] }
     var actions: [Action] = []
     let entry = indices[key] ?? addEntry(for: key)
-    if entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
+    if !needsNew, entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
       use(connection, by: waiter, &actions)
     } else {
       lastTicket += 1
-      waiting[waiter] = (entry, lastTicket)
-      entries[entry].waiters.add(waiter, ticket: lastTicket, isFirst: isAgain)
+      waiting[waiter] = WaiterPlace(entry: entry, ticket: lastTicket, needsNew: needsNew)
+      if needsNew {
+        entries[entry].waitersForNew.add(waiter, ticket: lastTicket, isFirst: isAgain)
+      } else {
+        entries[entry].waiters.add(waiter, ticket: lastTicket, isFirst: isAgain)
+      }
       openMore(entry, &actions)
     }
     return actions
@@ -120,13 +113,49 @@ extension PoolState {
   /// A waiter does not need a connection any more. Ignored if it has one: then the connection has to be released or
   /// closed.
   mutating func cancelled(_ waiter: Int, now: UInt64) -> [Action] {
-    guard let (entry, _) = waiting.removeValue(forKey: waiter) else { return [] }
+    guard let place = waiting.removeValue(forKey: waiter) else { return [] }
     var actions: [Action] = []
-    entries[entry].waiters.removedOne(of: waiting)
-    closeSurplus(of: entry, &actions)
+    if place.needsNew {
+      entries[place.entry].waitersForNew.removedOne(of: waiting)
+    } else {
+      entries[place.entry].waiters.removedOne(of: waiting)
+    }
+    closeSurplus(of: place.entry, &actions)
     settle(now, &actions)
     return actions
   }
+
+  /// Whether a waiter waits because of the limits: no connection is being opened for it.
+  func isQueued(_ waiter: Int) -> Bool {
+    guard let place = waiting[waiter] else { return false }
+    let entry = entries[place.entry]
+    guard !entry.opening.isEmpty else { return true }
+    guard let capacity = entry.capacity else { return false }
+    let (product, overflows) = entry.opening.count.multipliedReportingOverflow(by: capacity)
+    let served = overflows ? Int.max : product
+    // those that need a new connection are served first
+    if place.needsNew { return !entry.waitersForNew.contains(place.ticket, amongFirst: served, of: waiting) }
+    let rest = max(0, served - entry.waitersForNew.count)
+    return !entry.waiters.contains(place.ticket, amongFirst: rest, of: waiting)
+  }
+
+  /// Opens connections ahead of requests: so many that as many requests could be sent at once. Idle connections are not
+  /// closed to make room, and no more are opened than may be idle.
+  mutating func expect(_ requests: Int, for key: Key, now: UInt64) -> [Action] {
+    guard !isShutDown, limits.idleLifetime > 0 else { return [] }
+    let entry = indices[key] ?? addEntry(for: key)
+    let requests = min(requests, limits.idle)
+    let room = (entries[entry].idle + entries[entry].shared).reduce(0) { sum, connection in
+      connections[connection].map { sum + min(requests, max(0, $0.capacity - $0.active)) } ?? sum
+    }
+    entries[entry].expected = max(entries[entry].expected, requests - room)
+    var actions: [Action] = []
+    openMore(entry, &actions)
+    return actions
+  }
+
+  /// Whether connections of a key are being opened ahead of requests.
+  func isExpecting(_ key: Key) -> Bool { indices[key].map { entries[$0].expected > 0 } ?? false }
 
   /// Forgets keys that are not in use, once there are many.
   private mutating func addEntry(for key: Key) -> Int {
@@ -159,6 +188,7 @@ extension PoolState {
     connections[connection]?.isOpening = false
     entries[state.entry].opened(connection, capacity: max(1, capacity))
     becomeIdle(connection, now)
+    serveWaitersForNew(state.entry, with: connection, &actions)
     serve(state.entry, now, &actions)
     // one multiplexed connection serves those for whom others are being opened
     if capacity > 1 { closeSurplus(of: state.entry, &actions) }
@@ -172,7 +202,10 @@ extension PoolState {
     var actions: [Action] = []
     remove(connection)
     entries[entry].capacity = 1
-    if let waiter = nextWaiter(of: entry) { actions.append(.fail(waiter: waiter, connection: connection)) }
+    entries[entry].expected = 0  // the others would most likely fail too
+    if let waiter = nextWaiterForNew(of: entry) ?? nextWaiter(of: entry) {
+      actions.append(.fail(waiter: waiter, connection: connection))
+    }
     serve(entry, now, &actions)
     settle(now, &actions)
     return actions
@@ -185,6 +218,9 @@ extension PoolState {
     connections[connection]?.active -= 1
     entries[state.entry].active -= 1
     if isShutDown || state.isDraining {
+      if state.active == 1 { close(connection, &actions) }
+    } else if entries[state.entry].isBlocked, !entries[state.entry].waitersForNew.isEmpty {
+      startDraining(connection)
       if state.active == 1 { close(connection, &actions) }
     } else if !entries[state.entry].waiters.isEmpty, let other = entryToYield(for: state.entry) {
       yield(connection, to: other, &actions)
@@ -222,9 +258,11 @@ extension PoolState {
 
   /// A connection is closed. What happens to the requests that used it is the caller's to decide.
   mutating func closed(_ connection: Int, now: UInt64) -> [Action] {
-    guard let entry = connections[connection]?.entry else { return [] }
+    guard let state = connections[connection] else { return [] }
+    let entry = state.entry
     var actions: [Action] = []
     remove(connection)
+    if state.isOpening { entries[entry].expected = 0 }
     serve(entry, now, &actions)
     settle(now, &actions)
     return actions
@@ -259,7 +297,9 @@ extension PoolState {
     blocked = []
     for index in entries.indices {
       entries[index].waiters = WaiterQueue()
+      entries[index].waitersForNew = WaiterQueue()
       entries[index].isBlocked = false
+      entries[index].expected = 0
     }
     for connection in connections.filter({ $0.value.active == 0 }).keys.sorted() { close(connection, &actions) }
     return actions

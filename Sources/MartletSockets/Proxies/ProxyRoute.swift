@@ -18,6 +18,9 @@ enum ProxyRoute: Sendable, Hashable {
     }
   }
 
+  /// Whether the connection to the proxy is over TLS.
+  var isSecure: Bool { if case .http(_, isTLS: true) = self { true } else { false } }
+
   /// Whether requests are sent to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not
   /// through a tunnel.
   func sendsToProxy(for origin: Origin) -> Bool { if case .http = self { !origin.isSecure } else { false } }

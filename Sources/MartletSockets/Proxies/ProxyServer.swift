@@ -18,6 +18,12 @@ struct ProxyServer: Sendable, Hashable {
   let credentials: ProxyCredentials?
   let source: Source
 
+  /// The proxy as the origin of a URL; nil if no URL can name it.
+  func origin(isSecure: Bool) -> Origin? {
+    let literal = host.contains(":") ? "[\(host)]" : host
+    return URL(string: "\(isSecure ? "https" : "http")://\(literal):\(port)/").flatMap(Origin.init)
+  }
+
   /// Makes an error that names the proxy and where it is configured.
   ///
   /// - Parameters:

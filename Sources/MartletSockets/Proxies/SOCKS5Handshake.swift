@@ -44,7 +44,11 @@ struct SOCKS5Handshake {
 
   private let origin: Origin
   private let server: ProxyServer
-  private let request: [UInt8]
+  /// Where the proxy connects to, with the addresses that were not tried if the client resolves names.
+  private var request: [UInt8]
+  private var addresses: ArraySlice<IPAddress>
+  /// What the proxy said about the addresses that were tried.
+  private var refusals: [String] = []
   /// User name and password as they are sent; nil if there are none.
   private let password: [UInt8]?
   private var stage = Stage.method
@@ -55,17 +59,18 @@ struct SOCKS5Handshake {
   ///
   /// - Parameters:
   ///   - origin: where the proxy is to connect to.
-  ///   - address: the origin's address, if the client resolves names.
+  ///   - addresses: the origin's addresses, if the client resolves names: each is tried over another connection to the
+  ///     proxy until one succeeds. Empty if the proxy resolves the name.
   /// - Throws: ``HTTPError/Kind/proxyFailed`` if the host's name is longer than 255 bytes,
   ///   ``HTTPError/Kind/authenticationFailed`` if user name or password are: the protocol cannot transmit them.
-  init(to origin: Origin, at address: IPAddress? = nil, through server: ProxyServer) throws(HTTPError) {
+  init(to origin: Origin, at addresses: [IPAddress] = [], through server: ProxyServer) throws(HTTPError) {
     self.origin = origin
     self.server = server
-    guard let target = Self.target(origin.host, address) else {
+    self.addresses = addresses[...]
+    guard let request = Self.request(to: origin, at: addresses.first) else {
       throw server.error("it cannot be sent a name of more than 255 bytes (RFC 1928 §5)", for: origin)
     }
-    request =
-      [5, 1, 0] + target + [UInt8(truncatingIfNeeded: origin.port >> 8), UInt8(truncatingIfNeeded: origin.port)]
+    self.request = request
     guard let credential = server.credentials?.credential else {
       password = nil
       return
@@ -95,7 +100,7 @@ struct SOCKS5Handshake {
         received.append(input.unsafeLoadUnaligned(fromByteOffset: position, as: UInt8.self))
         position += 1
       }
-      if let bytes = try take() { return .send(bytes) }
+      if let step = try take() { return step }
     }
   }
 
@@ -110,19 +115,19 @@ struct SOCKS5Handshake {
     return failure("it closed the connection \(place)")
   }
 
-  /// Processes the bytes of a stage. Returns what is to be sent.
-  private mutating func take() throws(HTTPError) -> [UInt8]? {
+  /// Processes the bytes of a stage.
+  private mutating func take() throws(HTTPError) -> ProxyStep? {
     let bytes = received
     received = []
     switch stage {
-    case .method: return try takeMethod(bytes)
+    case .method: return .send(try takeMethod(bytes))
     case .password:
       guard bytes[1] == 0 else { throw failure("it does not accept the user name and the password (RFC 1929 §2)") }
       stage = .reply
-      return request
+      return .send(request)
     case .reply:
       guard bytes[0] == 5 else { throw failure("its reply is not one of SOCKS5") }
-      guard bytes[1] == 0 else { throw failure(Self.meaning(of: bytes[1])) }
+      guard bytes[1] == 0 else { return try takeRefusal(bytes[1]) }
       stage = .boundType
     case .boundType:
       guard let count = Self.addressLength(type: bytes[1], first: bytes[2]) else {
@@ -150,23 +155,41 @@ struct SOCKS5Handshake {
     }
   }
 
+  /// Goes on with the next address, if there is one and the refusal may be that of this address only.
+  private mutating func takeRefusal(_ code: UInt8) throws(HTTPError) -> ProxyStep {
+    let reason = "\(Self.meaning(of: code)) (code \(code))"
+    refusals.append(addresses.first.map { "\($0): \(reason)" } ?? reason)
+    addresses = addresses.dropFirst()
+    guard ![2, 7].contains(code), let next = addresses.first, let request = Self.request(to: origin, at: next) else {
+      throw failure("it cannot open the tunnel: \(refusals.joined(separator: "; "))")
+    }
+    self.request = request
+    stage = .method
+    return .reconnect
+  }
+
   private func failure(_ reason: String) -> HTTPError { server.error(reason, for: origin) }
 
   /// The meaning of the code in a reply (RFC 1928 §6).
   private static func meaning(of code: UInt8) -> String {
-    let meaning =
-      switch code {
-      case 1: "general failure"
-      case 2: "its rules do not allow the connection"
-      case 3: "the network is unreachable"
-      case 4: "the host is unreachable"
-      case 5: "the host refused the connection"
-      case 6: "the packets' time to live expired"
-      case 7: "it does not support CONNECT"
-      case 8: "it does not support the type of address"
-      default: "unknown"
-      }
-    return "it cannot open the tunnel: \(meaning) (code \(code))"
+    switch code {
+    case 1: "general failure"
+    case 2: "its rules do not allow the connection"
+    case 3: "the network is unreachable"
+    case 4: "the host is unreachable"
+    case 5: "the host refused the connection"
+    case 6: "the packets' time to live expired"
+    case 7: "it does not support CONNECT"
+    case 8: "it does not support the type of address"
+    default: "unknown"
+    }
+  }
+
+  /// The request to connect to the origin; nil if its name is too long.
+  private static func request(to origin: Origin, at address: IPAddress?) -> [UInt8]? {
+    target(origin.host, address).map {
+      [5, 1, 0] + $0 + [UInt8(truncatingIfNeeded: origin.port >> 8), UInt8(truncatingIfNeeded: origin.port)]
+    }
   }
 
   /// Returns type and bytes of an address, or of a name to be resolved by the proxy (RFC 1928 §5); nil for a name that is

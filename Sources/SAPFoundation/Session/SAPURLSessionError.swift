@@ -73,7 +73,8 @@ extension URLError {
 
   private static let codes: [HTTPError.Kind: URLError.Code] = [
     .invalidRequest: .badURL, .cancelled: .cancelled, .responseTimeout: .timedOut, .idleTimeout: .timedOut,
-    .connectTimeout: .timedOut, .deadlineExceeded: .timedOut, .cannotResolveHost: .cannotFindHost,
+    .poolTimeout: .timedOut, .connectTimeout: .timedOut, .deadlineExceeded: .timedOut,
+    .cannotResolveHost: .cannotFindHost,
     .cannotConnect: .cannotConnectToHost, .proxyFailed: .cannotConnectToHost, .connectionLost: .networkConnectionLost,
     .protocolViolation: .badServerResponse, .untrustedCertificate: .serverCertificateUntrusted,
     .pinMismatch: .serverCertificateUntrusted, .tlsFailed: .secureConnectionFailed,

@@ -117,6 +117,31 @@ struct DamageTests {
     }
   }
 
+  @Test(arguments: ["site", "name", "domain", "path", "value"])
+  func aTextThatBecameABlobIsDamage(_ column: String) async throws {
+    let site = "site.example"
+    let cookies = (0..<8).map { Self.cookie($0, site) }
+    let file = folder.file("cookies.sqlite")
+    do { try await SQLiteCookieStore(at: file).update(site) { $0 = cookies } }
+    try RawDatabase.run("UPDATE cookie SET \(column) = CAST(\(column) AS BLOB) WHERE name = 'name 3'", on: file)
+    let store = try SQLiteCookieStore(at: file, onSetAside: { Issue.record("\($0)") })
+    #expect(Set(try await store.cookies(in: site)) == Set(cookies).subtracting([cookies[3]]))
+    try await store.update(site) { $0 = cookies }
+    #expect(Set(try await store.cookies(in: site)) == Set(cookies))
+  }
+
+  @Test func aKeyThatBecameABlobIsDamage() async throws {
+    let file = folder.file("values.sqlite")
+    do {
+      let store = try SQLiteKeyValueStore(at: file)
+      for key in ["a", "b", "c"] { try await store.set(Data(key.utf8), for: key) }
+    }
+    try RawDatabase.run("UPDATE entry SET key = CAST(key AS BLOB) WHERE key = 'b'", on: file)
+    let store = try SQLiteKeyValueStore(at: file, onSetAside: { Issue.record("\($0)") })
+    try await store.set(Data("b".utf8), for: "b")
+    #expect(try await store.keys() == ["a", "b", "c"])
+  }
+
   private static func cookie(_ number: Int, _ site: String) -> Cookie {
     Cookie(
       name: "name \(number)", value: String(repeating: "value \(number) ", count: 1 + number), domain: site,

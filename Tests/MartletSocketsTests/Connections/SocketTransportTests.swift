@@ -42,26 +42,26 @@ struct SocketTransportTests {
 
   @Test func aUnixSocketTakesThePlaceOfEveryHost() async throws {
     let server = try EchoServer()
-    var options = SocketOptions()
+    var options = SocketTransport.Options()
     options.unixSocket = server.path
     let request = HTTPRequest(.post, url("http://a.example/"), body: .stream { AsyncStream<Data>.one("hello") })
-    #expect(try await text(SocketTransport(.init(), options), request) == "hello")
+    #expect(try await text(SocketTransport(options: options), request) == "hello")
   }
 
   @Test func aHostCanBeGivenAnAddress() async throws {
     let server = try LoopbackServer { request in .text(request.fields[.host] ?? "") }
-    var options = SocketOptions()
-    options.overrides = try ResolveOverrides(["a.example": ["127.0.0.1"]])
+    var options = SocketTransport.Options()
+    options.addresses = ["a.example": ["127.0.0.1"]]
     let request = HTTPRequest(.get, url("http://a.example:\(server.port)/"))
-    #expect(try await text(SocketTransport(.init(), options), request) == "a.example:\(server.port)")
+    #expect(try await text(SocketTransport(options: options), request) == "a.example:\(server.port)")
   }
 
   /// The openings fail at once, each for one request.
   @Test func manyRequestsToAnAddressThatIsNotAllowedFail() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
-    var options = SocketOptions()
+    var options = SocketTransport.Options()
     options.policy = .publicAddresses
-    let transport = SocketTransport(.init(), options)
+    let transport = SocketTransport(options: options)
     await withTaskGroup(of: HTTPError.Kind?.self) { group in
       for _ in 0..<2000 {
         group.addTask { try? await failure(transport, HTTPRequest(.get, server.url)).kind }

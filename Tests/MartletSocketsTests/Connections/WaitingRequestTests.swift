@@ -151,6 +151,43 @@ struct WaitingRequestTests {
       connection.close()
     """#
 
+  /// A proxy that refuses, and does not end its response.
+  private static let silentProxy = #"""
+    import socket, sys
+    listener, connections = socket.create_server(("127.0.0.1", int(sys.argv[1]))), []
+    while True:
+      connection = listener.accept()[0]
+      received = b""
+      while b"\r\n\r\n" not in received:
+        part = connection.recv(65536)
+        if not part: break
+        received += part
+      if received: connection.sendall(b"HTTP/1.1 403 No\r\nContent-Length: 100\r\n\r\nnot today")
+      connections.append(connection)
+    """#
+
+  @Test func aRefusalWithoutAnEndIsReportedWhenTheTimeIsOver() async throws {
+    let port = try LocalPort.free()
+    let process = try RealProcess("python3", ["-c", Self.silentProxy, "\(port)"], port: port)
+    defer { withExtendedLifetime(process) {} }
+    // on a busy machine the refusal may come late
+    for limit in [Duration.milliseconds(200), .seconds(2), .seconds(20), .seconds(100)] {
+      var configuration = ConnectionConfiguration()
+      configuration.connectTimeout = limit
+      configuration.proxy = .http("127.0.0.1", port: port)
+      let transport = SocketTransport(configuration)
+      let error = await #expect(throws: (any Error).self) {
+        _ = try await text(transport, HTTPRequest(.get, url("https://a.example/")))
+      }
+      let failure = HTTPError(wrapping: try #require(error))
+      if failure.kind == .connectTimeout, limit < .seconds(100) { continue }
+      #expect(failure.kind == .proxyFailed)
+      #expect(failure.response?.status == .forbidden)
+      #expect(failure.body == Data("not today".utf8))
+      return
+    }
+  }
+
   @Test func aProxyThatClosesAfterEachChallengeIsNotAnsweredForEver() async throws {
     let port = try LocalPort.free()
     let process = try RealProcess("python3", ["-c", Self.challengingProxy, "\(port)"], port: port)

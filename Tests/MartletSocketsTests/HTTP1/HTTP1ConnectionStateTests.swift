@@ -56,6 +56,16 @@ struct HTTP1ConnectionStateTests {
     #expect(unsent.receivedBytes() == .none)
   }
 
+  // §9.3.1.
+  @Test func aConnectionThatWasOpenForSomeTimeMayBeStaleAtItsFirstRequest() {
+    for wasOpen in [false, true] {
+      var state = HTTP1ConnectionState()
+      #expect(state.beginRequest(wasOpen: wasOpen) == true)
+      state.sentBytes()
+      #expect(state.loss == (wasOpen ? .stale : .unknown))
+    }
+  }
+
   // RFC 9110 §10.1.1, RFC 9112 §9.5.
   @Test(arguments: [(200, Action.none), (299, .none), (300, .stopSending), (413, .stopSending), (500, .stopSending)])
   func anErrorStopsTheBodyAndASuccessDoesNot(_ status: Int, action: Action) {

@@ -9,12 +9,11 @@ import Testing
 struct HTTP2RequestHeadTests {
   private func head(
     _ method: HTTPMethod = .get, _ url: String = "https://host.example/", _ fields: HTTPFields = [:],
-    body: HTTP2RequestHead.Body = .none, expectsContinue: Bool = false
+    body: HTTP2RequestHead.Body = .none
   ) throws -> HTTP2RequestHead {
     let url = try #require(URL(string: url))
     return try HTTP2RequestHead(
-      HTTPRequest(method, url, fields: fields), origin: try #require(Origin(url)), body: body,
-      expectsContinue: expectsContinue)
+      HTTPRequest(method, url, fields: fields), origin: try #require(Origin(url)), body: body)
   }
 
   @Test(arguments: [
@@ -93,13 +92,6 @@ struct HTTP2RequestHeadTests {
 
     #expect(head.fields["content-length"] == length)
     #expect(head.hasBody == hasBody)
-  }
-
-  @Test func anExpectationIsAddedOnce() throws {
-    #expect(try head(.post, body: .length(1), expectsContinue: true).fields["expect"] == ["100-continue"])
-    let own: HTTPFields = [.expect: "100-Continue"]
-    let head = try head(.post, "https://host.example/", own, body: .length(1), expectsContinue: true)
-    #expect(head.fields["expect"] == ["100-Continue"])
   }
 
   // RFC 9110 §11.7.2: it is for the next proxy.

@@ -43,6 +43,8 @@ private struct PoolModel {
   var states: [Int: WaiterState] = [:]
   private(set) var waiterCount = 0
   private var connections: [Int: (key: TestKey, state: ConnectionState)] = [:]
+  /// The waiters that need a new connection, with the connections that were open before.
+  private var needsNew: [Int: Set<Int>] = [:]
   private var draining: Set<Int> = []
   private let limits: TestPool.Limits
   private var random: SeededGenerator
@@ -59,21 +61,27 @@ private struct PoolModel {
 
   mutating func step() -> String {
     now += UInt64.random(in: 0...200_000, using: &random)
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<21, using: &random) {
     case 0..<7:
       let key = TestKey(
         ["a", "b", "c", "A", "B"].randomElement(using: &random) ?? "a", identity: .random(in: 0...1, using: &random))
       waiterCount += 1
       let waiter = waiterCount
       states[waiter] = .waiting(key)
-      take(pool.request(waiter, for: key, now: now))
-      return "request \(waiter) for \(key)"
+      let isNew = Int.random(in: 0..<4, using: &random) == 0
+      if isNew { needsNew[waiter] = Set(connections.filter { $0.value.state != .opening }.keys) }
+      take(pool.request(waiter, for: key, isAgain: isNew, needsNew: isNew, now: now))
+      return "request \(waiter) for \(isNew ? "new " : "")\(key)"
     case 7..<10: return open()
     case 10..<15: return release()
     case 15: return fail()
     case 16: return cancel()
     case 17: return close()
     case 18: return change()
+    case 19:
+      let key = TestKey(["a", "A", "B"].randomElement(using: &random) ?? "a")
+      take(pool.expect(.random(in: 1...4, using: &random), for: key, now: now))
+      return "expect \(key)"
     default:
       take(pool.expire(now: now))
       return "expire"
@@ -172,6 +180,7 @@ private struct PoolModel {
           continue
         }
         states[waiter] = .using(connection)
+        if needsNew[waiter]?.contains(connection) == true { actionProblems.append("\(action), which is not new") }
         let count = uses(of: connection)
         if case .open(let capacity) = used.state, count <= capacity, !draining.contains(connection) { continue }
         actionProblems.append("\(action), \(count) uses of \(used)")
@@ -207,8 +216,13 @@ private struct PoolModel {
     for entry in pool.entries where Set(entry.shared).count < entry.shared.count {
       problems.append("a connection is shared twice: \(entry.shared)")
     }
+    for entry in pool.entries where entry.expected > 0 && entry.opening.isEmpty {
+      problems.append("\(entry.key) expects requests, and opens nothing for them")
+    }
     for (key, statistics) in pool.statistics { problems += self.problems(of: key, statistics) }
-    for case .waiting(let key) in states.values { problems += starvation(of: key, idle.keys.sorted(), hosts) }
+    for case (let waiter, .waiting(let key)) in states {
+      problems += starvation(of: key, needsNew[waiter] != nil, idle.keys.sorted(), hosts)
+    }
     return problems
   }
 
@@ -223,10 +237,10 @@ private struct PoolModel {
   }
 
   /// A waiter waits beside no connection that could serve it, and for something that will happen.
-  private func starvation(of key: TestKey, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]])
-    -> [String]
-  {
-    for (connection, state) in connections where state.key == key && !draining.contains(connection) {
+  private func starvation(
+    of key: TestKey, _ needsNew: Bool, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]]
+  ) -> [String] {
+    for (connection, state) in connections where !needsNew && state.key == key && !draining.contains(connection) {
       guard case .open(let capacity) = state.state, uses(of: connection) < capacity else { continue }
       // one that yields to another key is draining too, as the pool knows
       guard pool.connections[connection]?.isDraining == false else { continue }

@@ -13,7 +13,7 @@ struct SOCKS5HandshakeTests {
     _ credentials: ProxyCredentials? = nil, pieces: Int = .max
   ) throws -> ProxyOutcome {
     let target = try #require(Origin(url(text)))
-    var handshake = try SOCKS5Handshake(to: target, at: address, through: testProxy(credentials))
+    var handshake = try SOCKS5Handshake(to: target, at: address.map { [$0] } ?? [], through: testProxy(credentials))
     return runProxy(
       answers, pieces: pieces, begin: { handshake.greeting },
       receive: { input, position throws(HTTPError) in try handshake.receive(input, from: &position) },
@@ -36,6 +36,28 @@ struct SOCKS5HandshakeTests {
     #expect(try run([[5, 0], Self.bound], to: "http://a.example/", at: IPAddress("192.0.2.7")).sent.last == four)
     #expect(
       try run([[5, 0], Self.bound], to: "http://a.example:8080/", at: IPAddress("2001:db8::7")).sent.last == six)
+  }
+
+  @Test func eachAddressOfTheOriginIsTried() throws {
+    let target = try #require(Origin(url("http://a.example/")))
+    let addresses = try ["192.0.2.7", "2001:db8::7", "192.0.2.8"].map { try #require(IPAddress($0)) }
+    func outcome(_ codes: [UInt8]) throws -> ProxyOutcome {
+      var handshake = try SOCKS5Handshake(to: target, at: addresses, through: testProxy())
+      return runProxy(
+        codes.flatMap { [[5, 0], [5, $0] + Self.bound.dropFirst(2)] }, begin: { handshake.greeting },
+        receive: { input, position throws(HTTPError) in try handshake.receive(input, from: &position) },
+        end: { () throws(HTTPError) in throw handshake.cutOff })
+    }
+    let second = try outcome([5, 0])
+    #expect(second.error == nil)
+    #expect(second.sent.map(\.count) == [3, 10, ProxyOutcome.reconnect.count, 3, 22])
+    let none = try outcome([5, 3, 4])
+    #expect(
+      none.error?.message.hasSuffix(
+        "it cannot open the tunnel: 192.0.2.7: the host refused the connection (code 5); "
+          + "2001:db8::7: the network is unreachable (code 3); 192.0.2.8: the host is unreachable (code 4)") == true)
+    // another address would not help
+    #expect(try outcome([2]).error?.message.contains("its rules do not allow the connection") == true)
   }
 
   @Test func userAndPasswordAreSentIfTheProxyAsks() throws {

@@ -83,7 +83,7 @@ enum Report {
 
   private static func megabytes(_ bytes: Int) -> String { number(Double(bytes) / 1_000_000, digits: 1) }
 
-  private static func number(_ value: Double?, digits: Int) -> String {
+  static func number(_ value: Double?, digits: Int) -> String {
     value.map { String(format: "%.\(digits)f", $0) } ?? "–"
   }
 }

@@ -11,7 +11,8 @@ struct NginxConfiguration {
     master_process off;
     pid \(folder)/nginx.pid;
     error_log \(folder)/error.log;
-    events { worker_connections 4096; }
+    worker_rlimit_nofile 16384;
+    events { worker_connections 12000; }
     http {
       access_log off;
       sendfile on;

@@ -1,0 +1,44 @@
+import MartletSemantics
+
+/// Announces long and single-use bodies with `Expect: 100-continue`, if ``RequestOptions/continueTimeout`` is set, and
+/// sends the request again without it if the server refuses it with 417 (RFC 9110 §10.1.1).
+///
+/// The transport then waits for a 100 before it sends the body. A single-use stream that it has begun to send cannot be
+/// sent again: then the 417 is the response, as it is to a request with an `Expect` of the caller's.
+struct ExpectationInterceptor: Interceptor {
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation
+    else { return .send(request) }
+    var request = request
+    request.fields[.expect] = "100-continue"
+    return .send(request)
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    guard case .success(let response) = outcome, response.status == .expectationFailed,
+      attempt.request.options.continueTimeout != nil, !attempt.request.fields.contains(.expect),
+      attempt.sent.fields.contains(.expect), attempt.request.body.canBeSent
+    else { return .accept }
+    var next = attempt.request
+    next.options.continueTimeout = nil
+    return .resend(next, reason: "417: the server refused Expect")
+  }
+}
+
+extension RequestBody {
+  /// Whether it is worth a round trip to ask before the body is sent: it has more than 1 MiB or an unknown length, or
+  /// can be sent only once.
+  fileprivate var deservesExpectation: Bool {
+    guard !isEmpty else { return false }
+    let length: Int64? = if case .file(let url) = storage { FileSource.length(at: url) } else { length }
+    return length.map { $0 > 1 << 20 } ?? true || !isReplayable
+  }
+}
+
+extension HTTPRequest {
+  /// Whether the body, if there is one, is sent after a 100 response only, or when ``RequestOptions/continueTimeout`` is
+  /// over.
+  package var expectsContinue: Bool {
+    fields[.expect].map { ASCII.equalIgnoringCase($0, "100-continue") } ?? false
+  }
+}

@@ -1,0 +1,127 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+
+// What callers ask of the pool itself: connections ahead of requests, its numbers, and how long a request may wait.
+
+extension Network {
+  // MARK: Connections ahead of requests
+
+  /// Opens connections for so many requests, as far as the limits allow. The caller gets the result when they are open.
+  func preconnect(_ way: Exchange.Way, for requests: Int, _ result: OneShot<Void>) {
+    prepare(way.security)
+    let key = usableKey(way.key, of: way.origin)
+    preconnects.add(result, for: key, of: way.origin)
+    perform(pool.expect(requests, for: key, now: loop.now))
+    finishPreconnects()
+  }
+
+  /// Resumes the callers whose connections are open, or cannot be.
+  func finishPreconnects() {
+    if !preconnects.isEmpty { preconnects.finish { !pool.isExpecting($0) } }
+  }
+
+  // MARK: Numbers
+
+  /// The numbers of each origin, and of each proxy that forwards requests.
+  var statistics: [Origin: PoolStatistics] {
+    var numbers: [Origin: PoolStatistics] = [:]
+    for (key, statistics) in pool.statistics {
+      guard let origin = key.origin ?? key.route.server?.origin(isSecure: key.route.isSecure) else { continue }
+      numbers[origin] = (numbers[origin] ?? PoolStatistics()) + statistics
+    }
+    return numbers
+  }
+
+  // MARK: Waiting
+
+  /// Limits how long a request waits because all connections are in use.
+  func limitWait(of waiter: Int, to limit: Duration) {
+    poolTimeouts.add(waiter, due: loop.now &+ max(1, limit.nanoseconds))
+    watchPoolTimeouts()
+  }
+
+  private func watchPoolTimeouts() { loop.set(poolTimer, to: poolTimeouts.next ?? .max) }
+
+  func checkPoolTimeouts() {
+    guard let limit = configuration.poolTimeout else { return }
+    while let waiter = poolTimeouts.popDue(at: loop.now) {
+      guard let transfer = waiting[waiter] else { continue }
+      guard pool.isQueued(waiter) else {
+        // a connection is being opened for it, which has a limit of its own
+        poolTimeouts.add(waiter, due: loop.now &+ max(1, limit.nanoseconds))
+        continue
+      }
+      let message = "\(transfer.exchange.peer): waited \(limit) for one of \(exhausted(for: transfer.key))"
+      giveUp(transfer, HTTPError(.poolTimeout, message, phase: .queued))
+    }
+    watchPoolTimeouts()
+  }
+
+  /// The connections of the limit because of which no more are opened.
+  private func exhausted(for key: ConnectionKey) -> String {
+    if pool.isFull(key.host), let most = configuration.connectionsPerHost {
+      return "\(max(1, most)) connections to \(key.host)"
+    }
+    return "\(pool.connections.count) connections of the transport"
+  }
+
+  /// Why a transfer has no connection yet, and how far the opening of one is. What is known of that is noted.
+  func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
+    guard let waiter = transfer.waiter, !pool.isQueued(waiter),
+      let opening = connections.values.first(where: { $0.key == transfer.key && $0.isOpening })
+    else {
+      return (.queued, "all of \(exhausted(for: transfer.key)) were in use")
+    }
+    transfer.timing.connection = opening.facts
+    return (opening.phase, "no connection was ready while \(opening.phase.rawValue)")
+  }
+}
+
+/// The callers that wait for connections that are opened ahead of requests.
+struct Preconnects {
+  private var callers: [ConnectionKey: [(origin: Origin, result: OneShot<Void>)]] = [:]
+
+  var isEmpty: Bool { callers.isEmpty }
+
+  mutating func add(_ result: OneShot<Void>, for key: ConnectionKey, of origin: Origin) {
+    callers[key, default: []].append((origin, result))
+  }
+
+  /// A connection could not be opened.
+  mutating func fail(_ key: ConnectionKey, _ failure: OpeningFailure) {
+    guard !callers.isEmpty, let failed = callers.removeValue(forKey: key) else { return }
+    for caller in failed { caller.result.answer(.failure(failure.error(for: caller.origin))) }
+  }
+
+  /// Resumes the callers of keys for which no more connections are being opened.
+  mutating func finish(where isOver: (ConnectionKey) -> Bool) {
+    for key in callers.keys.filter(isOver) {
+      for caller in callers.removeValue(forKey: key) ?? [] { caller.result.answer(.success(())) }
+    }
+  }
+}
+
+/// When waiting requests have waited too long. All may wait equally long, so that the first to come is the first to be due.
+struct PoolTimeouts {
+  private var waiters: [(waiter: Int, due: UInt64)] = []
+  /// The index of the first that was not taken out.
+  private var first = 0
+
+  mutating func add(_ waiter: Int, due: UInt64) { waiters.append((waiter, due)) }
+
+  /// When the first is due; nil if there is none.
+  var next: UInt64? { first < waiters.count ? waiters[first].due : nil }
+
+  mutating func popDue(at now: UInt64) -> Int? {
+    guard first < waiters.count, waiters[first].due <= now else { return nil }
+    let waiter = waiters[first].waiter
+    first += 1
+    if first == waiters.count || first > 64 && first > waiters.count / 2 {
+      waiters.removeFirst(first)
+      first = 0
+    }
+    return waiter
+  }
+}
+#endif

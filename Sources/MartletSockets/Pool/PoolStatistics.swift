@@ -1,0 +1,21 @@
+/// The connections of a transport to one origin, and the requests for it, at one time.
+public struct PoolStatistics: Sendable, Hashable {
+  /// The number of requests that use a connection; over HTTP/2, several may use the same.
+  public var active = 0
+  /// The number of requests that wait for a connection.
+  public var queued = 0
+  /// The number of connections that are being opened.
+  public var opening = 0
+  /// The number of open connections that no request uses.
+  public var idle = 0
+  /// How many connections have been opened so far.
+  public var opened = 0
+  /// How many requests have got a connection that another one had used before.
+  public var reused = 0
+
+  static func + (one: Self, other: Self) -> Self {
+    PoolStatistics(
+      active: one.active + other.active, queued: one.queued + other.queued, opening: one.opening + other.opening,
+      idle: one.idle + other.idle, opened: one.opened + other.opened, reused: one.reused + other.reused)
+  }
+}

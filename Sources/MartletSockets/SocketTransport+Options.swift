@@ -1,0 +1,81 @@
+#if os(Linux)
+import MartletEngine
+
+extension SocketTransport {
+  /// Settings that only this transport has. They are the same for all requests of a transport: use one transport for
+  /// each set of them, since transports share no connections. Copied when the transport is made.
+  ///
+  /// If a setting is not valid, every request fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names it.
+  ///
+  /// ```swift
+  /// var options = SocketTransport.Options()
+  /// options.addresses = ["api.example.com": ["192.0.2.7", "2001:db8::7"], "api.example.com:8443": ["127.0.0.1"]]
+  /// let session = HTTPSession(transport: SocketTransport(options: options))
+  /// ```
+  public struct Options: Sendable {
+    /// Addresses of hosts, which take precedence over name servers: of `host`, or of `host:port` for that port only,
+    /// which takes precedence. None by default. They apply to proxies too.
+    public var addresses: [String: [String]] = [:]
+    /// Finds the addresses of names in place of the system's resolver: IPv4 and IPv6 addresses as texts, those to be
+    /// tried first at the beginning. nil, the default, uses the system's.
+    ///
+    /// It is not asked for addresses, `localhost`, names below `onion`, and hosts in ``addresses``. Requests for the same
+    /// name share an answer, which is kept for 60 seconds, an error for one second. At most 64 names are asked for at
+    /// the same time. If it throws, requests fail with ``Martlet/HTTPError/Kind/cannotResolveHost``.
+    public var resolver: Resolve?
+    /// How long ``resolver`` may take for a name; 10 seconds by default.
+    public var resolverTimeout = Duration.seconds(10)
+    /// The IP address of this machine from which connections are made, such as `192.0.2.1`. Only servers' addresses of
+    /// its version are used. nil by default: the system chooses one for each connection.
+    public var localAddress: String?
+    /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
+    /// default. It has at most 107 bytes.
+    public var unixSocket: String?
+    /// Decides to which addresses the transport may connect. All by default.
+    package var policy = AddressPolicy.any
+
+    /// Makes the default options.
+    public init() {}
+
+    /// Returns the addresses of a name.
+    public typealias Resolve = @Sendable (_ host: String) async throws -> [String]
+  }
+}
+
+/// The options of a transport, checked.
+struct ConnectionOptions: Sendable {
+  let overrides: ResolveOverrides
+  let source: Resolver.Source
+  let localAddress: IPAddress?
+  let unixSocket: SocketAddress?
+  let policy: AddressPolicy
+
+  init(_ options: SocketTransport.Options) throws(HTTPError) {
+    overrides = try ResolveOverrides(options.addresses)
+    source =
+      options.resolver.map {
+        .async(Self.lookUp($0), limit: options.resolverTimeout, clock: ContinuousClock())
+      } ?? .system
+    localAddress = try options.localAddress.map { text throws(HTTPError) in
+      if let address = IPAddress(text) { return address }
+      throw HTTPError(.invalidRequest, "the local address '\(text)' is not an IP address", phase: .preparing)
+    }
+    unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
+    policy = options.policy
+    guard localAddress == nil || unixSocket == nil else {
+      throw HTTPError(
+        .invalidRequest, "a transport has either a localAddress or a unixSocket, and this one has both",
+        phase: .preparing)
+    }
+  }
+
+  private static func lookUp(_ resolve: @escaping SocketTransport.Options.Resolve) -> Resolver.AsyncLookUp {
+    { host in
+      try await resolve(host).map { text in
+        if let address = IPAddress(text) { return address }
+        throw HTTPError(.cannotResolveHost, "the resolver returned '\(text)', which is not an IP address")
+      }
+    }
+  }
+}
+#endif

@@ -1,0 +1,101 @@
+#if os(Linux)
+import Glibc
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+/// Carries the bytes of a connection that is not used for HTTP any more. It belongs to the loop's thread.
+final class UpgradedDriver: ConnectionDriver {
+  private let connection: Connection  // which releases its driver when it is closed
+  private let upgrade: Upgrade
+  /// What is being sent.
+  private var chunk = Data()
+  /// How many bytes of ``chunk`` were sent.
+  private var offset = 0
+  private var hasInputEnded = false
+  private var hasOutputEnded = false
+
+  init(_ connection: Connection, _ upgrade: Upgrade) {
+    self.connection = connection
+    self.upgrade = upgrade
+  }
+
+  func receive(_ bytes: UnsafeRawBufferPointer) {
+    guard !bytes.isEmpty, !hasInputEnded else { return }
+    upgrade.input.push(.bytes(Data(bytes)))
+    if upgrade.input.isFull(with: 0) { connection.isReading = false }
+  }
+
+  /// The reader wants more.
+  func resumeReading() { if !hasInputEnded { connection.isReading = true } }
+
+  var outlivesInput: Bool { !hasOutputEnded }
+
+  func receiveEnd(_ end: StreamEnd) {
+    guard !hasInputEnded else { return }
+    hasInputEnded = true
+    connection.isReading = false
+    switch end {
+    case .clean: return upgrade.input.push(.end)
+    case .cutOff: lose("the connection ended without TLS's close_notify")
+    case .failed(let code): lose("the connection failed (\(String(cString: strerror(code))))")
+    }
+  }
+
+  func send() {
+    while !hasOutputEnded {
+      if offset == chunk.count, !takeChunk() { return }
+      let sent = chunk.withUnsafeBytes { connection.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+      guard let sent else {
+        upgrade.failWriting(lost("the peer takes no more bytes"))
+        return endOutput()
+      }
+      offset += sent
+      guard offset == chunk.count else { return }
+    }
+  }
+
+  /// Takes what is to be sent next. Returns false if there is nothing now.
+  private func takeChunk() -> Bool {
+    chunk = Data()
+    offset = 0
+    switch upgrade.output.next() {
+    case .chunk(let data): chunk = data
+    case .nothingYet: return false
+    case .end:
+      connection.finishSending()
+      endOutput()
+      return false
+    }
+    return true
+  }
+
+  private func endOutput() {
+    hasOutputEnded = true
+    chunk = Data()
+    offset = 0
+    if hasInputEnded { connection.close() }
+  }
+
+  private func lose(_ reason: String) { fail(lost(reason)) }
+
+  private func lost(_ reason: String) -> HTTPError {
+    HTTPError(.connectionLost, "\(connection.peer): \(reason)", phase: .receiving)
+  }
+
+  func fail(_ error: HTTPError) {
+    hasOutputEnded = true
+    upgrade.failWriting(error)  // first: a reader that has the error may write at once
+    upgrade.input.push(.failed(error))
+    upgrade.stage.set(.over, on: connection.loop)
+  }
+
+  /// Closes the connection, because nobody uses it any more.
+  func close() { connection.close() }
+
+  // It belongs to one user: no request gets it.
+  func start(_ transfer: Transfer) { connection.network.sendElsewhere(transfer) }
+  func continueUpload(of transfer: Transfer) {}
+  func resumeReading(for transfer: Transfer) {}
+  func abandon(_ transfer: Transfer) {}
+}
+#endif

@@ -1,0 +1,69 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// The use of an upgraded connection. It keeps the loop's thread; when it is released, the connection is closed.
+final class UpgradedStream: DuplexStream {
+  let upgrade: Upgrade
+  private let thread: LoopThread
+  /// How the input has ended.
+  private let end = Mutex<Result<Void, HTTPError>?>(nil)
+  private let isFinished = Atomic(false)
+
+  init(_ upgrade: Upgrade, on thread: LoopThread) {
+    self.upgrade = upgrade
+    self.thread = thread
+  }
+
+  deinit { close() }
+
+  func read() async throws -> Data? {
+    if let end = end.withLock({ $0 }) {
+      try end.get()
+      return nil
+    }
+    let (signal, resumesSender) = try await closingWhenCancelled { try await upgrade.input.next() }
+    if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
+    switch signal {
+    case .bytes(let data): return data
+    case .end:
+      end.withLock { $0 = .success(()) }
+      return nil
+    case .failed(let error):
+      end.withLock { $0 = .failure(error) }
+      throw error
+    }
+  }
+
+  func write(_ bytes: Data) async throws {
+    guard !isFinished.load(ordering: .relaxed) else {
+      throw HTTPError(.connectionLost, "nothing can be written to a stream after finish()", phase: .sending)
+    }
+    guard !bytes.isEmpty else { return }
+    let isTaken = try await closingWhenCancelled {
+      await upgrade.output.push(bytes) { thread.jobs.submit { [upgrade] in $0.continueOutput(of: upgrade) } }
+    }
+    guard isTaken else { throw upgrade.writingError }
+  }
+
+  func finish() {
+    guard !isFinished.exchange(true, ordering: .relaxed) else { return }
+    if upgrade.output.end() { thread.jobs.submit { [upgrade] in $0.continueOutput(of: upgrade) } }
+  }
+
+  func close() {
+    upgrade.input.stop(CancellationError())
+    upgrade.failWriting(CancellationError())
+    thread.jobs.submit { [upgrade] in $0.close(upgrade) }
+  }
+
+  private func closingWhenCancelled<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    try await withTaskCancellationHandler {
+      try await body()
+    } onCancel: {
+      close()
+    }
+  }
+}
+#endif

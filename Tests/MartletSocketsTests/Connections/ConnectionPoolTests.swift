@@ -1,0 +1,234 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import TestServers
+import TestSupport
+import Testing
+
+@testable import MartletSockets
+
+/// The pool as callers see it: its limits, its numbers, and connections that are opened ahead of requests.
+@Suite(.timeLimit(.minutes(5)))
+struct ConnectionPoolTests {
+  private func text(_ transport: SocketTransport, _ request: HTTPRequest, in call: Call = Call()) async throws -> String
+  {
+    let response = try await transport.send(request, in: call)
+    return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+  }
+
+  private func failure(_ transport: SocketTransport, _ request: HTTPRequest) async throws -> HTTPError {
+    let error = await #expect(throws: (any Error).self) { _ = try await text(transport, request) }
+    return HTTPError(wrapping: try #require(error))
+  }
+
+  private func transport(_ change: (inout ConnectionConfiguration) -> Void) -> SocketTransport {
+    var configuration = ConnectionConfiguration()
+    change(&configuration)
+    return SocketTransport(configuration)
+  }
+
+  /// Waits for a state that the other side brings about.
+  private func eventually(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() { await Task.yield() }
+  }
+
+  // MARK: Waiting
+
+  @Test func aRequestWaitsNoLongerForAConnectionThanItMay() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
+    let transport = transport {
+      $0.connectionsPerHost = 1
+      $0.poolTimeout = .milliseconds(50)
+    }
+    let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
+    _ = try await server.request(1)
+
+    let error = try await failure(transport, HTTPRequest(.get, server.url("/next")))
+
+    #expect(error.kind == .poolTimeout)
+    #expect(error.phase == .queued)
+    #expect(error.isTimeout && error.isConnectionFailure)
+    let host = "127.0.0.1:\(server.port)"
+    #expect(error.message == "\(host): waited 0.05 seconds for one of 1 connections to \(host)")
+    gate.open()
+    #expect(try await held.value == "ok")
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func theLimitOfAllConnectionsIsNamed() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in .text("ok").held(by: gate) }
+    let other = try LoopbackServer { _ in .text("ok") }
+    let transport = transport {
+      $0.connections = 1
+      $0.poolTimeout = .milliseconds(50)
+    }
+    let held = Task { try await text(transport, HTTPRequest(.get, server.url)) }
+    _ = try await server.request(1)
+    let error = try await failure(transport, HTTPRequest(.get, other.url))
+    #expect(error.message.hasSuffix("for one of 1 connections of the transport"))
+    gate.open()
+    #expect(try await held.value == "ok")
+  }
+
+  /// The name of its host is being looked up, for longer than it may wait for other requests.
+  @Test func aRequestForWhichAConnectionIsOpenedIsNotInTheQueue() async throws {
+    let gate = Gate()
+    var options = SocketTransport.Options()
+    options.resolver = { _ in
+      try await gate.wait()
+      return []
+    }
+    var configuration = ConnectionConfiguration()
+    configuration.poolTimeout = .milliseconds(1)
+    let transport = SocketTransport(configuration, options: options)
+    var request = HTTPRequest(.get, url("http://a.example/"))
+    request.options.responseTimeout = .milliseconds(100)
+
+    let error = try await failure(transport, request)
+
+    #expect(error.kind == .responseTimeout)
+    #expect(error.phase == .resolving)
+    gate.open()
+  }
+
+  @Test func theTimeInTheQueueIsMeasured() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in .text("ok").held(by: gate) }
+    let transport = transport { $0.connectionsPerHost = 1 }
+    let metrics = Mutex<[TransferMetrics]>([])
+    let call = Call(
+      listeners: [
+        EventHandler { event, _ in if case .metrics(let one) = event { metrics.withLock { $0.append(one) } } }
+      ])
+    let first = Task { try await text(transport, HTTPRequest(.get, server.url), in: call) }
+    _ = try await server.request(1)
+    let second = Task { try await text(transport, HTTPRequest(.get, server.url), in: call) }
+    try await eventually { await transport.statistics().values.first?.queued == 1 }
+    gate.open()
+    _ = try await (first.value, second.value)
+
+    let all = metrics.withLock { $0 }
+    #expect(all.first?.queued == .zero)
+    #expect(all.first?.reusedConnection == false)
+    let last = try #require(all.last)
+    #expect(last.reusedConnection)
+    #expect(last.queued > .zero && last.queued == last.requestStart)
+  }
+
+  // MARK: Numbers
+
+  @Test func statisticsCountConnectionsAndRequests() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
+    let transport = transport { $0.connectionsPerHost = 2 }
+    let origin = try #require(Origin(server.url))
+    #expect(await transport.statistics().isEmpty)
+
+    for _ in 0..<3 { _ = try await text(transport, HTTPRequest(.get, server.url)) }
+    #expect(await transport.statistics() == [origin: PoolStatistics(idle: 1, opened: 1, reused: 2)])
+
+    let tasks = (0..<3).map { _ in Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) } }
+    let busy = PoolStatistics(active: 2, queued: 1, opened: 2, reused: 3)
+    try await eventually { await transport.statistics()[origin] == busy }
+    gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(await transport.statistics() == [origin: PoolStatistics(idle: 2, opened: 2, reused: 4)])
+  }
+
+  @Test func connectionsToAProxyThatForwardsAreThoseOfTheProxy() async throws {
+    let proxy = try LoopbackServer { _ in .text("ok") }
+    let transport = transport { $0.proxy = .http("127.0.0.1", port: proxy.port) }
+    for host in ["a", "b"] { _ = try await text(transport, HTTPRequest(.get, url("http://\(host).example/"))) }
+    #expect(
+      await transport.statistics() == [try #require(Origin(proxy.url)): PoolStatistics(idle: 1, opened: 1, reused: 1)])
+  }
+
+  // MARK: Connections ahead of requests
+
+  @Test func connectionsThatWereOpenedAheadAreUsed() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .text("ok").held(by: gate) }
+    let origin = try #require(Origin(server.url))
+    let transport = SocketTransport()
+
+    try await transport.preconnect(to: server.url, requests: 3)
+
+    #expect(await transport.statistics() == [origin: PoolStatistics(idle: 3, opened: 3)])
+    let metrics = Mutex<[TransferMetrics]>([])
+    let call = Call(
+      listeners: [
+        EventHandler { event, _ in if case .metrics(let one) = event { metrics.withLock { $0.append(one) } } }
+      ])
+    let tasks = (0..<3).map { _ in Task { try await text(transport, HTTPRequest(.get, server.url), in: call) } }
+    _ = try await server.request(3)
+    gate.open()
+    for task in tasks { _ = try await task.value }
+    #expect(server.connectionCount == 3)
+    // they were open already
+    #expect(metrics.withLock { $0.map(\.reusedConnection) } == [true, true, true])
+    // and are enough for so many requests
+    try await transport.preconnect(to: server.url, requests: 3)
+    #expect(server.connectionCount == 3)
+  }
+
+  @Test func noMoreAreOpenedAheadThanTheLimitsAllow() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let origin = try #require(Origin(server.url))
+    let limits: [(Int, (inout ConnectionConfiguration) -> Void)] = [
+      (2, { $0.connectionsPerHost = 2 }), (2, { $0.connections = 2 }), (1, { $0.idleConnections = 1 }),
+      (0, { $0.idleLifetime = .zero }),
+    ]
+    for (most, limit) in limits {
+      let transport = transport(limit)
+      try await transport.preconnect(to: server.url, requests: 5)
+      #expect(await transport.statistics()[origin]?.idle ?? 0 == most)
+    }
+  }
+
+  @Test func aConnectionThatCannotBeOpenedAheadIsAnError() async throws {
+    let address = url("http://127.0.0.1:\(try LocalPort.free())/")
+    let error = await #expect(throws: HTTPError.self) { try await SocketTransport().preconnect(to: address) }
+    #expect(error?.kind == .cannotConnect)
+    let checking = transport { $0.tls.serverTrustCheck = { _, _ in } }
+    let refused = await #expect(throws: HTTPError.self) { try await checking.preconnect(to: url("https://a.example/")) }
+    #expect(refused?.kind == .invalidRequest)
+  }
+
+  @Test func oneConnectionIsOpenedAheadForManyRequestsOverHTTP2() async throws {
+    let nginx = try Nginx.shared.get()
+    let transport = transport { $0.tls.authorities = nginx.authority.certificate }
+    let address = nginx.tls("/hello.txt")
+    try await transport.preconnect(to: address, requests: 50)
+    #expect(await transport.statistics()[try #require(Origin(address))] == PoolStatistics(idle: 1, opened: 1))
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<50 { group.addTask { try await text(transport, HTTPRequest(.get, address)) } }
+      for try await _ in group {}
+    }
+    #expect(await transport.statistics()[try #require(Origin(address))]?.opened == 1)
+  }
+
+  /// The tickets come when the handshake is complete, in records that are no data (RFC 8446 §4.6.1).
+  @Test func ticketsDoNotEndAConnectionThatWasOpenedAhead() async throws {
+    let server = try RecordServer(more: "")
+    let transport = transport {
+      $0.tls.authorities = server.authority.certificate
+      $0.tls.minimumVersion = .v1_3
+    }
+    let origin = try #require(Origin(server.url))
+
+    try await transport.preconnect(to: server.url)
+
+    let context = try transport.raw.identity.context()
+    let peer = try TLSPeer(host: origin.host, port: origin.port)
+    let key = ResumableSessions.Key(peer: peer, protocols: ["h2", "http/1.1"])
+    try await eventually { context.resumable.take(for: key, pins: context.verification) != nil }
+    #expect(await transport.statistics()[origin] == PoolStatistics(idle: 1, opened: 1))
+    #expect(try await text(transport, HTTPRequest(.get, server.url)) == "1")
+    #expect(await transport.statistics()[origin]?.opened == 1)
+  }
+}
+#endif

@@ -137,7 +137,7 @@ let package = Package(
         "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation",
         "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
       ],
-      exclude: ["Messages/messages.json", "Messages/server.py"]),
+      exclude: ["Messages/messages.json", "Messages/server.py", "Differential/python_clients.py"]),
     .testTarget(
       name: "MartletTestingTests",
       dependencies: ["MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "TestSupport"]),

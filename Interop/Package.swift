@@ -11,7 +11,7 @@ let package = Package(
       name: "InteropTests",
       dependencies: [
         .product(name: "Martlet", package: "Martlet"), .product(name: "MartletImages", package: "Martlet"),
-        .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "MartletTesting", package: "Martlet"), .product(name: "MartletCurl", package: "Martlet"),
       ],
       exclude: ["Pictures/corpus.py"],
       swiftSettings: [

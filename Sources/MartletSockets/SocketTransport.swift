@@ -117,7 +117,9 @@ struct RawSocketTransport: Transport {
     let body = request.body.isEmpty ? nil : try await request.body.open()
     do {
       try Task.checkCancellation()
-      let head = try HTTP1RequestHead(request, to: way.origin, through: recipient ?? .origin, body: body)
+      let isWritten = !way.key.mayMultiplex || thread.http1Servers.contains(way.origin)
+      let head = try HTTP1RequestHead(
+        request, to: way.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
       let exchange = Exchange(
         request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)

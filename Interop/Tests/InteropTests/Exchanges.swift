@@ -1,8 +1,12 @@
 import Foundation
 import Martlet
+import MartletCurl
 import Testing
 
-/// A session on the platform's transport that trusts an authority of the tests.
+/// The transport of this run: `MARTLET_TRANSPORT` is `sockets`, the default, or `curl`.
+let isOverCurl = ProcessInfo.processInfo.environment["MARTLET_TRANSPORT"] == "curl"
+
+/// A session on the transport of this run that trusts an authority of the tests.
 func makeSession(
   trusting authority: URL? = nil, through proxy: Proxy = .direct, certificate: ClientCertificate? = nil,
   _ change: (inout SessionConfiguration) -> Void = { _ in }
@@ -14,7 +18,8 @@ func makeSession(
   var configuration = SessionConfiguration()
   configuration.options.deadline = .seconds(30)
   change(&configuration)
-  return HTTPSession(connection: connection, configuration: configuration)
+  let transport: any Transport = isOverCurl ? CurlTransport(connection) : SocketTransport(connection)
+  return HTTPSession(transport: transport, configuration: configuration)
 }
 
 extension HTTPSession {

@@ -4,18 +4,25 @@ import MartletSemantics
 /// others.
 package struct InterceptorChain: Interceptor {
   private let interceptors: [any Interceptor]
+  /// The indices of those that prepare, and of those that review, each in their order.
+  private let preparing: [Int]
+  private let reviewing: [Int]
   /// How many interceptors prepared the attempt, where one of them returned the response.
   private let preparedCount = CallLocal<Int?>(nil)
 
-  package init(_ interceptors: [any Interceptor]) { self.interceptors = interceptors }
+  package init(_ interceptors: [any Interceptor]) {
+    self.interceptors = interceptors
+    preparing = interceptors.indices.filter { interceptors[$0].stages.contains(.prepare) }
+    reviewing = interceptors.indices.reversed().filter { interceptors[$0].stages.contains(.review) }
+  }
 
   package var isEmpty: Bool { interceptors.isEmpty }
 
   package func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request
     call[preparedCount] = nil
-    for (index, interceptor) in interceptors.enumerated() {
-      switch try await interceptor.prepare(request, in: call) {
+    for index in preparing {
+      switch try await interceptors[index].prepare(request, in: call) {
       case .send(let prepared): request = prepared
       case .respond(let response):
         call[preparedCount] = index + 1
@@ -35,8 +42,8 @@ package struct InterceptorChain: Interceptor {
   ///
   /// - Returns: the response of an interceptor that returned one; nil if the request is to be sent.
   func prepare(_ request: inout DescribedRequest, in call: Call) async throws -> Answer? {
-    for (index, interceptor) in interceptors.enumerated() {
-      switch try await interceptor.prepare(request.request, in: call) {
+    for index in preparing {
+      switch try await interceptors[index].prepare(request.request, in: call) {
       case .send(let prepared): request.update(to: prepared)
       case .respond(let response): return Answer(response: response, preparedCount: index + 1)
       }
@@ -60,8 +67,8 @@ package struct InterceptorChain: Interceptor {
   func review(
     _ outcome: inout Outcome, of attempt: Attempt, by preparedCount: Int? = nil, in call: Call
   ) async throws -> Resend? {
-    for interceptor in interceptors.prefix(preparedCount ?? interceptors.count).reversed() {
-      switch try await interceptor.review(outcome, of: attempt, in: call) {
+    for index in reviewing where index < preparedCount ?? interceptors.count {
+      switch try await interceptors[index].review(outcome, of: attempt, in: call) {
       case .accept: continue
       case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)

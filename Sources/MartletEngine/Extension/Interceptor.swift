@@ -16,6 +16,10 @@
 /// every attempt, in reverse order. Each attempt starts from the caller's request: a redirect or a resend does not have
 /// what interceptors added to an earlier attempt, so that a field for one origin is not sent to another.
 public protocol Interceptor: Sendable {
+  /// In which stages of an attempt it takes part; all by default. In the others it is not called, which saves time in
+  /// every request.
+  var stages: InterceptorStages { get }
+
   /// Returns the request to send, or a response instead of sending it. An error ends the call.
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation
 
@@ -23,7 +27,26 @@ public protocol Interceptor: Sendable {
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict
 }
 
+/// The stages of an attempt in which an ``Interceptor`` can take part.
+public struct InterceptorStages: OptionSet, Sendable {
+  /// The number whose bits are the stages.
+  public let rawValue: Int
+
+  /// Makes a set of stages from its number.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// ``Interceptor/prepare(_:in:)``.
+  public static let prepare = InterceptorStages(rawValue: 1)
+  /// ``Interceptor/review(_:of:in:)``.
+  public static let review = InterceptorStages(rawValue: 2)
+  /// All stages.
+  public static let all: InterceptorStages = [.prepare, .review]
+}
+
 extension Interceptor {
+  /// All stages.
+  public var stages: InterceptorStages { .all }
+
   /// Returns the request unchanged.
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation { .send(request) }
 

@@ -15,6 +15,9 @@ public import MartletSemantics
 /// all attempts, and is the identifier itself if that is a UUID; its parent ID is new for every attempt. A
 /// `traceparent` of the request is sent unchanged.
 public struct CorrelationInterceptor: Interceptor {
+  /// It prepares requests, and reviews nothing.
+  public var stages: InterceptorStages { .prepare }
+
   /// Whether `traceparent` is sent, with which sampling flag.
   public enum Trace: Sendable, Hashable {
     /// It is not sent.

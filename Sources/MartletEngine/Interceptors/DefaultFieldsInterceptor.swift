@@ -10,6 +10,9 @@ public import MartletSemantics
 ///
 /// Without URLs, the fields are added to requests to every origin, but not after a redirect to another one.
 public struct DefaultFieldsInterceptor: Interceptor {
+  /// It prepares requests, and reviews nothing.
+  public var stages: InterceptorStages { .prepare }
+
   /// Whether subdomains get the fields too.
   public enum Subdomains: Sendable, Hashable {
     /// Only the hosts themselves.
@@ -75,6 +78,7 @@ extension Origin {
 /// Adds a `User-Agent` field (RFC 9110 §10.1.5) to requests without one.
 struct UserAgentInterceptor: Interceptor {
   let value: String
+  var stages: InterceptorStages { .prepare }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard !request.fields.contains(.userAgent) else { return .send(request) }

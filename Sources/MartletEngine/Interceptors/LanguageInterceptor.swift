@@ -5,6 +5,9 @@ import MartletSemantics
 /// It replaces the field of a request. Languages are tags of BCP 47; `en_US` is accepted for `en-US`. Each language has
 /// a slightly lower weight than the one before it: `de-CH, fr;q=0.9, en;q=0.8`.
 public struct LanguageInterceptor: Interceptor {
+  /// It prepares requests, and reviews nothing.
+  public var stages: InterceptorStages { .prepare }
+
   /// The value of the field; nil to leave it unchanged.
   package let value: String?
 

@@ -82,20 +82,24 @@ extension HTTPRequest {
   /// Checks what every transport relies on: the URL has the scheme http or https and names a host, no field was
   /// refused, and the body's length is not negative.
   func validate() throws(HTTPError) {
-    guard let scheme = url.scheme else {
-      throw .invalid("the URL '\(url.redacted)' has no scheme: use http or https")
-    }
-    guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
-      throw .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
-    }
-    guard let host = url.host(percentEncoded: false), !host.isEmpty else {
-      throw .invalid("the URL '\(url.redacted)' names no host")
-    }
-    guard Origin(url) != nil else { throw hasNoOrigin }
+    if Origin(url) == nil { throw reasonOfNoOrigin }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
     if let length = body.length, length < 0 {
       throw .invalid("the request's body has the length \(length)")
     }
+  }
+
+  private var reasonOfNoOrigin: HTTPError {
+    guard let scheme = url.scheme else {
+      return .invalid("the URL '\(url.redacted)' has no scheme: use http or https")
+    }
+    guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
+      return .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
+    }
+    guard let host = url.host(percentEncoded: false), !host.isEmpty else {
+      return .invalid("the URL '\(url.redacted)' names no host")
+    }
+    return hasNoOrigin
   }
 
   /// The error for a URL that has no ``Origin``: it does not say which host and port to connect to.

@@ -50,6 +50,8 @@ public struct RedirectPolicy: Sendable, Hashable {
 /// The location is relative to the URL that the request was sent to. The next request is based on the original request:
 /// fields that interceptors added for one origin are not sent to the next.
 struct RedirectInterceptor: Interceptor {
+  var stages: InterceptorStages { .review }
+
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let policy = attempt.request.options.redirectPolicy
     guard case .success(let response) = outcome, response.status.isRedirection, policy.scope != .none else {

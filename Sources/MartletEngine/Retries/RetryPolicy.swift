@@ -29,12 +29,10 @@ public struct RetryPolicy: Sendable {
   /// The delay before a retry; by default at most 250 milliseconds before the first one, doubling up to 20 seconds.
   public var backoff = Backoff()
   /// The statuses that are retried: by default 408, 429, 502, 503 and 504.
-  public var statuses: Set<HTTPStatus> = [
-    .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
-  ]
+  public var statuses = usualStatuses
   /// The failures that are retried: by default ``HTTPError/Kind/cannotConnect`` and ``HTTPError/Kind/connectionLost``.
   /// Timeouts and unknown hosts may be added; a cancellation or the end of the deadline is never retried.
-  public var failures: Set<HTTPError.Kind> = [.cannotConnect, .connectionLost]
+  public var failures = usualFailures
   /// The longest delay of a `Retry-After` field that is accepted; with a longer one there is no retry. 60 seconds by
   /// default. The delay is never shorter than the backoff.
   public var retryAfterLimit = Duration.seconds(60)
@@ -46,6 +44,12 @@ public struct RetryPolicy: Sendable {
 
   /// Makes a policy with a number of retries; by default none, but stale connections are replaced.
   public init(limit: Int = 0) { self.limit = limit }
+
+  // made once: every request has a policy
+  private static let usualStatuses: Set<HTTPStatus> = [
+    .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
+  ]
+  private static let usualFailures: Set<HTTPError.Kind> = [.cannotConnect, .connectionLost]
 
   /// Three retries.
   public static let standard = RetryPolicy(limit: 3)
@@ -103,6 +107,7 @@ struct RetryInterceptor: Interceptor {
   private let attemptLimit: Int
   private let now: @Sendable () -> Date
   private let sent = CallLocal(Sent())
+  var stages: InterceptorStages { .review }
 
   /// - Parameters:
   ///   - attemptLimit: the largest number of attempts of a call.

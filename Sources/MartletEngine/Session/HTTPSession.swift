@@ -11,13 +11,25 @@ public import MartletSemantics
 /// the same connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A
 /// status such as 404 is not an error.
 public struct HTTPSession: Sendable {
-  private let pipeline: Pipeline
-  package let configuration: SessionConfiguration
+  private let content: Content
+
+  private var pipeline: Pipeline { content.pipeline }
+  package var configuration: SessionConfiguration { content.configuration }
+
+  /// What the copies of a session share.
+  private final class Content: Sendable {
+    let pipeline: Pipeline
+    let configuration: SessionConfiguration
+
+    init(transport: any Transport, configuration: SessionConfiguration) {
+      self.configuration = configuration
+      pipeline = Pipeline(transport: transport, configuration: configuration)
+    }
+  }
 
   /// Makes a session on a transport.
   public init(transport: any Transport, configuration: SessionConfiguration = .init()) {
-    self.configuration = configuration
-    pipeline = Pipeline(transport: transport, configuration: configuration)
+    content = Content(transport: transport, configuration: configuration)
   }
 
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.

@@ -36,8 +36,13 @@ final class HTTP1Driver: ConnectionDriver {
 extension HTTP1Driver {
   func start(_ transfer: Transfer) {
     let exchange = transfer.exchange
+    let head: HTTP1RequestHead
+    do throws(HTTPError) { head = try exchange.head.written(for: exchange.request, to: exchange.origin) } catch {
+      transfer.fail(error)
+      return connection.becomeIdle()
+    }
     let wasOpen = transfer.timing.reusedConnection
-    guard state.beginRequest(closesAfterwards: exchange.head.closesConnection, wasOpen: wasOpen) else {
+    guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
       return connection.network.sendElsewhere(transfer)
     }
@@ -45,7 +50,7 @@ extension HTTP1Driver {
     parser = HTTP1ResponseParser(
       answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
       headerLimit: exchange.limits.headerBytes)
-    outgoing.append(exchange.head.bytes)
+    outgoing.append(head.bytes)
     if case .none = exchange.upload {
       upload = .over
     } else if let time = exchange.limits.expectation {

@@ -10,6 +10,7 @@ final class Network {
   let loop: EventLoop
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
+  private let http1Servers: HTTP1Servers
   let authentications: ProxyAuthentications
   let resolver: Resolver
   let options: ConnectionOptions
@@ -50,13 +51,14 @@ final class Network {
 
   init(
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications,
-    _ jobs: JobQueue<Network>
+    _ jobs: JobQueue<Network>, _ http1Servers: HTTP1Servers
   ) throws(HTTPError) {
     self.configuration = configuration
     self.options = options
     resolver = Resolver(options.source, overrides: options.overrides, policy: options.policy)
     self.authentications = authentications
     self.jobs = jobs
+    self.http1Servers = http1Servers
     loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = PoolState(
       PoolState.Limits(
@@ -242,7 +244,11 @@ extension Network {
 extension Network {
   /// A connection can be used.
   func opened(_ connection: Connection) {
-    let capacity = connection.facts.version == .http2 ? HTTP2Driver.assumedCapacity : 1
+    let isHTTP2 = connection.facts.version == .http2
+    if connection.key.versions == .negotiated, let origin = connection.key.origin {
+      http1Servers.note(origin, isHTTP2: isHTTP2)
+    }
+    let capacity = isHTTP2 ? HTTP2Driver.assumedCapacity : 1
     perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
     finishPreconnects()
   }

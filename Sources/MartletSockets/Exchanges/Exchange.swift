@@ -6,6 +6,7 @@ import MartletSemantics
 final class Exchange: Sendable {
   let request: HTTPRequest
   let origin: Origin
+  /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2: then the connection does it.
   let head: HTTP1RequestHead
   /// The head for HTTP/2; nil if the connection cannot be one.
   let http2Head: HTTP2RequestHead?

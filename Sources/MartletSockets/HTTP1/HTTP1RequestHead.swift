@@ -11,13 +11,13 @@ import MartletSemantics
 /// - An OPTIONS request for a URL without path and query is for the server itself and has the target `*` (RFC 9112
 ///   §3.2.4).
 struct HTTP1RequestHead: Sendable {
-  /// The head, with the empty line at its end.
-  let bytes: [UInt8]
+  /// The head, with the empty line at its end; empty if it was not written.
+  private(set) var bytes: [UInt8] = []
   let framing: Framing
   /// Whether the body is sent only after a 100 response, or when ``RequestOptions/continueTimeout`` is over.
   let expectsContinue: Bool
   /// Whether the caller asked to close the connection after the response (RFC 9112 §9.6).
-  let closesConnection: Bool
+  private(set) var closesConnection = false
 
   /// How the end of the request's body is marked (RFC 9112 §6).
   enum Framing: Sendable, Equatable {
@@ -39,12 +39,29 @@ struct HTTP1RequestHead: Sendable {
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
   ///   - body: the opened body; nil if the request has none.
+  ///   - isWritten: whether there are ``bytes``; they are not needed over HTTP/2.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(
-    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?
+    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?,
+    isWritten: Bool = true
   ) throws(HTTPError) {
     try Self.check(request, hasBody: body != nil)
-    let framing = Self.framing(request.method, body, hasTrailers: request.body.hasTrailers)
+    framing = Self.framing(request.method, body, hasTrailers: request.body.hasTrailers)
+    expectsContinue = body != nil && request.expectsContinue
+    if isWritten { try write(request, to: origin, through: recipient) }
+  }
+
+  /// Returns the written head of a request whose head was not written, for its origin.
+  func written(for request: HTTPRequest, to origin: Origin) throws(HTTPError) -> HTTP1RequestHead {
+    guard bytes.isEmpty else { return self }
+    var head = self
+    try head.write(request, to: origin, through: .origin)
+    return head
+  }
+
+  private mutating func write(
+    _ request: HTTPRequest, to origin: Origin, through recipient: Recipient
+  ) throws(HTTPError) {
     let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
     var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
     var fields = request.fields
@@ -63,8 +80,6 @@ struct HTTP1RequestHead: Sendable {
     writer.finish()
     bytes = writer.bytes
     closesConnection = writer.closesConnection
-    self.framing = framing
-    expectsContinue = body != nil && request.expectsContinue
   }
 
   private static func check(_ request: HTTPRequest, hasBody: Bool) throws(HTTPError) {
@@ -103,7 +118,7 @@ struct RequestTarget {
   /// - Parameter isAbsolute: whether the target has scheme and authority, for a proxy (§3.2.2).
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(of request: HTTPRequest, to origin: Origin, isAbsolute: Bool) throws(HTTPError) {
-    guard request.method != "CONNECT" else {
+    guard request.method.rawValue != "CONNECT" else {
       // §3.2.3: with the port, even if it is the default
       let hasPort = origin.port != (origin.isSecure ? 443 : 80)
       host = hasPort ? origin.authority : "\(origin.authority):\(origin.port)"

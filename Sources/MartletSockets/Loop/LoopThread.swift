@@ -6,13 +6,14 @@ import Glibc
 /// The thread of a ``Network``. The transport and every body that is being read have a reference to it; with the last
 /// reference, its connections are closed and the thread ends.
 final class LoopThread: Sendable {
+  let http1Servers = HTTP1Servers()
   let jobs = JobQueue<Network>(wakeUp: EventLoop.makeWakeUp())
 
   /// - Throws: an error if the system has no thread or descriptor for it.
   init(
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
-    let network = try Network(configuration, options, authentications, jobs)
+    let network = try Network(configuration, options, authentications, jobs, http1Servers)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
     var thread = pthread_t()

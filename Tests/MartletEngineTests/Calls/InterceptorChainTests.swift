@@ -48,6 +48,31 @@ struct InterceptorChainTests {
     #expect(responder.reviewed.withLock { $0 } == [.ok])
   }
 
+  @Test(
+    arguments: [
+      (.all, ["prepare", "review"]), (.prepare, ["prepare"]), (.review, ["review"]), ([], []),
+    ] as [(InterceptorStages, [String])])
+  func interceptorIsCalledInItsStagesOnly(_ stages: InterceptorStages, calls: [String]) async throws {
+    struct Recording: Interceptor {
+      let stages: InterceptorStages
+      let seen: Log<String>
+
+      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+        seen.append("prepare")
+        return .send(request)
+      }
+
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+        seen.append("review")
+        return .accept
+      }
+    }
+    let seen = Log<String>()
+    let recording = Recording(stages: stages, seen: seen)
+    _ = try await session(ScriptedTransport([.text("sent")]), [recording]).data(for: HTTPRequest(.get, origin))
+    #expect(seen.entries == calls)
+  }
+
   @Test func onlyInterceptorsThatPreparedTheAttemptReviewIt() async throws {
     let seen = Log<String>()
     let first = TestInterceptor(review: { _, _ in

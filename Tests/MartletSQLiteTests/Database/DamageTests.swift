@@ -100,7 +100,8 @@ struct DamageTests {
       let store = try SQLiteCookieStore(at: file)
       for cookie in cookies { try await store.update(site) { $0.append(cookie) } }
     }
-    let page = try #require((1..<whole.count / 4_096).map { $0 * 4_096 }.first { whole[$0] == 0x0A })  // rows of an index
+    // a page with rows of an index
+    let page = try #require((1..<whole.count / 4_096).map { $0 * 4_096 }.first { whole[$0] == 0x0A })
     for offset in page + 1..<page + 8 + 2 * cookies.count {
       for change: UInt8 in [1, 4, 16, 64, 0xFF] {
         var content = whole

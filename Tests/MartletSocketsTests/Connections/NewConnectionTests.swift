@@ -91,15 +91,17 @@ private final class NumberingServer: Sendable {
       try: body(*arguments)
       except OSError: pass
 
-    def listen(port, body):
-      listener, number = socket.create_server(("127.0.0.1", port), backlog=128), 0
+    def accept(listener, body):
+      number = 0
       while True:
         connection, _ = listener.accept()
         number += 1
         threading.Thread(target=run, args=(body, connection, number), daemon=True).start()
 
-    threading.Thread(target=listen, args=(int(sys.argv[1]), serve), daemon=True).start()
-    listen(int(sys.argv[2]), control)
+    # the one whose port the test waits for comes last
+    listeners = [socket.create_server(("127.0.0.1", int(port)), backlog=128) for port in sys.argv[1:3]]
+    threading.Thread(target=accept, args=(listeners[0], serve), daemon=True).start()
+    accept(listeners[1], control)
     """#
 }
 #endif

@@ -19,8 +19,6 @@ final class UpgradeServer: Sendable {
   let authority: TestAuthority
   private let process: RealProcess
 
-  static let shared = Result { try UpgradeServer() }
-
   init() throws {
     authority = try TestAuthority()
     let ports = [try LocalPort.free(), try LocalPort.free()]
@@ -121,13 +119,14 @@ final class UpgradeServer: Sendable {
       try: serve(Secure(plain) if secures else Plain(plain))
       except OSError: pass
 
-    def listen(port, secures):
-      listener = socket.create_server(("127.0.0.1", port), backlog=128)
+    def accept(listener, secures):
       while True:
         threading.Thread(target=run, args=(listener.accept()[0], secures), daemon=True).start()
 
-    threading.Thread(target=listen, args=(int(sys.argv[1]), False), daemon=True).start()
-    listen(int(sys.argv[2]), True)
+    # the one whose port the test waits for comes last
+    plain, secure = [socket.create_server(("127.0.0.1", int(port)), backlog=128) for port in sys.argv[1:3]]
+    threading.Thread(target=accept, args=(plain, False), daemon=True).start()
+    accept(secure, True)
     """#
 }
 #endif

@@ -38,6 +38,28 @@ struct DifferentialTests {
     #expect(!counts.isEmpty, "libcurl refuses minor versions that it does not know: is anything compared?")
   }
 
+  @Test(.enabled(if: PythonClient.python != nil, "make interop has the clients"), arguments: PythonClient.allCases)
+  func everyDifferenceFromAClientOfPythonHasAName(client: PythonClient) async throws {
+    let server = try LoopbackServer(recording: .nothing) { MutatedReply.reply(to: $0.target) }
+    let replies = (1...Self.rounds).compactMap(MutatedReply.init)
+    let outcomes = try client.outcomes(of: replies, at: server.url("/"))
+    #expect(outcomes.count == Self.rounds)
+    var connection = ConnectionConfiguration()
+    connection.decompresses = false
+    let sockets = SocketTransport(connection)
+    var counts: [String: Int] = [:]
+    for reply in replies {
+      let own = await ReplyOutcome(of: sockets, guarded(reply.method, server.url("/\(reply.number)")))
+      guard let python = outcomes[reply.number], let difference = PythonDifference(reply, client, python, own) else {
+        continue
+      }
+      if difference.reason == nil { Issue.record("a difference without a name:\n\(difference)") }
+      counts[difference.reason?.description ?? "no name", default: 0] += 1
+    }
+    for (reason, count) in counts { print("\(client): \(count) of \(Self.rounds) replies: \(reason)") }
+    #expect(!counts.isEmpty, "no two clients read all of it alike: is anything compared?")
+  }
+
   /// Records an issue if the difference has no name.
   private static func reason(of difference: Difference, _ request: HTTPRequest) async -> String {
     if let reason = difference.reason { return "\(reason.name) (\(reason.section); right: \(reason.right.rawValue))" }

@@ -42,7 +42,7 @@ final class Network {
   /// What asks the caller for the settings of each connection; nil if it is not asked.
   private(set) var askedIdentity: TLSIdentity?
   /// The same for connections to proxies.
-  private var proxyTLS: TLSContext?
+  private(set) var proxyTLS: TLSContext?
   private var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
@@ -124,11 +124,6 @@ extension Network {
   /// The name of a connection's host was resolved.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
     connections[connection]?.resolved(addresses)
-  }
-
-  /// The caller has returned its settings of TLS for a connection.
-  func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
-    connections[connection]?.choseIdentity(context)
   }
 
   /// The caller's check did not refuse the certificates of a server.
@@ -328,23 +323,6 @@ extension Network {
     return resolver.lookUp(host, port: port) { [jobs] result in
       jobs.submit { $0.resolved(result, for: connection) }
     }
-  }
-
-  /// Makes the TLS session with an origin.
-  func makeSession(for key: ConnectionKey, to origin: Origin, with tls: TLSContext?) throws(HTTPError) -> TLSSession {
-    guard let tls else { throw HTTPError(.tlsFailed, "\(origin.authority): TLS is not prepared", phase: .securing) }
-    // a resumed session has no certificates to check
-    let resumes = configuration.tls.serverTrustCheck == nil
-    let peer = try TLSPeer(host: origin.host, port: origin.port)
-    return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
-  }
-
-  /// Makes the TLS session with a proxy.
-  func makeProxySession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
-    guard let proxyTLS, let server = key.route.server else {
-      throw HTTPError(.tlsFailed, "TLS with the proxy is not prepared", phase: .connecting)
-    }
-    return try TLSSession(proxyTLS, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])
   }
 
   private func fail(_ waiter: Int, _ failure: OpeningFailure) {

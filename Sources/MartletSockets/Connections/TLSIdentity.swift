@@ -90,4 +90,28 @@ private struct AnsweredContexts {
     return new
   }
 }
+
+extension Network {
+  /// The caller has returned its settings of TLS for a connection.
+  func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
+    connections[connection]?.choseIdentity(context)
+  }
+
+  /// Makes the TLS session with an origin.
+  func makeSession(for key: ConnectionKey, to origin: Origin, with tls: TLSContext?) throws(HTTPError) -> TLSSession {
+    guard let tls else { throw HTTPError(.tlsFailed, "\(origin.authority): TLS is not prepared", phase: .securing) }
+    // a resumed session has no certificates to check
+    let resumes = configuration.tls.serverTrustCheck == nil
+    let peer = try TLSPeer(host: origin.host, port: origin.port)
+    return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
+  }
+
+  /// Makes the TLS session with a proxy.
+  func makeProxySession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
+    guard let proxyTLS, let server = key.route.server else {
+      throw HTTPError(.tlsFailed, "TLS with the proxy is not prepared", phase: .connecting)
+    }
+    return try TLSSession(proxyTLS, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])
+  }
+}
 #endif

@@ -38,7 +38,7 @@ public struct CurlTransport: Transport {
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so, and so it does with ``ConnectionConfiguration/poolTimeout``, which is not supported.
+  /// says so, and so it does with ``Martlet/ConnectionConfiguration/poolTimeout``, which is not supported.
   public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
 
   /// Makes a transport with settings that only this transport has.

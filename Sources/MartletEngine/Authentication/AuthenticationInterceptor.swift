@@ -58,7 +58,7 @@ package struct AuthenticationInterceptor: Interceptor {
 
   package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let progress = call[progress]
-    guard case .success(let response) = outcome, !progress.candidates.isEmpty else { return .accept }
+    guard !progress.candidates.isEmpty, case .success(let response) = outcome else { return .accept }
     guard response.status == .unauthorized else {
       if let index = progress.authorizer, let head = response.networkHead {
         try sources[index].didReceive(head, to: attempt.sent, in: call)

@@ -54,9 +54,8 @@ struct RedirectInterceptor: Interceptor {
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let policy = attempt.request.options.redirectPolicy
-    guard case .success(let response) = outcome, response.status.isRedirection, policy.scope != .none else {
-      return .accept
-    }
+    guard outcome.status?.isRedirection == true, policy.scope != .none else { return .accept }
+    let response = try outcome.get()
     let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
     let redirect = RedirectRule.decide(
       after: response.head, to: asked, allowsInsecure: policy.allowsInsecure, keeping: policy.crossOriginFields)

@@ -77,9 +77,9 @@ extension RetryPolicy {
 
   /// Returns why an outcome may be retried; nil for a response or a final failure.
   func cause(of outcome: Outcome) -> RetryRule.Cause? {
+    if let status = outcome.status, !statuses.contains(status) { return nil }
     switch outcome {
-    case .success(let response):
-      return statuses.contains(response.status) ? .response(response.head) : nil
+    case .success(let response): return .response(response.head)
     case .failure(let error):
       let error = HTTPError(wrapping: error)
       if error.isCancelled || error.kind == .deadlineExceeded { return nil }

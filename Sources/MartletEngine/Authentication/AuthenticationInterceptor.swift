@@ -13,7 +13,7 @@ import MartletSemantics
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
 /// of that origin; it is never sent without a challenge, and never as part of the URL.
-package struct AuthenticationInterceptor: Interceptor {
+package struct AuthenticationInterceptor: QuickInterceptor {
   private let sources: [any CredentialSource]
   private let urlCredentials: URLCredentials
   private let progress = CallLocal(Progress())
@@ -56,9 +56,13 @@ package struct AuthenticationInterceptor: Interceptor {
     return .send(request)
   }
 
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+    status == nil || call[progress].candidates.isEmpty
+  }
+
   package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let progress = call[progress]
-    guard !progress.candidates.isEmpty, case .success(let response) = outcome else { return .accept }
+    guard case .success(let response) = outcome, !progress.candidates.isEmpty else { return .accept }
     guard response.status == .unauthorized else {
       if let index = progress.authorizer, let head = response.networkHead {
         try sources[index].didReceive(head, to: attempt.sent, in: call)

@@ -74,11 +74,11 @@ final class Exchange: Sendable {
 
 extension HTTPRequest {
   /// Whether the connection is not used for HTTP any more if the server agrees (RFC 9110 §7.8, §9.3.6).
-  var asksForUpgrade: Bool { fields.contains(.upgrade) || method == "CONNECT" }
+  var asksForUpgrade: Bool { fields.contains(.upgrade) || method == .connect }
 
   /// Whether the server agrees with this status.
   func isUpgraded(by status: HTTPStatus) -> Bool {
-    status == .switchingProtocols || method == "CONNECT" && status.isSuccessful
+    status == .switchingProtocols || method == .connect && status.isSuccessful
   }
 }
 

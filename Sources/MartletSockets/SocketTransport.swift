@@ -90,33 +90,49 @@ struct RawSocketTransport: Transport {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
-    guard request.method != .head || request.body.isEmpty else {
-      throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
-    }
-    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
-    let way = try way(to: origin, asksForUpgrade: request.asksForUpgrade)
-    var proxy = ForwardingProxy(of: way, for: request, authentications)
+    let way = try way(of: request)
+    let proxy = ForwardingProxy(of: way, for: request, authentications)
     while true {
-      let (source, stream) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
+      let body = request.body.isEmpty ? nil : try await request.body.open()
+      let (source, stream) = try begin(request, by: way, through: proxy, sending: body, on: thread, in: call)
       let head = try await source.head()
       if try proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
       } else {
-        var response = HTTPResponse(to: request, networkHead: head, from: source)
-        if request.isUpgraded(by: head.status) { response.stream = stream }
-        return response
+        return response(to: request, head, from: source, stream)
       }
     }
   }
 
-  /// Opens the request's body, and submits the request.
+  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting request keeps.
+
+  @inline(never)
+  private func way(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way {
+    guard request.method != .head || request.body.isEmpty else {
+      throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
+    }
+    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
+    return try way(to: origin, asksForUpgrade: request.asksForUpgrade)
+  }
+
+  @inline(never)
+  private func response(
+    to request: HTTPRequest, _ head: ResponseHead, from source: TransferBody, _ stream: UpgradedStream?
+  ) -> HTTPResponse {
+    var response = HTTPResponse(to: request, networkHead: head, from: source)
+    if request.isUpgraded(by: head.status) { response.stream = stream }
+    return response
+  }
+
+  /// Submits the request, whose body is open.
+  @inline(never)
   private func begin(
-    _ request: HTTPRequest, by way: Exchange.Way, _ recipient: HTTP1RequestHead.Recipient?, on thread: LoopThread,
-    in call: Call
-  ) async throws -> (TransferBody, UpgradedStream?) {
-    let body = request.body.isEmpty ? nil : try await request.body.open()
+    _ request: HTTPRequest, by way: Exchange.Way, through proxy: ForwardingProxy?, sending body: OpenBody?,
+    on thread: LoopThread, in call: Call
+  ) throws -> (TransferBody, UpgradedStream?) {
     do {
       try Task.checkCancellation()
+      let recipient = try proxy?.authorize(request)
       let isWritten = !way.key.mayMultiplex || thread.http1Servers.contains(way.origin)
       let head = try HTTP1RequestHead(
         request, to: way.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
@@ -173,7 +189,7 @@ struct RawSocketTransport: Transport {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
       throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
     }
-    return Exchange.Way(origin: origin, key: key, security: security)
+    return Exchange.Way(to: origin, key: key, security: security)
   }
 
   private func http2Head(
@@ -221,7 +237,7 @@ struct RawSocketTransport: Transport {
 }
 
 /// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112 §3.2.2).
-private struct ForwardingProxy {
+private final class ForwardingProxy {
   private let server: ProxyServer
   private let origin: Origin
   private let authentications: ProxyAuthentications
@@ -239,7 +255,7 @@ private struct ForwardingProxy {
   }
 
   /// Returns the proxy as the recipient of the next sending.
-  mutating func authorize(_ request: HTTPRequest) throws(HTTPError) -> HTTP1RequestHead.Recipient {
+  func authorize(_ request: HTTPRequest) throws(HTTPError) -> HTTP1RequestHead.Recipient {
     guard !isForeign else { return .proxy(authorization: nil) }
     let target = try RequestTarget(of: request, to: origin, isAbsolute: true)
     let text = String(decoding: target.bytes, as: UTF8.self)
@@ -256,7 +272,7 @@ private struct ForwardingProxy {
   }
 
   /// Processes the head of a response. Returns whether the request is to be sent again, with the answer to a challenge.
-  mutating func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
+  func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
     guard !isForeign else { return false }
     var progress = progress
     let isAnswered = try authentications.use(server) { authentication throws(HTTPError) in

@@ -13,7 +13,7 @@ import MartletSemantics
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
 /// of that origin; it is never sent without a challenge, and never as part of the URL.
-package struct AuthenticationInterceptor: Interceptor {
+package struct AuthenticationInterceptor: QuickInterceptor {
   private let sources: [any CredentialSource]
   private let urlCredentials: URLCredentials
   private let progress = CallLocal(Progress())
@@ -54,6 +54,10 @@ package struct AuthenticationInterceptor: Interceptor {
     }
     call[self.progress] = progress
     return .send(request)
+  }
+
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+    status == nil || call[progress].candidates.isEmpty
   }
 
   package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {

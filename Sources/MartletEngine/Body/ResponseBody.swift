@@ -75,6 +75,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     public mutating func next() async throws(HTTPError) -> Data? { try await next(isolation: nil) }
+
+    /// Returns the whole body if it has been received and nothing was read; nil if it has to be read.
+    fileprivate func takeReceived() throws(HTTPError) -> Data? {
+      try (source as? SessionBody)?.takeReceived()
+    }
   }
 
   /// Whether the body is being read.
@@ -95,6 +100,10 @@ extension ResponseBody {
       throw .bodyTooLarge(limit: limit)
     }
     var iterator = makeAsyncIterator()
+    if let data = try iterator.takeReceived() {
+      guard data.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
+      return data
+    }
     guard let first = try await iterator.next() else { return Data() }
     guard first.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
     if Int64(first.count) == length {

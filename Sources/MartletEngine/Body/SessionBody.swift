@@ -31,25 +31,49 @@ final class SessionBody: BodySource {
 
   func next() async throws -> Data? {
     do {
-      if let limit, let length, length > limit { throw HTTPError.bodyTooLarge(limit: limit) }
+      try checkLength()
       guard let chunk = try await base.next() else {
         finish(nil)
         return nil
       }
-      let count = state.withLock { state in
-        state.count += Int64(chunk.count)
-        return state.count
-      }
-      if let limit, count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
-      if call.wantsBodies { call.emit(.bytes(chunk, .received, attempt: history.count + 1)) }
-      call.emit(.progress(TransferProgress(.received, completed: count, total: length)))
+      try report(chunk)
       return chunk
-    } catch {
-      let error = addingContext(HTTPError(wrapping: error))
-      base.cancel()
-      finish(error)
-      throw error
+    } catch { throw ended(by: error) }
+  }
+
+  /// Returns the whole body if the transport received it at once and nothing was read: then the reader need not wait.
+  func takeReceived() throws(HTTPError) -> Data? {
+    guard let transfer = base as? TransferBody else { return nil }
+    do throws(HTTPError) {
+      try checkLength()
+      guard let data = transfer.takeReceived() else { return nil }
+      if !data.isEmpty { try report(data) }
+      finish(nil)
+      return data
+    } catch { throw ended(by: error) }
+  }
+
+  private func checkLength() throws(HTTPError) {
+    if let limit, let length, length > limit { throw .bodyTooLarge(limit: limit) }
+  }
+
+  /// Counts and reports a chunk.
+  private func report(_ chunk: Data) throws(HTTPError) {
+    let count = state.withLock { state in
+      state.count += Int64(chunk.count)
+      return state.count
     }
+    if let limit, count > limit { throw .bodyTooLarge(limit: limit) }
+    if call.wantsBodies { call.emit(.bytes(chunk, .received, attempt: history.count + 1)) }
+    call.emit(.progress(TransferProgress(.received, completed: count, total: length)))
+  }
+
+  /// Ends the call with an error, which is returned with the call's context.
+  private func ended(by error: any Error) -> HTTPError {
+    let error = addingContext(HTTPError(wrapping: error))
+    base.cancel()
+    finish(error)
+    return error
   }
 
   func cancel() {

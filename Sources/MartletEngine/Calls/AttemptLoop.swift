@@ -34,19 +34,17 @@ struct AttemptLoop: Sendable {
     var history: [AttemptRecord] = []
     while true {
       var described = DescribedRequest(request)
-      var sent: HTTPRequest { described.request }
       do {
         try Task.checkCancellation()
         let answer = try await chain.prepare(&described, in: call)
         try Task.checkCancellation()  // in case an interceptor ignored the cancellation
+        let sent = described.request
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
         let outcome = await outcome(of: sent, or: answer?.response, in: call)
         switch try await review(outcome, of: attempt, by: chain, answer?.preparedCount, in: call) {
-        case .done(var response):
-          response.history = history
-          return (response, sent.method)
+        case .done(let response): return (response, sent.method)
         case .again(let resend, let record):
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
@@ -55,12 +53,14 @@ struct AttemptLoop: Sendable {
           request = resend.request
         }
       } catch {
-        throw HTTPError(wrapping: error).addingContext(request: sent.head, response: nil, attempts: history)
+        throw HTTPError(wrapping: error)
+          .addingContext(request: described.request.head, response: nil, attempts: history)
       }
     }
   }
 
   /// Sends the request, unless an interceptor has returned the response.
+  @inline(never)  // so that a call that waits has room for one response, and not for all variables of the loop
   private func outcome(of request: HTTPRequest, or answer: HTTPResponse?, in call: Call) async -> Outcome {
     do {
       let response = if let answer { answer } else { try await transport.send(request, in: call) }
@@ -75,13 +75,16 @@ struct AttemptLoop: Sendable {
   }
 
   /// Runs the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
+  @inline(never)
   private func review(
     _ first: Outcome, of attempt: Attempt, by chain: InterceptorChain, _ preparedCount: Int?, in call: Call
   ) async throws -> Step {
     var outcome = first
     do {
       guard let resend = try await chain.review(&outcome, of: attempt, by: preparedCount, in: call) else {
-        return .done(try outcome.get())
+        var response = try outcome.get()
+        response.history = attempt.history
+        return .done(response)
       }
       await outcome.discard(on: clock)
       return .again(

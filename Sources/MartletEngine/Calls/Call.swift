@@ -74,7 +74,10 @@ public final class Call: Work {
 
   /// A value that is kept for this call, from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {
-    get { locals.withLock { $0[local.id] as? Value } ?? local.initialValue }
+    get {
+      guard let value = locals.withLock({ $0[local.id] }) else { return local.initialValue }
+      return value as? Value ?? local.initialValue
+    }
     set { locals.withLock { $0[local.id] = newValue } }
   }
 

@@ -1,12 +1,21 @@
 import MartletSemantics
 
+/// An interceptor that can accept outcomes without `review`: to call that takes longer than all else that is done for an
+/// outcome which does not concern the interceptor, as most do not.
+protocol QuickInterceptor: Interceptor {
+  /// Takes note of the outcome of an attempt, and returns whether it is accepted as it is.
+  ///
+  /// - Parameter status: that of the response; nil for an error.
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool
+}
+
 /// Several interceptors that act as one. The loop runs a call's interceptors as a chain, and an interceptor can run
 /// others.
 package struct InterceptorChain: Interceptor {
   private let interceptors: [any Interceptor]
   /// The indices of those that prepare, and of those that review, each in their order.
   private let preparing: [Int]
-  private let reviewing: [Int]
+  private let reviewing: [(index: Int, quick: (any QuickInterceptor)?)]
   /// How many interceptors prepared the attempt, where one of them returned the response.
   private let preparedCount = CallLocal<Int?>(nil)
 
@@ -14,6 +23,7 @@ package struct InterceptorChain: Interceptor {
     self.interceptors = interceptors
     preparing = interceptors.indices.filter { interceptors[$0].stages.contains(.prepare) }
     reviewing = interceptors.indices.reversed().filter { interceptors[$0].stages.contains(.review) }
+      .map { ($0, interceptors[$0] as? any QuickInterceptor) }
   }
 
   package var isEmpty: Bool { interceptors.isEmpty }
@@ -67,10 +77,14 @@ package struct InterceptorChain: Interceptor {
   func review(
     _ outcome: inout Outcome, of attempt: Attempt, by preparedCount: Int? = nil, in call: Call
   ) async throws -> Resend? {
-    for index in reviewing where index < preparedCount ?? interceptors.count {
+    var status = outcome.status
+    for (index, quick) in reviewing where index < preparedCount ?? interceptors.count {
+      if let quick, quick.accepts(status, of: attempt, in: call) { continue }
       switch try await interceptors[index].review(outcome, of: attempt, in: call) {
       case .accept: continue
-      case .replace(let response): outcome = .success(response)
+      case .replace(let response):
+        outcome = .success(response)
+        status = response.status
       case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)
       }
     }

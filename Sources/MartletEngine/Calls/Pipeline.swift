@@ -18,40 +18,14 @@ struct Pipeline: Sendable {
     interceptors.append(ExpectationInterceptor())  // prepares when the body is known
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack: any Transport = MissingCredentialsTransport(base: ObservedTransport(base: transport))
+    var stack: any Transport = NetworkTransport(base: transport)
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
-    } else {
-      stack = UncachedTransport(base: stack)
     }
     if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
     loop = AttemptLoop(
       interceptors: (configuration.interceptors, interceptors), transport: stack,
       limit: max(1, configuration.attemptLimit), clock: configuration.clock)
-  }
-}
-
-/// Fails a request that must not be sent over the network, because its credentials could not be obtained without one,
-/// as if the origin could not be reached either. The cache above this transport may have a response, and retries may
-/// send the request again.
-struct MissingCredentialsTransport: Transport {
-  let base: any Transport
-
-  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    if let error = request.options.credentialsError { throw error }
-    return try await base.send(request, in: call)
-  }
-}
-
-/// Replaces the cache in a session without one: a request that may only be answered from a cache fails.
-struct UncachedTransport: Transport {
-  let base: any Transport
-
-  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    guard request.options.cachePolicy != .returnCacheDataDontLoad else {
-      throw HTTPError(.notCached, "the request may only be answered from a cache, and the session has none")
-    }
-    return try await base.send(request, in: call)
   }
 }

@@ -71,6 +71,7 @@ package struct DownloadDestination: Sendable {
 /// resource is still the same, and starts again if not; see `ResumeRule`.
 struct Download {
   private let session: HTTPSession
+  /// The request, with its options in the session.
   private let request: HTTPRequest
   private let file: PartialFile
   private let options: RequestOptions
@@ -93,7 +94,9 @@ struct Download {
     self.keeps = keeps && isWhole
     resumptionsLeft = isWhole ? options.downloadResumptions : 0
     self.session = session
-    self.request = request
+    var prepared = request
+    prepared.options = options
+    self.request = prepared
     if let resumption, self.keeps, resumption.url == request.url,
       let file = PartialFile(resuming: resumption, for: destination.url, label: destination.label)
     {
@@ -134,7 +137,7 @@ struct Download {
   private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
     let point = point
     var response = try await session.respond(
-      to: part(from: point), with: options, limit: options.bodyLimit, until: deadline)
+      to: part(from: point), limit: options.bodyLimit, until: deadline)
     switch decision(on: response, after: point) {
     case .append(let size): self.size = size
     case .whole: try begin(response)

@@ -14,34 +14,63 @@ public import MartletSemantics
 /// A status such as 404 or 500 is not an error but a response. Descriptions never show credentials: user information
 /// and queries of URLs are left out, and so are all field values.
 public struct HTTPError: Error, Sendable {
+  private var content: Content
+
   /// The kind of failure, for a program to decide by.
-  public var kind: Kind
+  public var kind: Kind {
+    get { content.values.kind }
+    set { change { $0.kind = newValue } }
+  }
   /// What happened and what to do about it, as a human-readable sentence.
-  public var message: String
+  public var message: String {
+    get { content.values.message }
+    set { change { $0.message = newValue } }
+  }
   /// The phase of the attempt that failed; nil if it is not known.
-  public var phase: Phase?
+  public var phase: Phase? {
+    get { content.values.phase }
+    set { change { $0.phase = newValue } }
+  }
   /// Whether the server has acted on the request, as far as that is known; ``Delivery/unknown`` by default.
-  public var delivery = Delivery.unknown
+  public var delivery: Delivery {
+    get { content.values.delivery }
+    set { change { $0.delivery = newValue } }
+  }
   /// The request that failed, as it was sent; nil until the session has added it.
-  public var request: RequestHead?
+  public var request: RequestHead? {
+    get { content.values.request }
+    set { change { $0.request = newValue } }
+  }
   /// The response's head; nil if none was received.
-  public var response: ResponseHead?
+  public var response: ResponseHead? {
+    get { content.values.response }
+    set { change { $0.response = newValue } }
+  }
   /// The first bytes of the response's body, at most 64 KiB, if the error is about its content. Descriptions leave it
   /// out.
-  public var body: Data?
+  public var body: Data? {
+    get { content.values.body }
+    set { change { $0.body = newValue } }
+  }
   /// Continues a ``HTTPSession/resumableDownload(for:to:resuming:)``; nil if the download cannot be continued.
-  public var resumption: DownloadResumption?
+  public var resumption: DownloadResumption? {
+    get { content.values.resumption }
+    set { change { $0.resumption = newValue } }
+  }
   /// The attempts before the one that failed.
-  public var attempts: [AttemptRecord] = []
+  public var attempts: [AttemptRecord] {
+    get { content.values.attempts }
+    set { change { $0.attempts = newValue } }
+  }
   /// The cause: the error of an interceptor, a stream or a decoder.
-  public var underlying: (any Error)?
+  public var underlying: (any Error)? {
+    get { content.values.underlying }
+    set { change { $0.underlying = newValue } }
+  }
 
   /// Makes an error for a transport or an interceptor to throw. The session adds request, response and attempts.
   public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
-    self.kind = kind
-    self.message = message
-    self.phase = phase
-    self.underlying = underlying
+    content = Content(Values(kind: kind, message: message, phase: phase, underlying: underlying))
   }
 
   /// Converts any error: an ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
@@ -54,6 +83,34 @@ public struct HTTPError: Error, Sendable {
     default: self.init(.other, String(describing: error), underlying: error)
     }
   }
+
+  private mutating func change(_ change: (inout Values) -> Void) {
+    var values = content.values
+    change(&values)
+    content = Content(values)
+  }
+}
+
+/// What an error consists of. An error is a reference to it: every function that may throw one has room for it, in the
+/// frame of each async call too, and nearly none throws one.
+private final class Content: Sendable {
+  let values: Values
+
+  init(_ values: Values) { self.values = values }
+}
+
+/// The properties of an ``HTTPError``.
+private struct Values: Sendable {
+  var kind: HTTPError.Kind
+  var message: String
+  var phase: HTTPError.Phase?
+  var delivery = HTTPError.Delivery.unknown
+  var request: RequestHead?
+  var response: ResponseHead?
+  var body: Data?
+  var resumption: DownloadResumption?
+  var attempts: [AttemptRecord] = []
+  var underlying: (any Error)?
 }
 
 extension HTTPError {
@@ -235,9 +292,11 @@ extension HTTPError {
   /// Returns the error with the call it occurred in; what it already has is kept.
   func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
     var error = self
-    error.request = error.request ?? request
-    error.response = error.response ?? response
-    if error.attempts.isEmpty { error.attempts = attempts }
+    error.change {
+      $0.request = $0.request ?? request
+      $0.response = $0.response ?? response
+      if $0.attempts.isEmpty { $0.attempts = attempts }
+    }
     return error
   }
 }

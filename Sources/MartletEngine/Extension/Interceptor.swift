@@ -1,3 +1,5 @@
+import MartletSemantics
+
 /// Changes requests before they are sent, and decides whether a response is accepted or the request is sent again.
 ///
 /// ```swift
@@ -69,6 +71,16 @@ public enum Preparation: Sendable {
 
 /// The outcome of an attempt: a response whose body has not been read, or an error.
 public typealias Outcome = Result<HTTPResponse, any Error>
+
+extension Outcome {
+  /// The status of the response; nil for an error. Most outcomes are accepted for it, without a copy of the response.
+  var status: HTTPStatus? {
+    switch self {
+    case .success(let response): response.status
+    case .failure: nil
+    }
+  }
+}
 
 /// An attempt of a call: one request that was sent, or answered without being sent.
 public struct Attempt: Sendable {

@@ -5,7 +5,7 @@ import MartletSemantics
 ///
 /// The transport then waits for a 100 before it sends the body. A single-use stream that it has begun to send cannot be
 /// sent again: then the 417 is the response, as it is to a request with an `Expect` of the caller's.
-struct ExpectationInterceptor: Interceptor {
+struct ExpectationInterceptor: QuickInterceptor {
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation
     else { return .send(request) }
@@ -14,9 +14,10 @@ struct ExpectationInterceptor: Interceptor {
     return .send(request)
   }
 
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { status != .expectationFailed }
+
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    guard case .success(let response) = outcome, response.status == .expectationFailed,
-      attempt.request.options.continueTimeout != nil, !attempt.request.fields.contains(.expect),
+    guard attempt.request.options.continueTimeout != nil, !attempt.request.fields.contains(.expect),
       attempt.sent.fields.contains(.expect), attempt.request.body.canBeSent
     else { return .accept }
     var next = attempt.request

@@ -71,11 +71,7 @@ public struct RequestOptions: Sendable {
   public var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
   /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
   /// Only a stored response may answer it.
-  package var credentialsError: HTTPError? {
-    get { credentialsErrorBox?.error }
-    set { credentialsErrorBox = newValue.map(ErrorBox.init) }
-  }
-  private var credentialsErrorBox: ErrorBox?
+  package var credentialsError: HTTPError?
   /// Whether the caller collects the body: a transport may then return a small one in one piece.
   package var isCollected = false
   /// The interceptors of this request, after ``SessionConfiguration/interceptors``.
@@ -87,12 +83,6 @@ public struct RequestOptions: Sendable {
 
   /// Makes options of which none is set.
   public init() {}
-
-  /// A reference to an error, because errors are large and options are copied often.
-  private final class ErrorBox: Sendable {
-    let error: HTTPError
-    init(_ error: HTTPError) { self.error = error }
-  }
 }
 
 /// Decides on a redirect. It is given the next request and the redirect's response, and returns the request to send, or
@@ -161,7 +151,7 @@ extension RequestOptions {
     if assigned.contains(.storageDecision) { options.storageDecision = storageDecision }
     options.interceptors += interceptors
     options.listeners += listeners
-    options.credentialsErrorBox = credentialsErrorBox
+    options.credentialsError = credentialsError
     options.isCollected = isCollected
     return options
   }

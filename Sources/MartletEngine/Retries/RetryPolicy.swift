@@ -97,7 +97,7 @@ extension RetryPolicy {
 
 /// Sends failed requests again within the limits of the request's ``RetryPolicy`` and the session's ``RetryBudget``, as
 /// decided by `RetryRule`.
-struct RetryInterceptor: Interceptor {
+struct RetryInterceptor: QuickInterceptor {
   private struct Sent {
     var retries = 0
     var replacements = 0
@@ -122,8 +122,12 @@ struct RetryInterceptor: Interceptor {
     self.now = now
   }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
     if attempt.number == 1 { budget.deposit() }
+    return status.map { !attempt.request.options.retryPolicy.statuses.contains($0) } ?? false
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let policy = attempt.request.options.retryPolicy
     guard let cause = policy.cause(of: outcome) else { return .accept }
     let decision = policy.rule.decide(

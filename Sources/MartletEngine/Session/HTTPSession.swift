@@ -34,10 +34,9 @@ public struct HTTPSession: Sendable {
 
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
   public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
-    var options = options(of: request)
-    options.isCollected = true
-    let limit = min(options.bodyLimit ?? .max, Int64(options.collectLimit))
-    let response = try await respond(to: request, with: options, limit: limit, until: deadline(options))
+    let request = withOptions(request, isCollected: true)
+    let limit = min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
+    let response = try await respond(to: request, limit: limit, until: deadline(request.options))
     return (try await response.body.collect(upTo: .max), response)
   }
 
@@ -60,10 +59,9 @@ public struct HTTPSession: Sendable {
   private func bytes(
     for request: HTTPRequest, isCollected: Bool
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    var options = options(of: request)
-    options.isCollected = isCollected
+    let request = withOptions(request, isCollected: isCollected)
     let response = try await respond(
-      to: request, with: options, limit: options.bodyLimit, until: deadline(options))
+      to: request, limit: request.options.bodyLimit, until: deadline(request.options))
     return (response.body, response)
   }
 
@@ -81,6 +79,16 @@ extension HTTPSession {
   /// The options of a request in this session: its own, and the session's where it sets none.
   package func options(of request: HTTPRequest) -> RequestOptions {
     request.options.inheriting(from: configuration.options)
+  }
+
+  /// Returns the request with its options in this session.
+  @inline(never)  // options are large, and would have room in the frames of the verbs
+  private func withOptions(_ request: HTTPRequest, isCollected: Bool) -> HTTPRequest {
+    var options = options(of: request)
+    options.isCollected = isCollected
+    var request = request
+    request.options = options
+    return request
   }
 
   /// Identifies the requests of this session that are identical to the given one; nil if its response is not shared.
@@ -101,27 +109,46 @@ extension HTTPSession {
   /// is returned.
   ///
   /// - Parameters:
-  ///   - options: the request's options, with those of the session.
+  ///   - request: the request, with its options in this session.
   ///   - limit: the largest number of bytes of the body; nil for no limit.
   ///   - deadline: the deadline, which has started; nil for none.
   func respond(
-    to request: HTTPRequest, with options: RequestOptions, limit: Int64?, until deadline: Deadline?
+    to request: HTTPRequest, limit: Int64?, until deadline: Deadline?
   ) async throws(HTTPError) -> HTTPResponse {
-    var request = request
-    request.options = options
-    let call = Call(
-      session: self, asked: request, listeners: configuration.listeners + options.listeners, deadline: deadline)
-    call.emit(.started(request))
+    let call = makeCall(for: request, until: deadline)
     do {
-      var (response, method) = try await run(request, in: call, until: deadline)
-      let body = SessionBody(of: response, to: method, limit: limit, until: deadline, in: call)
-      response.body = ResponseBody(length: response.body.length, from: body)
-      return response
-    } catch {
-      let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: [])
-      call.end(error)
-      throw error
-    }
+      let (response, method) = try await run(request, in: call, until: deadline)
+      return Self.response(response, to: method, limit: limit, until: deadline, in: call)
+    } catch { throw Self.end(call, of: request, error) }
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `respond`, which every waiting call keeps.
+
+  @inline(never)
+  private func makeCall(for request: HTTPRequest, until deadline: Deadline?) -> Call {
+    let call = Call(
+      session: self, asked: request, listeners: configuration.listeners + request.options.listeners, deadline: deadline)
+    call.emit(.started(request))
+    return call
+  }
+
+  /// Returns the response with the body of the call.
+  @inline(never)
+  private static func response(
+    _ response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call
+  ) -> HTTPResponse {
+    var response = response
+    let body = SessionBody(of: response, to: method, limit: limit, until: deadline, in: call)
+    response.body = ResponseBody(length: response.body.length, from: body)
+    return response
+  }
+
+  /// Ends a call with an error, which is returned with the call's context.
+  @inline(never)
+  private static func end(_ call: Call, of request: HTTPRequest, _ error: any Error) -> HTTPError {
+    let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: [])
+    call.end(error)
+    return error
   }
 
   private func run(

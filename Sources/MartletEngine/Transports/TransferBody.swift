@@ -33,7 +33,7 @@ import Synchronization
     /// All of the response has come, and its body was not read yet.
     case received(Data, trailers: [UInt8])
     /// It failed. The error is thrown again.
-    indirect case failed(HTTPError)
+    case failed(HTTPError)
     /// The response was read to its end.
     case ended(HTTPFields)
   }
@@ -75,12 +75,11 @@ import Synchronization
 
   /// Returns the next bytes of the response's body; nil at its end.
   public func next() async throws -> Data? {
+    if let data = takeReceived() { return data.isEmpty ? nil : data }
     switch state.withLock({ $0 }) {
     case .ended: return nil
     case .failed(let error): throw error
-    case .received(let data, let trailers):
-      if Task.isCancelled { cancel() } else if endReading(trailers) { return data.isEmpty ? nil : data }
-    case .running, .stopped: break
+    case .received, .running, .stopped: break
     }
     while true {
       switch try await signal() {
@@ -96,13 +95,13 @@ import Synchronization
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
   }
 
-  /// Notes that a response that was received at once is being read. Returns false if the reader has stopped.
-  private func endReading(_ trailers: [UInt8]) -> Bool {
-    let fields = trailers.isEmpty ? [:] : HTTPFields(lines: trailers[...])
+  /// Returns the body of a response that was received at once; nil for any other, and if the task is cancelled.
+  public func takeReceived() -> Data? {
+    guard !Task.isCancelled else { return nil }
     return state.withLock { state in
-      guard case .received = state else { return false }
-      state = .ended(fields)
-      return true
+      guard case .received(let data, let trailers) = state else { return nil }
+      state = .ended(trailers.isEmpty ? [:] : HTTPFields(lines: trailers[...]))
+      return data
     }
   }
 

@@ -23,7 +23,7 @@ public import MartletSemantics
   /// lines of its trailers.
   case whole([UInt8], Data, trailers: [UInt8])
   /// The transfer failed.
-  indirect case failed(HTTPError)
+  case failed(HTTPError)
 
   /// How much of the reader's room it takes. A chunk of a few bytes needs memory for itself too.
   public var byteCount: Int {

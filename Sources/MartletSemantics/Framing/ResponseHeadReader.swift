@@ -42,7 +42,7 @@ package struct ResponseHeadReader: Sendable {
   ///   - allowsUpgrade: Whether the request has an `Upgrade` field, so that a 101 is a valid response.
   package init(answering method: HTTPMethod, allowsUpgrade: Bool = false) {
     isAnswerToHead = method == .head
-    isAnswerToConnect = method.rawValue == "CONNECT"
+    isAnswerToConnect = method == .connect
     self.allowsUpgrade = allowsUpgrade
   }
 

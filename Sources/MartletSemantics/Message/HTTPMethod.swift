@@ -31,6 +31,8 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   public static let trace: HTTPMethod = "TRACE"
   /// `PATCH` (RFC 5789).
   public static let patch: HTTPMethod = "PATCH"
+  /// `CONNECT` (RFC 9110 §9.3.6).
+  package static let connect: HTTPMethod = "CONNECT"
 
   /// Whether the method is safe: it requests no change of state (RFC 9110 §9.2.1).
   ///

@@ -35,6 +35,13 @@ struct ConnectionKey: PoolKey {
       }
   }
 
+  /// Hashes what keys differ in most often: each request's is looked up, and the rest takes longer to hash than to compare.
+  func hash(into hasher: inout Hasher) {
+    guard let origin else { return hasher.combine(route) }
+    hasher.combine(origin.host)
+    hasher.combine(origin.port)
+  }
+
   /// Host and port of the origin, or of the proxy if there is no origin.
   var host: String { origin.map { "\($0.host):\($0.port)" } ?? route.server.map { "\($0.host):\($0.port)" } ?? "" }
 

@@ -86,7 +86,7 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
-    prepare(exchange.security)
+    prepare(exchange.way.security)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfer.index = transfers.count
@@ -158,7 +158,7 @@ extension Network {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
-    transfer.key = usableKey(transfer.exchange.key, of: transfer.exchange.origin)
+    transfer.key = usableKey(transfer.exchange.way.key, of: transfer.exchange.origin)
     perform(pool.request(number, for: transfer.key, isAgain: isAgain, needsNew: needsNew, now: loop.now))
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }

@@ -5,13 +5,11 @@ import MartletSemantics
 /// One request on its way: what the task that sends it and the loop's thread share.
 final class Exchange: Sendable {
   let request: HTTPRequest
-  let origin: Origin
+  let way: Way
   /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2: then the connection does it.
   let head: HTTP1RequestHead
   /// The head for HTTP/2; nil if the connection cannot be one.
   let http2Head: HTTP2RequestHead?
-  let key: ConnectionKey
-  let security: ConnectionSecurity
   let signals: SignalQueue<TransferSignal>
   let upload: Upload
   /// The number of bytes of the request's body; nil if it is not known.
@@ -40,11 +38,17 @@ final class Exchange: Sendable {
     var mayRepeat: Bool
   }
 
-  /// How a request reaches its origin.
-  struct Way: Sendable {
+  /// How a request reaches its origin. It is a reference, because it is large and every async call would have a copy.
+  final class Way: Sendable {
     let origin: Origin
     let key: ConnectionKey
     let security: ConnectionSecurity
+
+    init(to origin: Origin, key: ConnectionKey, security: ConnectionSecurity) {
+      self.origin = origin
+      self.key = key
+      self.security = security
+    }
   }
 
   init(
@@ -52,9 +56,7 @@ final class Exchange: Sendable {
     limits: Limits, readAhead: Int
   ) {
     self.request = request
-    origin = way.origin
-    key = way.key
-    security = way.security
+    self.way = way
     head = heads.http1
     http2Head = heads.http2
     self.limits = limits
@@ -64,17 +66,19 @@ final class Exchange: Sendable {
     upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
   }
 
+  var origin: Origin { way.origin }
+
   /// Host and port, for messages.
   var peer: String { origin.authority }
 }
 
 extension HTTPRequest {
   /// Whether the connection is not used for HTTP any more if the server agrees (RFC 9110 §7.8, §9.3.6).
-  var asksForUpgrade: Bool { fields.contains(.upgrade) || method == "CONNECT" }
+  var asksForUpgrade: Bool { fields.contains(.upgrade) || method == .connect }
 
   /// Whether the server agrees with this status.
   func isUpgraded(by status: HTTPStatus) -> Bool {
-    status == .switchingProtocols || method == "CONNECT" && status.isSuccessful
+    status == .switchingProtocols || method == .connect && status.isSuccessful
   }
 }
 

@@ -53,7 +53,7 @@ final class Transfer {
 
   init(_ exchange: Exchange, on network: Network) {
     self.exchange = exchange
-    key = exchange.key
+    key = exchange.way.key
     self.network = network
     lastActivity = network.loop.now
     timing = TransferTiming(start: network.loop.now)

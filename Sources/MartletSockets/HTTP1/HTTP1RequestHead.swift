@@ -87,7 +87,7 @@ struct HTTP1RequestHead: Sendable {
       switch request.method {
       case .head: throw .invalid("a HEAD request cannot have a body (RFC 9110 §9.3.2)")
       case .trace: throw .invalid("a TRACE request cannot have a body (RFC 9110 §9.3.8)")
-      case "CONNECT": throw .invalid("a CONNECT request cannot have a body (RFC 9110 §9.3.6)")
+      case .connect: throw .invalid("a CONNECT request cannot have a body (RFC 9110 §9.3.6)")
       default: break
       }
     }
@@ -118,7 +118,7 @@ struct RequestTarget {
   /// - Parameter isAbsolute: whether the target has scheme and authority, for a proxy (§3.2.2).
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(of request: HTTPRequest, to origin: Origin, isAbsolute: Bool) throws(HTTPError) {
-    guard request.method.rawValue != "CONNECT" else {
+    guard request.method != .connect else {
       // §3.2.3: with the port, even if it is the default
       let hasPort = origin.port != (origin.isSecure ? 443 : 80)
       host = hasPort ? origin.authority : "\(origin.authority):\(origin.port)"

@@ -78,7 +78,7 @@ struct HTTP1ResponseParser: Sendable {
   ///   - headerLimit: The most bytes of all heads and trailers, with their line breaks.
   init(answering method: HTTPMethod, allowsUpgrade: Bool, headerLimit: Int) {
     self.headerLimit = headerLimit
-    isAnswerToConnect = method.rawValue == "CONNECT"
+    isAnswerToConnect = method == .connect
     reader = ResponseHeadReader(answering: method, allowsUpgrade: allowsUpgrade)
   }
 

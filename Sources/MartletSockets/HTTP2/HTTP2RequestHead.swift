@@ -26,7 +26,7 @@ struct HTTP2RequestHead: Sendable {
   /// - Throws: `invalidRequest` if the target contains a character that is not allowed in it, or for `CONNECT`, which
   ///   is a tunnel and no request to an origin.
   init(_ request: HTTPRequest, origin: Origin, body: Body) throws(HTTPError) {
-    guard request.method.rawValue != "CONNECT" else {
+    guard request.method != .connect else {
       throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
     }
     var fields = HTTP2Fields()

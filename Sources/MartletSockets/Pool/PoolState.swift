@@ -44,7 +44,7 @@ struct PoolState<Key: PoolKey>: Sendable {
     /// Give the waiter a connection.
     case use(connection: Int, waiter: Int)
     /// Open a connection, and report ``PoolState/opened(_:capacity:now:)`` or ``PoolState/failed(_:now:)``.
-    case open(connection: Int, key: Key)
+    indirect case open(connection: Int, key: Key)
     /// Close a connection, which may be one that is being opened. The pool has forgotten it already.
     case close(connection: Int)
     /// Fail the waiter with the error with which the connection could not be opened.

@@ -59,7 +59,7 @@ struct ConnectHandshake {
     } catch {
       throw server.error(error.description, .authenticationFailed, for: origin, phase: .preparing)
     }
-    var writer = RequestHeadWriter("CONNECT", Array(authority.utf8), host: authority)
+    var writer = RequestHeadWriter(.connect, Array(authority.utf8), host: authority)
     writer.write(fields)
     writer.finish()
     return writer.bytes
@@ -171,7 +171,7 @@ struct ConnectHandshake {
   }
 
   private static func makeParser() -> HTTP1ResponseParser {
-    HTTP1ResponseParser(answering: "CONNECT", allowsUpgrade: false, headerLimit: headerLimit)
+    HTTP1ResponseParser(answering: .connect, allowsUpgrade: false, headerLimit: headerLimit)
   }
 
   /// Host and port, the default port too (RFC 9112 §3.2.3).

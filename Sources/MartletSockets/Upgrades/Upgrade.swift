@@ -25,7 +25,7 @@ final class Upgrade: Sendable {
     case bytes(Data)
     /// The peer has ended its direction.
     case end
-    indirect case failed(HTTPError)
+    case failed(HTTPError)
 
     var byteCount: Int { if case .bytes(let data) = self { max(256, data.count) } else { 0 } }
 

@@ -1,20 +1,35 @@
 package import MartletSemantics
 
-/// Reports what is sent over the network: the final head, and the bytes of the body if a listener has `wantsBodies`.
-struct ObservedTransport: Transport {
+/// Sends what may be sent over the network, and reports it: the final head, and the bytes of the body if a listener has
+/// `wantsBodies`. It is the last of the engine's transports.
+///
+/// A request must not be sent if it may only be answered from a cache, which sends none of these on; or if its
+/// credentials could not be obtained without a network: then it fails as if the origin could not be reached either. The
+/// cache above this transport may have a response, and retries may send the request again.
+struct NetworkTransport: Transport {
   let base: any Transport
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    try await base.send(try observed(request, in: call), in: call)
+  }
+
+  /// Reports a request. Returns it, with a body whose bytes are reported when they are read.
+  private func observed(_ request: HTTPRequest, in call: Call) throws(HTTPError) -> HTTPRequest {
+    let options = request.options
+    guard options.cachePolicy != .returnCacheDataDontLoad else {
+      throw HTTPError(.notCached, "the request may only be answered from a cache, and the session has none")
+    }
+    if let error = options.credentialsError { throw error }
     call.emit(.sending(request.head))
-    guard call.wantsBodies, !request.body.isEmpty else { return try await base.send(request, in: call) }
+    guard call.wantsBodies, !request.body.isEmpty else { return request }
     let attempt = call.currentAttempt
     if let bytes = request.body.bytes {
       call.emit(.bytes(bytes, .sent, attempt: attempt))
-      return try await base.send(request, in: call)
+      return request
     }
     var request = request
     request.body = request.body.tapped { call.emit(.bytes($0, .sent, attempt: attempt)) }
-    return try await base.send(request, in: call)
+    return request
   }
 }
 

@@ -246,6 +246,7 @@ private final class ForwardingProxy {
   private var progress = ProxyAuthentication.Progress()
 
   /// nil if no proxy gets the request itself.
+  @inline(never)
   init?(of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
     guard way.key.origin == nil, let server = way.key.route.server else { return nil }
     self.server = server
@@ -272,6 +273,7 @@ private final class ForwardingProxy {
   }
 
   /// Processes the head of a response. Returns whether the request is to be sent again, with the answer to a challenge.
+  @inline(never)
   func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
     guard !isForeign else { return false }
     var progress = progress

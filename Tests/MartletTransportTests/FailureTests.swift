@@ -149,6 +149,23 @@ extension TransportContract {
       #expect(error?.kind == .bodyTooLarge)
     }
 
+    /// Such a body is there when its head is.
+    @Test(arguments: TestedTransport.real)
+    func smallBodyWithoutLengthBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
+      let server = try LoopbackServer { _ in .text("hello").chunked() }
+      var request = guarded(.get, server.url("/"))
+      request.options.bodyLimit = 4
+      let session = HTTPSession(transport: tested.makeTransport())
+      let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+      #expect(error?.kind == .bodyTooLarge)
+      #expect(error?.response?.status == .ok)
+      request.options.bodyLimit = 5
+      let (data, response) = try await session.data(for: request)
+      #expect(data == Data("hello".utf8))
+      let again = await #expect(throws: HTTPError.self) { try await response.body.collect(upTo: 5) }
+      #expect(again?.kind == .bodyAlreadyRead)
+    }
+
     @Test(arguments: TestedTransport.real)
     func bodyWithoutLengthBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in

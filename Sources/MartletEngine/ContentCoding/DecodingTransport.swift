@@ -44,6 +44,7 @@ public struct DecodingTransport: Transport {
 
   /// Returns the response with its codings decoded, the last one first (RFC 9110 §8.4), up to the first that is not
   /// known.
+  @inline(never)  // its variables would have room in the frame of `send`, which every waiting call keeps
   private func decoded(
     _ response: HTTPResponse, to request: HTTPRequest, in call: Call
   ) throws -> HTTPResponse {

@@ -9,22 +9,41 @@ struct CookieTransport: Transport {
   let jar: CookieJar
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    guard request.options.handlesCookies else { return try await base.send(request, in: call) }
-    var context = request.options.cookieContext
-    context.method = request.method
+    guard let context = Self.context(of: request) else { return try await base.send(request, in: call) }
     let line = await cookieLine(for: request, context, call)
     var sent = request
     if let cookies = line?[.cookie] { sent.fields[.cookie] = cookies }
     var response = try await base.send(sent, in: call)
     response.cookieLine = line
-    guard let head = response.networkHead, head.fields.contains(.setCookie) else { return response }
+    if let head = response.networkHead, head.fields.contains(.setCookie) {
+      await store(from: head, for: request, context, sentWith: line, in: call)
+    }
+    return response
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+
+  /// Returns the context of a request's cookies; nil if it has none.
+  @inline(never)
+  private static func context(of request: HTTPRequest) -> CookieContext? {
+    let options = request.options
+    guard options.handlesCookies else { return nil }
+    var context = options.cookieContext
+    context.method = request.method
+    return context
+  }
+
+  @inline(never)
+  private func store(
+    from head: ResponseHead, for request: HTTPRequest, _ context: CookieContext, sentWith line: HTTPFields?,
+    in call: Call
+  ) async {
     do {
       let refusals = try await jar.store(from: head, for: request.url, in: context, sentWith: line, begun: call.id)
       for refusal in refusals { call.emit(.cookieRefused(refusal)) }
     } catch {
       call.emit(.note("the cookie store failed: \(error)"))
     }
-    return response
   }
 
   /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is

@@ -116,13 +116,20 @@ import Synchronization
       cancel()
     }
     if resumesSender { transfer.resumeReading() }
-    switch signal {
-    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
-    case .ask(let question):
+    if case .ask(let question) = signal {
       do { try await question(call) } catch {
         cancel()
         throw error
       }
+    }
+    try process(signal)
+    return signal
+  }
+
+  @inline(never)  // its variables would have room in the frame of a call that waits for a signal
+  private func process(_ signal: TransferSignal) throws(HTTPError) {
+    switch signal {
+    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
     case .note(let note): call.emit(.note(note))
     case .metrics(let metrics): call.emit(.metrics(metrics))
     case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
@@ -130,9 +137,8 @@ import Synchronization
     case .failed(let error):
       finish(.failed(error))
       throw error
-    default: break
+    case .informational, .ask, .head, .chunk: break
     }
-    return signal
   }
 
   private func finish(_ end: State) {

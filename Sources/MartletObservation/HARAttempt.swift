@@ -170,7 +170,7 @@ extension HAR.Timings {
       return
     }
     // what a failed attempt did not reach is zero; its last phase lasted until its end
-    let wasSent = metrics.requestStart > .zero
+    let wasSent = metrics.requestStart > .zero || metrics.firstByte > .zero
     let resolved = max(metrics.queued, metrics.nameLookup)
     let connected = max(resolved, metrics.connect, metrics.secureConnect)
     let ready = metrics.reusedConnection ? metrics.queued : wasSent ? connected : metrics.total

@@ -21,7 +21,7 @@ extension SocketTransport {
     ///
     /// It is not asked for addresses, `localhost`, names below `onion`, and hosts in ``addresses``. Requests for the same
     /// name share an answer, which is kept for 60 seconds, an error for one second. At most 64 names are asked for at
-    /// the same time. If it throws, requests fail with ``Martlet/HTTPError/Kind/cannotResolveHost``.
+    /// the same time. It must not send requests with the same transport, which would wait for it. If it throws, requests fail with ``Martlet/HTTPError/Kind/cannotResolveHost``.
     public var resolver: Resolve?
     /// How long ``resolver`` may take for a name; 10 seconds by default.
     public var resolverTimeout = Duration.seconds(10)

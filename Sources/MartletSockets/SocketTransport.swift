@@ -43,7 +43,8 @@ public struct SocketTransport: Transport {
   /// one over HTTP/2. Connections that are idle count. Returns when they are ready, with TCP, proxy and TLS.
   ///
   /// They count in the limits of ``Martlet/ConnectionConfiguration``: no more are opened than these allow, and none is
-  /// closed to make room. Those that no request uses are closed after ``Martlet/ConnectionConfiguration/idleLifetime``.
+  /// closed to make room; only if there are then more idle ones than
+  /// ``Martlet/ConnectionConfiguration/idleConnections``, those that are idle for the longest are closed. Those that no request uses are closed after ``Martlet/ConnectionConfiguration/idleLifetime``.
   /// If the task is cancelled, connections are opened nevertheless.
   ///
   /// ```swift

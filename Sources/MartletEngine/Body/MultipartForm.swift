@@ -110,6 +110,14 @@ struct MultipartPlan: Sendable {
   /// The length, if it is known without opening files.
   var length: Int64? { sum(of: segments.map(\.length)) }
 
+  /// The length, from the sizes of files now.
+  var estimatedLength: Int64? {
+    sum(
+      of: segments.map { segment in
+        if case .body(let body, _) = segment { body.estimatedLength } else { segment.length }
+      })
+  }
+
   /// Opens the body. Every file is checked, so that a missing one is an error before anything is sent.
   func open() async throws -> OpenBody {
     if let refusal { throw refusal }

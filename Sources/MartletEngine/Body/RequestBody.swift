@@ -35,12 +35,17 @@ public struct RequestBody: Sendable {
   public let hasTrailers: Bool
   /// The single-use streams that the body reads.
   let singleUses: [SingleUse]
+  /// Returns about how many bytes a body has whose length is not known before it is opened; nil if that is not known
+  /// either.
+  private let estimate: (@Sendable () -> Int64?)?
 
   package init(_ storage: Storage, length: Int64?) { self.init(storage, length: length, singleUses: []) }
 
   init(
-    _ storage: Storage, length: Int64?, fields: HTTPFields = [:], hasTrailers: Bool = false, singleUses: [SingleUse]
+    _ storage: Storage, length: Int64?, fields: HTTPFields = [:], hasTrailers: Bool = false, singleUses: [SingleUse],
+    estimate: (@Sendable () -> Int64?)? = nil
   ) {
+    self.estimate = estimate
     self.hasTrailers = hasTrailers
     self.storage = storage
     self.length = length
@@ -101,6 +106,12 @@ public struct RequestBody: Sendable {
       OpenBody(source: CountedSource(SingleUseReader(of: once), promised: length), length: length)
     }
     return RequestBody(.made(open), length: length, singleUses: [once])
+  }
+
+  /// The length, or about how many bytes it has at most, from the sizes of files now; nil if that is not known.
+  var estimatedLength: Int64? {
+    if case .file(let url) = storage { return FileSource.length(at: url) }
+    return length ?? estimate?()
   }
 
   /// Whether the body can always be sent again: it contains no single-use stream.
@@ -180,7 +191,7 @@ extension RequestBody {
     }
     return RequestBody(
       .made { try await plan.open() }, length: plan.length, fields: fields,
-      singleUses: form.parts.flatMap(\.body.singleUses))
+      singleUses: form.parts.flatMap(\.body.singleUses), estimate: { plan.estimatedLength })
   }
 }
 

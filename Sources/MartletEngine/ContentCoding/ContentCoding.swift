@@ -38,7 +38,9 @@ extension RequestBody {
       while let chunk = try await source.next() { data.append(chunk) }
       return OpenBody(source: DataSource(data), length: Int64(data.count))
     }
-    return RequestBody(.made(open), length: nil, fields: fields, hasTrailers: hasTrailers, singleUses: singleUses)
+    return RequestBody(
+      .made(open), length: nil, fields: fields, hasTrailers: hasTrailers, singleUses: singleUses,
+      estimate: { [self] in estimatedLength })
   }
 
   private static let measuredSizeLimit: Int64 = 64 << 10

@@ -31,8 +31,7 @@ extension RequestBody {
   /// can be sent only once.
   fileprivate var deservesExpectation: Bool {
     guard !isEmpty else { return false }
-    let length: Int64? = if case .file(let url) = storage { FileSource.length(at: url) } else { length }
-    return length.map { $0 > 1 << 20 } ?? true || !isReplayable
+    return estimatedLength.map { $0 > 1 << 20 } ?? true || !isReplayable
   }
 }
 

@@ -163,6 +163,9 @@ extension SignalQueue {
       if first == signals.count {
         signals.removeAll(keepingCapacity: true)
         first = 0
+      } else if first > 64, first > signals.count / 2 {  // it may never be empty
+        signals.removeFirst(first)
+        first = 0
       }
       byteCount -= signal.byteCount
       let resumesSender = isPaused && byteCount <= highWater / 4

@@ -121,6 +121,9 @@ extension UploadQueue.State {
     if first == chunks.count {
       chunks.removeAll(keepingCapacity: true)
       first = 0
+    } else if first > 64, first > chunks.count / 2 {  // it may never be empty
+      chunks.removeFirst(first)
+      first = 0
     }
     buffered -= chunk.count
     return .chunk(chunk)

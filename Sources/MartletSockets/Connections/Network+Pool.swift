@@ -13,7 +13,6 @@ extension Network {
     let key = usableKey(way.key, of: way.origin)
     preconnects.add(result, for: key, of: way.origin)
     perform(pool.expect(requests, for: key, now: loop.now))
-    finishPreconnects()
   }
 
   /// Resumes the callers whose connections are open, or cannot be.
@@ -37,7 +36,7 @@ extension Network {
 
   /// Limits how long a request waits because all connections are in use.
   func limitWait(of waiter: Int, to limit: Duration) {
-    poolTimeouts.add(waiter, due: loop.now &+ max(1, limit.nanoseconds))
+    poolTimeouts.add(waiter, due: loop.now &+ max(1, limit.nanoseconds), isQueued: pool.isQueued(waiter))
     watchPoolTimeouts()
   }
 
@@ -45,11 +44,11 @@ extension Network {
 
   func checkPoolTimeouts() {
     guard let limit = configuration.poolTimeout else { return }
-    while let waiter = poolTimeouts.popDue(at: loop.now) {
+    while let (waiter, wasQueued) = poolTimeouts.popDue(at: loop.now) {
       guard let transfer = waiting[waiter] else { continue }
-      guard pool.isQueued(waiter) else {
-        // a connection is being opened for it, which has a limit of its own
-        poolTimeouts.add(waiter, due: loop.now &+ max(1, limit.nanoseconds))
+      guard wasQueued, pool.isQueued(waiter) else {
+        // a connection is or was being opened for it, which has a limit of its own: that time does not count
+        limitWait(of: waiter, to: max(limit, Self.shortestLimitAgain))
         continue
       }
       let message = "\(transfer.exchange.peer): waited \(limit) for one of \(exhausted(for: transfer.key))"
@@ -57,6 +56,9 @@ extension Network {
     }
     watchPoolTimeouts()
   }
+
+  /// A very short limit must not keep the loop busy while connections are being opened.
+  private static var shortestLimitAgain: Duration { .milliseconds(10) }
 
   /// The connections of the limit because of which no more are opened.
   private func exhausted(for key: ConnectionKey) -> String {
@@ -104,24 +106,25 @@ struct Preconnects {
 
 /// When waiting requests have waited too long. All may wait equally long, so that the first to come is the first to be due.
 struct PoolTimeouts {
-  private var waiters: [(waiter: Int, due: UInt64)] = []
+  private var waiters: [(waiter: Int, due: UInt64, isQueued: Bool)] = []
   /// The index of the first that was not taken out.
   private var first = 0
 
-  mutating func add(_ waiter: Int, due: UInt64) { waiters.append((waiter, due)) }
+  /// - Parameter isQueued: whether no connection is being opened for it, so that the time counts.
+  mutating func add(_ waiter: Int, due: UInt64, isQueued: Bool) { waiters.append((waiter, due, isQueued)) }
 
   /// When the first is due; nil if there is none.
   var next: UInt64? { first < waiters.count ? waiters[first].due : nil }
 
-  mutating func popDue(at now: UInt64) -> Int? {
+  mutating func popDue(at now: UInt64) -> (waiter: Int, wasQueued: Bool)? {
     guard first < waiters.count, waiters[first].due <= now else { return nil }
-    let waiter = waiters[first].waiter
+    let (waiter, _, wasQueued) = waiters[first]
     first += 1
     if first == waiters.count || first > 64 && first > waiters.count / 2 {
       waiters.removeFirst(first)
       first = 0
     }
-    return waiter
+    return (waiter, wasQueued)
   }
 }
 #endif

@@ -140,6 +140,7 @@ extension Network {
   /// Ends everything: nobody refers to the transport any more.
   func shutDown() {
     loop.stop()
+    perform(pool.shutDown())  // so that nothing is opened for those that wait
     for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
     preconnects.finish { _ in true }
     for connection in Array(connections.values) { connection.close() }
@@ -154,12 +155,14 @@ extension Network {
     return lastNumber
   }
 
-  private func wait(_ transfer: Transfer, isAgain: Bool = false, needsNew: Bool = false) {
+  private func wait(_ transfer: Transfer) {
     let number = nextNumber()
     transfer.waiter = number
     waiting[number] = transfer
     transfer.key = usableKey(transfer.exchange.way.key, of: transfer.exchange.origin)
-    perform(pool.request(number, for: transfer.key, isAgain: isAgain, needsNew: needsNew, now: loop.now))
+    perform(
+      pool.request(
+        number, for: transfer.key, isAgain: transfer.isAgain, needsNew: transfer.needsNewConnection, now: loop.now))
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
 
@@ -173,7 +176,7 @@ extension Network {
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
-    wait(transfer, isAgain: true, needsNew: isStale)
+    wait(transfer)
   }
 
   /// Ends a transfer with an error, wherever it is.
@@ -201,14 +204,14 @@ extension Network {
   /// had closed it before (RFC 9112 §9.3.1). The request is sent again if it may be.
   func foundStale(_ transfer: Transfer) {
     let reason = "the one it went over had served before, and ended before any byte of a response"
-    guard transfer.staleCount == 0, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
+    // the others are most likely stale too
+    let key = transfer.key
+    for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
+    guard !transfer.needsNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }
     transfer.tell("sent again on another connection: \(reason)")
-    // the others are most likely stale too
-    let key = transfer.key
-    for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
     sendAgain(transfer, isStale: true)
   }
 
@@ -245,7 +248,6 @@ extension Network {
     }
     let capacity = isHTTP2 ? HTTP2Driver.assumedCapacity : 1
     perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
-    finishPreconnects()
   }
 
   /// A connection serves another number of requests at once than before.
@@ -285,7 +287,6 @@ extension Network {
     checks.closed(connection.id)
     guard connections.removeValue(forKey: connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
-    finishPreconnects()
   }
 
   /// The server of a connection was verified, or was refused and may be accepted. If the caller has a check that was not
@@ -343,8 +344,14 @@ extension Network {
   /// Does what the pool says. What that leads to is done afterwards and not within, because a long chain of openings that
   /// fail at once would exhaust the stack.
   func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
-    guard !actions.isEmpty else { return }
     guard !isPerforming else { return pending += actions.map { ($0, failure) } }
+    if !actions.isEmpty { performAll(actions, failure) }
+    // without actions too: a connection may have become idle, or be the last that was opened ahead
+    if expiry.due == .max { watchIdleConnections() }
+    finishPreconnects()
+  }
+
+  private func performAll(_ actions: [PoolState<ConnectionKey>.Action], _ failure: OpeningFailure?) {
     isPerforming = true
     for action in actions { perform(action, failure) }
     var index = 0
@@ -355,7 +362,6 @@ extension Network {
     }
     pending.removeAll(keepingCapacity: true)
     isPerforming = false
-    if expiry.due == .max { watchIdleConnections() }
   }
 
   private func perform(_ action: PoolState<ConnectionKey>.Action, _ failure: OpeningFailure?) {

@@ -24,6 +24,10 @@ final class Transfer {
   private(set) var staleCount = 0
   /// How often it was given a connection that could not send anything of it.
   private(set) var unsentCount = 0
+  /// Whether it had a connection already.
+  var isAgain: Bool { staleCount + unsentCount > 0 }
+  /// Whether it needs a connection that has not served before (RFC 9112 §9.3.1).
+  var needsNewConnection: Bool { staleCount > 0 }
   /// The chunk of the request's body that is being sent.
   var chunk = Data()
   /// How many bytes of ``chunk`` were sent.
@@ -212,6 +216,7 @@ extension Transfer {
   func beginAgain(isStale: Bool) {
     connection = nil
     phase = .resolving
+    timing = TransferTiming(start: timing.start)
     if isStale { staleCount += 1 } else { unsentCount += 1 }
     chunk = Data()
     chunkOffset = 0

@@ -220,13 +220,18 @@ extension Resolver {
     while let host = table.withLock({ $0.takeHost() }) {
       let result: LookUpResult
       do {
-        result = .success(try await Deadline(limit, for: "", on: clock).holding { try await lookUp(host) })
-      } catch let error as HTTPError where error.kind == .deadlineExceeded {
-        result = .failure(LookUpFailure(message: "the resolver took longer than \(limit)"))
+        // as a value, so that the caller's own error of this kind is not taken for that of the limit
+        result = try await Deadline(limit, for: "", on: clock).holding {
+          do {
+            return .success(try await lookUp(host))
+          } catch {
+            // only messages of our own are known to contain no secrets
+            let message = (error as? HTTPError)?.message ?? "the resolver failed, see the error beneath"
+            return .failure(LookUpFailure(message: message, underlying: error))
+          }
+        }
       } catch {
-        // only messages of our own are known to contain no secrets
-        let message = (error as? HTTPError)?.message ?? "the resolver failed, see the error beneath"
-        result = .failure(LookUpFailure(message: message, underlying: error))
+        result = .failure(LookUpFailure(message: "the resolver took longer than \(limit)"))
       }
       finish(host, with: result)
     }

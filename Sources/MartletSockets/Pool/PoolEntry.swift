@@ -59,7 +59,16 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   var missing: Int { needed(for: waiterCount) - opening.count }
 
   /// The same for the waiters and the expected requests.
-  var missingAhead: Int { needed(for: waiterCount + expected) - opening.count }
+  var missingAhead: Int {
+    let (requests, overflows) = waiterCount.addingReportingOverflow(expected)
+    return needed(for: overflows ? .max : requests) - opening.count
+  }
+
+  /// Expects no more requests than the connections that are being opened can serve besides the waiters.
+  mutating func expectWhatIsOpened() {
+    let (served, overflows) = opening.count.multipliedReportingOverflow(by: capacity ?? 0)
+    expected = max(0, min(expected, (overflows ? .max : served) - waiterCount))
+  }
 
   private func needed(for requests: Int) -> Int {
     // rounded up; the capacity may be any number
@@ -147,8 +156,9 @@ struct WaiterQueue: Sendable {
     return nil
   }
 
-  /// Whether a waiter, by its ticket, is one of the first so many.
+  /// Whether a waiter that is in the queue, by its ticket, is one of the first so many.
   func contains(_ ticket: Int, amongFirst most: Int, of waiting: [Int: WaiterPlace]) -> Bool {
+    if most >= count { return true }
     var rest = most
     for place in places[head...] where waiting[place.waiter]?.ticket == place.ticket {
       guard rest > 0 else { return false }
@@ -161,6 +171,12 @@ struct WaiterQueue: Sendable {
   /// One of the waiters does not wait any more.
   mutating func removedOne(of waiting: [Int: WaiterPlace]) {
     count -= 1
+    // those at the beginning are not to be passed over again and again
+    while head < places.count, waiting[places[head].waiter]?.ticket != places[head].ticket { head += 1 }
+    if head > 64, head > places.count / 2 {
+      places.removeFirst(head)
+      head = 0
+    }
     guard places.count - head > 2 * count + 16 else { return }
     places = places[head...].filter { waiting[$0.waiter]?.ticket == $0.ticket }
     head = 0

@@ -87,7 +87,7 @@ extension PoolState {
     guard entries[entry].expected > 0 else { return }
     while entries[entry].missingAhead > 0, fits(entry) { open(entry, &actions) }
     // for requests that have not come, nothing is closed, and nothing waits for room
-    if entries[entry].missingAhead > 0 { entries[entry].expected = 0 }
+    if entries[entry].missingAhead > 0 { entries[entry].expectWhatIsOpened() }
   }
 
   private mutating func open(_ entry: Int, _ actions: inout [Action]) {
@@ -167,8 +167,11 @@ extension PoolState {
   /// Lets each blocked key open one connection in turn, as long as there is room.
   private mutating func serveBlocked(_ actions: inout [Action]) {
     var refused = 0
-    while refused < blocked.count {
-      let entry = blocked.removeFirst()
+    var taken = 0  // those are taken out together: each removal moves the whole line
+    // without room for any of them, a long line is not gone through
+    while refused < blocked.count - taken, !isFull || idleCount > 0 {
+      let entry = blocked[taken]
+      taken += 1
       entries[entry].isBlocked = false
       guard entries[entry].missing > 0 else { continue }
       if makeRoom(for: entry, &actions) {
@@ -179,6 +182,7 @@ extension PoolState {
       }
       if entries[entry].missing > 0 { block(entry) }
     }
+    blocked.removeFirst(taken)
   }
 
   private mutating func block(_ entry: Int) {

@@ -140,15 +140,16 @@ extension PoolState {
   }
 
   /// Opens connections ahead of requests: so many that as many requests could be sent at once. Idle connections are not
-  /// closed to make room, and no more are opened than may be idle.
+  /// closed to make room, and no more are opened than may be idle. Once they are open, the connection that is idle for
+  /// the longest is closed if there are more idle ones than the limit of all keys.
   mutating func expect(_ requests: Int, for key: Key, now: UInt64) -> [Action] {
     guard !isShutDown, limits.idleLifetime > 0 else { return [] }
     let entry = indices[key] ?? addEntry(for: key)
-    let requests = min(requests, limits.idle)
-    let room = (entries[entry].idle + entries[entry].shared).reduce(0) { sum, connection in
-      connections[connection].map { sum + min(requests, max(0, $0.capacity - $0.active)) } ?? sum
+    var missing = min(max(0, requests), max(0, limits.idle))
+    for connection in entries[entry].idle + entries[entry].shared {
+      if let state = connections[connection] { missing -= min(missing, max(0, state.capacity - state.active)) }
     }
-    entries[entry].expected = max(entries[entry].expected, requests - room)
+    entries[entry].expected = max(entries[entry].expected, missing)
     var actions: [Action] = []
     openMore(entry, &actions)
     return actions
@@ -219,7 +220,9 @@ extension PoolState {
     entries[state.entry].active -= 1
     if isShutDown || state.isDraining {
       if state.active == 1 { close(connection, &actions) }
-    } else if entries[state.entry].isBlocked, !entries[state.entry].waitersForNew.isEmpty {
+    } else if entries[state.entry].isBlocked, entries[state.entry].missing > 0,
+      !entries[state.entry].waitersForNew.isEmpty
+    {
       startDraining(connection)
       if state.active == 1 { close(connection, &actions) }
     } else if !entries[state.entry].waiters.isEmpty, let other = entryToYield(for: state.entry) {

@@ -20,6 +20,10 @@ struct ExpectationInterceptorTests {
     return request
   }
 
+  private func form(with file: URL) -> RequestBody {
+    .multipart(MultipartForm([MultipartForm.Part(name: "a", body: .file(file))]))
+  }
+
   /// Sends a request. Returns the `Expect` of each attempt, and the reasons of the resends.
   private func send(
     _ request: HTTPRequest, _ script: MockResponse...
@@ -41,6 +45,12 @@ struct ExpectationInterceptorTests {
       (.stream(length: 1) { Self.one }, .seconds(1), [:], nil),
       (.file(folder.file("small")), .seconds(1), [:], nil), (.empty, .seconds(1), [:], nil),
       (.file(folder.file("large")), .seconds(1), [:], "100-continue"),
+      (RequestBody.data(Data("a".utf8)).compressed(), .seconds(1), [:], nil),
+      (RequestBody.file(folder.file("small")).compressed(), .seconds(1), [:], nil),
+      (large.compressed(), .seconds(1), [:], "100-continue"),
+      (RequestBody.stream { Self.one }.compressed(), .seconds(1), [:], "100-continue"),
+      (form(with: folder.file("small")), .seconds(1), [:], nil),
+      (form(with: folder.file("large")), .seconds(1), [:], "100-continue"),
     ]
     for (body, timeout, fields, expected) in rows {
       let sent = try await send(request(body, fields, waiting: timeout), .text("done"))

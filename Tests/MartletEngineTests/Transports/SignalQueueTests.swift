@@ -27,6 +27,16 @@ struct SignalQueueTests {
     #expect(try await queue.next().signal == .chunk(2))
   }
 
+  @Test func theOrderIsKeptWhileTheQueueIsNeverEmpty() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+    queue.push(.chunk(0))
+    for number in 1..<1000 {
+      queue.push(.chunk(number))
+      #expect(try await queue.next().signal == .chunk(number - 1))
+    }
+    #expect(try await queue.next().signal == .chunk(999))
+  }
+
   @Test func oneSignalComesAfterThoseBeforeIt() async throws {
     let queue = SignalQueue<Signal>(highWater: 100)
 

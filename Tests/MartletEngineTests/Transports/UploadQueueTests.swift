@@ -22,6 +22,17 @@ struct UploadQueueTests {
     #expect((0..<5).map { _ in next(queue) } == ["a", "b", "c", "end", "end"])
   }
 
+  @Test func theOrderIsKeptWhileTheQueueIsNeverEmpty() async {
+    let queue = UploadQueue(waitsForDemand: false)
+    _ = await queue.push(Data("0".utf8)) {}
+    for number in 1..<1000 {
+      _ = await queue.push(Data("\(number)".utf8)) {}
+      #expect(next(queue) == "\(number - 1)")
+    }
+    _ = queue.end()
+    #expect([next(queue), next(queue)] == ["999", "end"])
+  }
+
   @Test func theLoopIsWokenOnceIfItFoundNothing() async {
     let queue = UploadQueue(waitsForDemand: false)
     let wakeUps = Counter()

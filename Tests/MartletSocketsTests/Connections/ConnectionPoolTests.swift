@@ -29,6 +29,21 @@ struct ConnectionPoolTests {
     return SocketTransport(configuration)
   }
 
+  /// A transport that finds the address of every name when the gate is open.
+  private func transport(
+    resolvingAt gate: Gate, _ change: (inout ConnectionConfiguration) -> Void
+  ) -> SocketTransport {
+    var options = SocketTransport.Options()
+    options.resolver = { _ in
+      try await gate.wait()
+      return ["127.0.0.1"]
+    }
+    options.resolverTimeout = .seconds(240)
+    var configuration = ConnectionConfiguration()
+    change(&configuration)
+    return SocketTransport(configuration, options: options)
+  }
+
   /// Waits for a state that the other side brings about.
   private func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() { await Task.yield() }
@@ -119,6 +134,14 @@ struct ConnectionPoolTests {
     #expect(last.queued > .zero && last.queued == last.requestStart)
   }
 
+  @Test func idleConnectionsAreClosedThoughNoFurtherRequestComes() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let origin = try #require(Origin(server.url))
+    let transport = transport { $0.idleLifetime = .seconds(1) }
+    #expect(try await text(transport, HTTPRequest(.get, server.url)) == "ok")
+    try await eventually { await transport.statistics()[origin] == PoolStatistics(opened: 1) }
+  }
+
   // MARK: Numbers
 
   @Test func statisticsCountConnectionsAndRequests() async throws {
@@ -187,6 +210,49 @@ struct ConnectionPoolTests {
       try await transport.preconnect(to: server.url, requests: 5)
       #expect(await transport.statistics()[origin]?.idle ?? 0 == most)
     }
+  }
+
+  /// The name of the host is being looked up until both connections are counted.
+  @Test func allThatTheLimitsAllowAreReadyBeforeTheCallReturns() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let gate = Gate()
+    let transport = transport(resolvingAt: gate) { $0.connectionsPerHost = 2 }
+    let address = url("http://a.example:\(server.port)/")
+    let origin = try #require(Origin(address))
+    let ahead = Task {
+      try await transport.preconnect(to: address, requests: 5)
+      return await transport.statistics()[origin]
+    }
+    try await eventually { await transport.statistics()[origin]?.opening == 2 }
+    gate.open()
+    #expect(try await ahead.value == PoolStatistics(idle: 2, opened: 2))
+  }
+
+  /// They take the room for one of the connections that are opened ahead, and leave it.
+  @Test func cancelledRequestsDoNotKeepACallForConnectionsAhead() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let gate = Gate()
+    let transport = transport(resolvingAt: gate) { $0.connectionsPerHost = 3 }
+    let address = url("http://a.example:\(server.port)/")
+    let origin = try #require(Origin(address))
+    let ahead = Task { try await transport.preconnect(to: address, requests: 2) }
+    try await eventually { await transport.statistics()[origin]?.opening == 2 }
+    let requests = (0..<3).map { _ in Task { try await text(transport, HTTPRequest(.get, address)) } }
+    try await eventually { await transport.statistics()[origin] == PoolStatistics(queued: 3, opening: 3) }
+    for request in requests { request.cancel() }
+    try await eventually { await transport.statistics()[origin]?.queued == 0 }
+    gate.open()
+    try await ahead.value
+    for request in requests { await #expect(throws: (any Error).self) { try await request.value } }
+  }
+
+  @Test(arguments: [-1, Int.min, Int.max])
+  func anyNumberOfRequestsMayBeExpected(_ requests: Int) async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    let transport = transport { $0.connectionsPerHost = 1 }
+    for _ in 0..<2 { try await transport.preconnect(to: server.url, requests: requests) }
+    let expected = requests > 0 ? PoolStatistics(idle: 1, opened: 1) : PoolStatistics()
+    #expect(await transport.statistics()[try #require(Origin(server.url))] == expected)
   }
 
   @Test func aConnectionThatCannotBeOpenedAheadIsAnError() async throws {

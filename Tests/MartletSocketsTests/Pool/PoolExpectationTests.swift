@@ -45,8 +45,29 @@ struct PoolExpectationTests {
     _ = pool.opened(1, capacity: 1, now: 0)
     _ = pool.released(1, now: 0)
     #expect(pool.expect(2, for: "b", now: 1) == [.open(connection: 2, key: "b")])
-    #expect(!pool.isExpecting("b"))  // what is opened is all that can be
+    #expect(pool.isExpecting("b"))
     #expect(pool.failed(2, now: 2) == [])
+    #expect(!pool.isExpecting("b"))
+  }
+
+  @Test func asManyAreExpectedAsTheLimitsAllow() {
+    var pool = TestPool(.wide(perHost: 3))
+    #expect(pool.expect(5, for: "a", now: 0).count == 3)
+    #expect(pool.opened(1, capacity: 1, now: 1) == [])
+    #expect(pool.opened(2, capacity: 1, now: 1) == [])
+    #expect(pool.isExpecting("a"))
+    #expect(pool.opened(3, capacity: 1, now: 1) == [])
+    #expect(!pool.isExpecting("a"))
+  }
+
+  @Test(arguments: [(-1, 0), (Int.min, 0), (Int.max, 2)])
+  func anyNumberMayBeExpected(requests: Int, opened: Int) {
+    var pool = TestPool(.wide(perHost: 2, idle: .max))
+    #expect(pool.expect(requests, for: "a", now: 0).count == opened)
+    _ = pool.request(1, for: "a", now: 0)
+    _ = pool.expect(requests, for: "a", now: 0)
+    var idle = TestPool(.wide(idle: .min))
+    #expect(idle.expect(requests, for: "a", now: 0) == [])
   }
 
   @Test func aFailureEndsWhatIsOpenedAhead() {

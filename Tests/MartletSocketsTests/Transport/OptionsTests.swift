@@ -62,7 +62,9 @@ struct OptionsTests {
     struct Unknown: Error {}
     let gate = Gate()
     let table: [(String, SocketTransport.Options.Resolve)] = [
-      ("the resolver failed", { _ in throw Unknown() }), ("it has no address", { _ in [] }),
+      ("the resolver failed", { _ in throw Unknown() }),
+      ("a limit of its own", { _ in throw HTTPError(.deadlineExceeded, "a limit of its own") }),
+      ("it has no address", { _ in [] }),
       ("the resolver returned 'b.example', which is not an IP address", { _ in ["b.example"] }),
       (
         "the resolver took longer than 0.01 seconds",

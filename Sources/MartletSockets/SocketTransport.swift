@@ -94,7 +94,7 @@ struct RawSocketTransport: Transport {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
-    let way = try way(to: origin, asksForUpgrade: request.asksForUpgrade)
+    let way = try way(to: origin, for: request)
     var proxy = ForwardingProxy(of: way, for: request, authentications)
     while true {
       let (source, stream) = try await begin(request, by: way, try proxy?.authorize(request), on: thread, in: call)
@@ -157,14 +157,18 @@ struct RawSocketTransport: Transport {
     }
   }
 
-  private func way(to origin: Origin, asksForUpgrade: Bool = false) throws(HTTPError) -> Exchange.Way {
+  private func way(to origin: Origin, for request: HTTPRequest? = nil) throws(HTTPError) -> Exchange.Way {
     let route = try proxies.route(to: origin)
     var security = ConnectionSecurity()
     if origin.isSecure { security.origin = try identity.context() }
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6)
+    let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
-    return Exchange.Way(origin: origin, key: ConnectionKey(to: origin, by: route, versions), security: security)
+    // a proxy that forwards requests does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself
+    let needsTunnel = asksForUpgrade && request?.method != "CONNECT"
+    let key = ConnectionKey(to: origin, by: route, versions, needsTunnel: needsTunnel)
+    return Exchange.Way(origin: origin, key: key, security: security)
   }
 
   private func http2Head(

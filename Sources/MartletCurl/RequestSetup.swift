@@ -121,7 +121,9 @@ struct RequestSetup {
 
   private func headerLines() -> UnsafeMutablePointer<curl_slist>? {
     var lines: UnsafeMutablePointer<curl_slist>?
-    for (name, value) in request.fields where !Self.framing.contains(name) {
+    // where libcurl adds the field itself, it leaves it out when it repeats the request after a 417
+    let addsExpectation = expectsContinue && body.map { $0.length.map { $0 > 1 << 20 } ?? true } ?? false
+    for (name, value) in request.fields where !Self.framing.contains(name) && !(addsExpectation && name == .expect) {
       let line = value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)"
       if name == .cookie, FieldOctets.hasOctets(line) {
         lines = curl_slist_append(lines, FieldOctets.bytes(line).map { CChar(bitPattern: $0) } + [0])

@@ -113,7 +113,7 @@ struct RawSocketTransport: Transport {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
-    return try way(to: origin, asksForUpgrade: request.asksForUpgrade)
+    return try way(to: origin, for: request)
   }
 
   @inline(never)
@@ -174,7 +174,7 @@ struct RawSocketTransport: Transport {
     }
   }
 
-  private func way(to origin: Origin, asksForUpgrade: Bool = false) throws(HTTPError) -> Exchange.Way {
+  private func way(to origin: Origin, for request: HTTPRequest? = nil) throws(HTTPError) -> Exchange.Way {
     let route = try proxies.route(to: origin)
     var security = ConnectionSecurity()
     if origin.isSecure, identity.asksForOrigins {
@@ -184,8 +184,11 @@ struct RawSocketTransport: Transport {
     }
     if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6)
+    let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
-    let key = ConnectionKey(to: origin, by: route, versions)
+    // a proxy that forwards requests does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself
+    let needsTunnel = asksForUpgrade && request?.method != .connect
+    let key = ConnectionKey(to: origin, by: route, versions, needsTunnel: needsTunnel)
     guard !asksForUpgrade || key.versions != .http2 else {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
       throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)

@@ -11,11 +11,13 @@ package final class RecordServer: Sendable {
   /// - Parameters:
   ///   - more: what is sent after the body, in its record.
   ///   - stray: what is sent in a record of its own after the response, in one segment with it.
-  package init(more: String, stray: String = "") throws {
+  ///   - endsFirst: whether the first connection is ended after its handshake, before another one is accepted.
+  package init(more: String, stray: String = "", endsFirst: Bool = false) throws {
     let authority = try Self.authority.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
-    process = try RealProcess("python3", ["-c", Self.script, "\(port)", more, stray] + files, port: port)
+    process = try RealProcess(
+      "python3", ["-c", Self.script, "\(port)", more, stray, endsFirst ? "end" : ""] + files, port: port)
     self.authority = authority
     guard let url = URL(string: "https://127.0.0.1:\(port)/") else { throw RealServerError("no URL") }
     self.url = url
@@ -26,7 +28,7 @@ package final class RecordServer: Sendable {
   private static let script = #"""
     import socket, ssl, sys, threading
 
-    port, more, stray, files = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3].encode(), sys.argv[4:]
+    port, more, stray, files = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3].encode(), sys.argv[5:]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*files)
 
@@ -53,6 +55,9 @@ package final class RecordServer: Sendable {
       plain, _ = listener.accept()
       if not plain.recv(1, socket.MSG_PEEK): continue
       number += 1
+      if number == 1 and sys.argv[4]:
+        context.wrap_socket(plain, server_side=True).close()
+        continue
       threading.Thread(target=serve, args=(plain, number), daemon=True).start()
     """#
 }

@@ -8,7 +8,8 @@ protocol ConnectionDriver: AnyObject {
   func start(_ transfer: Transfer)
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
-  /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``.
+  /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``: then a second end says that
+  /// it has failed.
   func receiveEnd(_ end: StreamEnd)
   /// Whether it goes on sending after the peer has ended its direction.
   var outlivesInput: Bool { get }
@@ -120,6 +121,15 @@ extension Connection {
 
   /// Says that nothing more is sent, after all that was.
   func finishSending() { stream?.finishSending() }
+
+  /// Whether the network has not taken all that was sent.
+  var hasUnsentBytes: Bool { stream?.hasUnsentBytes ?? false }
+
+  /// How many bytes a driver sends in a turn, so that one connection does not keep the others waiting.
+  static let mostInATurn = 1 << 20
+
+  /// Has the driver send more in the next turn.
+  func sendInNextTurn() { stream?.sendInNextTurn() }
 
   /// Makes it a stream of bytes: it is not used for HTTP any more.
   ///

@@ -19,9 +19,13 @@ struct ConnectionKey: PoolKey {
     case http2
   }
 
-  init(to origin: Origin, by route: ProxyRoute, _ versions: ConnectionConfiguration.Versions) {
+  /// - Parameter needsTunnel: whether a proxy has to connect to the origin, even if that is one of http, because what
+  ///   follows the request is not HTTP.
+  init(
+    to origin: Origin, by route: ProxyRoute, _ versions: ConnectionConfiguration.Versions, needsTunnel: Bool = false
+  ) {
     self.route = route
-    guard !route.sendsToProxy(for: origin) else {
+    guard needsTunnel || !route.sendsToProxy(for: origin) else {
       self.origin = nil
       self.versions = .http1
       return

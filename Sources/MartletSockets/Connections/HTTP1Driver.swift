@@ -13,6 +13,8 @@ final class HTTP1Driver: ConnectionDriver {
   private var upload = Upload.over
   /// What waits to be sent before the chunk of the request's body that is being sent.
   private var outgoing = SendBuffer()
+  /// How many bytes were sent in this turn.
+  private var sentInTurn = 0
   /// Whether the connection becomes idle at the end of the turn.
   private var becomesIdle = false
   private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
@@ -41,7 +43,8 @@ extension HTTP1Driver {
       transfer.fail(error)
       return connection.becomeIdle()
     }
-    let wasOpen = transfer.timing.reusedConnection
+    // the server may have ended it while the caller's check went on
+    let wasOpen = transfer.timing.reusedConnection || connection.facts.secured.map { $0 < loop.now } ?? false
     guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
       return connection.network.sendElsewhere(transfer)
@@ -77,6 +80,7 @@ extension HTTP1Driver {
       return connection.becomeIdle()
     }
     guard let transfer else { return }
+    sentInTurn = 0
     while true {
       let hasMore = collect(for: transfer)
       guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
@@ -85,6 +89,8 @@ extension HTTP1Driver {
       } else if !hasMore {
         break
       }
+      // a source that is as fast as the network would keep the other connections waiting
+      guard sentInTurn < Connection.mostInATurn else { return connection.sendInNextTurn() }
     }
     switch upload {
     case .held: if state.heldBody() == .stopSending { stopUpload() }
@@ -112,12 +118,11 @@ extension HTTP1Driver {
         if isChunked { outgoing.append(ChunkedWriter.end(trailers: trailers)) }
         upload = .over
       case .chunk(let data):
-        if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
         if data.count > Self.copiedChunk {
+          if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
           transfer.chunk = data
         } else {
-          data.withUnsafeBytes { outgoing.append($0) }
-          if isChunked { outgoing.append(ChunkedWriter.suffix) }
+          data.withUnsafeBytes { isChunked ? ChunkedWriter.append($0, to: &outgoing) : outgoing.append($0) }
           transfer.noteSent(data.count)
         }
         if !isChunked, transfer.hasTakenBody { upload = .over }
@@ -135,6 +140,7 @@ extension HTTP1Driver {
       return false
     }
     if count > 0 { state.sentBytes() }
+    sentInTurn += count
     outgoing.consume(count)
     return outgoing.isEmpty
   }
@@ -150,6 +156,7 @@ extension HTTP1Driver {
       return false
     }
     transfer.chunkOffset += sent
+    sentInTurn += sent
     transfer.noteSent(sent)
     return transfer.chunkOffset == transfer.chunk.count
   }

@@ -310,10 +310,18 @@ final class HTTP2Transfer: HTTP2StreamHandler {
         guard !trailers.isEmpty else { return .end(count) }
         var fields = HTTP2Fields()
         fields.append(trailers)
+        guard fields.listSize <= HTTP2RequestHead.mostBytes else { return failTrailers() }
         return .endWithTrailers(count, fields)
       }
     }
     return .bytes(count)
+  }
+
+  private func failTrailers() -> HTTP2BodyPart {
+    transfer.fail(.invalidRequest, "the request's trailers are larger than \(HTTP2RequestHead.mostBytes >> 10) KiB")
+    driver.loop.set(expectation, to: .max)
+    driver.ended(self)
+    return .failed
   }
 
   func sentRequest() { if transfer.phase == .sending { transfer.phase = .waiting } }

@@ -10,7 +10,7 @@ protocol LayeredSocketHandler: AnyObject {
   func layerIsSecure(_ session: TLSSession)
   /// Bytes came through all layers. They are valid during the call.
   func received(_ bytes: UnsafeRawBufferPointer)
-  /// The peer sends no more.
+  /// The peer sends no more. Called again when the connection fails after a clean end.
   func receivedEnd(_ end: StreamEnd)
   /// A layer failed.
   func layerFailed(_ session: TLSSession, _ error: HTTPError)
@@ -42,6 +42,8 @@ final class LayeredSocket: SocketHandler {
   private var sentCount = 0
   /// Whether nothing is passed to the owner for now, because it is not ready.
   private var isHeld = false
+  /// Whether the innermost session has told of the end of the peer's direction.
+  private var hasReadEnd = false
 
   init(_ socket: Socket, _ memory: ReceiveMemory, owner: any LayeredSocketHandler) {
     self.socket = socket
@@ -88,6 +90,12 @@ final class LayeredSocket: SocketHandler {
     innermost.close()
     _ = flush()
   }
+
+  /// Whether encrypted bytes wait for the network. The owner will be told when there is room.
+  var hasUnsentBytes: Bool { layers.first.map { !$0.outgoing.isEmpty } ?? false }
+
+  /// Has the owner told in the next turn that there is room, so that one connection does not keep the others waiting.
+  func sendInNextTurn() { if isOpen { socket.interest.insert(.write) } }
 
   /// Closes the socket, after it has said so. Nothing is told afterwards.
   func close() {
@@ -169,7 +177,8 @@ extension LayeredSocket {
 
   func socketIsWritable(_ socket: Socket) {
     socket.interest.remove(.write)
-    if flush() == true { owner?.hasRoom() }
+    // also when the connection takes no more: the owner's next bytes are refused then
+    if flush() != false { owner?.hasRoom() }
   }
 }
 
@@ -243,6 +252,8 @@ extension LayeredSocket {
           layers[layer + 1].receiveEnd()
           return pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layer + 1)
         }
+        guard !hasReadEnd else { return }
+        hasReadEnd = true
         owner?.receivedEnd(isClean ? .clean : .cutOff)
         return
       }

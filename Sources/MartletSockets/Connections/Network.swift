@@ -127,11 +127,16 @@ extension Network {
   }
 
   /// The caller's check did not refuse the certificates of a server.
-  func accepted(_ check: ServerCheck, of origin: Origin) {
-    for connection in checks.accepted(check, of: origin) {
-      connections[connection]?.accept(refused: check.canBeAccepted)
+  func accepted(_ check: ServerCheck, of origin: Origin, in exchange: Exchange) {
+    exchange.transfer.get(on: loop)?.resumeWait(answered: true)
+    for connection in checks.accepted(check, of: origin).compactMap({ connections[$0] }) {
+      for transfer in waiting.values where transfer.key == connection.key { transfer.resumeWait(answered: false) }
+      connection.accept(refused: check.canBeAccepted)
     }
   }
+
+  /// Whether the caller's check of the server of such connections goes on.
+  func isChecking(_ key: ConnectionKey) -> Bool { checks.connections.contains { connections[$0]?.key == key } }
 
   static var shutDownError: HTTPError {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
@@ -309,10 +314,10 @@ extension Network {
 
   /// Has the caller's check called by the task of a request.
   private func ask(_ transfer: Transfer, _ check: ServerCheck) {
-    let (settings, origin) = (configuration.tls, transfer.exchange.origin)
+    let (settings, exchange) = (configuration.tls, transfer.exchange)
     transfer.ask { [jobs] call in
-      try await check.decide(settings, for: origin, in: call)
-      jobs.submit { $0.accepted(check, of: origin) }
+      try await check.decide(settings, for: exchange.origin, in: call)
+      jobs.submit { $0.accepted(check, of: exchange.origin, in: exchange) }
     }
   }
 

@@ -42,6 +42,8 @@ final class Transfer {
   var index = 0
   private lazy var timer = LoopTimer { [unowned self] in checkSilence() }  // its end cancels it
   private var lastActivity: UInt64
+  /// Whether the reading task was asked something and has not answered: that is not the server's silence.
+  private var isAsking = false
   /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
   /// stays usable.
   private var discarding: Int?
@@ -225,7 +227,20 @@ extension Transfer {
   }
 
   /// Makes the reading task do something before the request goes on.
-  func ask(_ question: @escaping @Sendable (Call) async throws -> Void) { add(.ask(question)) }
+  func ask(_ question: @escaping @Sendable (Call) async throws -> Void) {
+    isAsking = true
+    add(.ask(question))
+  }
+
+  /// The server is heard again: what it was waited for is decided.
+  ///
+  /// - Parameter answered: whether that was the answer to ``ask(_:)``.
+  func resumeWait(answered: Bool) {
+    if answered { isAsking = false }
+    guard !isEnded else { return }
+    lastActivity = network.loop.now
+    watchSilence()
+  }
 
   /// Sends a note to the listeners of the call.
   func tell(_ note: String) {
@@ -344,6 +359,8 @@ extension Transfer {
     guard !isEnded, !isPaused, let timeout else { return }
     // silence does not count while the reader does not wait for more
     let now = network.loop.now
+    // nor while the caller's check of the server goes on
+    if isAsking || waiter != nil && network.isChecking(key) { return network.loop.set(timer, to: now + timeout) }
     let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(timer, to: due) }

@@ -226,8 +226,13 @@ extension HTTP2Session {
       flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
       return count
     case .endWithTrailers(let count, let trailers):
-      flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
-      if submitTrailers(trailers, of: id) { flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue }
+      guard submitTrailers(trailers, of: id) else {
+        let message = "\(peer): the request's trailers cannot be sent"
+        stream.fail(
+          HTTP2Failure(error: HTTPError(.invalidRequest, message, phase: .sending), cause: .reset(.internalError)))
+        return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+      }
+      flags |= NGHTTP2_DATA_FLAG_EOF.rawValue | NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
       return count
     case .later: return Int(NGHTTP2_ERR_DEFERRED.rawValue)
     case .failed:

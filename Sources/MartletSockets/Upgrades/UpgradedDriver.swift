@@ -12,6 +12,8 @@ final class UpgradedDriver: ConnectionDriver {
   /// How many bytes of ``chunk`` were sent.
   private var offset = 0
   private var hasInputEnded = false
+  /// Whether the peer was told that nothing follows what was sent.
+  private var isFinishing = false
   private var hasOutputEnded = false
 
   init(_ connection: Connection, _ upgrade: Upgrade) {
@@ -31,7 +33,10 @@ final class UpgradedDriver: ConnectionDriver {
   var outlivesInput: Bool { !hasOutputEnded }
 
   func receiveEnd(_ end: StreamEnd) {
-    guard !hasInputEnded else { return }
+    guard !hasInputEnded else {
+      return connection.fail(
+        lost("the connection failed while bytes were sent, after the peer had ended its direction"))
+    }
     hasInputEnded = true
     connection.isReading = false
     switch end {
@@ -42,7 +47,10 @@ final class UpgradedDriver: ConnectionDriver {
   }
 
   func send() {
+    if isFinishing { return finishOutput() }
+    var sentInTurn = 0
     while !hasOutputEnded {
+      guard sentInTurn < Connection.mostInATurn else { return connection.sendInNextTurn() }
       if offset == chunk.count, !takeChunk() { return }
       let sent = chunk.withUnsafeBytes { connection.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
       guard let sent else {
@@ -50,6 +58,7 @@ final class UpgradedDriver: ConnectionDriver {
         return endOutput()
       }
       offset += sent
+      sentInTurn += sent
       guard offset == chunk.count else { return }
     }
   }
@@ -62,12 +71,16 @@ final class UpgradedDriver: ConnectionDriver {
     case .chunk(let data): chunk = data
     case .nothingYet: return false
     case .end:
+      isFinishing = true
       connection.finishSending()
-      endOutput()
+      finishOutput()
       return false
     }
     return true
   }
+
+  /// Ends the output if the network has taken all of it. Otherwise there will be room.
+  private func finishOutput() { if !connection.hasUnsentBytes { endOutput() } }
 
   private func endOutput() {
     hasOutputEnded = true

@@ -62,6 +62,22 @@ struct RequestTrailerTests {
     }
   }
 
+  @Test func trailersThatAreTooLargeFailTheRequestOverHTTP2() async throws {
+    let server = try FrameServer(.kinds, tls: false)
+    var configuration = ConnectionConfiguration()
+    configuration.versions = .http2PriorKnowledge
+    let transport = SocketTransport(configuration)
+    let large: HTTPFields = ["X-Large": String(repeating: "a", count: HTTP2RequestHead.mostBytes)]
+    let error = await #expect(throws: HTTPError.self) {
+      try await transport.send(HTTPRequest(.put, server.url, body: body(["hello"], large)), in: Call())
+    }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("trailers") == true)
+    let response = try await transport.send(
+      HTTPRequest(.put, server.url, body: body(["hello"], ["X-A": "b"])), in: Call())
+    #expect(response.status == .ok)
+  }
+
   @Test(arguments: [ConnectionConfiguration.Versions.http1, .http2PriorKnowledge])
   func aForbiddenTrailerFailsTheRequestBeforeItsEnd(_ versions: ConnectionConfiguration.Versions) async throws {
     let server = try LoopbackServer { request in .text(request.text) }

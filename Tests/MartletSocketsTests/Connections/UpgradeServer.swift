@@ -7,7 +7,8 @@ import TestSupport
 /// A server that changes the protocol after a request with `Upgrade`, over TCP and over TLS. By path:
 ///
 /// - `/echo` sends `hello ` together with its 101, then what it receives; after the end it sends ` bye`, and ends.
-/// - `/once` sends `once`, ends its direction, and keeps what it receives until the end for `/received`.
+/// - `/once` sends `once`, ends its direction, and keeps what it receives until the end for `/received`. `/later` does
+///   not receive before `/go` is requested, and `/lost` resets the connection then.
 /// - `/flood` sends 32 MiB. After a byte, `/reset` resets the connection, and `/cut` ends it, over TLS without
 ///   `close_notify`.
 /// - `/late` sends its 101 when `/go` is requested.
@@ -76,20 +77,21 @@ final class UpgradeServer: Sendable {
 
     def upgraded(connection, path):
       if path == b"/late": asked.put(1); go.get()
-      connection.sendall(SWITCH + {b"/echo": b"hello ", b"/once": b"once"}.get(path, b""))
-      if path == b"/once": connection.finish()
+      connection.sendall(SWITCH + {b"/echo": b"hello ", b"/once": b"once", b"/later": b"once", b"/lost": b"once"}.get(path, b""))
+      if path in (b"/once", b"/later", b"/lost"): connection.finish()
+      if path in (b"/later", b"/lost"): go.get()
       if path == b"/flood":
         for number in range(32 << 6): connection.sendall(bytes([number % 251]) * (16 << 10))
       if path in (b"/reset", b"/cut"): connection.recv(1)
-      if path == b"/reset":
+      if path in (b"/reset", b"/lost"):
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)); return
       if path == b"/cut": return
       whole = b""
       while data := connection.recv(65536):
         if path == b"/echo": connection.sendall(data)
-        if path == b"/once": whole += data
+        if path in (b"/once", b"/later"): whole += data
       if path == b"/echo": connection.sendall(b" bye"); connection.finish()
-      if path == b"/once": received.put(whole)
+      if path in (b"/once", b"/later"): received.put(whole)
 
     def serve(connection):
       head = b""

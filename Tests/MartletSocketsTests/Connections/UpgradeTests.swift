@@ -86,6 +86,19 @@ struct UpgradeTests {
     try await expectEcho(#require(response.stream))
   }
 
+  @Test func aProxyMakesATunnelForAnUpgradeWithoutTLS() async throws {
+    let (proxy, folder) = try tinyproxy()
+    defer { withExtendedLifetime((proxy, folder)) {} }
+    let transport = Self.transport(of: server, .http("127.0.0.1", port: proxy.port))
+    let response = try await transport.send(request("echo"), in: Call())
+    let stream = try #require(response.stream)
+    try await stream.write(Data("a".utf8))
+    var text = ""
+    while text != "hello a" { text += String(decoding: try #require(try await stream.read()), as: UTF8.self) }
+    stream.close()  // this proxy ends both directions with one
+    _ = try await ask("ended")
+  }
+
   @Test func aTunnelIsAStream() async throws {
     let (proxy, folder) = try tinyproxy()
     defer { withExtendedLifetime((proxy, folder)) {} }
@@ -145,6 +158,16 @@ struct UpgradeTests {
     #expect(try await ask("received") == "late words")
   }
 
+  @Test(arguments: [false, true]) func whatWaitsForTheNetworkAtTheEndArrives(secure: Bool) async throws {
+    let stream = try await open("later", secure: secure)
+    #expect(try await rest(of: stream) == Data("once".utf8))
+    try await stream.write(Data(repeating: 97, count: 4 << 20))
+    stream.finish()
+    _ = try await ask("go")
+    #expect(try await ask("received") == String(repeating: "a", count: 4 << 20))
+    withExtendedLifetime(stream) {}
+  }
+
   @Test(arguments: [false, true]) func aSlowReaderStopsTheServer(secure: Bool) async throws {
     let stream = try await open("flood", secure: secure)
     let upgrade = try #require(stream as? UpgradedStream).upgrade
@@ -187,6 +210,17 @@ struct UpgradeTests {
       #expect(error?.kind == .connectionLost)
     }
     let error = await #expect(throws: HTTPError.self) { try await stream.write(Data("a".utf8)) }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test(arguments: [false, true]) func aConnectionLostAfterTheEndOfTheOtherDirectionIsAnError(secure: Bool) async throws
+  {
+    let stream = try await open("lost", secure: secure)
+    #expect(try await rest(of: stream) == Data("once".utf8))
+    // more than the system takes, so that output is pending
+    let writer = Task { while true { try await stream.write(Data(count: 64 << 20)) } }
+    _ = try await ask("go")
+    let error = await #expect(throws: HTTPError.self) { try await writer.value }
     #expect(error?.kind == .connectionLost)
   }
 

@@ -41,16 +41,55 @@ struct WaitingRequestTests {
       try await isOver.wait()
     }
     let transport = SocketTransport(configuration)
-    var request = HTTPRequest(.get, server.url)
-    request.options.responseTimeout = .milliseconds(500)
-    let first = Task { [request] in try await text(transport, request) }
+    let first = Task { try await text(transport, HTTPRequest(.get, server.url)) }
     try await isCalled.wait()
+    first.cancel()
 
     #expect(try await text(transport, HTTPRequest(.get, server.url)).isEmpty == false)
 
     isOver.open()
-    await #expect(throws: HTTPError.self) { try await first.value }
+    await #expect(throws: (any Error).self) { try await first.value }
     #expect(count.withLock { $0 } == 2)
+  }
+
+  /// The check goes on until another request of the transport, with the same limit, is over: longer than the limit of
+  /// those that wait for it.
+  @Test func theTimeOfTheCheckIsNotTheServersSilence() async throws {
+    let server = try RecordServer(more: "")
+    let silent = try LoopbackServer { _ in .text("never").stalled(after: 0) }
+    let isCalled = Gate(), isOver = Gate()
+    var configuration = ConnectionConfiguration()
+    configuration.tls.authorities = server.authority.certificate
+    configuration.tls.serverTrustCheck = { _, _ in
+      isCalled.open()
+      try await isOver.wait()
+    }
+    let transport = SocketTransport(configuration)
+    // long enough for the server's response after the check
+    var request = HTTPRequest(.get, server.url), other = HTTPRequest(.get, silent.url)
+    request.options.responseTimeout = .seconds(3)
+    other.options.idleTimeout = .seconds(3)
+    let checked = request
+    async let first = text(transport, checked)
+    try await isCalled.wait()
+    async let second = text(transport, checked)
+    let error = await #expect(throws: HTTPError.self) { try await text(transport, other) }
+    #expect(error?.kind == .idleTimeout)
+    isOver.open()
+    #expect(try await [first, second].allSatisfy { !$0.isEmpty })
+  }
+
+  /// The server ends the connection while the check goes on: the request goes over another one.
+  @Test func aConnectionThatEndsDuringTheCheckDoesNotCostTheRequest() async throws {
+    let server = try RecordServer(more: "", endsFirst: true)
+    var configuration = ConnectionConfiguration()
+    configuration.tls.authorities = server.authority.certificate
+    let other = SocketTransport(configuration)
+    configuration.tls.serverTrustCheck = { _, _ in
+      // the server accepts it after it has ended the first connection
+      _ = try await text(other, HTTPRequest(.get, server.url))
+    }
+    #expect(try await text(SocketTransport(configuration), HTTPRequest(.get, server.url)) == "3")
   }
 
   @Test func oneCheckDecidesForAllConnectionsToAServer() async throws {

@@ -147,6 +147,49 @@ struct ExpectationTests {
     }
   }
 
+  /// The server keeps the connection open: libcurl repeats the request by itself there, without `Expect`.
+  @Test func aRefusedExpectationIsDroppedOnAConnectionThatStaysOpen() async throws {
+    let port = try LocalPort.free()
+    let process = try RealProcess("python3", ["-c", Self.refusingServer, "\(port)"], port: port)
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+    var request = HTTPRequest(.post, url, body: once(content))
+    request.options.continueTimeout = .seconds(30)
+    let (data, response) = try await session.data(for: request)
+    #expect(response.status == .ok)
+    #expect(String(decoding: data, as: UTF8.self) == "request 2: 2000000")
+    withExtendedLifetime(process) {}
+  }
+
+  /// Refuses every `Expect`, and answers other requests with their number and the length of their bodies.
+  private static let refusingServer = #"""
+    import socket, sys, threading
+    count = 0
+
+    def serve(connection):
+      global count
+      file = connection.makefile("rb")
+      while line := file.readline():
+        fields = {}
+        while (field := file.readline().strip()):
+          name, value = field.split(b":", 1)
+          fields[name.lower()] = value.strip()
+        count += 1
+        if b"expect" in fields:
+          connection.sendall(b"HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n")
+          continue
+        text = b"request %d: %d" % (count, len(file.read(int(fields[b"content-length"]))))
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
+
+    def run(connection):
+      try: serve(connection)
+      except (OSError, ValueError, KeyError): pass
+
+    listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+    while True:
+      connection, _ = listener.accept()
+      threading.Thread(target=run, args=(connection,), daemon=True).start()
+    """#
+
   @Test func aSingleUseBodyIsNotOpenedIfTheServerIsUnreachable() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     server.stop()

@@ -19,7 +19,7 @@ import MartletSemantics
 /// what interceptors added to an earlier attempt, so that a field for one origin is not sent to another.
 public protocol Interceptor: Sendable {
   /// In which stages of an attempt it takes part; all by default. In the others it is not called, which saves time in
-  /// every request.
+  /// every request. It is asked for once, when the chain is made.
   var stages: InterceptorStages { get }
 
   /// Returns the request to send, or a response instead of sending it. An error ends the call.

@@ -23,11 +23,11 @@ public struct ServerTrust: Sendable, Hashable {
   /// The request fails with the error that the check throws: an ``HTTPError`` is not changed, any other error becomes
   /// the underlying error of one of kind ``HTTPError/Kind/untrustedCertificate``. The call is that of the request.
   ///
-  /// Over sockets, the time that the check takes does not count in ``RequestOptions/responseTimeout``, only in the
-  /// deadline of the request.
+  /// Over sockets, the time that the check takes does not count in ``RequestOptions/responseTimeout`` of the request that
+  /// calls it, only in its deadline. Other requests that wait for the same server may exceed theirs meanwhile.
   ///
   /// The check must not wait for a request of its own over the same transport to the same host and port: that request
-  /// waits for the connection that is being checked, so for the check, until its own deadline. Use another transport or
+  /// waits for the connection that is being checked, so for the check, until its own time limit. Use another transport or
   /// session for it.
   ///
   /// With a check, TLS sessions are not resumed; over libcurl, each HTTP/1.1 connection whose certificates were not

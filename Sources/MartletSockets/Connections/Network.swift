@@ -135,9 +135,6 @@ extension Network {
     }
   }
 
-  /// Whether the caller's check of the server of such connections goes on.
-  func isChecking(_ key: ConnectionKey) -> Bool { checks.connections.contains { connections[$0]?.key == key } }
-
   static var shutDownError: HTTPError {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
   }

@@ -23,9 +23,6 @@ struct ServerChecks {
   /// The requests whose tasks call the check.
   private var callers: [Server: ObjectIdentifier] = [:]
 
-  /// The connections that wait, by their numbers.
-  var connections: some Collection<Int> { held.keys }
-
   /// Adds a connection. Returns false if the check need not be called, because it has accepted the certificates before.
   /// For those that the system refuses it is always called.
   mutating func hold(_ connection: Int, _ check: ServerCheck, of origin: Origin) -> Bool {

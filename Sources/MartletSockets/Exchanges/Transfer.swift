@@ -356,11 +356,9 @@ extension Transfer {
 
   /// Called when the timeout may be over.
   private func checkSilence() {
-    guard !isEnded, !isPaused, let timeout else { return }
+    guard !isEnded, !isPaused, !isAsking, let timeout else { return }  // the answer sets the timer again
     // silence does not count while the reader does not wait for more
     let now = network.loop.now
-    // nor while the caller's check of the server goes on
-    if isAsking || waiter != nil && network.isChecking(key) { return network.loop.set(timer, to: now + timeout) }
     let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(timer, to: due) }

@@ -260,17 +260,30 @@ extension ServerTrust {
 /// SAFETY: it has constants only.
 private final class DevelopmentCredential: URLCredential, @unchecked Sendable {
   private let trust: ServerTrust
+  /// Whether the host is one of those that are named.
   private let isNamed: Bool
 
   init(_ trust: ServerTrust, hosts: Set<String>) {
     self.trust = trust
-    isNamed = hosts.contains { $0.lowercased() == trust.host }
+    let host = CookieHost.canonical(trust.host)
+    isNamed = hosts.contains { name in host != nil && CookieHost.canonical(name) == host }
     super.init(user: "", password: "", persistence: .none)
   }
 
   required init?(coder: NSCoder) { nil }
 
-  func accepts(_ server: ServerTrust) -> Bool { isNamed && server == trust }
+  /// Why it does not accept a server; nil if it does.
+  ///
+  /// - Parameter canAccept: whether a server that the system refuses can be accepted.
+  func objection(to server: ServerTrust, canAccept: Bool) -> String? {
+    guard isNamed, server == trust else {
+      return "\(server.host) is not one of the hosts of acceptedForDevelopment(at:)"
+    }
+    guard canAccept else {
+      return "the session has a client certificate for the server, or the key is not in tls.pinnedPublicKeys"
+    }
+    return nil
+  }
 }
 
 extension URLProtectionSpace {
@@ -311,7 +324,11 @@ extension SAPURLSessionTask {
     case .rejectProtectionSpace:
       throw HTTPError(
         .untrustedCertificate, "\(server): an observer or the delegate refused the server", phase: .securing)
-    case .use(let credential as DevelopmentCredential) where canAccept && credential.accepts(trust):
+    case .use(let credential as DevelopmentCredential) where !trust.isTrusted:
+      if let objection = credential.objection(to: trust, canAccept: canAccept) {
+        SAPURLSession.log(.warning, nil, "\(server) is not accepted for development: \(objection)")
+        return false
+      }
       SAPURLSession.log(
         .warning, nil, "\(server) is used for development although its certificate is refused: \(trust.refusal ?? "")")
       return true

@@ -237,6 +237,11 @@ struct ServerTrustChallengeTests {
     #expect(await code(at: ["localhost", "127.0.0.2"]) == .serverCertificateUntrusted)
     #expect(await code(at: ["127.0.0.1"]) { $0.tls.pinnedPublicKeys = ["AAAA"] } == .serverCertificateUntrusted)
     #expect(await code(at: ["127.0.0.1"]) { $0.tls.clientCertificate = certificate } == .serverCertificateUntrusted)
+    let lines = LogCollector.shared.lines.value.filter {
+      $0.contains("127.0.0.1:\(server.port(.stranger)) is not accepted")
+    }
+    #expect(lines.count { $0.contains("is not one of the hosts") } == 1)
+    #expect(lines.count { $0.contains("client certificate") && $0.contains("pinnedPublicKeys") } == 2)
   }
 
   @Test func theModulesOwnObserversAreNotAskedAboutServers() async throws {

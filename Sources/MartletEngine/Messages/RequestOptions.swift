@@ -69,6 +69,15 @@ public struct RequestOptions: Sendable {
   public var redirectDecision: RedirectDecision? { didSet { assigned.insert(.redirectDecision) } }
   /// Decides on each response before it is stored in the cache. nil, the default, stores what the protocol allows.
   public var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
+  /// The statuses that the caller expects; another one is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
+  /// the default, for what the verb expects: `download` and `value` ``StatusExpectation/successful``, the others
+  /// ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
+  public var expecting: StatusExpectation? { didSet { assigned.insert(.expecting) } }
+  /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and are kept
+  /// by the caller. A response that is stored already is used in any case.
+  public var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
+  /// Whether the response may be stored in the cache.
+  package var storesResponse = true
   /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
   /// Only a stored response may answer it.
   package var credentialsError: HTTPError?
@@ -118,6 +127,8 @@ extension RequestOptions {
     static let downloadResumptions = Assigned(rawValue: 1 << 15)
     static let redirectDecision = Assigned(rawValue: 1 << 16)
     static let storageDecision = Assigned(rawValue: 1 << 17)
+    static let expecting = Assigned(rawValue: 1 << 18)
+    static let storesDownloads = Assigned(rawValue: 1 << 19)
   }
 
   /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
@@ -149,10 +160,13 @@ extension RequestOptions {
     if assigned.contains(.downloadResumptions) { options.downloadResumptions = downloadResumptions }
     if assigned.contains(.redirectDecision) { options.redirectDecision = redirectDecision }
     if assigned.contains(.storageDecision) { options.storageDecision = storageDecision }
+    if assigned.contains(.expecting) { options.expecting = expecting }
+    if assigned.contains(.storesDownloads) { options.storesDownloads = storesDownloads }
     options.interceptors += interceptors
     options.listeners += listeners
     options.credentialsError = credentialsError
     options.isCollected = isCollected
+    options.storesResponse = storesResponse
     return options
   }
 }

@@ -26,7 +26,7 @@ struct BaseURLTests {
   @Test func textAndQueryArriveAsTheyWereMeant() async throws {
     let server = try #require(server)
     let request = HTTPRequest(
-      .post, server.url.absoluteString + "a b?x=%2B#top", query: [("q", "1+1=2 & so"), ("q", "ü")], body: .empty)
+      .post, server.url.absoluteString + "/a b?x=%2B#top", query: [("q", "1+1=2 & so"), ("q", "ü")], body: .empty)
 
     let (data, _) = try await session().data(for: request)
     let same = HTTPRequest(.get, server.url("/c?d"), query: [("e", "")])

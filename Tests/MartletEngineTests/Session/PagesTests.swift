@@ -75,7 +75,7 @@ struct PagesTests {
 
   @Test func credentialsDoNotComeBackAfterAnotherOrigin() async throws {
     let home = Awaitable<URL?>(nil)
-    let other = try LoopbackServer { _ in .json("2").with(.link, "<\(home.value?.absoluteString ?? "")3>; rel=next") }
+    let other = try LoopbackServer { _ in .json("2").with(.link, "<\(home.value?.absoluteString ?? "")/3>; rel=next") }
     let server = try LoopbackServer { request in
       request.path == "/3" ? .json("3") : .json("1").with(.link, "<\(other.url("/2"))>; rel=next")
     }

@@ -102,7 +102,7 @@ struct StatusExpectationTests {
     let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
     let request = HTTPRequest(.get, server.url)
 
-    let task = Task { try await session.data(for: request, expecting: .successful) }
+    let task = Task { try await session.bytes(for: request, expecting: .successful) }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(10))
     let error = await #expect(throws: HTTPError.self) { try await task.value }

@@ -70,33 +70,47 @@ public struct OAuthClient: Sendable {
     return new
   }
 
-  /// Returns a source of tokens for requests: the stored token, which is renewed with its refresh token, or the token of
-  /// a login if there is none or the server refuses to renew it.
-  ///
-  /// ```swift
-  /// configuration.credentials = [client.tokens(for: .origin(of: api), by: .clientCredentials(), keptIn: store)]
-  /// ```
-  ///
-  /// Every new token replaces the one in the store, with the refresh token that the server may have replaced too.
-  /// Another process with the same store may have done that: its token is then used. A store that cannot be written does
-  /// not fail the request, because the token is valid; one that cannot be read does.
+  /// Returns a source of tokens for requests. Each is renewed with its refresh token; the first is that of a login, and
+  /// so is the next one after the server has refused to renew it.
   ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
   ///   - login: obtains a token.
-  ///   - store: where tokens are kept between runs of the program, which must be safe from other users; nil, the default,
-  ///     for memory only.
+  public func tokens(for scope: CredentialScope, by login: OAuthLogin) -> TokenSource {
+    TokenSource(for: scope) { try await next(after: $0, by: login) }
+  }
+
+  /// Returns a source of tokens like ``tokens(for:by:)``, which keeps them between runs of the program: the first is the
+  /// one in the store.
+  ///
+  /// ```swift
+  /// configuration.credentials = [
+  ///   try await client.tokens(for: .origin(of: api), by: .clientCredentials(), keptIn: store)
+  /// ]
+  /// ```
+  ///
+  /// Every new token replaces the one in the store, with the refresh token that the server may have replaced too.
+  /// Another process with the same store may have done that: its token is then used. A store that cannot be written fails
+  /// no request, because the token is valid.
+  ///
+  /// - Parameters:
+  ///   - scope: the origins to which tokens may be sent.
+  ///   - login: obtains a token.
+  ///   - store: where tokens are kept, which must be safe from other users. What it has under the key and is no token
+  ///     is replaced.
   ///   - key: the key of the token in the store.
+  /// - Throws: the error of a store that cannot be read; later such an error fails the requests that need a new token.
   public func tokens(
-    for scope: CredentialScope, by login: OAuthLogin, keptIn store: (any KeyValueStore)? = nil,
-    as key: String = "oauth-token"
-  ) -> TokenSource {
-    TokenSource(for: scope) { old in
-      let data = try await store?.value(for: key)
-      let stored = data.flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
-      if let stored, stored != old, stored.isFresh(at: .now, received: .now) { return stored }
-      let token = try await next(after: stored ?? old, by: login)
-      try? await store?.set(JSONEncoder().encode(token), for: key)
+    for scope: CredentialScope, by login: OAuthLogin, keptIn store: any KeyValueStore, as key: String = "oauth-token"
+  ) async throws -> TokenSource {
+    let stored: @Sendable () async throws -> AccessToken? = {
+      try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
+    }
+    return TokenSource(try await stored(), for: scope) { old in
+      let last = try await stored()
+      if let last, last != old, last.isFresh(at: .now, received: .now) { return last }
+      let token = try await next(after: last ?? old, by: login)
+      try? await store.set(JSONEncoder().encode(token), for: key)
       return token
     }
   }
@@ -229,12 +243,11 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
   /// - Parameter secrets: what was sent, and must not be in the error.
   init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
     func shown(_ text: String) -> String {
-      let hidden = secrets.reduce(text) { $0.replacing($1, with: "***") }
       // the characters that RFC 6749 allows
-      return String(hidden.unicodeScalars.filter { (" "..."~").contains($0) }.prefix(300).map(Character.init))
+      String(text.unicodeScalars.filter { (" "..."~").contains($0) }.prefix(300).map(Character.init))
     }
     code = shown(refusal.code)
-    detail = refusal.description.map(shown)
+    detail = refusal.description.map { text in shown(secrets.reduce(text) { $0.replacing($1, with: "***") }) }
     page = refusal.uri.map(shown).flatMap { URL(string: $0) }
   }
 }

@@ -112,7 +112,7 @@ struct RawSocketTransport: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
-    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
+    guard let origin = request.origin else { throw request.hasNoOrigin }
     return try way(to: origin, for: request)
   }
 

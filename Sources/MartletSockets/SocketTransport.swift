@@ -137,7 +137,7 @@ struct RawSocketTransport: Transport {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
     if !request.asksForUpgrade, let way = lastWay.way(of: request.url) { return way }
-    guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
+    guard let origin = request.origin else { throw request.hasNoOrigin }
     let way = try way(to: origin, for: request)
     if !request.asksForUpgrade { lastWay.keep(way) }
     return way

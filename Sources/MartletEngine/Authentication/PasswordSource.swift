@@ -121,7 +121,7 @@ public final class PasswordSource: CredentialSource {
     var progress = call[progress]
     progress.used = nil
     defer { call[self.progress] = progress }
-    guard let origin = Origin(request.url) else { return request }
+    guard let origin = request.origin else { return request }
     let answering = progress.answering.flatMap { $0.space.origin == origin ? $0 : nil }
     progress.answering = nil
     let only = answering?.credential ?? lookup.requiredCredential(for: origin, in: call)

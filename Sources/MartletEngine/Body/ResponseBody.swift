@@ -82,10 +82,30 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
   }
 
+  /// Returns the bytes if all of them have been received and nothing was read; nil if the body has to be read.
+  func takeReceived() -> Data? {
+    guard claim.take() else { return nil }
+    let data = Self.takeReceived(from: source)
+    if data == nil { claim.release() }
+    return data
+  }
+
+  /// Returns the bytes of a source that has all of them; nil for any other. The reader then need not wait, nor ask for
+  /// the end.
+  static func takeReceived(from source: any BodySource) -> Data? {
+    switch source {
+    case let transfer as TransferBody: transfer.takeReceived()
+    case let memory as DataSource: memory.takeRest()
+    case let stored as StoredBody: stored.takeReceived()
+    default: nil
+    }
+  }
+
   /// Whether the body is being read.
   private final class Claim: Sendable {
     private let isTaken = Atomic(false)
     func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
+    func release() { isTaken.store(false, ordering: .relaxed) }
   }
 }
 

@@ -28,7 +28,7 @@ public final class SAPURLSession: Sendable {
   /// The session's cache as a `URLCache`; nil if it has none.
   let urlCache: SAPURLCache?
   /// The serial queue on which completion handlers, observers and the delegate are called. By default one of the
-  /// session's own.
+  /// session's own. One operation of it makes all calls that wait; while the queue is suspended none is made.
   public let delegateQueue: OperationQueue
   /// The callbacks for ``delegateQueue``.
   let callbacks: CallbackQueue

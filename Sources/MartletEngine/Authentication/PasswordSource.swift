@@ -100,15 +100,15 @@ public final class PasswordSource: CredentialSource {
   }
 
   /// Returns a credential for one call, or nil if there is none.
-  package typealias AskingOnce = @Sendable (PasswordQuestion) async throws -> PasswordAnswer?
+  package typealias AskingOnce = @Sendable (PasswordQuestion, Call) async throws -> PasswordAnswer?
 
-  /// Makes a source for one call. The closure runs in the task of the call: cancelling the call cancels it, and an
+  /// Makes a source that calls the closure for each call, in the call's task: cancelling the call cancels it, and an
   /// error that it throws ends the call.
   ///
   /// - Parameters:
-  ///   - accepted: the passwords that were accepted in other calls; those of this call are added.
+  ///   - accepted: the passwords that servers have accepted, to which more are added.
   ///   - ask: returns the credential.
-  package convenience init(forOneCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
+  package convenience init(perCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
     self.init(.any, lookup: .askingPerCall(ask), accepted: accepted)
   }
 

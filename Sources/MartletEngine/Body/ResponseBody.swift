@@ -77,7 +77,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public mutating func next() async throws(HTTPError) -> Data? { try await next(isolation: nil) }
 
     /// Returns the whole body if it has been received and nothing was read; nil if it has to be read.
-    fileprivate func takeReceived() throws(HTTPError) -> Data? {
+    package func takeReceived() throws(HTTPError) -> Data? {
       try (source as? SessionBody)?.takeReceived()
     }
   }

@@ -82,6 +82,15 @@ struct TestTransport: Transport {
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse { try await answer(request) }
 }
 
+/// A transport that calls a closure with the call.
+struct CallTransport: Transport {
+  let answer: @Sendable (HTTPRequest, Call) async throws -> HTTPResponse
+
+  init(_ answer: @escaping @Sendable (HTTPRequest, Call) async throws -> HTTPResponse) { self.answer = answer }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse { try await answer(request, call) }
+}
+
 extension HTTPResponse {
   static func text(_ text: String, status: HTTPStatus = .ok, fields: HTTPFields = [:]) -> HTTPResponse {
     HTTPResponse(status: status, fields: fields, body: ResponseBody(Data(text.utf8)), url: origin)

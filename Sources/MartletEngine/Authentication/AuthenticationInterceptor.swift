@@ -56,6 +56,12 @@ package struct AuthenticationInterceptor: QuickInterceptor {
     return .send(request)
   }
 
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    guard sources.count == 1 else { return false }
+    request = urlCredentials.extract(from: request, in: call)
+    return urlCredentials.isEmpty(in: call)
+  }
+
   func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
     status == nil || call[progress].candidates.isEmpty
   }
@@ -105,7 +111,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
   }
 
   private func candidates(for request: HTTPRequest, in call: Call) -> [Int] {
-    guard !request.fields.contains(.authorization), let origin = Origin(request.url) else { return [] }
+    guard !request.fields.contains(.authorization), let origin = request.origin else { return [] }
     return sources.indices.filter { index in
       index == 0 ? urlCredentials.contains(origin, in: call) : sources[index].scope.covers(origin)
     }
@@ -132,7 +138,7 @@ private struct URLCredentials: Sendable {
   /// Removes the user information from the request's URL, and stores it for the call: it is also used after a redirect
   /// to the same origin.
   func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
-    guard let user = request.url.user(percentEncoded: false),
+    guard request.url.mayHaveUserInformation, let user = request.url.user(percentEncoded: false),
       var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
     else { return request }
     let password = request.url.password(percentEncoded: false) ?? ""

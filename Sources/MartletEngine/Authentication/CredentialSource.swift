@@ -97,7 +97,7 @@ public struct Rejection: Sendable {
 
   /// Makes a rejection from a request and its response, for tests of a source; nil if the request's URL has no origin.
   public init?(of request: HTTPRequest, by response: ResponseHead) {
-    guard let origin = Origin(request.url) else { return nil }
+    guard let origin = request.origin else { return nil }
     challenges = AuthenticationChallenge.challenges(in: response.fields)
     self.request = request
     self.response = response

@@ -35,6 +35,9 @@ package final class AcceptedPasswords: Sendable {
 
   package init() {}
 
+  /// Whether there are none, so that requests are sent as they are.
+  package var isEmpty: Bool { memory.withLock { $0.isEmpty } }
+
   /// Removes all passwords. The answer to a question from before the removal is not used.
   package func removeAll() { memory.withLock { $0.removeAll() } }
 }
@@ -59,7 +62,7 @@ enum PasswordLookup: Sendable {
     case .fixed(let fixed): credential = fixed
     case .netrc(let netrc): credential = netrc.credential(for: question.space.origin.host)
     case .call(let credentials): credential = call[credentials][question.space.origin]
-    case .askingPerCall(let ask): return try await ask(question)
+    case .askingPerCall(let ask): return try await ask(question, call)
     case .asking(let passwords):
       credential = try await passwords.credential(for: question, refused: refused, by: call)
     }

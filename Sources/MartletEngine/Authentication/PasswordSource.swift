@@ -100,15 +100,15 @@ public final class PasswordSource: CredentialSource {
   }
 
   /// Returns a credential for one call, or nil if there is none.
-  package typealias AskingOnce = @Sendable (PasswordQuestion) async throws -> PasswordAnswer?
+  package typealias AskingOnce = @Sendable (PasswordQuestion, Call) async throws -> PasswordAnswer?
 
-  /// Makes a source for one call. The closure runs in the task of the call: cancelling the call cancels it, and an
+  /// Makes a source that calls the closure for each call, in the call's task: cancelling the call cancels it, and an
   /// error that it throws ends the call.
   ///
   /// - Parameters:
-  ///   - accepted: the passwords that were accepted in other calls; those of this call are added.
+  ///   - accepted: the passwords that servers have accepted, to which more are added.
   ///   - ask: returns the credential.
-  package convenience init(forOneCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
+  package convenience init(perCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
     self.init(.any, lookup: .askingPerCall(ask), accepted: accepted)
   }
 
@@ -121,7 +121,7 @@ public final class PasswordSource: CredentialSource {
     var progress = call[progress]
     progress.used = nil
     defer { call[self.progress] = progress }
-    guard let origin = Origin(request.url) else { return request }
+    guard let origin = request.origin else { return request }
     let answering = progress.answering.flatMap { $0.space.origin == origin ? $0 : nil }
     progress.answering = nil
     let only = answering?.credential ?? lookup.requiredCredential(for: origin, in: call)

@@ -43,6 +43,9 @@ package final class DataSource: BodySource {
       return rest
     }
   }
+
+  /// Returns the bytes that were not read.
+  func takeRest() -> Data { rest.withLock { $0.take() } ?? Data() }
 }
 
 /// A source that reads a file.

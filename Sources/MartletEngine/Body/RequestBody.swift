@@ -279,6 +279,14 @@ struct DescribedRequest {
     describe()
   }
 
+  /// Updates the request with a function that changes it, or returns false and changes nothing.
+  mutating func update(by change: (inout HTTPRequest) -> Bool) -> Bool {
+    var prepared = request
+    guard change(&prepared) else { return false }
+    update(to: prepared)
+    return true
+  }
+
   private mutating func describe() {
     guard !request.body.fields.isEmpty else { return }
     let own = request.fields

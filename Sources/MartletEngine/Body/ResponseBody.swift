@@ -77,8 +77,27 @@ public struct ResponseBody: AsyncSequence, Sendable {
     public mutating func next() async throws(HTTPError) -> Data? { try await next(isolation: nil) }
 
     /// Returns the whole body if it has been received and nothing was read; nil if it has to be read.
-    fileprivate func takeReceived() throws(HTTPError) -> Data? {
+    package func takeReceived() throws(HTTPError) -> Data? {
       try (source as? SessionBody)?.takeReceived()
+    }
+  }
+
+  /// Returns the bytes if all of them have been received and nothing was read; nil if the body has to be read.
+  func takeReceived() -> Data? {
+    guard claim.take() else { return nil }
+    let data = Self.takeReceived(from: source)
+    if data == nil { claim.release() }
+    return data
+  }
+
+  /// Returns the bytes of a source that has all of them; nil for any other. The reader then need not wait, nor ask for
+  /// the end.
+  static func takeReceived(from source: any BodySource) -> Data? {
+    switch source {
+    case let transfer as TransferBody: transfer.takeReceived()
+    case let memory as DataSource: memory.takeRest()
+    case let stored as StoredBody: stored.takeReceived()
+    default: nil
     }
   }
 
@@ -86,6 +105,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   private final class Claim: Sendable {
     private let isTaken = Atomic(false)
     func take() -> Bool { !isTaken.exchange(true, ordering: .relaxed) }
+    func release() { isTaken.store(false, ordering: .relaxed) }
   }
 }
 

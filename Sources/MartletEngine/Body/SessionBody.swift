@@ -41,12 +41,11 @@ final class SessionBody: BodySource {
     } catch { throw ended(by: error) }
   }
 
-  /// Returns the whole body if the transport received it at once and nothing was read: then the reader need not wait.
+  /// Returns the whole body if it has been received and nothing was read: then the reader need not wait.
   func takeReceived() throws(HTTPError) -> Data? {
-    guard let transfer = base as? TransferBody else { return nil }
     do throws(HTTPError) {
       try checkLength()
-      guard let data = transfer.takeReceived() else { return nil }
+      guard let data = ResponseBody.takeReceived(from: base) else { return nil }
       if !data.isEmpty { try report(data) }
       finish(nil)
       return data

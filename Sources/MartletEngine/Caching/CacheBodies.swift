@@ -160,6 +160,7 @@ private final class DecidingWriter: CacheWriter {
 final class StoredBody: BodySource {
   private let base: any BodySource
   private let first: Mutex<Data?>
+  private let length: Int
   private let id: CacheEntry.ID
   private let cache: HTTPCache
   private let call: Call
@@ -172,12 +173,15 @@ final class StoredBody: BodySource {
       guard let source = try await cache.store.open(id, range: range) else { return nil }
       let first = try await source.next()
       guard first != nil || range.isEmpty else { return nil }
-      return StoredBody(source, first: first, of: id, in: cache, call)
+      return StoredBody(source, first: first, length: range.count, of: id, in: cache, call)
     }
   }
 
-  private init(_ base: any BodySource, first: Data?, of id: CacheEntry.ID, in cache: HTTPCache, _ call: Call) {
+  private init(
+    _ base: any BodySource, first: Data?, length: Int, of id: CacheEntry.ID, in cache: HTTPCache, _ call: Call
+  ) {
     self.base = base
+    self.length = length
     self.first = Mutex(first)
     self.id = id
     self.cache = cache
@@ -194,6 +198,14 @@ final class StoredBody: BodySource {
         .other,
         "the stored body could not be read completely; its entry has been removed, so that a new request is sent to "
           + "the origin", phase: .receiving, underlying: error)
+    }
+  }
+
+  /// Returns the whole body if that is what was read when it was opened, and nothing of it was read since.
+  func takeReceived() -> Data? {
+    first.withLock { first in
+      guard first?.count == length else { return nil }
+      return first.take()
     }
   }
 

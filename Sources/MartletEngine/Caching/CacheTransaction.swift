@@ -29,6 +29,7 @@ final class CacheTransaction: Sendable {
   let key: CacheKey
   let call: Call
   let cache: HTTPCache
+  private let isShareable: Bool
   private let state = Mutex(State())
 
   private struct State {
@@ -43,6 +44,7 @@ final class CacheTransaction: Sendable {
     self.call = call
     self.cache = cache
     key = CacheKey(request.url, partition: request.options.cachePartition)
+    isShareable = Self.isShareable(request)
   }
 
   deinit { finish(.abandoned) }
@@ -62,12 +64,13 @@ final class CacheTransaction: Sendable {
   /// what is the same for all users can answer it.
   var lacksCredentials: Bool { request.options.credentialsError != nil && key.partition.isEmpty }
 
-  /// Whether the response may be used for identical requests: not if the request cannot be sent, must be sent itself,
+  /// Whether a response may be used for identical requests: not if the request cannot be sent, must be sent itself,
   /// or lacks credentials.
-  private var isShareable: Bool {
-    request.options.credentialsError == nil && policy != .reloadIgnoringCacheData
-      && policy != .reloadRevalidatingCacheData
-      && RequestRoute.isShared(by: request)
+  private static func isShareable(_ request: HTTPRequest) -> Bool {
+    switch request.options.cachePolicy {
+    case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
+    default: request.options.credentialsError == nil && RequestRoute.isShared(by: request)
+    }
   }
 
   /// Decides how to answer the request.
@@ -107,7 +110,7 @@ final class CacheTransaction: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled while it waits.
   func start(since storedCount: Int, on clock: any Clock<Duration>) async throws -> Bool {
     guard registration == nil else { return true }
-    guard state.withLock({ $0.waitsForOthers }), isShareable else {
+    guard isShareable, state.withLock({ $0.waitsForOthers }), !cache.transactions.isUnstorable(key) else {
       start()
       return true
     }
@@ -212,6 +215,11 @@ final class CacheTransactions: Sendable {
   /// How many responses have been stored for which others could wait.
   var storedCount: Int { stored.load(ordering: .acquiring) }
 
+  /// Whether the responses of a key cannot be stored, so that waiting for one is useless.
+  func isUnstorable(_ key: CacheKey) -> Bool {
+    state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
+  }
+
   /// Registers a transaction for which no request can wait.
   func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
 
@@ -237,10 +245,10 @@ final class CacheTransactions: Sendable {
     let sent = state.withLock { state in
       state.keys[registration.id] = nil
       switch outcome {
-      case .unstorable:
+      case .unstorable where registration.route != nil:
         if state.unstorable.count >= Self.unstorableLimit { state.unstorable.removeFirst() }
         state.unstorable.insert(key)
-      case .stored, .unshared, .abandoned: break
+      case .unstorable, .stored, .unshared, .abandoned: break
       }
       guard let route = registration.route else { return nil as SentRequest? }
       if outcome == .stored { stored.add(1, ordering: .releasing) }

@@ -102,7 +102,7 @@ struct CachingTransport: Transport {
     _ head: RequestHead, validating entry: CacheEntry? = nil, for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
     var request = transaction.request
-    request.head = head
+    request.fields = head.fields
     let context = transaction.context(sending: head, validating: entry)
     let response: HTTPResponse
     do { response = try await base.send(request, in: transaction.call) } catch {

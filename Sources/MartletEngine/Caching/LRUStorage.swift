@@ -1,24 +1,34 @@
 /// Values by key, bounded by count and total cost: the least recently used are removed first.
 ///
-/// Every operation takes constant time, except those that remove several values, which also depends on their number.
+/// Every operation takes constant time, except those that remove several values, which also depends on their number. A
+/// use looks the key up once: the order of use is a list of places in an array.
 package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// A value and its neighbours in the order of use.
-  private struct Node {
-    var value: Value
-    let cost: Int
-    var older: Key?
-    var newer: Key?
-  }
-
   /// The highest total cost.
   package let costLimit: Int
   /// The most values.
   package let countLimit: Int
   /// The total cost of all values.
   package private(set) var cost = 0
-  private var nodes: [Key: Node] = [:]
-  private var oldest: Key?
-  private var newest: Key?
+  /// The place of each key.
+  private var places: [Key: Int] = [:]
+  /// The values by place; nil for an unused place.
+  private var contents: [Content?] = []
+  /// The neighbours of each place in the order of use.
+  private var neighbours: [Neighbours] = []
+  private var unused: [Int] = []
+  private var oldest: Int?
+  private var newest: Int?
+
+  private struct Content {
+    let key: Key
+    let value: Value
+    let cost: Int
+  }
+
+  private struct Neighbours {
+    var older: Int?
+    var newer: Int?
+  }
 
   /// Makes an empty storage; negative limits count as 0.
   package init(costLimit: Int = .max, countLimit: Int = .max) {
@@ -27,19 +37,19 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// The number of values.
-  package var count: Int { nodes.count }
+  package var count: Int { places.count }
 
   /// Returns the value of a key, without marking it as used.
-  package func value(for key: Key) -> Value? { nodes[key]?.value }
+  package func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
 
   /// Returns the value of a key and marks it as the most recently used.
   package mutating func use(_ key: Key) -> Value? {
-    guard let node = nodes[key] else { return nil }
-    if newest != key {
-      unlink(key)
-      linkAsNewest(key)
+    guard let place = places[key] else { return nil }
+    if newest != place {
+      unlink(place)
+      linkAsNewest(place)
     }
-    return node.value
+    return contents[place]?.value
   }
 
   /// Sets the value of a key, as the most recently used. A value whose cost alone exceeds the limit is not stored.
@@ -50,47 +60,69 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     remove(key)
     guard cost <= costLimit, countLimit > 0 else { return [value] }
     let removed = trim(toCost: costLimit - cost, count: countLimit - 1)
-    nodes[key] = Node(value: value, cost: cost)
+    let content = Content(key: key, value: value, cost: cost)
+    let place: Int
+    if let free = unused.popLast() {
+      place = free
+      contents[place] = content
+    } else {
+      place = contents.count
+      contents.append(content)
+      neighbours.append(Neighbours())
+    }
+    places[key] = place
     self.cost += cost
-    linkAsNewest(key)
+    linkAsNewest(place)
     return removed
   }
 
   /// Removes the value of a key and returns it.
   @discardableResult
   package mutating func remove(_ key: Key) -> Value? {
-    unlink(key)
-    guard let node = nodes.removeValue(forKey: key) else { return nil }
-    cost -= node.cost
-    return node.value
+    guard let place = places.removeValue(forKey: key) else { return nil }
+    return clear(place)?.value
   }
 
   /// Removes the values for which `condition` is true and returns them.
   @discardableResult
   package mutating func removeAll(where condition: ((key: Key, value: Value)) -> Bool) -> [Value] {
-    nodes.filter { condition(($0.key, $0.value.value)) }.keys.compactMap { remove($0) }
+    let keys = contents.compactMap { content in
+      content.flatMap { condition(($0.key, $0.value)) ? $0.key : nil }
+    }
+    return keys.compactMap { remove($0) }
   }
 
   /// Removes the least recently used values until the rest is within both limits, and returns them.
   @discardableResult
   package mutating func trim(toCost costLimit: Int, count countLimit: Int = .max) -> [Value] {
     var removed: [Value] = []
-    while cost > costLimit || count > countLimit, let oldest, let value = remove(oldest) { removed.append(value) }
+    while cost > costLimit || count > countLimit, let oldest, let content = clear(oldest) {
+      places[content.key] = nil
+      removed.append(content.value)
+    }
     return removed
   }
 
-  private mutating func linkAsNewest(_ key: Key) {
-    nodes[key]?.older = newest
-    if let newest { nodes[newest]?.newer = key }
-    newest = key
-    oldest = oldest ?? key
+  /// Empties a place, which another value may have later.
+  private mutating func clear(_ place: Int) -> Content? {
+    guard let content = contents[place] else { return nil }
+    contents[place] = nil
+    unlink(place)
+    unused.append(place)
+    cost -= content.cost
+    return content
   }
 
-  private mutating func unlink(_ key: Key) {
-    guard let node = nodes[key] else { return }
-    if let older = node.older { nodes[older]?.newer = node.newer } else { oldest = node.newer }
-    if let newer = node.newer { nodes[newer]?.older = node.older } else { newest = node.older }
-    nodes[key]?.older = nil
-    nodes[key]?.newer = nil
+  private mutating func linkAsNewest(_ place: Int) {
+    neighbours[place] = Neighbours(older: newest, newer: nil)
+    if let newest { neighbours[newest].newer = place }
+    newest = place
+    oldest = oldest ?? place
+  }
+
+  private mutating func unlink(_ place: Int) {
+    let (older, newer) = (neighbours[place].older, neighbours[place].newer)
+    if let older { neighbours[older].newer = newer } else { oldest = newer }
+    if let newer { neighbours[newer].older = older } else { newest = older }
   }
 }

@@ -10,9 +10,10 @@ package struct RequestRoute: Sendable, Hashable {
   /// identifier, differ between requests that want the same. `Vary` has to be applied to the response.
   package init(_ key: CacheKey, _ fields: HTTPFields) {
     self.key = key
-    let names: [FieldName] = [.accept, .acceptLanguage, .acceptEncoding, .authorization, .cookie]
-    selecting = names.map { fields[$0] ?? "" }
+    selecting = Self.selecting.map { fields[$0] ?? "" }
   }
+
+  private static let selecting: [FieldName] = [.accept, .acceptLanguage, .acceptEncoding, .authorization, .cookie]
 
   /// Compares all fields, for a request as its caller made it. `Vary` need not be applied.
   package init(_ key: CacheKey, all fields: HTTPFields) {
@@ -22,15 +23,10 @@ package struct RequestRoute: Sendable, Hashable {
     selecting = lines.flatMap { name, lines in lines.map { "\(name): \($0.value)" } }
   }
 
-  /// Whether the response may be used for other requests: a GET that asks neither for a fresh nor for a partial
-  /// response.
+  /// Whether the response may be used for other requests.
   package static func isShared(by request: HTTPRequest) -> Bool {
-    request.method == .get && request.body.isEmpty && !request.fields.contains { special.contains($0.name) }
+    request.body.isEmpty && SharingRule.allows(request.method, request.fields)
   }
-
-  private static let special: [FieldName] = [
-    .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, "If-Unmodified-Since", .upgrade,
-  ]
 }
 
 extension RequestRoute: CustomStringConvertible, CustomReflectable {

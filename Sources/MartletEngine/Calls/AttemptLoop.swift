@@ -3,7 +3,7 @@ import MartletSemantics
 /// Sends a request until its response is accepted. It is the only loop of the engine: redirects, retries, challenges
 /// and all other resends share its limit and its history, and bodies are discarded and cancellation is checked only
 /// here.
-struct AttemptLoop: Sendable {
+final class AttemptLoop: Sendable {
   /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
   private let interceptors: (session: [any Interceptor], engine: [any Interceptor])
   /// The chain for requests without interceptors.
@@ -36,15 +36,23 @@ struct AttemptLoop: Sendable {
       var described = DescribedRequest(request)
       do {
         try Task.checkCancellation()
-        let answer = try await chain.prepare(&described, in: call)
-        try Task.checkCancellation()  // in case an interceptor ignored the cancellation
+        var answer: InterceptorChain.Answer?
+        if let first = chain.prepareNow(&described, in: call) {
+          answer = try await chain.prepare(&described, from: first, in: call)
+          try Task.checkCancellation()  // in case an interceptor ignored the cancellation
+        }
         let sent = described.request
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
         let outcome = await outcome(of: sent, or: answer?.response, in: call)
-        switch try await review(outcome, of: attempt, by: chain, answer?.preparedCount, in: call) {
-        case .done(let response): return (response, sent.method)
+        let preparedCount = answer?.preparedCount
+        let reviewer = chain.acceptNow(outcome.status, of: attempt, by: preparedCount, in: call)
+        if reviewer == nil, case .success(let response) = outcome {
+          return (response.following(history), sent.method)
+        }
+        switch try await review(outcome, of: attempt, by: chain, from: reviewer, preparedCount, in: call) {
+        case .done(let response): return (response.following(history), sent.method)
         case .again(let resend, let record):
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
@@ -74,18 +82,18 @@ struct AttemptLoop: Sendable {
     case again(InterceptorChain.Resend, AttemptRecord)
   }
 
-  /// Runs the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
+  /// Runs the reviews of an outcome, from the first interceptor that did not accept it. If there is a resend or an error,
+  /// the response of this attempt is discarded.
   @inline(never)
   private func review(
-    _ first: Outcome, of attempt: Attempt, by chain: InterceptorChain, _ preparedCount: Int?, in call: Call
+    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
+    in call: Call
   ) async throws -> Step {
-    var outcome = first
+    var outcome = received
     do {
-      guard let resend = try await chain.review(&outcome, of: attempt, by: preparedCount, in: call) else {
-        var response = try outcome.get()
-        response.history = attempt.history
-        return .done(response)
-      }
+      guard let first,
+        let resend = try await chain.review(&outcome, of: attempt, from: first, by: preparedCount, in: call)
+      else { return .done(try outcome.get()) }
       await outcome.discard(on: clock)
       return .again(
         resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
@@ -93,6 +101,14 @@ struct AttemptLoop: Sendable {
       await outcome.discard(on: clock)
       throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, attempts: [])
     }
+  }
+}
+
+extension HTTPResponse {
+  /// Returns the response with the attempts before it.
+  fileprivate consuming func following(_ history: [AttemptRecord]) -> HTTPResponse {
+    self.history = history
+    return self
   }
 }
 

@@ -8,8 +8,8 @@ public final class Call: Work {
   /// The session that runs the call, for an interceptor that has to make a request of its own first, for a token for
   /// example; nil if a test made the call. See ``SharedWork`` for how several calls share one such request.
   public let session: HTTPSession?
-  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
-  package let askedURL: URL?
+  /// Without user information, so that it is not shown with the call.
+  private let asked: URL?
   /// The calls for which the code runs that made this one.
   private let parentContext = ParentContext()
   private let listeners: [any EventListener]
@@ -33,17 +33,20 @@ public final class Call: Work {
 
   init(session: HTTPSession?, asked: HTTPRequest?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
-    askedURL = asked?.url.replacingUserInformation(with: nil)
+    self.asked = asked?.url.replacingUserInformation(with: nil)
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
-    wantsBodies = listeners.contains(where: \.wantsBodies)
+    wantsBodies = listeners.contains { $0.wantsBodies }
   }
 
   /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. A
   /// delay that is longer, before a retry for example, should not begin.
   public var remainingTime: Duration? { deadline.withLock { $0 }?.remaining }
+
+  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
+  package var askedURL: URL? { asked }
 
   /// Whether there are listeners. Without any, a transport need not prepare events.
   public var isObserved: Bool { !listeners.isEmpty }

@@ -1,41 +1,60 @@
 import MartletSemantics
 
-/// An interceptor that can accept outcomes without `review`: to call that takes longer than all else that is done for an
-/// outcome which does not concern the interceptor, as most do not.
+/// An interceptor that can do without `prepare` and `review` in most attempts: to call them takes longer than all else that
+/// is done for an attempt which does not concern the interceptor.
 protocol QuickInterceptor: Interceptor {
+  /// Prepares the request, and returns true; or returns false, with nothing changed, if `prepare` has to be called.
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool
+
   /// Takes note of the outcome of an attempt, and returns whether it is accepted as it is.
   ///
   /// - Parameter status: that of the response; nil for an error.
   func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool
 }
 
+extension QuickInterceptor {
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool { false }
+
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { false }
+}
+
 /// Several interceptors that act as one. The loop runs a call's interceptors as a chain, and an interceptor can run
 /// others.
 package struct InterceptorChain: Interceptor {
-  private let interceptors: [any Interceptor]
-  /// The indices of those that prepare, and of those that review, each in their order.
-  private let preparing: [Int]
-  private let reviewing: [(index: Int, quick: (any QuickInterceptor)?)]
+  private struct Member {
+    let index: Int
+    let interceptor: any Interceptor
+    let quick: (any QuickInterceptor)?
+
+    init(_ interceptors: [any Interceptor], at index: Int) {
+      self.index = index
+      interceptor = interceptors[index]
+      quick = interceptors[index] as? any QuickInterceptor
+    }
+  }
+
+  package let isEmpty: Bool
+  /// Those that prepare, and those that review, each in their order.
+  private let preparing: [Member]
+  private let reviewing: [Member]
   /// How many interceptors prepared the attempt, where one of them returned the response.
   private let preparedCount = CallLocal<Int?>(nil)
 
   package init(_ interceptors: [any Interceptor]) {
-    self.interceptors = interceptors
-    preparing = interceptors.indices.filter { interceptors[$0].stages.contains(.prepare) }
-    reviewing = interceptors.indices.reversed().filter { interceptors[$0].stages.contains(.review) }
-      .map { ($0, interceptors[$0] as? any QuickInterceptor) }
+    isEmpty = interceptors.isEmpty
+    let members = interceptors.indices.map { Member(interceptors, at: $0) }
+    preparing = members.filter { $0.interceptor.stages.contains(.prepare) }
+    reviewing = members.reversed().filter { $0.interceptor.stages.contains(.review) }
   }
-
-  package var isEmpty: Bool { interceptors.isEmpty }
 
   package func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request
     call[preparedCount] = nil
-    for index in preparing {
-      switch try await interceptors[index].prepare(request, in: call) {
+    for member in preparing {
+      switch try await member.interceptor.prepare(request, in: call) {
       case .send(let prepared): request = prepared
       case .respond(let response):
-        call[preparedCount] = index + 1
+        call[preparedCount] = member.index + 1
         return .respond(response)
       }
     }
@@ -48,45 +67,78 @@ package struct InterceptorChain: Interceptor {
     let preparedCount: Int
   }
 
-  /// Prepares a request, and replaces the fields that describe its body if an interceptor replaces the body.
+  /// Lets interceptors prepare a request as long as that needs no `await`.
   ///
-  /// - Returns: the response of an interceptor that returned one; nil if the request is to be sent.
-  func prepare(_ request: inout DescribedRequest, in call: Call) async throws -> Answer? {
-    for index in preparing {
-      switch try await interceptors[index].prepare(request.request, in: call) {
-      case .send(let prepared): request.update(to: prepared)
-      case .respond(let response): return Answer(response: response, preparedCount: index + 1)
+  /// - Parameter first: the position from which they do.
+  /// - Returns: the position of the first that needs one; nil if none does.
+  func prepareNow(_ request: inout DescribedRequest, from first: Int = 0, in call: Call) -> Int? {
+    for position in first..<preparing.endIndex {
+      guard let quick = preparing[position].quick, request.update(by: { quick.prepareNow(&$0, in: call) }) else {
+        return position
       }
     }
     return nil
   }
 
+  /// Prepares a request, and replaces the fields that describe its body if an interceptor replaces the body.
+  ///
+  /// - Parameter first: the result of ``prepareNow(_:from:in:)``.
+  /// - Returns: the response of an interceptor that returned one; nil if the request is to be sent.
+  func prepare(_ request: inout DescribedRequest, from first: Int, in call: Call) async throws -> Answer? {
+    var next: Int? = first
+    while let position = next {
+      switch try await preparing[position].interceptor.prepare(request.request, in: call) {
+      case .send(let prepared): request.update(to: prepared)
+      case .respond(let response): return Answer(response: response, preparedCount: preparing[position].index + 1)
+      }
+      next = prepareNow(&request, from: position + 1, in: call)
+    }
+    return nil
+  }
+
   package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    let preparedCount = call[preparedCount]
+    guard let first = acceptNow(outcome.status, of: attempt, by: preparedCount, in: call) else { return .accept }
     var current = outcome
-    guard let resend = try await review(&current, of: attempt, by: call[preparedCount], in: call) else {
+    guard let resend = try await review(&current, of: attempt, from: first, by: preparedCount, in: call) else {
       guard case .success(let response) = current else { return .accept }
       return .replace(response)
     }
     return .resend(resend.request, after: resend.delay, reason: resend.reason)
   }
 
+  /// Lets interceptors accept an outcome without an `await`.
+  ///
+  /// - Parameters:
+  ///   - first: the position from which they do.
+  ///   - preparedCount: how many interceptors prepared the attempt; only these review it. nil for all.
+  /// - Returns: the position of the first that has to review it; nil if none has.
+  func acceptNow(
+    _ status: HTTPStatus?, of attempt: Attempt, from first: Int = 0, by preparedCount: Int?, in call: Call
+  ) -> Int? {
+    for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount ?? .max {
+      guard let quick = reviewing[position].quick, quick.accepts(status, of: attempt, in: call) else { return position }
+    }
+    return nil
+  }
+
   /// Reviews an outcome, and replaces it if an interceptor does.
   ///
-  /// - Parameter preparedCount: how many interceptors prepared the attempt; only these review it. nil for all.
+  /// - Parameters:
+  ///   - first: the result of ``acceptNow(_:of:from:by:in:)``.
+  ///   - preparedCount: how many interceptors prepared the attempt; only these review it. nil for all.
   /// - Returns: what is sent next; nil if the outcome is accepted.
   func review(
-    _ outcome: inout Outcome, of attempt: Attempt, by preparedCount: Int? = nil, in call: Call
+    _ outcome: inout Outcome, of attempt: Attempt, from first: Int, by preparedCount: Int?, in call: Call
   ) async throws -> Resend? {
-    var status = outcome.status
-    for (index, quick) in reviewing where index < preparedCount ?? interceptors.count {
-      if let quick, quick.accepts(status, of: attempt, in: call) { continue }
-      switch try await interceptors[index].review(outcome, of: attempt, in: call) {
-      case .accept: continue
-      case .replace(let response):
-        outcome = .success(response)
-        status = response.status
+    var next: Int? = first
+    while let position = next {
+      switch try await reviewing[position].interceptor.review(outcome, of: attempt, in: call) {
+      case .accept: break
+      case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)
       }
+      next = acceptNow(outcome.status, of: attempt, from: position + 1, by: preparedCount, in: call)
     }
     return nil
   }

@@ -15,8 +15,7 @@ package final class Deadline: Sendable {
   ///   - subject: what the limit is for, in the error's message.
   ///   - clock: measures the time.
   package init(_ limit: Duration, for subject: String = "the call", on clock: any Clock<Duration>) {
-    let error = HTTPError(.deadlineExceeded, "\(subject) took longer than its deadline of \(limit)")
-    let waits = Waits(error)
+    let waits = Waits { HTTPError(.deadlineExceeded, "\(subject) took longer than its deadline of \(limit)") }
     self.limit = limit.bounded
     self.waits = waits
     stopwatch = Stopwatch(clock)
@@ -53,10 +52,11 @@ package final class Deadline: Sendable {
 
   /// The waits that the deadline ends.
   private final class Waits: Sendable {
-    private let error: HTTPError
+    private let makeError: @Sendable () -> HTTPError
     private let state = Mutex((isExpired: false, results: [any Failable]()))
 
-    init(_ error: HTTPError) { self.error = error }
+    /// - Parameter makeError: makes the error of a wait that the deadline ends.
+    init(_ makeError: @escaping @Sendable () -> HTTPError) { self.makeError = makeError }
 
     /// Adds a wait. After the deadline it fails at once, and false is returned.
     func add(_ result: any Failable) -> Bool {
@@ -64,7 +64,7 @@ package final class Deadline: Sendable {
         if !state.isExpired { state.results.append(result) }
         return !state.isExpired
       }
-      if !isInTime { result.fail(error) }
+      if !isInTime { result.fail(makeError()) }
       return isInTime
     }
 
@@ -78,6 +78,8 @@ package final class Deadline: Sendable {
         defer { state.results = [] }
         return state.results
       }
+      guard !results.isEmpty else { return }
+      let error = makeError()
       for result in results { result.fail(error) }
     }
   }

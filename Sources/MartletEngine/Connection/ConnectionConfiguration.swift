@@ -89,7 +89,7 @@ public struct ConnectionConfiguration: Sendable {
 
   /// Whether the transport answers the challenge of the request's host with the user's ticket.
   package func negotiates(for request: HTTPRequest) -> Bool {
-    guard !negotiatingHosts.isEmpty, !request.fields.contains(.authorization), let host = Origin(request.url)?.host
+    guard !negotiatingHosts.isEmpty, !request.fields.contains(.authorization), let host = request.origin?.host
     else {
       return false
     }

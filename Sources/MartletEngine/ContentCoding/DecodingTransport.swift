@@ -56,7 +56,7 @@ public struct DecodingTransport: Transport {
     }
     let coded = CountedBody(response.body.source)
     var source: any BodySource = coded
-    let peer = Origin(request.url)?.authority ?? "the response"
+    let peer = request.origin?.authority ?? "the response"
     while let coding = codings.last {
       if !ASCII.equalIgnoringCase(coding, "identity") {
         let wording = DecodedBody.Wording(coding: ASCII.lowercased(coding), peer: peer)

@@ -20,6 +20,7 @@ import Synchronization
 /// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, which the RFC allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
+  private let immediate: (any ImmediateCookieStore)?
   package let publicSuffixes: PublicSuffixes
   package let limits: CookieLimits
   let now: @Sendable () -> Date
@@ -42,6 +43,7 @@ public final class CookieJar: Sendable {
     limits: CookieLimits = .init(), now: @escaping @Sendable () -> Date = { .now }
   ) {
     backing = store
+    immediate = store as? any ImmediateCookieStore
     self.publicSuffixes = publicSuffixes
     self.limits = limits
     self.now = now
@@ -106,6 +108,9 @@ public final class CookieJar: Sendable {
   }
 
   // MARK: Requests
+
+  /// Whether there are certainly no cookies, so that none need be looked up.
+  var isEmpty: Bool { immediate?.isEmpty ?? false }
 
   /// Returns the cookies for a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {

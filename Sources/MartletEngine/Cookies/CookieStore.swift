@@ -50,8 +50,14 @@ public protocol CookieStore: Sendable {
   func removeAll() async throws
 }
 
+/// A store that knows at once whether it has cookies.
+package protocol ImmediateCookieStore: CookieStore {
+  /// Whether there are no cookies.
+  var isEmpty: Bool { get }
+}
+
 /// Stores cookies in memory, as long as the store exists. This is the default of ``CookieJar``.
-public final class MemoryCookieStore: CookieStore {
+public final class MemoryCookieStore: ImmediateCookieStore {
   private struct State {
     var sites: [String: [Cookie]] = [:]
     var count = 0
@@ -78,6 +84,8 @@ public final class MemoryCookieStore: CookieStore {
       return result
     }
   }
+
+  package var isEmpty: Bool { state.withLock { $0.count == 0 } }
 
   public func count() async throws -> Int { state.withLock { $0.count } }
 

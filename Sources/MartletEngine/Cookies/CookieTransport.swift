@@ -10,9 +10,12 @@ struct CookieTransport: Transport {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let context = Self.context(of: request) else { return try await base.send(request, in: call) }
-    let line = await cookieLine(for: request, context, call)
+    var line: HTTPFields? = request.fields.contains(.cookie) ? nil : [:]
     var sent = request
-    if let cookies = line?[.cookie] { sent.fields[.cookie] = cookies }
+    if line != nil, !jar.isEmpty {
+      line = await cookieLine(for: request, context, call)
+      if let cookies = line?[.cookie] { sent.fields[.cookie] = cookies }
+    }
     var response = try await base.send(sent, in: call)
     response.cookieLine = line
     if let head = response.networkHead, head.fields.contains(.setCookie) {
@@ -47,11 +50,10 @@ struct CookieTransport: Transport {
   }
 
   /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is
-  /// nil if that is not known because the store failed, or if the caller has set a line, to which nothing is added.
+  /// nil if that is not known because the store failed.
   private func cookieLine(
     for request: HTTPRequest, _ context: CookieContext, _ call: Call
   ) async -> HTTPFields? {
-    guard !request.fields.contains(.cookie) else { return nil }
     do {
       guard let cookies = try await jar.cookieHeader(for: request.url, in: context) else { return [:] }
       let line: HTTPFields = [.cookie: cookies]

@@ -48,7 +48,7 @@ public struct DefaultFieldsInterceptor: Interceptor {
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard let origin = Origin(request.url), covers(origin, asked: call.askedURL) else { return .send(request) }
+    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return .send(request) }
     if let refusal = fields.refusal { throw refusal }
     var prepared = request
     for (name, value) in fields where !request.fields.contains(name) { prepared.fields.append(value, for: name) }
@@ -76,14 +76,18 @@ extension Origin {
 }
 
 /// Adds a `User-Agent` field (RFC 9110 §10.1.5) to requests without one.
-struct UserAgentInterceptor: Interceptor {
+struct UserAgentInterceptor: QuickInterceptor {
   let value: String
   var stages: InterceptorStages { .prepare }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard !request.fields.contains(.userAgent) else { return .send(request) }
     var request = request
-    request.fields[.userAgent] = value
+    _ = prepareNow(&request, in: call)
     return .send(request)
+  }
+
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    if !request.fields.contains(.userAgent) { request.fields[.userAgent] = value }
+    return true
   }
 }

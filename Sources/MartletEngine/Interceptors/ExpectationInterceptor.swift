@@ -7,11 +7,16 @@ import MartletSemantics
 /// sent again: then the 417 is the response, as it is to a request with an `Expect` of the caller's.
 struct ExpectationInterceptor: QuickInterceptor {
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation
-    else { return .send(request) }
     var request = request
-    request.fields[.expect] = "100-continue"
+    _ = prepareNow(&request, in: call)
     return .send(request)
+  }
+
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    if request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation {
+      request.fields[.expect] = "100-continue"
+    }
+    return true
   }
 
   func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { status != .expectationFailed }

@@ -12,18 +12,15 @@ public struct HTTPRequest: Sendable {
   /// The method, the URL and the fields.
   public var head: RequestHead {
     get { content.head }
-    set { content = Content(newValue, content.body, content.shared) }
+    set { content = Content(newValue, content.body) }
   }
   /// The body; empty by default.
   public var body: RequestBody {
     get { content.body }
-    set { content = Content(content.head, newValue, content.shared) }
+    set { content = Content(content.head, newValue, content.origin) }
   }
   /// Timeouts, policies, limits and listeners of this request.
-  public var options: RequestOptions {
-    get { content.shared.options }
-    set { content = Content(content.head, content.body, SharedOptions(newValue)) }
-  }
+  public var options: RequestOptions
 
   /// Makes a request. It is not validated here: an invalid one is an error of the verb that sends it.
   ///
@@ -40,7 +37,8 @@ public struct HTTPRequest: Sendable {
     body: RequestBody = .empty, options: RequestOptions = .init()
   ) {
     let url = query.isEmpty ? url : Self.url(URL.text(url.absoluteString, adding: query))
-    content = Content(RequestHead(method: method, url: url, fields: fields), body, SharedOptions(options))
+    content = Content(RequestHead(method: method, url: url, fields: fields), body)
+    self.options = options
   }
 
   /// Makes a request for a URL that is given as text: a whole one, or one relative to ``SessionConfiguration/baseURL``.
@@ -71,7 +69,7 @@ public struct HTTPRequest: Sendable {
   /// The method.
   public var method: HTTPMethod {
     get { content.head.method }
-    set { head.method = newValue }
+    set { content = Content(RequestHead(method: newValue, url: url, fields: fields), body, origin) }
   }
 
   /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: user and
@@ -84,28 +82,27 @@ public struct HTTPRequest: Sendable {
   /// The fields.
   public var fields: HTTPFields {
     get { content.head.fields }
-    set { head.fields = newValue }
+    set { content = Content(RequestHead(method: method, url: url, fields: newValue), body, origin) }
   }
+
+  /// The origin of the URL; nil if it has none. Almost everything that a request passes on its way asks for it.
+  package var origin: Origin? { content.origin }
 }
 
-/// What a request consists of. A request is a reference to it, because it is copied far more often than it is changed.
+/// What a request consists of, besides its options. A request is a reference to it, because it is copied far more often
+/// than it is changed.
 private final class Content: Sendable {
   let head: RequestHead
   let body: RequestBody
-  let shared: SharedOptions
+  let origin: Origin?
 
-  init(_ head: RequestHead, _ body: RequestBody, _ shared: SharedOptions) {
+  init(_ head: RequestHead, _ body: RequestBody, _ origin: Origin?) {
     self.head = head
     self.body = body
-    self.shared = shared
+    self.origin = origin
   }
-}
 
-/// A reference to options, which are large and change more rarely than fields.
-private final class SharedOptions: Sendable {
-  let options: RequestOptions
-
-  init(_ options: RequestOptions) { self.options = options }
+  convenience init(_ head: RequestHead, _ body: RequestBody) { self.init(head, body, Origin(head.url)) }
 }
 
 extension HTTPRequest: CustomStringConvertible {
@@ -127,7 +124,7 @@ extension HTTPRequest {
   /// Checks what every transport relies on: the URL has the scheme http or https and names a host, no field was
   /// refused, and the body's length is not negative.
   func validate() throws(HTTPError) {
-    if Origin(url) == nil { throw reasonOfNoOrigin }
+    if origin == nil { throw reasonOfNoOrigin }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
     if let length = body.length, length < 0 {
       throw .invalid("the request's body has the length \(length)")

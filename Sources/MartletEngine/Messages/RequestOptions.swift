@@ -7,15 +7,27 @@ public import MartletSemantics
 public struct RequestOptions: Sendable {
   /// The longest wait for the head of the response, with the time to connect; while a body is sent, every byte restarts
   /// it. nil for no limit. 60 seconds by default.
-  public var responseTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.responseTimeout) } }
+  public var responseTimeout: Duration? {
+    get { content.values.responseTimeout }
+    set { change { $0.responseTimeout = newValue } }
+  }
   /// The longest wait for more bytes of the response's body. Time in which the reader does not read does not count. nil
   /// for no limit. 60 seconds by default.
-  public var idleTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.idleTimeout) } }
+  public var idleTimeout: Duration? {
+    get { content.values.idleTimeout }
+    set { change { $0.idleTimeout = newValue } }
+  }
   /// The time limit of the whole call: interceptors, redirects, retries, and the body until its last byte. None by
   /// default.
-  public var deadline: Duration? { didSet { assigned.insert(.deadline) } }
+  public var deadline: Duration? {
+    get { content.values.deadline }
+    set { change { $0.deadline = newValue } }
+  }
   /// How the cache is used for this request. By default as the protocol says.
-  public var cachePolicy: CachePolicy = .useProtocolCachePolicy { didSet { assigned.insert(.cachePolicy) } }
+  public var cachePolicy: CachePolicy {
+    get { content.values.cachePolicy }
+    set { change { $0.cachePolicy = newValue } }
+  }
   /// The partition of the cache that the request uses: responses that were stored in another one are not found. Name
   /// the user, together with the tenant if there are several. Empty by default.
   ///
@@ -24,33 +36,63 @@ public struct RequestOptions: Sendable {
   /// without a token if none can be obtained because there is no network. Only a response whose `Vary` names
   /// `Authorization` needs the same one. In the empty partition such responses are used for the same `Authorization`
   /// only, unless they are `public`.
-  public var cachePartition = "" { didSet { assigned.insert(.cachePartition) } }
+  public var cachePartition: String {
+    get { content.values.cachePartition }
+    set { change { $0.cachePartition = newValue } }
+  }
   /// Which redirects are followed. By default up to 20.
-  public var redirectPolicy: RedirectPolicy = .follow { didSet { assigned.insert(.redirectPolicy) } }
+  public var redirectPolicy: RedirectPolicy {
+    get { content.values.redirectPolicy }
+    set { change { $0.redirectPolicy = newValue } }
+  }
   /// Which failed requests are sent again. By default a stale connection is replaced, and nothing else is retried.
-  public var retryPolicy = RetryPolicy() { didSet { assigned.insert(.retryPolicy) } }
+  public var retryPolicy: RetryPolicy {
+    get { content.values.retryPolicy }
+    set { change { $0.retryPolicy = newValue } }
+  }
   /// Whether the request has the same effect if it is sent twice. With nil, the default, the method and an
   /// `Idempotency-Key` field decide (RFC 9110 §9.2.2).
-  public var isIdempotent: Bool? { didSet { assigned.insert(.isIdempotent) } }
+  public var isIdempotent: Bool? {
+    get { content.values.isIdempotent }
+    set { change { $0.isIdempotent = newValue } }
+  }
   /// The largest number of bytes of a response's body, after decompression. A larger one is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. nil, the default, for no limit, except for verbs that collect: see
   /// ``collectLimit``.
-  public var bodyLimit: Int64? { didSet { assigned.insert(.bodyLimit) } }
+  public var bodyLimit: Int64? {
+    get { content.values.bodyLimit }
+    set { change { $0.bodyLimit = newValue } }
+  }
   /// The largest ratio of a body's decoded bytes to its bytes on the network. A larger one is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``; the first 10 MiB are not checked. nil, the default, for no limit: a body is
   /// decoded only as fast as it is read, and with zstd and brotli ratios of 1000:1 are normal.
-  public var decompressionRatioLimit: Int? { didSet { assigned.insert(.decompressionRatioLimit) } }
+  public var decompressionRatioLimit: Int? {
+    get { content.values.decompressionRatioLimit }
+    set { change { $0.decompressionRatioLimit = newValue } }
+  }
   /// The largest number of bytes that `data` and `upload` collect in memory; 1 GiB by default. Use `bytes` or
   /// `download` for larger bodies.
-  public var collectLimit = 1 << 30 { didSet { assigned.insert(.collectLimit) } }
+  public var collectLimit: Int {
+    get { content.values.collectLimit }
+    set { change { $0.collectLimit = newValue } }
+  }
   /// The largest number of bytes of a response's heads and trailers together; 256 KiB by default.
-  public var headerLimit = 256 << 10 { didSet { assigned.insert(.headerLimit) } }
+  public var headerLimit: Int {
+    get { content.values.headerLimit }
+    set { change { $0.headerLimit = newValue } }
+  }
   /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default. A
   /// request with a `Cookie` field is sent without other cookies, but its responses may still set some.
-  public var handlesCookies = true { didSet { assigned.insert(.handlesCookies) } }
+  public var handlesCookies: Bool {
+    get { content.values.handlesCookies }
+    set { change { $0.handlesCookies = newValue } }
+  }
   /// What the cookies depend on besides the URL; see ``CookieContext``. By default the request is same-site. The method
   /// is always that of the request.
-  public var cookieContext = CookieContext() { didSet { assigned.insert(.cookieContext) } }
+  public var cookieContext: CookieContext {
+    get { content.values.cookieContext }
+    set { change { $0.cookieContext = newValue } }
+  }
   /// How long the body waits for a `100 Continue` (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent anyway.
   /// It waits if it has more than 1 MiB or an unknown length, or is a single-use stream. If the server answers with a
   /// final response instead, such as 401 or 413, the body is not sent, and a single-use stream can still be sent by the
@@ -59,39 +101,72 @@ public struct RequestOptions: Sendable {
   /// nil, the default, sends the body at once: few servers refuse one, and waiting costs a round trip. Set it if
   /// challenges are likely, or uploads are refused because of their size. A request with its own `Expect` field waits
   /// for this time, or a second if it is nil; the URLSession transport decides itself how long it waits.
-  public var continueTimeout: Duration? { didSet { assigned.insert(.continueTimeout) } }
+  public var continueTimeout: Duration? {
+    get { content.values.continueTimeout }
+    set { change { $0.continueTimeout = newValue } }
+  }
   /// How often a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing was
   /// received since the last time: one second, doubled each time, up to 30 seconds.
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
-  public var downloadResumptions = 0 { didSet { assigned.insert(.downloadResumptions) } }
+  public var downloadResumptions: Int {
+    get { content.values.downloadResumptions }
+    set { change { $0.downloadResumptions = newValue } }
+  }
   /// Decides on each redirect before it is followed. nil, the default, follows those that ``redirectPolicy`` allows.
-  public var redirectDecision: RedirectDecision? { didSet { assigned.insert(.redirectDecision) } }
+  public var redirectDecision: RedirectDecision? {
+    get { content.values.redirectDecision }
+    set { change { $0.redirectDecision = newValue } }
+  }
   /// Decides on each response before it is stored in the cache. nil, the default, stores what the protocol allows.
-  public var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
+  public var storageDecision: StorageDecision? {
+    get { content.values.storageDecision }
+    set { change { $0.storageDecision = newValue } }
+  }
   /// The statuses that the caller expects; another one is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
   /// the default, for what the verb expects: `download` and `value` ``StatusExpectation/successful``, the others
   /// ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
-  public var expecting: StatusExpectation? { didSet { assigned.insert(.expecting) } }
+  public var expecting: StatusExpectation? {
+    get { content.values.expecting }
+    set { change { $0.expecting = newValue } }
+  }
   /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and are kept
   /// by the caller. A response that is stored already is used in any case.
-  public var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
+  public var storesDownloads: Bool {
+    get { content.values.storesDownloads }
+    set { change { $0.storesDownloads = newValue } }
+  }
   /// Whether the response may be stored in the cache.
   package var storesResponse = true
   /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
   /// Only a stored response may answer it.
-  package var credentialsError: HTTPError?
+  package var credentialsError: HTTPError? {
+    get { content.values.credentialsError }
+    set { change { $0.credentialsError = newValue } }
+  }
   /// Whether the caller collects the body: a transport may then return a small one in one piece.
   package var isCollected = false
   /// The interceptors of this request, after ``SessionConfiguration/interceptors``.
-  public var interceptors: [any Interceptor] = []
+  public var interceptors: [any Interceptor] {
+    get { content.values.interceptors }
+    set { change { $0.interceptors = newValue } }
+  }
   /// The listeners of this request, after those of the session.
-  public var listeners: [any EventListener] = []
-  /// The options that were set.
-  private var assigned: Assigned = []
+  public var listeners: [any EventListener] {
+    get { content.values.listeners }
+    set { change { $0.listeners = newValue } }
+  }
+
+  private var content: Content
 
   /// Makes options of which none is set.
-  public init() {}
+  public init() { content = .standard }
+
+  private mutating func change(_ change: (inout Values) -> Void) {
+    var values = content.values
+    change(&values)
+    content = Content(values)
+  }
 }
 
 /// Decides on a redirect. It is given the next request and the redirect's response, and returns the request to send, or
@@ -105,8 +180,50 @@ public typealias RedirectDecision =
 public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
 
 extension RequestOptions {
+  /// The values of the options. They are large, and copied far more often than they are changed, so that options are a
+  /// reference to them.
+  private final class Content: Sendable {
+    static let standard = Content(Values())
+    let values: Values
+
+    init(_ values: Values) { self.values = values }
+  }
+
+  fileprivate struct Values: Sendable {
+    var responseTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.responseTimeout) } }
+    var idleTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.idleTimeout) } }
+    var deadline: Duration? { didSet { assigned.insert(.deadline) } }
+    var cachePolicy: CachePolicy = .useProtocolCachePolicy { didSet { assigned.insert(.cachePolicy) } }
+    var cachePartition = "" { didSet { assigned.insert(.cachePartition) } }
+    var redirectPolicy: RedirectPolicy = .follow { didSet { assigned.insert(.redirectPolicy) } }
+    var retryPolicy = RetryPolicy() { didSet { assigned.insert(.retryPolicy) } }
+    var isIdempotent: Bool? { didSet { assigned.insert(.isIdempotent) } }
+    var bodyLimit: Int64? { didSet { assigned.insert(.bodyLimit) } }
+    var decompressionRatioLimit: Int? { didSet { assigned.insert(.decompressionRatioLimit) } }
+    var collectLimit = 1 << 30 { didSet { assigned.insert(.collectLimit) } }
+    var headerLimit = 256 << 10 { didSet { assigned.insert(.headerLimit) } }
+    var handlesCookies = true { didSet { assigned.insert(.handlesCookies) } }
+    var cookieContext = CookieContext() { didSet { assigned.insert(.cookieContext) } }
+    var continueTimeout: Duration? { didSet { assigned.insert(.continueTimeout) } }
+    var downloadResumptions = 0 { didSet { assigned.insert(.downloadResumptions) } }
+    var redirectDecision: RedirectDecision? { didSet { assigned.insert(.redirectDecision) } }
+    var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
+    var expecting: StatusExpectation? { didSet { assigned.insert(.expecting) } }
+    var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
+    var credentialsError: HTTPError?
+    var interceptors: [any Interceptor] = []
+    var listeners: [any EventListener] = []
+    /// The options that were set.
+    private(set) var assigned: Assigned = []
+
+    /// Whether nothing is set that a session's options could be changed by.
+    var isEmpty: Bool {
+      assigned.isEmpty && interceptors.isEmpty && listeners.isEmpty && credentialsError == nil
+    }
+  }
+
   /// An option for each bit, in the order of the properties.
-  private struct Assigned: OptionSet, Sendable {
+  fileprivate struct Assigned: OptionSet, Sendable {
     let rawValue: UInt32
 
     static let responseTimeout = Assigned(rawValue: 1)
@@ -142,31 +259,39 @@ extension RequestOptions {
   /// Returns the options with those of the session where they are not set.
   func inheriting(from defaults: RequestOptions) -> RequestOptions {
     var options = defaults
-    if assigned.contains(.responseTimeout) { options.responseTimeout = responseTimeout }
-    if assigned.contains(.idleTimeout) { options.idleTimeout = idleTimeout }
-    if assigned.contains(.deadline) { options.deadline = deadline }
-    if assigned.contains(.cachePolicy) { options.cachePolicy = cachePolicy }
-    if assigned.contains(.cachePartition) { options.cachePartition = cachePartition }
-    if assigned.contains(.redirectPolicy) { options.redirectPolicy = redirectPolicy }
-    if assigned.contains(.retryPolicy) { options.retryPolicy = retryPolicy }
-    if assigned.contains(.isIdempotent) { options.isIdempotent = isIdempotent }
-    if assigned.contains(.bodyLimit) { options.bodyLimit = bodyLimit }
-    if assigned.contains(.decompressionRatioLimit) { options.decompressionRatioLimit = decompressionRatioLimit }
-    if assigned.contains(.collectLimit) { options.collectLimit = collectLimit }
-    if assigned.contains(.headerLimit) { options.headerLimit = headerLimit }
-    if assigned.contains(.handlesCookies) { options.handlesCookies = handlesCookies }
-    if assigned.contains(.cookieContext) { options.cookieContext = cookieContext }
-    if assigned.contains(.continueTimeout) { options.continueTimeout = continueTimeout }
-    if assigned.contains(.downloadResumptions) { options.downloadResumptions = downloadResumptions }
-    if assigned.contains(.redirectDecision) { options.redirectDecision = redirectDecision }
-    if assigned.contains(.storageDecision) { options.storageDecision = storageDecision }
-    if assigned.contains(.expecting) { options.expecting = expecting }
-    if assigned.contains(.storesDownloads) { options.storesDownloads = storesDownloads }
-    options.interceptors += interceptors
-    options.listeners += listeners
-    options.credentialsError = credentialsError
+    if !content.values.isEmpty { options.content = Content(content.values.inheriting(from: defaults.content.values)) }
     options.isCollected = isCollected
     options.storesResponse = storesResponse
     return options
+  }
+}
+
+extension RequestOptions.Values {
+  fileprivate func inheriting(from defaults: Self) -> Self {
+    var values = defaults
+    if assigned.contains(.responseTimeout) { values.responseTimeout = responseTimeout }
+    if assigned.contains(.idleTimeout) { values.idleTimeout = idleTimeout }
+    if assigned.contains(.deadline) { values.deadline = deadline }
+    if assigned.contains(.cachePolicy) { values.cachePolicy = cachePolicy }
+    if assigned.contains(.cachePartition) { values.cachePartition = cachePartition }
+    if assigned.contains(.redirectPolicy) { values.redirectPolicy = redirectPolicy }
+    if assigned.contains(.retryPolicy) { values.retryPolicy = retryPolicy }
+    if assigned.contains(.isIdempotent) { values.isIdempotent = isIdempotent }
+    if assigned.contains(.bodyLimit) { values.bodyLimit = bodyLimit }
+    if assigned.contains(.decompressionRatioLimit) { values.decompressionRatioLimit = decompressionRatioLimit }
+    if assigned.contains(.collectLimit) { values.collectLimit = collectLimit }
+    if assigned.contains(.headerLimit) { values.headerLimit = headerLimit }
+    if assigned.contains(.handlesCookies) { values.handlesCookies = handlesCookies }
+    if assigned.contains(.cookieContext) { values.cookieContext = cookieContext }
+    if assigned.contains(.continueTimeout) { values.continueTimeout = continueTimeout }
+    if assigned.contains(.downloadResumptions) { values.downloadResumptions = downloadResumptions }
+    if assigned.contains(.redirectDecision) { values.redirectDecision = redirectDecision }
+    if assigned.contains(.storageDecision) { values.storageDecision = storageDecision }
+    if assigned.contains(.expecting) { values.expecting = expecting }
+    if assigned.contains(.storesDownloads) { values.storesDownloads = storesDownloads }
+    values.interceptors += interceptors
+    values.listeners += listeners
+    values.credentialsError = credentialsError
+    return values
   }
 }

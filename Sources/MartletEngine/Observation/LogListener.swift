@@ -1,4 +1,5 @@
 public import MartletSemantics
+import Synchronization
 
 /// Writes one line for each call, when it has ended.
 ///
@@ -21,7 +22,7 @@ public struct LogListener: EventListener {
   private let sink: any LogSink
   private let redaction: Redaction
   private let clock: any Clock<Duration>
-  private let summary = CallLocal<CallSummary?>(nil)
+  private let summaries = CallLocal<KeptSummary?>(nil)
 
   /// Makes a listener.
   ///
@@ -39,9 +40,8 @@ public struct LogListener: EventListener {
   }
 
   public func receive(_ event: Event, in call: Call) {
-    var summary = call[summary] ?? CallSummary(Stopwatch(clock))
-    summary.update(event)
-    call[self.summary] = summary
+    let kept = summary(of: call)
+    kept.summary.withLock { $0.update(event) }
     switch event {
     case .attempt(let number, let request):
       log(.debug, call, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
@@ -50,9 +50,18 @@ public struct LogListener: EventListener {
       log(.debug, call, delay > .zero ? "again in \(CallSummary.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
     case .note(let text): log(.debug, call, text)
-    case .finished: log(summary.level, call, summary.line(redaction))
+    case .finished:
+      let summary = kept.summary.withLock { $0 }
+      log(summary.level, call, summary.line(redaction))
     default: break
     }
+  }
+
+  private func summary(of call: Call) -> KeptSummary {
+    if let kept = call[summaries] { return kept }
+    let kept = KeptSummary(CallSummary(Stopwatch(clock)))
+    call[summaries] = kept
+    return kept
   }
 
   private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String) {
@@ -61,6 +70,13 @@ public struct LogListener: EventListener {
     let line = text().unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
     sink.write("#\(call.id) " + String(String.UnicodeScalarView(line)), at: level)
   }
+}
+
+/// The summary of a call, which its events change in place.
+private final class KeptSummary: Sendable {
+  let summary: Mutex<CallSummary>
+
+  init(_ summary: CallSummary) { self.summary = Mutex(summary) }
 }
 
 /// The line about a call, collected from its events.

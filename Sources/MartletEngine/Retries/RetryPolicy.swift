@@ -187,6 +187,7 @@ private final class SharedBudget: Sendable {
   }
 
   func deposit() {
+    guard !budget.withLock({ $0.depositIfFull() }) else { return }
     let now = stopwatch.elapsed
     budget.withLock { $0.deposit(at: now) }
   }

@@ -37,7 +37,15 @@ public struct HTTPSession: Sendable {
   public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
     let request = withOptions(request, isCollected: true)
     let limit = min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
-    let response = try await respond(to: request, limit: limit, until: deadline(request.options))
+    let deadline = deadline(request.options)
+    let call = makeCall(for: request, until: deadline)
+    var response: HTTPResponse
+    do {
+      let method: HTTPMethod
+      (response, method) = try await run(request, in: call, until: deadline)
+      if let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call) { return (data, response) }
+      response = Self.response(response, to: method, limit: limit, until: deadline, in: call)
+    } catch { throw Self.end(call, of: request, error) }
     return (try await response.body.collect(upTo: .max), response)
   }
 
@@ -139,8 +147,9 @@ extension HTTPSession {
 
   @inline(never)
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?) -> Call {
-    let call = Call(
-      session: self, asked: request, listeners: configuration.listeners + request.options.listeners, deadline: deadline)
+    let own = request.options.listeners
+    let listeners = own.isEmpty ? configuration.listeners : configuration.listeners + own
+    let call = Call(session: self, asked: request, listeners: listeners, deadline: deadline)
     call.emit(.started(request))
     return call
   }
@@ -154,6 +163,23 @@ extension HTTPSession {
     let body = SessionBody(of: response, to: method, limit: limit, until: deadline, in: call)
     response.body = ResponseBody(length: response.body.length, from: body)
     return response
+  }
+
+  /// Ends a call whose body was received with its head and that nobody watches, and returns the bytes; nil for any other,
+  /// whose body is read.
+  @inline(never)
+  private static func receivedBody(
+    of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
+  ) throws(HTTPError) -> Data? {
+    guard !call.isObserved, response.body.length ?? 0 <= limit, let data = response.body.takeReceived() else {
+      return nil
+    }
+    guard data.count <= limit else {
+      throw HTTPError.bodyTooLarge(limit: limit).addingContext(
+        request: RequestHead(method: method, url: response.url), response: response.head, attempts: response.history)
+    }
+    call.end(nil)
+    return data
   }
 
   /// Ends a call with an error, which is returned with the call's context.

@@ -45,6 +45,9 @@ package struct PasswordMemory: Sendable {
 
   package init() {}
 
+  /// Whether there are no credentials.
+  package var isEmpty: Bool { entries.isEmpty }
+
   /// Stores a challenge and the credential with which it will be answered.
   ///
   /// If the nonce of the challenge is in use already, its count continues: a user's requests never send a nonce with

@@ -59,9 +59,9 @@ package enum CachePlan: Sendable, Hashable {
     for request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
     among stored: [(response: StoredResponse, length: Int64)]
   ) -> Int? {
-    guard policy != .reloadIgnoringCacheData, !directives.contains("no-store"),
+    guard !stored.isEmpty, policy != .reloadIgnoringCacheData, !directives.contains("no-store"),
       // These two conditions can only be evaluated by the origin (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
-      !request.fields.contains(.ifMatch), !request.fields.contains("If-Unmodified-Since"),
+      !request.fields.contains(.ifMatch), !request.fields.contains(.ifUnmodifiedSince),
       let index = VaryRule.select(for: request.fields, among: stored.map(\.response), in: partition),
       StoredAnswer.canAnswer(request, with: stored[index].response, length: stored[index].length)
     else { return nil }

@@ -102,6 +102,12 @@ package enum RedirectRule {
 }
 
 extension URL {
+  /// Whether the URL may have user information, which ends with an `@`. This is faster to know than the parts of the URL.
+  package var mayHaveUserInformation: Bool {
+    var text = absoluteString
+    return text.withUTF8 { $0.contains(UInt8(ascii: "@")) }
+  }
+
   /// `user:password`, percent-encoded; nil if the URL has none.
   fileprivate var userInformation: String? {
     guard let user = user(percentEncoded: true) else { return nil }
@@ -110,7 +116,9 @@ extension URL {
 
   /// Returns the URL with this user information, or without any.
   package func replacingUserInformation(with information: String?) -> URL {
-    guard information != userInformation, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+    guard information != nil || mayHaveUserInformation, information != userInformation,
+      var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    else {
       return self
     }
     let pieces = information?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false) ?? []

@@ -33,7 +33,19 @@ public struct RetryBudget: Sendable, Hashable {
   /// - Parameter now: The time of any monotonic clock that starts at zero.
   package mutating func deposit(at now: Duration) {
     refill(at: now)
+    add()
+  }
+
+  private mutating func add() {
     balance = min(max(balance, max(capacity.orZero, floor)), balance + share.orZero)
+  }
+
+  /// Adds the share like ``deposit(at:)`` if the reserve is full, for which the time is not needed. Otherwise returns
+  /// false, and changes nothing.
+  package mutating func depositIfFull() -> Bool {
+    guard balance >= floor else { return false }
+    add()
+    return true
   }
 
   /// Takes one retry, and returns whether there was one.

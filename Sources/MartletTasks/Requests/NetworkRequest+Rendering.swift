@@ -6,28 +6,55 @@ extension NetworkRequest {
   /// - Throws: the first error of its modifiers, or `.invalidRequest` if there is no base URL.
   public func rendered(in environment: NetworkEnvironment) throws(HTTPError) -> HTTPRequest {
     if let fault { throw fault }
-    guard let base = baseURL ?? environment.baseURL else {
+    guard let baseURL = baseURL ?? environment.baseURL else {
       throw HTTPError(
         .invalidRequest, "the request has no host: set its baseURL, or that of the container's environment")
     }
-    guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
-    else {
-      throw HTTPError(.invalidRequest, "the base URL \(base.redacted) has no host")
+    guard let base = self.baseURL == nil ? environment.base : RequestBase(baseURL) else {
+      throw HTTPError(.invalidRequest, "the base URL \(baseURL.redacted) has no host")
     }
-    parts.fragment = nil
-    parts.percentEncodedPath = path.joined(to: parts.percentEncodedPath)
-    if !query.isEmpty {
-      let pairs = query.map { pair in
-        let name = PercentEncoding.queryComponent.encode(pair.name)
-        return pair.value.map { "\(name)=\(PercentEncoding.queryComponent.encode($0))" } ?? name
-      }
-      let own = parts.percentEncodedQuery.map { $0.isEmpty ? [] : [$0] } ?? []
-      parts.percentEncodedQuery = (own + pairs).joined(separator: "&")
+    let pairs = query.map { pair in
+      let name = PercentEncoding.queryComponent.encode(pair.name)
+      return pair.value.map { "\(name)=\(PercentEncoding.queryComponent.encode($0))" } ?? name
     }
-    guard let url = parts.url else {
-      throw HTTPError(.invalidRequest, "the base URL \(base.redacted) and the path are not a valid URL")
+    guard let url = base.url(path, query: pairs) else {
+      throw HTTPError(.invalidRequest, "the base URL \(baseURL.redacted) and the path are not a valid URL")
     }
     return HTTPRequest(method, url, fields: fields, body: content, options: options)
+  }
+}
+
+/// The parts of a base URL. They are taken out of it once: that takes longer than to make the URL of a request of them.
+struct RequestBase: Sendable {
+  /// nil if the URL is neither http nor https.
+  let origin: Origin?
+  /// Scheme, user information, host and port.
+  private let start: String
+  private let path: String
+  private let query: String?
+
+  /// - Returns: nil if the URL has no host.
+  init?(_ url: URL) {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false else {
+      return nil
+    }
+    (path, query) = (parts.percentEncodedPath, parts.percentEncodedQuery)
+    (parts.percentEncodedPath, parts.percentEncodedQuery, parts.fragment) = ("", nil, nil)
+    guard let start = parts.string else { return nil }
+    self.start = start
+    origin = Origin(url)
+  }
+
+  /// Returns the URL with a path and with percent-encoded pairs, after those of the base.
+  func url(_ path: RequestPath, query pairs: [String]) -> URL? {
+    var text = start + path.joined(to: self.path)
+    if !pairs.isEmpty {
+      let own = query.map { $0.isEmpty ? [] : [$0] } ?? []
+      text += "?" + (own + pairs).joined(separator: "&")
+    } else if let query {
+      text += "?" + query
+    }
+    return URL(string: text)
   }
 }
 

@@ -66,7 +66,7 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
 /// Headers, signature and credentials are sent to the origin of ``baseURL`` only.
 public struct NetworkEnvironment: Sendable {
   /// The base of all paths: `https://api.example.com/v2`. If it is nil, a request needs a base URL of its own.
-  public var baseURL: URL?
+  public var baseURL: URL? { didSet { base = baseURL.flatMap { RequestBase($0) } } }
   /// Headers of every request that does not set them itself. None by default.
   public var headers: HTTPFields
   /// Signs every request, after the headers were added and before credentials are. None by default.
@@ -77,9 +77,13 @@ public struct NetworkEnvironment: Sendable {
     self.baseURL = baseURL
     self.headers = headers
     self.signer = signer
+    base = baseURL.flatMap { RequestBase($0) }
   }
 
-  var origin: Origin? { baseURL.flatMap { Origin($0) } }
+  /// The parts of ``baseURL``; nil without one, or if it has no host.
+  private(set) var base: RequestBase?
+
+  var origin: Origin? { base?.origin }
 }
 
 /// Signs requests, with an HMAC of some of their parts, say.
@@ -92,10 +96,13 @@ public protocol RequestSigner: Sendable {
 /// Adds the environment's headers and signature.
 struct EnvironmentInterceptor: Interceptor {
   let environment: @Sendable () -> NetworkEnvironment
+  let stages = InterceptorStages.prepare
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     let environment = environment()
-    guard let url = environment.baseURL, let origin = environment.origin, Origin(request.url) == origin else {
+    guard !environment.headers.isEmpty || environment.signer != nil, let url = environment.baseURL,
+      let origin = environment.origin, Origin(request.url) == origin
+    else {
       return .send(request)
     }
     let preparation = try await DefaultFieldsInterceptor(environment.headers, for: [url]).prepare(request, in: call)

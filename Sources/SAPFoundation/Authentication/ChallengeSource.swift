@@ -1,14 +1,15 @@
 import MartletEngine
 import MartletSemantics
 
-/// Answers the 401 challenges of one task: asks observers and the delegate for a credential, and lets the engine
+/// Answers the 401 challenges of a session's tasks: asks observers and the delegate for a credential, and lets the engine
 /// compute the answer with it.
 final class ChallengeSource: CredentialSource {
   let scope = CredentialScope.any
-  private let task: SAPURLSessionTask
-  private let state: Locked<State>
+  private let accepted: AcceptedPasswords
   private let passwords: PasswordSource
+  private let states: CallLocal<Locked<State>?>
 
+  /// The state of a call.
   private struct State {
     var rejection: Rejection?
     var last: URLCredential?
@@ -17,19 +18,30 @@ final class ChallengeSource: CredentialSource {
     var answering: Origin?
   }
 
-  init(_ task: SAPURLSessionTask) {
-    let state = Locked(State())
-    self.task = task
-    self.state = state
-    passwords = PasswordSource(forOneCall: task.session.acceptedPasswords) {
-      try await Self.answer($0, for: task, state)
+  init(_ accepted: AcceptedPasswords) {
+    let states = CallLocal<Locked<State>?>(nil)
+    self.states = states
+    self.accepted = accepted
+    passwords = PasswordSource(perCall: accepted) { question, call in
+      guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
+      return try await Self.answer(question, for: task, Self.state(of: call, in: states))
     }
+  }
+
+  private static func state(of call: Call, in states: CallLocal<Locked<State>?>) -> Locked<State> {
+    if let state = call[states] { return state }
+    let state = Locked(State())
+    call[states] = state
+    return state
   }
 
   /// Adds a password that the server has accepted before, without a challenge. Origins to which only a redirect leads
   /// do not get one.
   func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    guard let task = call[SAPURLSessionTask.ofCall] else { return request }
     try task.session.signOut.check(task.begun)
+    if call[states] == nil, accepted.isEmpty { return request }
+    let state = Self.state(of: call, in: states)
     let answering = state.withLock { state in
       defer { state.answering = nil }
       return state.answering
@@ -41,6 +53,7 @@ final class ChallengeSource: CredentialSource {
 
   /// Asks about the response's strongest scheme. If the answer is `.rejectProtectionSpace`, it asks about the next one.
   func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
+    let state = Self.state(of: call, in: states)
     var rejection = rejection
     while true {
       state.withLock { ($0.rejection, $0.isRejected) = (rejection, false) }

@@ -11,6 +11,8 @@ struct EventHandler: @unchecked Sendable {
   let delegate: (any SAPURLSessionDelegate)?
   /// The interceptor of an observer that works in the engine's terms; nil for all others.
   let intercepting: (any InterceptingObserver)?
+  /// The listener of an observer that has one.
+  let listener: (any EventListener)?
   /// Whether it may refuse a server. This module's own observers never do; subclasses of them may.
   let mayRefuseServers: Bool
 
@@ -26,21 +28,18 @@ struct EventHandler: @unchecked Sendable {
     self.observer = observer
     self.delegate = delegate
     intercepting = observer as? any InterceptingObserver
+    listener = (observer as? any ListeningObserver)?.listener
     mayRefuseServers = !String(reflecting: type(of: events)).hasPrefix("SAPFoundation.")
   }
 }
 
 extension SAPURLSession {
   /// The observers in their order, then the delegate.
-  var eventHandlers: [EventHandler] {
-    state.withLock { state in state.observers + (state.delegate.map { [$0] } ?? []) }
-  }
+  var eventHandlers: [EventHandler] { state.withLock { $0.handlers } }
 
   /// Whether a handler is still to be asked: it may have been unregistered since the list of handlers was read.
   func isCurrent(_ handler: EventHandler) -> Bool {
-    state.withLock { state in
-      state.delegate?.events === handler.events || state.observers.contains { $0.events === handler.events }
-    }
+    state.withLock { state in state.handlers.contains { $0.events === handler.events } }
   }
 
   /// Asks one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
@@ -51,21 +50,21 @@ extension SAPURLSession {
   ) async throws -> Answer {
     let answer = OneShot<Answer>()
     let context = CallContext.current
-    delegateQueue.addOperation {
-      context.perform { question(handler.events) { answer.answer(.success($0)) } }
-    }
+    callbacks.add { context.perform { question(handler.events) { answer.answer(.success($0)) } } }
     return try await answer.wait()
   }
 
   /// Calls all handlers, on the delegate queue, without waiting.
   func notify(_ event: @escaping @Sendable (any SAPURLSessionEvents) -> Void) {
-    for handler in eventHandlers { delegateQueue.addOperation { event(handler.events) } }
+    let handlers = eventHandlers
+    guard !handlers.isEmpty else { return }
+    callbacks.add { for handler in handlers { event(handler.events) } }
   }
 
   /// Calls a completion handler of a task on the delegate queue, and waits until it returns.
   func callOnQueue(in context: CallContext, _ handler: @escaping @Sendable () -> Void) async throws {
     let returned = OneShot<Void>()
-    delegateQueue.addOperation {
+    callbacks.add {
       context.perform(handler)
       returned.answer(.success(()))
     }

@@ -2,66 +2,54 @@ import MartletEngine
 import MartletSemantics
 import MartletURLSession
 
-/// Asks the observers and the delegate about the requests and responses of one task, one after another.
+/// Asks the observers and the delegate about the requests and responses of a session's tasks, one after another.
 struct ObserverInterceptor: Interceptor {
-  let task: SAPURLSessionTask
-  /// The task's original request: what Foundation's request has and the engine's has not.
-  let template: URLRequest
-  private var session: SAPURLSession { task.session }
+  private let internalRequests: InternalRequests
 
-  init(task: SAPURLSessionTask, template: URLRequest) {
-    self.task = task
-    self.template = template
-  }
+  init(_ internalRequests: InternalRequests) { self.internalRequests = internalRequests }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard let task = call[SAPURLSessionTask.ofCall] ?? internalRequests.makeTask(for: request, in: call) else {
+      return .send(request)
+    }
     try await task.waitUntilResumed()
-    call[SAPURLSessionTask.ofCall] = task
     task.mutable.withLock { $0.call = call }
     var request = request
-    var response: HTTPResponse?
-    asking: for handler in session.eventHandlers where session.isCurrent(handler) {
+    let response = try await ask(task, about: &request, in: call)
+    task.beginAttempt(with: request, correlationID: call.correlationID)
+    if task.state == .canceling { throw CancellationError() }  // a task of an internal call has no work to cancel
+    return response.map(Preparation.respond) ?? .send(request)
+  }
+
+  /// Applies the changes of the handlers to a request. Returns the response, if one of them gives it.
+  private func ask(
+    _ task: SAPURLSessionTask, about request: inout HTTPRequest, in call: Call
+  ) async throws -> HTTPResponse? {
+    let session = task.session
+    for handler in session.eventHandlers where session.isCurrent(handler) {
       if let observer = handler.intercepting {
         switch try await observer.interceptor.prepare(request, in: call) {
         case .send(let prepared): request = prepared
-        case .respond(let given):
-          response = given
-          break asking
+        case .respond(let given): return given
         }
         continue
       }
-      let shown = request.urlRequest(like: template)
-      let answer: SAPURLSession.RequestDisposition = try await session.ask(handler) { [task, session] events, done in
+      let shown = task.shown(request)
+      let answer: SAPURLSession.RequestDisposition = try await session.ask(handler) { events, done in
         events.sapURLSession(session, task: task, willSend: shown, completionHandler: done)
       }
       switch answer {
       case .allow(let changed): try request.apply(changed, insteadOf: shown, session.foundationConfiguration)
       case .cancel(let error): throw task.fail(error)
-      case .respond(let given, let data):
-        response = HTTPResponse(given, data, to: request)
-        break asking
+      case .respond(let given, let data): return HTTPResponse(given, data, to: request)
       }
     }
-    task.mutable.withLock { $0.correlationID = call.correlationID }
-    beginAttempt(with: request.urlRequest(like: template))
-    return response.map(Preparation.respond) ?? .send(request)
-  }
-
-  /// Records the request that is sent now, and makes a new backing task unless the attempt only follows a redirect.
-  private func beginAttempt(with sent: URLRequest) {
-    let isNew = task.mutable.withLock { state in
-      defer { state.followsRedirect = false }
-      state.sent = sent
-      state.response = nil
-      return !state.followsRedirect
-    }
-    guard isNew else { return }
-    let backing = BackingTask(sent, number: session.nextNumber(), of: task)
-    task.mutable.withLock { $0.backing = backing }
-    session.notify { [task, session] in $0.sapURLSession(session, task: task, didCreate: backing) }
+    return nil
   }
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    guard let task = call[SAPURLSessionTask.ofCall] else { return .accept }
+    let session = task.session
     var outcome = outcome
     var isReplaced = false
     var shown = outcome.response
@@ -77,7 +65,7 @@ struct ObserverInterceptor: Interceptor {
         continue
       }
       guard case .success(var response) = outcome, let current = shown else { continue }
-      let answer: SAPURLSession.ResponseDisposition = try await session.ask(handler) { [task, session] events, done in
+      let answer: SAPURLSession.ResponseDisposition = try await session.ask(handler) { events, done in
         events.sapURLSession(session, dataTask: task, didReceive: current, completionHandler: done)
       }
       switch answer {
@@ -86,7 +74,7 @@ struct ObserverInterceptor: Interceptor {
         response.apply(changed, insteadOf: response.urlResponse)
         (outcome, shown, isReplaced) = (.success(response), changed, true)
       case .cancel(let error): throw task.fail(error)
-      case .resend(let request): return try resend(request, after: attempt)
+      case .resend(let request): return try resend(request, of: task, after: attempt)
       case .becomeDownload:
         task.mutable.withLock { $0.isDownload = true }
         break asking
@@ -99,13 +87,15 @@ struct ObserverInterceptor: Interceptor {
 
   /// Resends the request as the task asked for it, with what the handler's request changes of that. Fields that only
   /// the last attempt had, such as a token, are not the handler's changes and are not sent again.
-  private func resend(_ request: URLRequest, after attempt: Attempt) throws -> Verdict {
+  private func resend(
+    _ request: URLRequest, of task: SAPURLSessionTask, after attempt: Attempt
+  ) throws -> Verdict {
     var (next, request) = (attempt.request, request)
-    let asked = next.urlRequest(like: template)
-    for (name, value) in attempt.sent.urlRequest(like: template).fields where request.fields[name] == value {
+    let asked = task.shown(next)
+    for (name, value) in task.shown(attempt.sent).fields where request.fields[name] == value {
       request.setValue(asked.fields[name], forHTTPHeaderField: name.rawName)
     }
-    try next.apply(request, insteadOf: asked, session.foundationConfiguration)
+    try next.apply(request, insteadOf: asked, task.session.foundationConfiguration)
     return .resend(next, reason: "an observer or the delegate requested a resend")
   }
 }
@@ -118,19 +108,33 @@ extension SAPURLSessionTask {
   /// The task of a call, for transports and for observers that are interceptors.
   static let ofCall = CallLocal<SAPURLSessionTask?>(nil)
 
-  /// The interceptors that let observers and delegate take part in a call for the task.
-  func interceptors(like template: URLRequest) -> [any Interceptor] {
-    [ObserverInterceptor(task: self, template: template), AuthenticationInterceptor([ChallengeSource(self)])]
+  /// Returns the request as Foundation has it, with the properties of the task's own that the engine's has not.
+  fileprivate func shown(_ request: HTTPRequest) -> URLRequest { SentRequest(request, of: self).urlRequest }
+
+  /// Records the request that is sent now, and that it has a new backing task unless it only follows a redirect.
+  fileprivate func beginAttempt(with request: HTTPRequest, correlationID: String?) {
+    let sent = SentRequest(request, of: self)
+    let number = session.nextNumber()
+    let isNew = mutable.withLock { state in
+      state.correlationID = correlationID
+      state.sent = sent
+      state.response = nil
+      defer { state.followsRedirect = false }
+      if !state.followsRedirect { state.backing = .described(sent, number: number) }
+      return !state.followsRedirect
+    }
+    guard isNew, !session.eventHandlers.isEmpty, let backing = urlSessionTask else { return }
+    session.notify { [self] in $0.sapURLSession(session, task: self, didCreate: backing) }
   }
 
   /// Returns the request that follows a redirect; nil if a handler refuses it.
   func resolveRedirect(
-    to next: HTTPRequest, after response: HTTPResponse, like template: URLRequest
+    to next: HTTPRequest, after response: HTTPResponse
   ) async throws -> HTTPRequest? {
     mutable.withLock { $0.followsRedirect = true }
     guard !session.eventHandlers.isEmpty else { return next }
     guard let redirect = response.urlResponse else { return next }
-    let shown = next.urlRequest(like: template)
+    let shown = shown(next)
     let answer = try await resolve(SAPURLSession.HTTPRedirectDisposition.allow(shown)) { [self] in
       $0.sapURLSession(
         session, task: self, willPerformHTTPRedirection: redirect, newRequest: $1, completionHandler: $2)
@@ -159,12 +163,13 @@ extension SAPURLSessionTask {
   }
 }
 
-/// Keeps a task's counters and measurements, and reports them to observers and the delegate.
+/// Makes a task known to its calls, keeps its counters and measurements, and reports them to observers and the delegate.
 struct TaskListener: EventListener {
   let task: SAPURLSessionTask
 
   func receive(_ event: Event, in call: Call) {
     switch event {
+    case .started: call[SAPURLSessionTask.ofCall] = task
     case .attempt(_, let request):
       task.mutable.withLock {
         $0.counts = TaskState.ByteCounts()
@@ -200,7 +205,7 @@ struct TaskListener: EventListener {
       return (progress.completed - state.counts.received, Handed(value: state.progress))
     }
     if shown.value != nil {
-      task.session.delegateQueue.addOperation {
+      task.session.callbacks.add {
         shown.value?.totalUnitCount = progress.total ?? -1
         shown.value?.completedUnitCount = progress.completed
       }

@@ -16,16 +16,6 @@ extension HTTPRequest {
     setOptions(of: original, configuration)
   }
 
-  /// Returns the request as a `URLRequest`. Properties that the engine's request does not have are the template's.
-  func urlRequest(like template: URLRequest) -> URLRequest {
-    var request = template
-    request.url = url
-    request.httpMethod = method.rawValue
-    request.setFields(fields)
-    if body.isEmpty { request.httpBody = nil } else if let bytes = body.bytes { request.httpBody = bytes }
-    return request
-  }
-
   /// Applies the changes that a handler made to the request that it was shown.
   mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, _ configuration: URLSessionConfiguration)
     throws
@@ -89,7 +79,48 @@ extension HTTPFields {
   }
 }
 
+/// A request of a task. Foundation's takes long to make, so that it is made when it is asked for.
+struct SentRequest: Sendable {
+  private let head: RequestHead
+  private let body: Data?
+  private let hasBody: Bool
+  private let template: URLRequest?
+
+  /// - Parameter task: its own request has the properties that the engine's has not; nil for Foundation's defaults.
+  init(_ request: HTTPRequest, of task: SAPURLSessionTask?) {
+    head = request.head
+    body = request.body.bytes
+    hasBody = !request.body.isEmpty
+    template = task?.mutable.withLock { $0.begunWith }
+  }
+
+  /// The request as Foundation has it.
+  var urlRequest: URLRequest {
+    var request = template ?? URLRequest(url: head.url)
+    request.url = head.url
+    request.httpMethod = head.method.rawValue
+    request.setFields(head.fields)
+    if !hasBody { request.httpBody = nil } else if let body { request.httpBody = body }
+    return request
+  }
+}
+
 // MARK: Responses
+
+extension HTTPFields {
+  /// The fields as a dictionary, with lines of the same name joined.
+  fileprivate var joined: [String: String] {
+    var values: [String: String] = [:]
+    values.reserveCapacity(count)
+    var names = Set<FieldName>(minimumCapacity: count)
+    for (name, value) in self {
+      values[name.rawName] = value
+      names.insert(name)
+    }
+    if names.count < count { for (name, _) in self { values[name.rawName] = self[name] } }
+    return values
+  }
+}
 
 extension HTTPResponse {
   /// The response as Foundation has it, with lines of the same name joined. Only changes of observers are taken back
@@ -113,9 +144,7 @@ extension HTTPResponse {
 
 extension ResponseHead {
   func urlResponse(from url: URL) -> HTTPURLResponse? {
-    var lines: [String: String] = [:]
-    for (name, _) in fields where lines[name.rawName] == nil { lines[name.rawName] = fields[name] }
-    return HTTPURLResponse(
-      url: url, statusCode: status.code, httpVersion: version?.rawValue ?? "HTTP/1.1", headerFields: lines)
+    HTTPURLResponse(
+      url: url, statusCode: status.code, httpVersion: version?.rawValue ?? "HTTP/1.1", headerFields: fields.joined)
   }
 }

@@ -6,13 +6,20 @@ import MartletURLSession
 /// the transport below ask the observers and the delegate of the task about the connection.
 struct SAPTransport: Transport {
   let base: any Transport
+  /// The same transport, if it asks observers and delegate about its connections.
+  private let challenging: (any ChallengingTransport)?
+
+  init(base: any Transport) {
+    self.base = base
+    challenging = base as? any ChallengingTransport
+  }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let task = call[SAPURLSessionTask.ofCall] else { return try await base.send(request, in: call) }
     return try await task.retryingConnection {
       try task.session.signOut.check(task.begun)
-      guard let base = base as? any ChallengingTransport else { return try await base.send(request, in: call) }
-      return try await base.send(request, in: call, for: task)
+      guard let challenging else { return try await base.send(request, in: call) }
+      return try await challenging.send(request, in: call, for: task)
     }
   }
 
@@ -43,7 +50,7 @@ extension SAPURLSessionTask {
   /// Sends a request. If the configuration says `waitsForConnectivity`, it is sent again for as long as no connection
   /// can be made; nothing of the request was sent until then.
   fileprivate func retryingConnection(_ send: () async throws -> HTTPResponse) async throws -> HTTPResponse {
-    guard session.foundationConfiguration.waitsForConnectivity else { return try await send() }
+    guard session.waitsForConnectivity else { return try await send() }
     var delay = Duration.seconds(1)
     while true {
       do { return try await send() } catch let error as HTTPError

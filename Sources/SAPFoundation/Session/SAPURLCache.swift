@@ -88,6 +88,7 @@ private enum DiskCaches {
 
 /// Removes responses, at once if the store can; if not, later requests wait until they are removed.
 final class CacheRemoval: Interceptor {
+  let stages = InterceptorStages.prepare
   private struct Removal: Sendable {
     let id: UUID
     let selection: CacheSelection

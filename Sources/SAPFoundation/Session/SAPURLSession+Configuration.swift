@@ -169,8 +169,10 @@ extension SessionConfiguration {
     _ internalRequests: InternalRequests
   ) {
     self.init()
-    interceptors = [AdditionalFields(configuration.httpAdditionalHeaders), internalRequests]
-    if let removal = urlCache?.removal { interceptors.insert(removal, at: 0) }
+    if let removal = urlCache?.removal { interceptors.append(removal) }
+    let additional = AdditionalFields(configuration.httpAdditionalHeaders)
+    if !additional.isEmpty { interceptors.append(additional) }
+    interceptors.append(ObserverInterceptor(internalRequests))
     listeners = [LogListener(to: PrefixedLog(), redaction: .strict), internalRequests]
     cache = urlCache?.cache
     cookies = storage?.jar
@@ -189,7 +191,10 @@ extension URLSessionConfiguration {
 /// Adds `httpAdditionalHeaders` to requests that do not have these fields, before observers are asked. Fields for one
 /// origin, such as `Authorization`, are not sent to another origin after a redirect, as if they were the request's own.
 private struct AdditionalFields: Interceptor {
+  let stages = InterceptorStages.prepare
   private var fields = HTTPFields()
+
+  var isEmpty: Bool { fields.isEmpty }
 
   init(_ headers: [AnyHashable: Any]?) {
     for (name, value) in headers ?? [:] { fields.append(String(describing: value), forName: String(describing: name)) }

@@ -21,13 +21,17 @@ public import MartletEngine
 public final class SAPURLSession: Sendable {
   /// A copy of the configuration that the session was made with.
   let foundationConfiguration: URLSessionConfiguration
+  /// Whether tasks wait for a connection that cannot be made: a property of the configuration that takes long to read.
+  let waitsForConnectivity: Bool
   /// The session's cookies; nil if it has none.
   let cookieStorage: SAPHTTPCookieStorage?
   /// The session's cache as a `URLCache`; nil if it has none.
   let urlCache: SAPURLCache?
   /// The serial queue on which completion handlers, observers and the delegate are called. By default one of the
-  /// session's own.
+  /// session's own. One operation of it makes all calls that wait; while the queue is suspended none is made.
   public let delegateQueue: OperationQueue
+  /// The callbacks for ``delegateQueue``.
+  let callbacks: CallbackQueue
   let state: Locked<State>
   private let contextValues = ContextValues()
   let engine: HTTPSession
@@ -44,13 +48,22 @@ public final class SAPURLSession: Sendable {
   struct State {
     var isValid = true
     /// The registered observers, in order.
-    var observers: [EventHandler] = []
-    var delegate: EventHandler?
+    var observers: [EventHandler] = [] { didSet { updateHandlers() } }
+    var delegate: EventHandler? { didSet { updateHandlers() } }
+    /// The observers in their order, then the delegate.
+    private(set) var handlers: [EventHandler] = []
     /// Unregistered observers whose credentials the next sign-out removes, too.
     var formerHolders: [any CredentialHolder] = []
     var description: String?
-    var running: [UUID: SAPURLSessionTask] = [:]
+    var running: [ObjectIdentifier: SAPURLSessionTask] = [:]
     var lastNumber = 0
+
+    init(delegate: EventHandler?) {
+      self.delegate = delegate
+      updateHandlers()
+    }
+
+    private mutating func updateHandlers() { handlers = observers + (delegate.map { [$0] } ?? []) }
 
     /// Keeps an observer that was unregistered for ``SAPURLSession/clearCredentials()``.
     mutating func retire(_ observer: EventHandler) {
@@ -91,13 +104,16 @@ public final class SAPURLSession: Sendable {
     delegateQueue: OperationQueue? = nil, transport: any Transport, clock: any Clock<Duration> = ContinuousClock()
   ) {
     foundationConfiguration = configuration.copy() as? URLSessionConfiguration ?? configuration
+    waitsForConnectivity = foundationConfiguration.waitsForConnectivity
     cookieStorage = configuration.sessionCookies
     urlCache = configuration.sessionCache
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
+    callbacks = CallbackQueue(self.delegateQueue)
     state = Locked(State(delegate: delegate.map { EventHandler($0) }))
     self.transport = SAPTransport(base: transport)
     let internalRequests = InternalRequests()
     var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
+    settings.credentials = [ChallengeSource(acceptedPasswords)]
     settings.clock = clock
     engine = HTTPSession(transport: self.transport, configuration: settings)
     internalRequests.setSession(self)
@@ -203,7 +219,7 @@ extension SAPURLSession {
   /// Adds a task to the running ones. Returns false if the session was invalidated.
   func didBegin(_ task: SAPURLSessionTask) -> Bool {
     state.withLock { state in
-      if state.isValid { state.running[task.taskID] = task }
+      if state.isValid { state.running[ObjectIdentifier(task)] = task }
       return state.isValid
     }
   }
@@ -211,7 +227,7 @@ extension SAPURLSession {
   /// Removes a task that has completed.
   func didComplete(_ task: SAPURLSessionTask) {
     let isLast = state.withLock { state in
-      state.running.removeValue(forKey: task.taskID) != nil && state.running.isEmpty && !state.isValid
+      state.running.removeValue(forKey: ObjectIdentifier(task)) != nil && state.running.isEmpty && !state.isValid
     }
     if isLast { didBecomeInvalid() }
   }
@@ -225,7 +241,7 @@ extension SAPURLSession {
       }
       return (state.observers, state.delegate)
     }
-    delegateQueue.addOperation { [self] in
+    callbacks.add { [self] in
       for handler in observers { handler.observer?.sapURLSession(self, didBecomeInvalidWithError: nil) {} }
       delegate?.delegate?.sapURLSession(self, didBecomeInvalidWithError: nil)
     }

@@ -9,20 +9,32 @@ import MartletSemantics
 /// SAFETY: all stored properties are constants, and what changes is behind a lock.
 public class SAPURLSessionTask: @unchecked Sendable {
   /// A unique identifier, which stays the same when the request is sent again.
-  public let taskID = UUID()
+  public var taskID: UUID {
+    mutable.withLock { state in
+      let identifier = state.identifier ?? UUID()
+      state.identifier = identifier
+      return identifier
+    }
+  }
   /// The request that the task was made with.
   public let originalRequest: URLRequest?
   let session: SAPURLSession
   /// The body that the task has besides its request.
   let upload: Upload?
   let mutable: Locked<TaskState>
-  private let contextValues = ContextValues()
+  private var contextValues: ContextValues {
+    mutable.withLock { state in
+      let values = state.contextValues ?? ContextValues()
+      state.contextValues = values
+      return values
+    }
+  }
 
   init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: Delivery) {
     originalRequest = request
     self.session = session
     self.upload = upload
-    mutable = Locked(TaskState(delivery))
+    mutable = Locked(TaskState(request, delivery))
   }
 
   /// Values that an app or an observer keeps with the task, also when the request is sent again.
@@ -101,11 +113,24 @@ extension SAPURLSessionTask {
   /// A task of Foundation's type for the current or last attempt; nil before the first. **Do not call `resume` on it.**
   ///
   /// Its properties are those of this task, and its `cancel` cancels this task; its `resume` and `suspend` do nothing.
-  public var urlSessionTask: URLSessionTask? { mutable.withLock { $0.backing } }
+  public var urlSessionTask: URLSessionTask? {
+    guard case .described(let sent, let number) = mutable.withLock({ $0.backing }) else { return madeBacking }
+    let task = BackingTask(sent.urlRequest, number: number, of: self)
+    mutable.withLock { state in
+      if case .described(_, number: number) = state.backing { state.backing = .made(task) }
+    }
+    return madeBacking ?? task
+  }
+
+  private var madeBacking: BackingTask? {
+    if case .made(let task) = mutable.withLock({ $0.backing }) { task } else { nil }
+  }
 
   /// The request as it was sent last, with the changes of observers and redirects. The original request before the
   /// first attempt.
-  public var currentRequest: URLRequest? { mutable.withLock { $0.sent } ?? originalRequest }
+  public var currentRequest: URLRequest? {
+    mutable.withLock { $0.sent }?.urlRequest ?? mutable.withLock { $0.begunWith }
+  }
 
   /// The response, with the changes of observers; nil until there is one.
   public var response: URLResponse? { mutable.withLock { $0.response } }

@@ -20,9 +20,14 @@ struct TaskRun: Sendable {
       data = try await send()
       if let failure = task.failure { throw failure }
     } catch { failure = task.failure ?? HTTPError(wrapping: error).taskError }
-    // completion is reported in a task of its own, because this one may have been cancelled
+    let observers = session.state.withLock { $0.observers }
+    if observers.isEmpty {
+      notifyOfDownload(failure)
+      return finish(data, failure, isFinal: false)
+    }
+    // observers are asked in a task of its own, because this one may have been cancelled
     let completion = task.mutable.withLock { state in
-      let completion = Task { [data, failure] in await complete(data, failure) }
+      let completion = Task { [data, failure] in await complete(data, failure, asking: observers) }
       state.work = completion
       return completion
     }
@@ -59,17 +64,16 @@ struct TaskRun: Sendable {
   private func makeRequest() async throws -> HTTPRequest {
     guard let original = try await requestToStartWith() else { throw SAPURLSessionError.invalidRequest }
     var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.foundationConfiguration)
-    task.mutable.withLock { $0.sent = original }
-    request.options.interceptors = task.interceptors(like: original)
-    request.options.listeners =
-      [TaskListener(task: task)]
-      + session.observers.compactMap { observer in
-        (observer as? any ListeningObserver)?.listener
-      }
-    request.options.redirectDecision = { [task] next, response, _ in
-      try await task.resolveRedirect(to: next, after: response, like: original)
+    task.mutable.withLock { $0.begunWith = original }
+    let handlers = session.eventHandlers
+    request.options.listeners = [TaskListener(task: task)]
+    for handler in handlers {
+      if let listener = handler.listener { request.options.listeners.append(listener) }
     }
-    if !session.eventHandlers.isEmpty {
+    request.options.redirectDecision = { [task] next, response, _ in
+      try await task.resolveRedirect(to: next, after: response)
+    }
+    if !handlers.isEmpty {
       request.options.storageDecision = { [task] in try await task.resolveStorage(of: $0) }
     }
     return request
@@ -91,7 +95,15 @@ struct TaskRun: Sendable {
   /// whole body.
   private func read(_ body: ResponseBody, to delivery: Delivery) async throws -> Data? {
     var collected = Data()
-    for try await chunk in body {
+    var chunks = body.makeAsyncIterator()
+    if delivery.collects, session.eventHandlers.isEmpty, let received = try chunks.takeReceived() {
+      try await task.waitUntilResumed()
+      guard received.count <= session.collectLimit else {
+        throw HTTPError.bodyTooLarge(limit: session.collectLimit, giving: body)
+      }
+      return received
+    }
+    while let chunk = try await chunks.next() {
       try await task.waitUntilResumed()
       let answer = try await task.resolve(SAPURLSession.DataDisposition.allow(chunk)) { [task, session] in
         $0.sapURLSession(session, dataTask: task, didReceive: $1, completionHandler: $2)
@@ -112,16 +124,20 @@ struct TaskRun: Sendable {
 
   // MARK: Completion
 
-  private func complete(_ data: Data?, _ failure: (any Error)?) async {
+  private func complete(_ data: Data?, _ failure: (any Error)?, asking observers: [EventHandler]) async {
+    notifyOfDownload(failure)
     var failure = failure
-    if failure == nil, let download = task as? SAPURLSessionDownloadTask, let location = task.downloadLocation {
-      session.notify { [session] in $0.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location)
-      }
-    }
     var isFinal = false
-    for observer in session.state.withLock({ $0.observers }) where !isFinal && session.isCurrent(observer) {
+    for observer in observers where !isFinal && session.isCurrent(observer) {
       if case .cancel(let error) = await answer(of: observer, to: failure) { (failure, isFinal) = (error, true) }
     }
+    finish(data, failure, isFinal: isFinal)
+  }
+
+  /// Calls the delegate and the completion handler.
+  ///
+  /// - Parameter isFinal: whether an observer gave a final answer, so that the delegate is not called.
+  private func finish(_ data: Data?, _ failure: (any Error)?, isFinal: Bool) {
     let delegate = isFinal ? nil : session.state.withLock { $0.delegate }
     let completed = task.mutable.withLock { state in
       (state.phase, state.error, state.work) = (.completed, failure, nil)
@@ -129,7 +145,7 @@ struct TaskRun: Sendable {
       return state
     }
     let resumeData = completed.resumption.flatMap { try? JSONEncoder().encode($0) }
-    session.delegateQueue.addOperation { [task, session, failure] in
+    session.callbacks.add { [task, session] in
       completed.parent.perform {
         delegate?.delegate?.sapURLSession(session, task: task, didCompleteWithError: failure)
         completed.delivery.finish(data, completed.location, completed.response, failure)
@@ -138,6 +154,14 @@ struct TaskRun: Sendable {
       if let location = completed.location { try? FileManager.default.removeItem(at: location) }
       session.didComplete(task)
     }
+  }
+
+  /// Tells observers and the delegate that a download is complete.
+  private func notifyOfDownload(_ failure: (any Error)?) {
+    guard failure == nil, let download = task as? SAPURLSessionDownloadTask, let location = task.downloadLocation else {
+      return
+    }
+    session.notify { [session] in $0.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location) }
   }
 
   /// Tells an observer that the task has completed, and returns its answer. A cancelled task does not wait for it.

@@ -30,7 +30,10 @@ struct TaskState {
   var delivery: Delivery
   var isDownload = false
   var location: URL?
-  var sent: URLRequest?
+  /// The request that the task was begun with: its original one, or the one that a handler gave for a delayed task.
+  var begunWith: URLRequest?
+  /// The request of the current or last attempt.
+  var sent: SentRequest?
   var response: URLResponse?
   /// Whether the response did not come over the network.
   var isAnsweredLocally = false
@@ -41,7 +44,7 @@ struct TaskState {
   weak var call: Call?
   /// The calls for which the task was made.
   var parent = CallContext.current
-  var backing: URLSessionTask?
+  var backing = Backing.none
   /// Whether handlers were told that the task waits for a connection.
   var toldOfWaiting = false
   /// Whether the next attempt only follows a redirect.
@@ -54,14 +57,29 @@ struct TaskState {
   var earliestBeginDate: Date?
   var resumption: DownloadResumption?
   var resumeHandlers: [@Sendable (Data?) -> Void] = []
+  /// The task's identifier and its values, once they were asked for.
+  var identifier: UUID?
+  var contextValues: ContextValues?
 
-  init(_ delivery: Delivery) { self.delivery = delivery }
+  init(_ request: URLRequest?, _ delivery: Delivery) {
+    begunWith = request
+    self.delivery = delivery
+  }
 
   struct ByteCounts {
     var sent: Int64 = 0
     var received: Int64 = 0
     var expectedToSend: Int64 = 0
     var expectedToReceive: Int64 = -1
+  }
+
+  /// The task of Foundation's type for the current or last attempt. It takes long to make, so that it is made when it is
+  /// asked for.
+  enum Backing {
+    /// There was no attempt.
+    case none
+    case described(SentRequest, number: Int)
+    case made(BackingTask)
   }
 
   mutating func resume() -> Resumption {

@@ -316,9 +316,9 @@ struct PasswordSourceTests {
   @Test func sourcesShareAcceptedPasswordsUnlessTheAnswerForbidsIt() async throws {
     for isShared in [true, false] {
       let (server, accepted) = (PasswordServer(.basic), AcceptedPasswords())
-      let ask: PasswordSource.AskingOnce = { _ in PasswordAnswer(Self.right, isShared: isShared) }
+      let ask: PasswordSource.AskingOnce = { _, _ in PasswordAnswer(Self.right, isShared: isShared) }
 
-      for _ in 0..<2 { _ = try await status(server.session(PasswordSource(forOneCall: accepted, asking: ask))) }
+      for _ in 0..<2 { _ = try await status(server.session(PasswordSource(perCall: accepted, asking: ask))) }
 
       #expect(server.requests.count == (isShared ? 3 : 4))
     }
@@ -326,12 +326,12 @@ struct PasswordSourceTests {
 
   @Test func anAnswerFromBeforeTheRemovalOfAllPasswordsIsNotUsed() async throws {
     let (server, accepted) = (PasswordServer(.basic), AcceptedPasswords())
-    let ask: PasswordSource.AskingOnce = { _ in
+    let ask: PasswordSource.AskingOnce = { _, _ in
       accepted.removeAll()
       return PasswordAnswer(Self.right, isShared: true)
     }
 
-    #expect(try await status(server.session(PasswordSource(forOneCall: accepted, asking: ask))) == .unauthorized)
+    #expect(try await status(server.session(PasswordSource(perCall: accepted, asking: ask))) == .unauthorized)
 
     #expect(server.requests.count == 1)
   }

@@ -1,4 +1,4 @@
-import MartletEngine
+@testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
@@ -106,6 +106,48 @@ struct InterceptorChainTests {
     #expect(response.history.isEmpty)
     #expect(asked.value == 0)
     #expect(transport.requests.isEmpty)
+  }
+
+  /// Does its part at once, or asynchronously, and records which.
+  private struct Quick: QuickInterceptor {
+    let name: String
+    let isQuick: Bool
+    let seen: Log<String>
+
+    func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+      guard isQuick else { return false }
+      request.fields.append(name, for: "X-Names")
+      return true
+    }
+
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+      var request = request
+      request.fields.append(name + "…", for: "X-Names")
+      return .send(request)
+    }
+
+    func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+      if isQuick { seen.append(name) }
+      return isQuick
+    }
+
+    func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+      seen.append(name + "…")
+      return .accept
+    }
+  }
+
+  @Test(arguments: [[true, true, true], [true, false, true], [false, true, false], [false, false, true]])
+  func interceptorsThatDoTheirPartAtOnceKeepTheirPlace(_ areQuick: [Bool]) async throws {
+    let seen = Log<String>()
+    let names = areQuick.enumerated().map { "\($0.offset)" + ($0.element ? "" : "…") }
+    let interceptors = areQuick.enumerated().map { Quick(name: "\($0.offset)", isQuick: $0.element, seen: seen) }
+    let transport = ScriptedTransport([.text("sent")])
+
+    _ = try await session(transport, interceptors).data(for: HTTPRequest(.get, origin))
+
+    #expect(transport.requests.first?.fields[values: "X-Names"] == names)
+    #expect(seen.entries == names.reversed())
   }
 
   @Test func aChainWithinAnInterceptorReviewsInTheSameWay() async throws {

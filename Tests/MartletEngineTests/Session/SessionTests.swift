@@ -2,6 +2,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -69,6 +70,41 @@ struct SessionTests {
     #expect(error?.request?.url.path == "/new")
   }
 
+  @Test(arguments: [nil, Duration.seconds(60)])
+  func aBodyThatWasReceivedAtOnceIsLimitedReadOnceAndEndsItsCall(_ deadline: Duration?) async throws {
+    let calls = Mutex<[Call]>([])
+    let session = HTTPSession(
+      transport: CallTransport { request, call in
+        calls.withLock { $0.append(call) }
+        // its length is not known from the head
+        return HTTPResponse(body: ResponseBody(from: DataSource(Data("12345".utf8))), url: request.url)
+      })
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = deadline
+    request.options.bodyLimit = 5
+
+    let (data, response) = try await session.data(for: request)
+    request.options.bodyLimit = 4
+    let tooLarge = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+
+    #expect(data == Data("12345".utf8))
+    let readAgain = await #expect(throws: HTTPError.self) { try await response.body.collect(upTo: 5) }
+    #expect(readAgain?.kind == .bodyAlreadyRead)
+    #expect(tooLarge?.kind == .bodyTooLarge)
+    #expect(tooLarge?.request?.url == origin)
+    #expect(tooLarge?.response?.status == .ok)
+    #expect(calls.withLock { $0.map(\.isOver) } == [true, true])
+    #expect(calls.withLock { $0.map(\.remainingTime) } == [nil, nil])
+  }
+
+  @Test func aListenerIsToldOfABodyThatWasReceivedAtOnce() async throws {
+    let log = EventLog()
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners = [log]
+    _ = try await session { _ in .text("12345") }.data(for: request)
+    #expect(log.lines.suffix(2) == ["received 5", "finished"])
+  }
+
   @Test func collectingNamesALimit() async throws {
     let (body, _) = try await session { _ in .text("12345") }.bytes(for: HTTPRequest(.get, origin))
     let error = await #expect(throws: HTTPError.self) { try await body.collect(upTo: 4) }
@@ -115,6 +151,54 @@ struct SessionTests {
     #expect(sent.idleTimeout == nil)
     #expect(sent.responseTimeout == .seconds(7))
     #expect(sent.deadline == nil)
+  }
+
+  @Test func aCopyOfOptionsIsChangedAlone() {
+    var first = RequestOptions()
+    first.deadline = .seconds(1)
+    var second = first
+    second.deadline = .seconds(2)
+    second.listeners.append(EventLog())
+
+    #expect(first.deadline == .seconds(1))
+    #expect(first.listeners.isEmpty)
+    #expect(second.deadline == .seconds(2))
+    #expect(RequestOptions().deadline == nil)
+  }
+
+  @Test func aRequestWithOnlyAListenerHasTheSessionsOptions() async throws {
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    configuration.options.bodyLimit = 2
+    let (ofSession, ofRequest) = (EventLog(), EventLog())
+    configuration.listeners = [ofSession]
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners = [ofRequest]
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await HTTPSession(transport: ScriptedTransport(.text("done")), configuration: configuration)
+        .data(for: request)
+    }
+
+    #expect(error?.kind == .bodyTooLarge)
+    #expect(ofSession.lines.last == "finished bodyTooLarge")
+    #expect(ofRequest.lines == ofSession.lines)
+  }
+
+  @Test func theOriginOfARequestIsThatOfItsURL() throws {
+    var request = HTTPRequest(.get, try #require(URL(string: "http://a.example:8080/x")))
+    #expect(request.origin?.description == "http://a.example:8080")
+    request.fields[.accept] = "text/plain"
+    request.method = .post
+    request.body = .data(Data("a".utf8))
+    #expect(request.origin?.description == "http://a.example:8080")
+    #expect(request.fields[.accept] == "text/plain")
+    request.url = try #require(URL(string: "https://b.example/x"))
+    #expect(request.origin?.description == "https://b.example")
+    request.head.url = try #require(URL(string: "file:///x"))
+    #expect(request.origin == nil)
+    #expect(request.method == .post)
+    #expect(request.body.bytes == Data("a".utf8))
   }
 
   @Test func theDeadlineEndsACallThatIgnoresCancellation() async throws {

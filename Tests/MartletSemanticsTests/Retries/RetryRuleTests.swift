@@ -151,6 +151,21 @@ struct RetryBudgetTests {
     #expect((9...10).contains(count(&budget)))
   }
 
+  @Test func aDepositNeedsNoTimeWhileTheReserveIsFull() {
+    var (timed, untimed) = (RetryBudget(), RetryBudget())
+    for _ in 0..<50 {
+      timed.deposit(at: .seconds(1))
+      let isDeposited = untimed.depositIfFull()
+      #expect(isDeposited)
+    }
+    #expect(count(&timed, at: .seconds(5)) == count(&untimed, at: .seconds(5)))
+
+    let isDeposited = untimed.depositIfFull()
+    #expect(!isDeposited)
+    #expect(count(&untimed, at: .seconds(5)) == 0)
+    #expect(count(&untimed, at: .seconds(6)) == 1)
+  }
+
   @Test func theBudgetIsLimitedByItsCapacity() {
     var budget = RetryBudget()
     for _ in 0..<100_000 { budget.deposit(at: .zero) }

@@ -1,0 +1,19 @@
+/// Decides whether requests for the same target may share one response (RFC 9111 §4, "collapsed requests").
+package enum SharingRule {
+  /// Whether the response to a request without a body may be used for other requests: it is a GET that asks neither for a
+  /// fresh nor for a partial response, nor for another protocol.
+  package static func allows(_ method: HTTPMethod, _ fields: HTTPFields) -> Bool {
+    guard method == .get else { return false }
+    for line in fields where excluding.contains(line.name) { return false }
+    return true
+  }
+
+  private static let excluding: [FieldName] = [
+    .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .upgrade,
+  ]
+}
+
+extension FieldName {
+  /// `If-Unmodified-Since` (RFC 9110 §13.1.4).
+  static let ifUnmodifiedSince: FieldName = "If-Unmodified-Since"
+}

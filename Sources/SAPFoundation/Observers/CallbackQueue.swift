@@ -1,0 +1,54 @@
+/// Runs callbacks on a delegate queue, one after another, in the order in which they were added.
+///
+/// An `OperationQueue` takes longer to begin an operation than most callbacks take, so that one operation runs all
+/// callbacks that were added before it began. If a callback suspends the queue, the following ones wait.
+package final class CallbackQueue: Sendable {
+  package typealias Callback = @Sendable () -> Void
+
+  private struct State {
+    var waiting: [Callback] = []
+    /// The operation that will run them; nil if none was added.
+    var operation: Operation?
+  }
+
+  private let queue: OperationQueue
+  private let state = Locked(State())
+
+  package init(_ queue: OperationQueue) { self.queue = queue }
+
+  package func add(_ callback: @escaping Callback) {
+    let operation = state.withLock { state in
+      state.waiting.append(callback)
+      return addOperation(to: &state)
+    }
+    if let operation { queue.addOperation(operation) }
+  }
+
+  /// Returns a new operation to be added to the queue; nil if there is one that has not begun. One that the app has
+  /// cancelled (`cancelAllOperations`) does not run.
+  private func addOperation(to state: inout State) -> Operation? {
+    if let operation = state.operation, !operation.isCancelled { return nil }
+    let operation = BlockOperation { [self] in runWaiting() }
+    state.operation = operation
+    return operation
+  }
+
+  private func runWaiting() {
+    let callbacks = state.withLock { state in
+      defer { state = State() }
+      return state.waiting
+    }
+    for (index, callback) in callbacks.enumerated() {
+      guard !queue.isSuspended else { return putBack(callbacks[index...]) }
+      callback()
+    }
+  }
+
+  private func putBack(_ callbacks: ArraySlice<Callback>) {
+    let operation = state.withLock { state in
+      state.waiting.insert(contentsOf: callbacks, at: 0)
+      return addOperation(to: &state)
+    }
+    if let operation { queue.addOperation(operation) }
+  }
+}

@@ -43,9 +43,14 @@ public struct HTTPSession: Sendable {
     do {
       let method: HTTPMethod
       (response, method) = try await run(request, in: call, until: deadline)
-      if let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call) { return (data, response) }
+      if request.options.accepts(response.status),
+        let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call)
+      {
+        return (data, response)
+      }
       response = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
+    guard request.options.accepts(response.status) else { throw await unexpectedStatus(of: response, to: request) }
     return (try await response.body.collect(upTo: .max), response)
   }
 

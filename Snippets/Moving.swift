@@ -64,9 +64,9 @@ print(try await publish(Article(id: 0, title: "Autumn"), at: server.url, in: ses
 
 do {
   _ = try await article(9, at: server.url, in: session)
-} catch where error.isTimeout {
+} catch  where error.isTimeout {
   print("too slow")
-} catch where error.isConnectionFailure {
+} catch  where error.isConnectionFailure {
   print("no connection")
 } catch {
   print(error.response?.status ?? 0, error.message)

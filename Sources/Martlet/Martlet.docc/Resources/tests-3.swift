@@ -17,7 +17,7 @@ struct NewsService: Sendable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NewsTests {
   let api: URL
 

@@ -59,6 +59,29 @@ public struct SocketTransport: Transport {
     try await raw.preconnect(to: url, requests: requests)
   }
 
+  /// Runs tasks on the transport's own thread, for a program that sends very many requests one after another: neither
+  /// sending a request nor its response changes the thread then, which saves up to a third of the time.
+  ///
+  /// **All requests of the transport wait while code runs there.** Use it for tasks that only send requests and do little
+  /// with the responses, and never for code that computes for long, or blocks: on files, locks or semaphores. Work on
+  /// large bodies belongs into tasks without this preference.
+  ///
+  /// ```swift
+  /// let transport = SocketTransport()
+  /// let session = HTTPSession(transport: transport)
+  /// let url = URL(string: "https://api.example.com/status")!
+  /// try await withTaskExecutorPreference(transport.taskExecutor) {
+  ///   for _ in 0..<1000 { _ = try await session.data(for: HTTPRequest(.get, url)) }
+  /// }
+  /// ```
+  ///
+  /// The executor keeps the transport's thread, like an unread body (SE-0417).
+  ///
+  /// - Throws: the error that every request fails with if the transport could not be started.
+  public var taskExecutor: any TaskExecutor {
+    get throws(HTTPError) { LoopExecutor(try raw.thread.get()) }
+  }
+
   /// Returns how many connections there are to each origin, and how many requests use them or wait for them.
   ///
   /// Connections to an HTTP proxy that serve the requests for all origins of http are those of the proxy's origin.
@@ -69,12 +92,13 @@ public struct SocketTransport: Transport {
 /// The transport without content codings: bodies are delivered as they come over the network.
 struct RawSocketTransport: Transport {
   private let configuration: ConnectionConfiguration
-  private let thread: Result<LoopThread, HTTPError>
+  let thread: Result<LoopThread, HTTPError>
   let identity: TLSIdentity
   private let proxies: ProxySettings
   /// What proxies over TLS are verified with: the system's authorities.
   private let proxyIdentity = TLSIdentity(TLSSettings())
   private let authentications = ProxyAuthentications()
+  private let lastWay = LastWay()
 
   init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
     self.configuration = configuration
@@ -92,7 +116,7 @@ struct RawSocketTransport: Transport {
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
     let way = try way(of: request)
-    let proxy = ForwardingProxy(of: way, for: request, authentications)
+    let proxy = ForwardingProxy.make(of: way, for: request, authentications)
     while true {
       let body = request.body.isEmpty ? nil : try await request.body.open()
       let (source, stream) = try begin(request, by: way, through: proxy, sending: body, on: thread, in: call)
@@ -112,8 +136,11 @@ struct RawSocketTransport: Transport {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
+    if !request.asksForUpgrade, let way = lastWay.way(of: request.url) { return way }
     guard let origin = Origin(request.url) else { throw request.hasNoOrigin }
-    return try way(to: origin, for: request)
+    let way = try way(to: origin, for: request)
+    if !request.asksForUpgrade { lastWay.keep(way) }
+    return way
   }
 
   @inline(never)
@@ -249,10 +276,18 @@ private final class ForwardingProxy {
   private let isForeign: Bool
   private var progress = ProxyAuthentication.Progress()
 
-  /// nil if no proxy gets the request itself.
-  @inline(never)
-  init?(of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
+  /// Returns nil if no proxy gets the request itself.
+  static func make(
+    of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications
+  ) -> ForwardingProxy? {
     guard way.key.origin == nil, let server = way.key.route.server else { return nil }
+    return ForwardingProxy(server, of: way, for: request, authentications)
+  }
+
+  @inline(never)
+  private init(
+    _ server: ProxyServer, of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications
+  ) {
     self.server = server
     self.authentications = authentications
     origin = way.origin

@@ -43,7 +43,7 @@ public struct HTTPResponse: Sendable {
     // after a CONNECT that succeeds there is a tunnel, whatever the fields say (RFC 9110 §9.3.6)
     let hasNoBody =
       request.method == .head || status == .noContent || status == .notModified
-      || request.method == "CONNECT" && status.isSuccessful
+      || request.method == .connect && status.isSuccessful
     // with a Transfer-Encoding, a Content-Length is ignored (RFC 9112 §6.3)
     let isUnknown = networkHead.fields.contains(.transferEncoding)
     let length = hasNoBody ? 0 : isUnknown ? nil : networkHead.fields[.contentLength].flatMap(Int64.init)

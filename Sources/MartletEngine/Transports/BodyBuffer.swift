@@ -46,6 +46,14 @@ import Synchronization
     return UnsafeRawBufferPointer(rebasing: bytes[size...])
   }
 
+  /// The memory after the bytes, to be filled in place; empty if there is none.
+  public var room: UnsafeMutableRawBufferPointer {
+    UnsafeMutableRawBufferPointer(start: memory.map { $0 + count }, count: capacity - count)
+  }
+
+  /// Adds so many bytes that were written into ``room``.
+  public mutating func addFilled(_ count: Int) { self.count += count }
+
   /// Removes the bytes; nil if there are none. Only few bytes are copied: otherwise the memory becomes that of the
   /// result.
   public mutating func take() -> Data? {

@@ -13,6 +13,9 @@ public import Synchronization
 /// Whether the sender is to be paused is decided under the queue's lock: decided outside, the reader could empty the
 /// queue in between, and nothing would resume the sender.
 ///
+/// The reader's continuation is taken out of the state under the lock and resumed once by whoever took it, so that it
+/// need not be checked, which would take an object for each wait.
+///
 /// The code is inlinable, so that each transport has a version for its own type of signal. It is public for that reason
 /// alone: the compiler does not specialize `package` code in another module.
 @_spi(Transports) public final class SignalQueue<Signal: QueuedSignal>: Sendable {
@@ -48,7 +51,7 @@ public import Synchronization
   }
 
   @inlinable
-  func resume(_ reader: CheckedContinuation<Pulled, any Error>, with pull: State.Pull) {
+  func resume(_ reader: UnsafeContinuation<Pulled, any Error>, with pull: State.Pull) {
     switch pull {
     case .signal(let signal, let resumesSender): reader.resume(returning: (signal, resumesSender))
     case .stopped(let error): reader.resume(throwing: error)
@@ -66,7 +69,7 @@ public import Synchronization
     case .stopped(let error): throw error
     case .empty: break
     }
-    return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Pulled, any Error>) in
+    return try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Pulled, any Error>) in
       switch state.withLock({ $0.pull(orWait: continuation, since: clock()) }) {
       case .signal(let signal, let resumesSender): continuation.resume(returning: (signal, resumesSender))
       case .stopped(let error): continuation.resume(throwing: error)
@@ -119,7 +122,7 @@ extension SignalQueue {
     /// The unread bytes.
     @usableFromInline var byteCount = 0
     @usableFromInline var isPaused = false
-    @usableFromInline var reader: CheckedContinuation<Pulled, any Error>?
+    @usableFromInline var reader: UnsafeContinuation<Pulled, any Error>?
     @usableFromInline var waitingSince: UInt64?
     @usableFromInline var error: (any Error)?
 
@@ -128,7 +131,7 @@ extension SignalQueue {
 
     /// Adds signals. Returns the waiting reader and what to resume it with.
     @inlinable
-    mutating func push(_ batch: [Signal]) -> (CheckedContinuation<Pulled, any Error>, Pull)? {
+    mutating func push(_ batch: [Signal]) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
       for signal in batch {
         if first < signals.count, let last = signals[signals.count - 1], signal.replaces(last) { signals.removeLast() }
@@ -143,7 +146,7 @@ extension SignalQueue {
 
     /// Adds one signal; it goes to a waiting reader directly.
     @inlinable
-    mutating func push(_ signal: Signal) -> (CheckedContinuation<Pulled, any Error>, Pull)? {
+    mutating func push(_ signal: Signal) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
       guard let reader, first == signals.count else { return push([signal]) }
       self.reader = nil
@@ -175,7 +178,7 @@ extension SignalQueue {
 
     /// Removes the next signal, or keeps the reader until there is one.
     @inlinable
-    mutating func pull(orWait reader: CheckedContinuation<Pulled, any Error>, since now: UInt64) -> Pull {
+    mutating func pull(orWait reader: UnsafeContinuation<Pulled, any Error>, since now: UInt64) -> Pull {
       let pull = pull()
       if case .empty = pull {
         self.reader = reader
@@ -194,7 +197,7 @@ extension SignalQueue {
 
     /// Returns the waiting reader.
     @inlinable
-    mutating func stop(_ error: any Error) -> CheckedContinuation<Pulled, any Error>? {
+    mutating func stop(_ error: any Error) -> UnsafeContinuation<Pulled, any Error>? {
       if self.error == nil { self.error = error }
       signals = []
       first = 0

@@ -17,9 +17,9 @@ package enum ByteScan {
     return nil
   }
 
-  /// Returns the offset of the first NUL, LF or CR; the number of bytes if there is none.
-  static func breakOffset(in bytes: UnsafeRawBufferPointer) -> Int {
-    var index = 0
+  /// Returns the offset of the first NUL, LF or CR at or after `start`; the number of bytes if there is none.
+  static func breakOffset(in bytes: UnsafeRawBufferPointer, from start: Int = 0) -> Int {
+    var index = start
     while index < bytes.count {
       if index + 8 <= bytes.count {
         let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian

@@ -77,8 +77,10 @@ package enum FieldLine: Equatable {
   }
 
   /// Parses a line, with or without its line break.
-  package init(_ line: UnsafeRawBufferPointer) throws(MessageFault) {
-    let content = try Self.content(of: line)
+  package init(_ line: UnsafeRawBufferPointer) throws(MessageFault) { try self.init(content: Self.content(of: line)) }
+
+  /// Parses a line without its line break, in which there is no CR, LF or NUL.
+  init(content: UnsafeRawBufferPointer) throws(MessageFault) {
     guard let first = content.first else {
       self = .end
       return
@@ -138,11 +140,45 @@ extension ResponseHead {
 }
 
 extension HTTPFields {
-  /// Creates fields from raw lines that a ``ResponseHeadReader`` has accepted. A folded value becomes one line (RFC
+  /// Creates fields from raw lines that a ``ResponseHeadReader`` has accepted. Strings are made of them when they are
+  /// read, unless there is something to correct. A folded value becomes one line (RFC
   /// 9112 §5.2), surrounding white space is removed, and control characters become spaces (RFC 9110 §5.5).
   package init(lines: ArraySlice<UInt8>) {
+    if lines.isEmpty {
+      self.init()
+    } else if let received = Self.received(lines) {
+      self.init(received)
+    } else {
+      self.init(decoding: lines)
+    }
+  }
+
+  /// Finds the fields in lines that can be kept as they are; nil if a value is folded or not plain.
+  private static func received(_ lines: ArraySlice<UInt8>) -> ReceivedFields? {
+    var places: [ReceivedFields.Place] = []
+    places.reserveCapacity(16)
+    let isPlain = lines.withUnsafeBytes { bytes in
+      var position = 0
+      while position < bytes.count {
+        let start = position
+        let line = nextLine(in: bytes, from: &position)
+        guard let first = line.first else { continue }
+        guard !ASCII.isWhitespace(first) else { return false }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+        var (from, to) = (colon + 1, line.count)
+        while from < to, ASCII.isWhitespace(line[from]) { from += 1 }
+        while from < to, ASCII.isWhitespace(line[to - 1]) { to -= 1 }
+        guard ByteScan.isPlain(UnsafeRawBufferPointer(rebasing: line[from..<to])) else { return false }
+        places.append(
+          ReceivedFields.Place(name: start..<(start + colon), value: (start + from)..<(start + to)))
+      }
+      return true
+    }
+    return isPlain ? ReceivedFields(lines, places) : nil
+  }
+
+  private init(decoding lines: ArraySlice<UInt8>) {
     self.init()
-    guard !lines.isEmpty else { return }
     reserveCapacity(16)
     lines.withUnsafeBytes { bytes in
       var position = 0
@@ -154,8 +190,6 @@ extension HTTPFields {
         let value = ByteScan.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
         if position < bytes.count, ASCII.isWhitespace(bytes[position]) {
           appendReceived(name, Self.unfolded(value, of: name, in: bytes, from: &position))
-        } else if ByteScan.isPlain(value) {
-          appendPlain(name, String(decoding: value.bindMemory(to: UInt8.self), as: UTF8.self))
         } else {
           appendReceived(name, Self.text(value, of: name))
         }

@@ -83,8 +83,10 @@ package struct ResponseHeadReader: Sendable {
     guard case .fields(let statusLine) = stage else { return .none }
     let start = position
     var isComplete = false
-    while !isComplete, let end = ByteScan.lineEnd(in: bytes, from: position), byteCount + end - start <= limit {
-      isComplete = try takeField(UnsafeRawBufferPointer(rebasing: bytes[position..<end]))
+    while !isComplete, let (content, end) = Self.plainLine(in: bytes, from: position), byteCount + end - start <= limit
+    {
+      isComplete = try takeField(
+        FieldLine(content: UnsafeRawBufferPointer(rebasing: bytes[position..<content])), bytes, position)
       if isComplete { block.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<position])) }
       position = end
     }
@@ -92,6 +94,15 @@ package struct ResponseHeadReader: Sendable {
     if isComplete { return try self.end(statusLine) }
     block.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<position]))
     return .none
+  }
+
+  /// Returns where the content of a line and the line end; nil if it has no end yet, or is not valid.
+  private static func plainLine(in bytes: UnsafeRawBufferPointer, from start: Int) -> (content: Int, end: Int)? {
+    let content = ByteScan.breakOffset(in: bytes, from: start)
+    guard content < bytes.count else { return nil }
+    if bytes[content] == 10 { return (content, content + 1) }
+    guard bytes[content] == 13, content + 1 < bytes.count, bytes[content + 1] == 10 else { return nil }
+    return (content, content + 2)
   }
 
   private mutating func begin(_ statusLine: StatusLine, _ line: UnsafeRawBufferPointer) {
@@ -105,7 +116,14 @@ package struct ResponseHeadReader: Sendable {
 
   /// Validates a field line. Returns whether it is the empty line at the end.
   private mutating func takeField(_ line: UnsafeRawBufferPointer) throws(MessageFault) -> Bool {
-    switch try FieldLine(line) {
+    try takeField(FieldLine(line), line, 0)
+  }
+
+  /// - Parameter start: where the line begins in the bytes.
+  private mutating func takeField(
+    _ line: FieldLine, _ bytes: UnsafeRawBufferPointer, _ start: Int
+  ) throws(MessageFault) -> Bool {
+    switch line {
     case .end: return true
     case .continuation:
       switch last {
@@ -116,7 +134,9 @@ package struct ResponseHeadReader: Sendable {
       }
     case .field(let kind, let value):
       last = kind
-      if kind != .other { framing.take(UnsafeRawBufferPointer(rebasing: line[value]), of: kind) }
+      guard kind != .other else { break }
+      let range = (start + value.lowerBound)..<(start + value.upperBound)
+      framing.take(UnsafeRawBufferPointer(rebasing: bytes[range]), of: kind)
     }
     return false
   }

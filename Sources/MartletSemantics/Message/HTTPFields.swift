@@ -13,18 +13,51 @@
 /// A value with CR, LF, NUL or another control character is refused: it is not stored, the first such error is kept in
 /// ``refusal``, and a request that carries one fails before anything is sent. A value therefore cannot inject lines
 /// into a message, and no field is dropped silently.
-public struct HTTPFields: Sendable, Hashable {
-  private var lines: [Line] = []
-  /// The error of the first field that was refused; nil if all were accepted.
-  public private(set) var refusal: FieldError?
+public struct HTTPFields: Sendable {
+  /// One reference: fields are a part of every head, and heads are copied often.
+  private var content = Content.lines([])
 
-  private struct Line: Sendable, Hashable {
+  private enum Content: Sendable {
+    case lines([Line])
+    /// What was received: its lines are made when they are needed.
+    case received(ReceivedFields)
+    /// Lines, and the error of the first field that was refused.
+    indirect case refused([Line], FieldError)
+  }
+
+  struct Line: Sendable, Hashable {
     var name: FieldName
     var value: String
   }
 
   /// Creates an empty collection.
   public init() {}
+
+  /// Creates fields of a received message.
+  init(_ received: ReceivedFields) { content = .received(received) }
+
+  /// The error of the first field that was refused; nil if all were accepted.
+  public var refusal: FieldError? { if case .refused(_, let error) = content { error } else { nil } }
+
+  private var lines: [Line] {
+    switch content {
+    case .lines(let lines), .refused(let lines, _): lines
+    case .received(let received): received.lines
+    }
+  }
+
+  /// Changes the lines where they are, unless they are shared.
+  private mutating func change(_ body: (inout [Line]) -> Void) {
+    let refusal = refusal
+    var lines = lines
+    content = .lines([])  // so that the array is not shared with this value
+    body(&lines)
+    content = refusal.map { .refused(lines, $0) } ?? .lines(lines)
+  }
+
+  private mutating func refuse(_ error: FieldError) {
+    if refusal == nil { content = .refused(lines, error) }
+  }
 
   /// The value of a field, nil if it is absent. Several lines are joined with a comma and a space (RFC 9110 §5.3).
   ///
@@ -33,55 +66,62 @@ public struct HTTPFields: Sendable, Hashable {
   /// of the first; setting nil removes them.
   public subscript(name: FieldName) -> String? {
     get {
+      let separator = name == .cookie ? "; " : ", "
+      if case .received(let received) = content { return received.value(of: name, separator: separator) }
       var joined: String?
       for line in lines where line.name == name {
-        joined = joined.map { $0 + (name == .cookie ? "; " : ", ") + line.value } ?? line.value
+        joined = joined.map { $0 + separator + line.value } ?? line.value
       }
       return joined
     }
     set {
       guard let newValue else { return remove(name) }
       guard let value = accepted(newValue, for: name.rawName) else { return }
-      guard let first = lines.firstIndex(where: { $0.name == name }) else {
-        return lines.append(Line(name: name, value: value))
+      change { lines in
+        guard let first = lines.firstIndex(where: { $0.name == name }) else {
+          return lines.append(Line(name: name, value: value))
+        }
+        lines[first].value = value
+        guard lines[(first + 1)...].contains(where: { $0.name == name }) else { return }
+        let rest = lines[(first + 1)...].filter { $0.name != name }
+        lines.replaceSubrange((first + 1)..., with: rest)
       }
-      lines[first].value = value
-      guard lines[(first + 1)...].contains(where: { $0.name == name }) else { return }
-      let rest = lines[(first + 1)...].filter { $0.name != name }
-      lines.replaceSubrange((first + 1)..., with: rest)
     }
   }
 
   /// The values of all lines with that name, in order.
   public subscript(values name: FieldName) -> [String] {
-    lines.filter { $0.name == name }.map(\.value)
+    if case .received(let received) = content { return received.values(of: name) }
+    return lines.filter { $0.name == name }.map(\.value)
   }
 
   /// Appends a line, and keeps existing lines of the same name.
   public mutating func append(_ value: String, for name: FieldName) {
     guard let value = accepted(value, for: name.rawName) else { return }
-    lines.append(Line(name: name, value: value))
+    change { $0.append(Line(name: name, value: value)) }
   }
 
   /// Appends a line whose name comes from outside the program. A name that is not a token is refused like an invalid
   /// value.
   public mutating func append(_ value: String, forName name: String) {
-    do throws(FieldError) { append(value, for: try FieldName(name)) } catch { refusal = refusal ?? error }
+    do throws(FieldError) { append(value, for: try FieldName(name)) } catch { refuse(error) }
   }
 
   /// Removes all lines with that name.
   public mutating func remove(_ name: FieldName) {
-    lines.removeAll { $0.name == name }
+    guard contains(name) else { return }
+    change { $0.removeAll { $0.name == name } }
   }
 
   /// Removes all lines whose name satisfies the condition.
   package mutating func removeAll(where condition: (FieldName) -> Bool) {
-    lines.removeAll { condition($0.name) }
+    change { $0.removeAll { condition($0.name) } }
   }
 
   /// Whether there is a line with that name, even with an empty value.
   public func contains(_ name: FieldName) -> Bool {
-    lines.contains { $0.name == name }
+    if case .received(let received) = content { return received.contains(name) }
+    return lines.contains { $0.name == name }
   }
 
   /// Throws ``refusal`` if there is one, to check the fields before sending.
@@ -98,18 +138,14 @@ public struct HTTPFields: Sendable, Hashable {
     let clean =
       Self.isValidValue(value) || name == .setCookie
       ? value : String(decoding: value.utf8.map { ASCII.isControl($0) ? 32 : $0 }, as: UTF8.self)
-    lines.append(Line(name: name, value: Self.trimmed(clean)))
+    change { $0.append(Line(name: name, value: Self.trimmed(clean))) }
   }
 
-  /// Appends a line of a received message whose value is known to have no control characters and no surrounding white
-  /// space.
-  mutating func appendPlain(_ name: FieldName, _ value: String) { lines.append(Line(name: name, value: value)) }
-
-  package mutating func reserveCapacity(_ count: Int) { lines.reserveCapacity(count) }
+  package mutating func reserveCapacity(_ count: Int) { change { $0.reserveCapacity(count) } }
 
   private mutating func accepted(_ value: String, for name: String) -> String? {
     guard Self.isValidValue(value) else {
-      refusal = refusal ?? .invalidValue(name: name)
+      refuse(.invalidValue(name: name))
       return nil
     }
     return Self.trimmed(value)
@@ -146,10 +182,23 @@ extension HTTPFields: Sequence {
   }
 
   /// The number of lines.
-  public var count: Int { lines.count }
+  public var count: Int { if case .received(let received) = content { received.count } else { lines.count } }
 
   /// Whether there are no lines.
-  public var isEmpty: Bool { lines.isEmpty }
+  public var isEmpty: Bool { count == 0 }
+}
+
+extension HTTPFields: Hashable {
+  /// Compares lines and refusals. Names are equal in any case, values are not.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.lines == right.lines && left.refusal == right.refusal
+  }
+
+  /// Hashes lines and refusal.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(lines)
+    hasher.combine(refusal)
+  }
 }
 
 extension HTTPFields: ExpressibleByDictionaryLiteral {

@@ -8,6 +8,10 @@ protocol ConnectionDriver: AnyObject {
   func start(_ transfer: Transfer)
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
+  /// Memory for bytes that can be received where they belong; nil if they have to be passed to ``receive(_:)``.
+  var room: UnsafeMutableRawBufferPointer? { get }
+  /// So many bytes were received into ``room``, which may be none.
+  func receive(inRoom count: Int)
   /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``: then a second end says that
   /// it has failed.
   func receiveEnd(_ end: StreamEnd)
@@ -26,6 +30,8 @@ protocol ConnectionDriver: AnyObject {
 }
 
 extension ConnectionDriver {
+  var room: UnsafeMutableRawBufferPointer? { nil }
+  func receive(inRoom count: Int) {}
   var outlivesInput: Bool { false }
 }
 
@@ -180,6 +186,10 @@ extension Connection: LayeredSocketHandler {
   }
 
   func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) ?? receivedWhileOpening(bytes) }
+
+  var room: UnsafeMutableRawBufferPointer? { driver?.room }
+
+  func received(inRoom count: Int) { driver?.receive(inRoom: count) }
 
   func hasRoom() { noteOutput() }
 

@@ -172,9 +172,9 @@ extension HTTP1Driver {
   }
 
   private func stopUpload() {
+    if case .held = upload { loop.set(expectation, to: .max) }
     upload = .over
     if !outgoing.isEmpty { outgoing = SendBuffer() }
-    loop.set(expectation, to: .max)
     transfer?.stopUpload()
   }
 }
@@ -197,6 +197,18 @@ extension HTTP1Driver {
       return connection.fail(error.error(of: transfer.exchange.peer))
     }
     if transfer.pausesReading() { connection.isReading = false }
+  }
+
+  var room: UnsafeMutableRawBufferPointer? {
+    guard let transfer, let missing = parser?.missingBody else { return nil }
+    return transfer.room(forMissing: missing)
+  }
+
+  func receive(inRoom count: Int) {
+    transfer?.receive(inRoom: count)
+    guard count > 0 else { return }
+    parser?.skipBody(count)
+    receive(UnsafeRawBufferPointer(start: nil, count: 0))  // it may be the end
   }
 
   /// Returns whether the transfer goes on.

@@ -223,7 +223,8 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   private var isExpecting = false
   /// How many bytes the reader has not made room for.
   private var unread = 0
-  private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
+  /// When the body is sent without a 100 response; nil if it does not wait for one.
+  private var expectation: LoopTimer?
 
   init(_ transfer: Transfer, of driver: HTTP2Driver) {
     self.transfer = transfer
@@ -234,7 +235,10 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   /// The request was given this stream.
   func begin(_ id: Int32) {
     self.id = id
-    if let time = transfer.exchange.limits.expectation { driver.loop.set(expectation, to: driver.loop.now &+ time) }
+    guard let time = transfer.exchange.limits.expectation else { return }
+    let timer = LoopTimer { [weak self] in self?.beginUpload() }
+    expectation = timer
+    driver.loop.set(timer, to: driver.loop.now &+ time)
   }
 
   /// The server wants the body, or did not say so in time.
@@ -246,8 +250,10 @@ final class HTTP2Transfer: HTTP2StreamHandler {
 
   private func stopExpecting() {
     isExpecting = false
-    driver.loop.set(expectation, to: .max)
+    stopTimer()
   }
+
+  private func stopTimer() { if let expectation { driver.loop.set(expectation, to: .max) } }
 
   func received(informational head: [UInt8], status: Int) {
     noteHead(head.count)
@@ -258,7 +264,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   func received(head: [UInt8], status: Int, contentLength: Int64?) {
     noteHead(head.count)
     // without a 100 before it, the server does not need the body
-    if isExpecting { driver.loop.set(expectation, to: .max) }
+    if isExpecting { stopTimer() }
     let hasNoBody = transfer.exchange.request.method == .head || status == 204 || status == 304
     transfer.receive(head: head, length: hasNoBody ? 0 : contentLength)
   }
@@ -282,14 +288,14 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   }
 
   func ended(trailers: [UInt8]) {
-    driver.loop.set(expectation, to: .max)
+    stopTimer()
     transfer.timing.headerBytesReceived += Int64(trailers.count)
     transfer.receiveEnd(trailers: trailers)
     driver.ended(self)
   }
 
   func failed(_ failure: HTTP2Failure) {
-    driver.loop.set(expectation, to: .max)
+    stopTimer()
     driver.ended(self, failure)
   }
 
@@ -319,7 +325,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
 
   private func failTrailers() -> HTTP2BodyPart {
     transfer.fail(.invalidRequest, "the request's trailers are larger than \(HTTP2RequestHead.mostBytes >> 10) KiB")
-    driver.loop.set(expectation, to: .max)
+    stopTimer()
     driver.ended(self)
     return .failed
   }

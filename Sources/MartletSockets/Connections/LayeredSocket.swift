@@ -10,6 +10,11 @@ protocol LayeredSocketHandler: AnyObject {
   func layerIsSecure(_ session: TLSSession)
   /// Bytes came through all layers. They are valid during the call.
   func received(_ bytes: UnsafeRawBufferPointer)
+  /// Memory for bytes that can be received where they belong; nil if they have to be passed to ``received(_:)``. Not used
+  /// with TLS.
+  var room: UnsafeMutableRawBufferPointer? { get }
+  /// So many bytes were received into ``room``, which may be none.
+  func received(inRoom count: Int)
   /// The peer sends no more. Called again when the connection fails after a clean end.
   func receivedEnd(_ end: StreamEnd)
   /// A layer failed.
@@ -190,11 +195,15 @@ extension LayeredSocket {
 
   func socketIsReadable(_ socket: Socket) {
     for _ in 0..<Self.readsInATurn {
-      let room = memory.room(ofLayer: 0)
-      switch socket.receive(into: room) {
+      let place = layers.isEmpty ? owner?.room : nil
+      let room = place ?? memory.room(ofLayer: 0)
+      let result = socket.receive(into: room)
+      if place != nil { owner?.received(inRoom: result.count) }
+      switch result {
       case .bytes(let count):
-        pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0)
-        guard count == room.count, isOpen, isReading else { return }
+        if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
+        // a body that has ended fills its room, and nothing is expected after it
+        guard count == room.count, isOpen, isReading, place == nil || owner?.room != nil else { return }
       case .notReady: return
       case .end: return ended(.clean)
       case .failed(let code): return ended(.failed(code))

@@ -22,14 +22,14 @@ final class Network {
   var dirty: [Transfer] = []
 
   var pool: PoolState<ConnectionKey>
-  private(set) var connections: [Int: Connection] = [:]
+  private(set) var connections = NumberTable<Connection>()
   /// The callers that wait for connections that are opened ahead.
   var preconnects = Preconnects()
   /// When those that wait for a connection have waited too long.
   var poolTimeouts = PoolTimeouts()
   private(set) lazy var poolTimer = LoopTimer { [weak self] in self?.checkPoolTimeouts() }
   /// The transfers that wait for a connection, by their number.
-  private(set) var waiting: [Int: Transfer] = [:]
+  private(set) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
   private var transfers: [Transfer] = []
   private var lastNumber = 0
@@ -145,27 +145,37 @@ extension Network {
     perform(pool.shutDown())  // so that nothing is opened for those that wait
     for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
     preconnects.finish { _ in true }
-    for connection in Array(connections.values) { connection.close() }
+    for connection in connections.values { connection.close() }
   }
 }
 
 // MARK: - Transfers
 
 extension Network {
-  private func nextNumber() -> Int {
-    lastNumber += 1
-    return lastNumber
-  }
-
   private func wait(_ transfer: Transfer) {
-    let number = nextNumber()
+    if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.way.key, of: transfer.exchange.origin) }
+    if startAtOnce(transfer) { return }
+    lastNumber += 1
+    let number = lastNumber
     transfer.waiter = number
     waiting[number] = transfer
-    transfer.key = usableKey(transfer.exchange.way.key, of: transfer.exchange.origin)
     perform(
       pool.request(
         number, for: transfer.key, isAgain: transfer.isAgain, needsNew: transfer.needsNewConnection, now: loop.now))
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
+  }
+
+  /// Starts a transfer on a connection that is ready. Returns false if it has to wait.
+  private func startAtOnce(_ transfer: Transfer) -> Bool {
+    guard !isPerforming, !transfer.needsNewConnection,
+      let number = pool.useAvailable(for: transfer.key, now: loop.now)
+    else { return false }
+    if let connection = connections[number] {
+      connection.start(transfer)
+      return true
+    }
+    perform(pool.closed(number, now: loop.now))
+    return false
   }
 
   /// The key of the connections that an origin's requests may use, after what was learned about it.
@@ -196,7 +206,7 @@ extension Network {
       last.index = transfer.index
     }
     transfer.exchange.transfer.set(nil, on: loop)
-    if let number = transfer.waiter, waiting.removeValue(forKey: number) != nil {
+    if let number = transfer.waiter, waiting.take(number) != nil {
       perform(pool.cancelled(number, now: loop.now))
     }
     for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
@@ -208,7 +218,7 @@ extension Network {
     let reason = "the one it went over had served before, and ended before any byte of a response"
     // the others are most likely stale too
     let key = transfer.key
-    for connection in Array(connections.values) where connection.key == key && connection.isIdle { connection.close() }
+    for connection in connections.values where connection.key == key && connection.isIdle { connection.close() }
     guard !transfer.needsNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
@@ -287,7 +297,7 @@ extension Network {
   /// A connection was closed.
   func closed(_ connection: Connection) {
     checks.closed(connection.id)
-    guard connections.removeValue(forKey: connection.id) != nil else { return }
+    guard connections.take(connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
   }
 
@@ -303,7 +313,7 @@ extension Network {
   /// Has the caller's check called for a connection, unless it is being called for the same certificates.
   private func askAbout(_ id: Int) {
     guard let check = checks.undecided(id), let connection = connections[id] else { return }
-    let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.key < $1.key }
+    let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.number < $1.number }
     guard let transfer = waiter?.value else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
     ask(transfer, check)
@@ -329,7 +339,7 @@ extension Network {
   }
 
   private func fail(_ waiter: Int, _ failure: OpeningFailure) {
-    guard let transfer = waiting.removeValue(forKey: waiter) else { return }
+    guard let transfer = waiting.take(waiter) else { return }
     transfer.waiter = nil
     transfer.timing.connection = failure.facts
     // the caller's check is called for a server that the system refuses too, and may throw another error
@@ -369,7 +379,7 @@ extension Network {
   private func perform(_ action: PoolState<ConnectionKey>.Action, _ failure: OpeningFailure?) {
     switch action {
     case .use(let connection, let waiter):
-      guard let transfer = waiting.removeValue(forKey: waiter) else {
+      guard let transfer = waiting.take(waiter) else {
         return perform(pool.released(connection, now: loop.now))  // it has ended
       }
       transfer.waiter = nil
@@ -379,7 +389,7 @@ extension Network {
       let connection = Connection(id, to: key, on: self)
       connections[id] = connection
       connection.open()
-    case .close(let connection): connections.removeValue(forKey: connection)?.close()
+    case .close(let connection): connections.take(connection)?.close()
     case .fail(let waiter, _): if let failure { fail(waiter, failure) }
     case .refuse(let waiter): fail(waiter, OpeningFailure(error: Self.shutDownError))
     }

@@ -1,6 +1,8 @@
 #if os(Linux)
+import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
+import Synchronization
 
 /// One request on its way: what the task that sends it and the loop's thread share.
 final class Exchange: Sendable {
@@ -70,6 +72,37 @@ final class Exchange: Sendable {
 
   /// Host and port, for messages.
   var peer: String { origin.authority }
+}
+
+/// The way of the last request, which is most often that of the next: to find it by the beginning of the URL is much
+/// faster than to make it.
+final class LastWay: Sendable {
+  private let last = Mutex<(start: [UInt8], way: Exchange.Way)?>(nil)
+
+  /// Keeps a way, unless its host has several notations.
+  func keep(_ way: Exchange.Way) {
+    guard !way.origin.host.utf8.contains(UInt8(ascii: ":")) else { return }
+    last.withLock { $0 = (Array(way.origin.description.utf8), way) }
+  }
+
+  /// Returns the way of a URL that begins with the same scheme, host and port, as they are usually written; nil for
+  /// others.
+  func way(of url: URL) -> Exchange.Way? {
+    guard let (start, way) = last.withLock({ $0 }) else { return nil }
+    var text = url.absoluteString
+    let isSame = text.withUTF8 { text in
+      guard text.count >= start.count, let from = text.baseAddress, memcmp(from, start, start.count) == 0 else {
+        return false
+      }
+      guard text.count > start.count else { return true }
+      // otherwise the host, the port or user information goes on
+      switch text[start.count] {
+      case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return true
+      default: return false
+      }
+    }
+    return isSame ? way : nil
+  }
 }
 
 extension HTTPRequest {

@@ -3,10 +3,10 @@
 import MartletSemantics
 
 /// The loop's part of an exchange: it passes on what a connection receives, limits it, and measures it. It does not
-/// depend on the version of HTTP.
-final class Transfer {
+/// depend on the version of HTTP. It is the timer of its own silence, since every request has one; its end cancels it.
+final class Transfer: LoopTimer {
   let exchange: Exchange
-  private let network: Network
+  let network: Network
   /// The connection that sends the request; nil while it waits for one.
   var connection: Connection?
   /// Its number while it waits for a connection.
@@ -21,9 +21,9 @@ final class Transfer {
   /// Whether the connection does not read, because the reader is slow: then no timeout applies.
   private(set) var isPaused = false
   /// How often the request was sent over a connection that turned out to be stale.
-  private(set) var staleCount = 0
+  var staleCount = 0
   /// How often it was given a connection that could not send anything of it.
-  private(set) var unsentCount = 0
+  var unsentCount = 0
   /// Whether it had a connection already.
   var isAgain: Bool { staleCount + unsentCount > 0 }
   /// Whether it needs a connection that has not served before (RFC 9112 §9.3.1).
@@ -33,28 +33,31 @@ final class Transfer {
   /// How many bytes of ``chunk`` were sent.
   var chunkOffset = 0
   /// How many bytes of the request's body were taken from its source.
-  private var taken: Int64 = 0
+  var taken: Int64 = 0
   /// Whether the source of the request's body was told to stop: it cannot be sent again.
-  private var hasClosedQueue = false
+  var hasClosedQueue = false
   var timing: TransferTiming
 
   /// Its place among the network's transfers.
   var index = 0
-  private lazy var timer = LoopTimer { [unowned self] in checkSilence() }  // its end cancels it
-  private var lastActivity: UInt64
+  var lastActivity: UInt64
   /// Whether the reading task was asked something and has not answered: that is not the server's silence.
-  private var isAsking = false
+  var isAsking = false
   /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
   /// stays usable.
   private var discarding: Int?
   /// The length of the response's body; nil if it is not known.
   private var responseLength: Int64?
   private var buffer: BodyBuffer
+  /// The final head, as long as the rest of a small response may still be delivered with it.
+  private var undeliveredHead: [UInt8]?
   private var undelivered: [TransferSignal] = []
+  /// The last signal, after the others.
+  private var last: TransferSignal?
   private var undeliveredBytes = 0
   private var isDirty = false
   private var received: Int64 = 0
-  private var sent: Int64 = 0
+  var sent: Int64 = 0
   private var reportedSent: Int64 = 0
 
   init(_ exchange: Exchange, on network: Network) {
@@ -64,8 +67,11 @@ final class Transfer {
     lastActivity = network.loop.now
     timing = TransferTiming(start: network.loop.now)
     buffer = BodyBuffer(network.chunks)
+    super.init()
     watchSilence()
   }
+
+  override func action() { checkSilence() }
 
   deinit { buffer.release() }
 }
@@ -86,7 +92,12 @@ extension Transfer {
     hasHead = true
     phase = .receiving
     responseLength = length
-    add(.head(lines))
+    if exchange.limits.isObserved {
+      add(.head(lines))
+    } else {
+      undeliveredHead = lines
+      markDirty()
+    }
     lastActivity = network.loop.now
     watchSilence()
   }
@@ -113,10 +124,31 @@ extension Transfer {
     return true
   }
 
+  /// Memory for the next bytes of the body, of which so many are missing: what is received into it need not be copied.
+  /// nil if they have to be passed to ``receive(body:)``.
+  func room(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
+    guard !isEnded, discarding == nil, received > 0 else { return nil }
+    if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
+    guard buffer.isAllocated || buffer.allocate(bodySize: nil) else { return nil }
+    return UnsafeMutableRawBufferPointer(rebasing: buffer.room.prefix(Int(clamping: missing)))
+  }
+
+  /// A smaller rest of a chunk's memory is not filled on its own.
+  private static let smallestRoom = 16 << 10
+
+  /// Takes so many bytes that were received into ``room(forMissing:)``.
+  func receive(inRoom count: Int) {
+    guard count > 0 else { return buffer.count == 0 ? buffer.release() : () }
+    buffer.addFilled(count)
+    received += Int64(count)
+    lastActivity = network.loop.now
+    markDirty()
+  }
+
   /// Takes the end of the response, which is complete.
   func receiveEnd(trailers: [UInt8]) {
-    if !exchange.limits.isObserved, undelivered.count == 1, case .head(let lines) = undelivered[0] {
-      undelivered.removeAll()
+    if let lines = undeliveredHead, undelivered.isEmpty {
+      undeliveredHead = nil
       return finish(.whole(lines, buffer.take() ?? Data(), trailers: trailers))
     }
     finish(.end(trailers: trailers))
@@ -157,97 +189,6 @@ extension Transfer {
   }
 }
 
-// MARK: - The request
-
-extension Transfer {
-  /// What is to be sent next of the request's body: its rest goes into ``chunk``.
-  func nextChunk() -> UploadQueue.Next {
-    switch exchange.upload {
-    case .none: return .end(trailers: [:])
-    case .bytes(let data):
-      guard taken == 0 else { return .end(trailers: [:]) }
-      taken = Int64(data.count)
-      return .chunk(data)
-    case .queue(let queue):
-      let next = queue.next()
-      if case .chunk(let data) = next { taken += Int64(data.count) }
-      return next
-    }
-  }
-
-  /// Copies bytes of ``chunk`` that were not sent yet. Returns how many.
-  func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(room.count, chunk.count - chunkOffset)
-    guard count > 0 else { return 0 }
-    let start = chunk.startIndex + chunkOffset
-    chunk.copyBytes(to: room, from: start..<(start + count))
-    chunkOffset += count
-    noteSent(count)
-    return count
-  }
-
-  /// Whether all bytes of a body of known length were taken from their source, which may not have said yet that it has
-  /// ended. Never if trailers follow.
-  var hasTakenBody: Bool { exchange.bodyLength == taken && !exchange.request.body.hasTrailers }
-
-  /// Whether they were also sent.
-  var hasSentBody: Bool { hasTakenBody && chunkOffset == chunk.count }
-
-  /// Notes that bytes of the request's body were sent.
-  func noteSent(_ count: Int) {
-    sent += Int64(count)
-    lastActivity = network.loop.now
-    if exchange.limits.isObserved { markDirty() }
-  }
-
-  /// Stops the request's body: the server does not need it.
-  func stopUpload() {
-    chunk = Data()
-    chunkOffset = 0
-    guard case .queue(let queue) = exchange.upload else { return }
-    queue.close()
-    hasClosedQueue = true
-  }
-
-  /// Whether the request can be sent from its beginning.
-  var canBeginAgain: Bool {
-    if case .queue = exchange.upload { taken == 0 && !hasClosedQueue } else { true }
-  }
-
-  /// Prepares for another connection: nothing of a response was received.
-  func beginAgain(isStale: Bool) {
-    connection = nil
-    phase = .resolving
-    timing = TransferTiming(start: timing.start)
-    if isStale { staleCount += 1 } else { unsentCount += 1 }
-    chunk = Data()
-    chunkOffset = 0
-    taken = 0
-    sent = 0
-  }
-
-  /// Makes the reading task do something before the request goes on.
-  func ask(_ question: @escaping @Sendable (Call) async throws -> Void) {
-    isAsking = true
-    add(.ask(question))
-  }
-
-  /// The server is heard again: what it was waited for is decided.
-  ///
-  /// - Parameter answered: whether that was the answer to ``ask(_:)``.
-  func resumeWait(answered: Bool) {
-    if answered { isAsking = false }
-    guard !isEnded else { return }
-    lastActivity = network.loop.now
-    watchSilence()
-  }
-
-  /// Sends a note to the listeners of the call.
-  func tell(_ note: String) {
-    if exchange.limits.isObserved { add(.note(note)) }
-  }
-}
-
 // MARK: - Its end
 
 extension Transfer {
@@ -271,11 +212,12 @@ extension Transfer {
   private func finish(_ last: TransferSignal) {
     guard !isEnded else { return }
     isEnded = true
-    network.loop.set(timer, to: .max)
+    network.loop.set(self, to: .max)
     reportSent()
     flushBuffer()
     addMetrics()
-    undelivered.append(last)
+    flushHead()
+    self.last = last
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
     network.ended(self)
@@ -301,6 +243,12 @@ extension Transfer {
     if isAlmostWhole { return }
     reportSent()
     flushBuffer()
+    flushHead()
+    if let last {
+      self.last = nil
+      if undelivered.isEmpty { return exchange.signals.push(last) }
+      undelivered.append(last)
+    }
     guard !undelivered.isEmpty else { return }
     if undelivered.count == 1 { exchange.signals.push(undelivered[0]) } else { exchange.signals.push(undelivered) }
     undelivered.removeAll(keepingCapacity: !isEnded)
@@ -322,7 +270,7 @@ extension Transfer {
     undelivered.append(.sent(sent))
   }
 
-  private func add(_ signal: TransferSignal) {
+  func add(_ signal: TransferSignal) {
     reportSent()
     undelivered.append(signal)
     markDirty()
@@ -330,11 +278,19 @@ extension Transfer {
 
   private func flushBuffer() {
     guard let data = buffer.take() else { return }
+    flushHead()
     undeliveredBytes += data.count
     undelivered.append(.chunk(data))
   }
 
-  private func markDirty() {
+  /// The rest of the response is delivered after its head.
+  private func flushHead() {
+    guard let lines = undeliveredHead else { return }
+    undeliveredHead = nil
+    undelivered.append(.head(lines))
+  }
+
+  func markDirty() {
     if isDirty { return }
     isDirty = true
     network.dirty.append(self)
@@ -349,9 +305,9 @@ extension Transfer {
     discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
   }
 
-  private func watchSilence() {
-    guard let timeout else { return network.loop.set(timer, to: .max) }
-    network.loop.set(timer, to: lastActivity + timeout)
+  func watchSilence() {
+    guard !isEnded, let timeout else { return network.loop.set(self, to: .max) }
+    network.loop.set(self, to: lastActivity + timeout)
   }
 
   /// Called when the timeout may be over.
@@ -361,7 +317,7 @@ extension Transfer {
     let now = network.loop.now
     let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
-    guard due <= now else { return network.loop.set(timer, to: due) }
+    guard due <= now else { return network.loop.set(self, to: due) }
     let limit = Duration.nanoseconds(Int64(clamping: timeout))
     let (phase, reason) =
       connection == nil

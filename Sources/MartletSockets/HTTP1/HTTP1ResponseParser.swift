@@ -128,6 +128,16 @@ struct HTTP1ResponseParser: Sendable {
     }
   }
 
+  /// How many bytes of a body of known length are missing; nil within anything else.
+  var missingBody: Int64? { if case .sized(let missing) = stage { missing } else { nil } }
+
+  /// Takes so many bytes of such a body, no more than are missing, which were received elsewhere.
+  mutating func skipBody(_ count: Int) {
+    guard case .sized(let missing) = stage else { return }
+    bodyCount += Int64(count)
+    stage = Int64(count) >= missing ? .complete : .sized(missing - Int64(count))
+  }
+
   /// Returns the last event, after the peer has ended the connection: the end of a body that the connection delimits.
   ///
   /// - Parameter isClean: False for TLS without `close_notify`: then the end may be an attacker's, and such a body is

@@ -51,14 +51,14 @@ struct HTTP2Fields: Sendable, Hashable {
     let nominated = fields.contains(.connection) ? fields.list(.connection).map { ASCII.lowercased($0) } : []
     fields.forEachLine { name, value in
       let canonical = name.canonicalName
-      guard !Self.omitted.contains(canonical), !nominated.contains(canonical) else { return }
+      guard !Self.isOmitted(canonical), !nominated.contains(canonical) else { return }
       switch canonical {
       case "te":
         // any other value is left out: it is an offer to the next recipient only
         if Self.acceptsTrailers(value) { append(canonical, "trailers") }
       case "cookie" where FieldOctets.hasOctets(value):
         append(canonical, bytes: Array(FieldOctets.bytes(value)), isSecret: true)
-      default: append(canonical, value, isSecret: Self.secrets.contains(canonical))
+      default: append(canonical, value, isSecret: Self.isSecret(canonical))
       }
     }
   }
@@ -67,14 +67,23 @@ struct HTTP2Fields: Sendable, Hashable {
     FieldList.elements(of: value[...]).contains { ASCII.equalIgnoringCase($0, "trailers") }
   }
 
-  private static let omitted: Set<String> = [
-    "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-authorization", "proxy-connection",
-    "transfer-encoding", "upgrade",
-  ]
+  // To compare a name with some others takes less time than to hash it for a set.
+
+  private static func isOmitted(_ name: String) -> Bool {
+    switch name {
+    case "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-authorization",
+      "proxy-connection", "transfer-encoding", "upgrade":
+      true
+    default: false
+    }
+  }
 
   /// The fields whose values are secrets of the user: what a table shares with other requests, an attacker who causes
   /// some of them could guess by the sizes of messages (RFC 7541 §7.1).
-  private static let secrets: Set<String> = [
-    "authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token", "x-xsrf-token",
-  ]
+  private static func isSecret(_ name: String) -> Bool {
+    switch name {
+    case "authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token", "x-xsrf-token": true
+    default: false
+    }
+  }
 }

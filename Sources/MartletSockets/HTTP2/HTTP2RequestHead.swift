@@ -32,8 +32,9 @@ struct HTTP2RequestHead: Sendable {
     var fields = HTTP2Fields()
     fields.append(":method", request.method.rawValue)
     fields.append(":scheme", origin.scheme)
-    fields.append(":authority", request.fields[.host] ?? origin.authority)
-    fields.append(":path", bytes: try RequestTarget(of: request, to: origin, isAbsolute: false).bytes)
+    let target = try RequestTarget(of: request, to: origin, isAbsolute: false)
+    fields.append(":authority", request.fields[.host] ?? target.host)
+    fields.append(":path", bytes: target.bytes)
     switch body {
     case .length(let length): fields.append("content-length", String(length))
     case .none, .unknownLength: break

@@ -192,7 +192,7 @@ extension HTTP2Session {
   }
 
   private func closed(_ id: Int32, _ code: HTTP2ErrorCode) -> Int32 {
-    guard let stream = streams.removeValue(forKey: id) else { return 0 }
+    guard let stream = streams.take(Int(id)) else { return 0 }
     if recent === stream { recent = nil }
     // what remains here was not reset by the server, and not by the owner
     stream.fail(

@@ -44,7 +44,7 @@ final class HTTP2Session {
   /// The reason why the connection cannot be used any more.
   var failure: HTTPError?
   /// The streams that are open or wait to be.
-  var streams: [Int32: HTTP2Stream] = [:]
+  var streams = NumberTable<HTTP2Stream>()
   /// The stream of the last event, which is most often that of the next.
   var recent: HTTP2Stream?
   /// The head or the trailers that are being received, of one stream at a time (RFC 9113 §4.3).
@@ -235,7 +235,7 @@ extension HTTP2Session {
     }
     guard id > 0 else { throw HTTP2Failure.refused("\(peer): no stream can be opened (\(Self.text(of: id)))").error }
     if streams.isEmpty { receivedWhenIdle = receivedBytes }
-    streams[id] = HTTP2Stream(id: id, handler: handler, headerLimit: headerLimit, isUploading: head.hasBody)
+    streams[Int(id)] = HTTP2Stream(id: id, handler: handler, headerLimit: headerLimit, isUploading: head.hasBody)
     return id
   }
 
@@ -248,13 +248,13 @@ extension HTTP2Session {
 
   /// Asks the stream's handler again for the request's body.
   func resume(_ id: Int32) {
-    guard failure == nil, streams[id] != nil else { return }
+    guard failure == nil, streams[Int(id)] != nil else { return }
     nghttp2_session_resume_data(session, id)
   }
 
   /// Gives back a part of the stream's window: the reader took so many bytes of the body.
   func consumed(_ count: Int, of id: Int32) {
-    guard failure == nil, streams[id] != nil else { return }
+    guard failure == nil, streams[Int(id)] != nil else { return }
     nghttp2_session_consume_stream(session, id, count)
   }
 
@@ -277,7 +277,7 @@ extension HTTP2Session {
 
   func stream(_ id: Int32) -> HTTP2Stream? {
     if let recent, recent.id == id { return recent }
-    let stream = streams[id]
+    let stream = streams[Int(id)]
     recent = stream
     return stream
   }
@@ -301,7 +301,7 @@ extension HTTP2Session {
     failure = error
     recent = nil
     let failed = streams.values.sorted { $0.id < $1.id }
-    streams = [:]
+    streams = NumberTable()
     for stream in failed { stream.fail(connectionFailure(of: stream, error)) }
   }
 

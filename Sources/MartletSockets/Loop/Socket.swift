@@ -78,6 +78,9 @@ extension Socket {
     case end
     /// It failed, with an error number.
     case failed(Int32)
+
+    /// The number of bytes.
+    var count: Int { if case .bytes(let count) = self { count } else { 0 } }
   }
 
   /// Sets the local address, with a port that the system chooses when it connects. Returns an error number; nil if it is

@@ -1,15 +1,21 @@
 /// A point in time at which something is done, on the clock of a loop in nanoseconds. It can be moved and cancelled.
-final class LoopTimer {
+class LoopTimer {
   /// When it is due; the maximum for never.
   fileprivate(set) var due = UInt64.max
   /// The time that its place in the heap stands for: never later than ``due``.
-  fileprivate var key = UInt64.max
+  fileprivate var placeTime = UInt64.max
   /// Its place in the heap; nil if it is in none.
   fileprivate var position: Int?
-  let action: () -> Void
+  private let body: (() -> Void)?
 
-  /// - Parameter action: what is done; it must not refer strongly to the owner of the timer.
-  init(_ action: @escaping () -> Void) { self.action = action }
+  /// - Parameter body: what is done; it must not refer strongly to the owner of the timer.
+  init(_ body: @escaping () -> Void) { self.body = body }
+
+  /// Makes the timer of a class that overrides ``action()``.
+  init() { body = nil }
+
+  /// Does what is to be done when it is due.
+  func action() { body?() }
 }
 
 /// The timers of a loop, in a binary heap.
@@ -20,7 +26,7 @@ struct TimerHeap {
   private var timers: [LoopTimer] = []
 
   /// When the first timer may be due; the maximum if there is none.
-  var next: UInt64 { timers.first?.key ?? .max }
+  var next: UInt64 { timers.first?.placeTime ?? .max }
 
   var count: Int { timers.count }
 
@@ -29,26 +35,26 @@ struct TimerHeap {
     timer.due = due
     guard let position = timer.position else {
       guard due != .max else { return }
-      timer.key = due
+      timer.placeTime = due
       timer.position = timers.count
       timers.append(timer)
       return siftUp(timers.count - 1)
     }
     if due == .max { return remove(at: position) }
-    guard due < timer.key else { return }
-    timer.key = due
+    guard due < timer.placeTime else { return }
+    timer.placeTime = due
     siftUp(position)
   }
 
   /// Removes a timer that is due, and returns it; nil if there is none.
   mutating func popDue(at now: UInt64) -> LoopTimer? {
-    while let first = timers.first, first.key <= now {
+    while let first = timers.first, first.placeTime <= now {
       if first.due <= now {
         first.due = .max
         remove(at: 0)
         return first
       }
-      first.key = first.due
+      first.placeTime = first.due
       siftDown(0)
     }
     return nil
@@ -68,7 +74,7 @@ struct TimerHeap {
     var position = start
     while position > 0 {
       let parent = (position - 1) / 2
-      guard timers[position].key < timers[parent].key else { return }
+      guard timers[position].placeTime < timers[parent].placeTime else { return }
       exchange(position, parent)
       position = parent
     }
@@ -79,7 +85,7 @@ struct TimerHeap {
     while true {
       var smallest = position
       for child in [2 * position + 1, 2 * position + 2] where child < timers.count {
-        if timers[child].key < timers[smallest].key { smallest = child }
+        if timers[child].placeTime < timers[smallest].placeTime { smallest = child }
       }
       guard smallest != position else { return }
       exchange(position, smallest)

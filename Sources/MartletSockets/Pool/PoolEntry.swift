@@ -141,7 +141,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// Takes out the first waiter that still waits.
-  mutating func next(of waiting: [Int: WaiterPlace]) -> Int? {
+  mutating func next(of waiting: NumberTable<WaiterPlace>) -> Int? {
     while head < places.count {
       let place = places[head]
       head += 1
@@ -157,7 +157,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// Whether a waiter that is in the queue, by its ticket, is one of the first so many.
-  func contains(_ ticket: Int, amongFirst most: Int, of waiting: [Int: WaiterPlace]) -> Bool {
+  func contains(_ ticket: Int, amongFirst most: Int, of waiting: NumberTable<WaiterPlace>) -> Bool {
     if most >= count { return true }
     var rest = most
     for place in places[head...] where waiting[place.waiter]?.ticket == place.ticket {
@@ -169,7 +169,7 @@ struct WaiterQueue: Sendable {
   }
 
   /// One of the waiters does not wait any more.
-  mutating func removedOne(of waiting: [Int: WaiterPlace]) {
+  mutating func removedOne(of waiting: NumberTable<WaiterPlace>) {
     count -= 1
     // those at the beginning are not to be passed over again and again
     while head < places.count, waiting[places[head].waiter]?.ticket != places[head].ticket { head += 1 }

@@ -13,6 +13,7 @@ extension PoolState {
 
   /// Gives the waiters of a key the connections that are available, then opens what is missing.
   mutating func serve(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) {
+    guard entries[entry].waiterCount > 0 || entries[entry].expected > 0 else { return }
     while !entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
       guard let waiter = nextWaiter(of: entry) else { break }
       use(connection, by: waiter, &actions)
@@ -50,12 +51,18 @@ extension PoolState {
     return waiter
   }
 
-  private func hasRoom(_ connection: Int) -> Bool {
+  func hasRoom(_ connection: Int) -> Bool {
     guard let state = connections[connection] else { return false }
     return state.active < state.capacity
   }
 
   mutating func use(_ connection: Int, by waiter: Int, _ actions: inout [Action]) {
+    noteUse(of: connection)
+    actions.append(.use(connection: connection, waiter: waiter))
+  }
+
+  /// Counts a request that gets a connection.
+  mutating func noteUse(of connection: Int) {
     guard var state = connections[connection] else { return }
     state.active += 1
     state.useCount += 1
@@ -64,7 +71,6 @@ extension PoolState {
     if state.useCount > 1 { entries[state.entry].reusedCount += 1 }
     if state.capacity > 1, state.active == 1 { entries[state.entry].shared.append(connection) }
     entries[state.entry].grants = blocked.isEmpty ? 0 : entries[state.entry].grants + 1
-    actions.append(.use(connection: connection, waiter: waiter))
   }
 
   mutating func nextWaiter(of entry: Int) -> Int? {
@@ -105,7 +111,7 @@ extension PoolState {
   }
 
   mutating func remove(_ connection: Int) {
-    guard let state = connections.removeValue(forKey: connection) else { return }
+    guard let state = connections.take(connection) else { return }
     let host = entries[state.entry].key.host
     let rest = (hosts[host] ?? 0) - 1
     hosts[host] = rest > 0 ? rest : nil
@@ -121,11 +127,11 @@ extension PoolState {
     connections[connection]?.idleSince = now
     idleCount += 1
     // whatever its capacity is now: it may have changed since the connection was added
-    entries[state.entry].shared.removeAll { $0 == connection }
+    if !entries[state.entry].shared.isEmpty { entries[state.entry].shared.removeAll { $0 == connection } }
     entries[state.entry].idle.append(connection)
   }
 
-  private mutating func stopIdling(_ connection: Int) {
+  mutating func stopIdling(_ connection: Int) {
     guard let state = connections[connection], state.idleSince != nil else { return }
     connections[connection]?.idleSince = nil
     idleCount -= 1
@@ -159,7 +165,7 @@ extension PoolState {
 
   /// Gives room that has become free to blocked keys, and closes idle connections beyond the limit.
   mutating func settle(_ now: UInt64, _ actions: inout [Action]) {
-    serveBlocked(&actions)
+    if !blocked.isEmpty { serveBlocked(&actions) }
     let most = limits.idleLifetime == 0 ? 0 : max(0, limits.idle)
     while idleCount > most, let connection = longestIdle(of: nil) { close(connection, &actions) }
   }

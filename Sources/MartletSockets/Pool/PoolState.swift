@@ -57,11 +57,13 @@ struct PoolState<Key: PoolKey>: Sendable {
   /// The keys that are or were in use; connections and waiters have their indices, because hashing a key is not cheap.
   var entries: [PoolEntry<Key>] = []
   private var indices: [Key: Int] = [:]
+  /// The index of the key that was looked up last, which is most often the next: hashing takes longer than comparing.
+  private var lastIndex: Int?
   /// The indices of entries that were forgotten.
   private var unusedIndices: [Int] = []
-  var connections: [Int: PoolConnection] = [:]
+  var connections = NumberTable<PoolConnection>()
   /// The waiters of all queues, with their places.
-  var waiting: [Int: WaiterPlace] = [:]
+  var waiting = NumberTable<WaiterPlace>()
   /// The number of connections of each host.
   var hosts: [Key.Host: Int] = [:]
   /// The entries that have waiters and no room for a connection, in the order of their turns.
@@ -94,7 +96,7 @@ extension PoolState {
     guard !isShutDown else { return [.refuse(waiter: waiter)] }
     guard waiting[waiter] == nil else { return [] }
     var actions: [Action] = []
-    let entry = indices[key] ?? addEntry(for: key)
+    let entry = index(of: key) ?? addEntry(for: key)
     if !needsNew, entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
       use(connection, by: waiter, &actions)
     } else {
@@ -110,10 +112,31 @@ extension PoolState {
     return actions
   }
 
+  /// Gives a request a connection for which nothing else has to be done: no other request waits, and none is opened or
+  /// closed. Returns its number; nil if ``request(_:for:isAgain:needsNew:now:)`` has to decide.
+  mutating func useAvailable(for key: Key, now: UInt64) -> Int? {
+    guard !isShutDown, blocked.isEmpty, let entry = index(of: key), entries[entry].waiters.isEmpty else { return nil }
+    if let shared = entries[entry].shared.first(where: hasRoom) {
+      noteUse(of: shared)
+      return shared
+    }
+    guard let last = entries[entry].idle.last, let state = connections[last], !isExpired(state, now) else { return nil }
+    stopIdling(last)
+    noteUse(of: last)
+    return last
+  }
+
+  private mutating func index(of key: Key) -> Int? {
+    if let lastIndex, entries[lastIndex].key == key { return lastIndex }
+    guard let index = indices[key] else { return nil }
+    lastIndex = index
+    return index
+  }
+
   /// A waiter does not need a connection any more. Ignored if it has one: then the connection has to be released or
   /// closed.
   mutating func cancelled(_ waiter: Int, now: UInt64) -> [Action] {
-    guard let place = waiting.removeValue(forKey: waiter) else { return [] }
+    guard let place = waiting.take(waiter) else { return [] }
     var actions: [Action] = []
     if place.needsNew {
       entries[place.entry].waitersForNew.removedOne(of: waiting)
@@ -144,7 +167,7 @@ extension PoolState {
   /// the longest is closed if there are more idle ones than the limit of all keys.
   mutating func expect(_ requests: Int, for key: Key, now: UInt64) -> [Action] {
     guard !isShutDown, limits.idleLifetime > 0 else { return [] }
-    let entry = indices[key] ?? addEntry(for: key)
+    let entry = index(of: key) ?? addEntry(for: key)
     var missing = min(max(0, requests), max(0, limits.idle))
     for connection in entries[entry].idle + entries[entry].shared {
       if let state = connections[connection] { missing -= min(missing, max(0, state.capacity - state.active)) }
@@ -163,6 +186,7 @@ extension PoolState {
     if indices.count >= mostEntries {
       for (key, index) in indices where entries[index].isUnused && !entries[index].isBlocked {
         indices[key] = nil
+        lastIndex = nil
         unusedIndices.append(index)
       }
       mostEntries = max(1000, indices.count * 2)
@@ -274,7 +298,9 @@ extension PoolState {
   /// Closes the connections whose idle lifetime is over.
   mutating func expire(now: UInt64) -> [Action] {
     var actions: [Action] = []
-    for connection in connections.filter({ isExpired($0.value, now) }).keys.sorted() { close(connection, &actions) }
+    for connection in connections.filter({ isExpired($0.value, now) }).map(\.number).sorted() {
+      close(connection, &actions)
+    }
     settle(now, &actions)
     return actions
   }
@@ -293,10 +319,10 @@ extension PoolState {
   mutating func shutDown() -> [Action] {
     isShutDown = true
     var actions: [Action] = []
-    for waiter in waiting.sorted(by: { $0.value.ticket < $1.value.ticket }).map(\.key) {
+    for waiter in waiting.sorted(by: { $0.value.ticket < $1.value.ticket }).map(\.number) {
       actions.append(.refuse(waiter: waiter))
     }
-    waiting = [:]
+    waiting = NumberTable()
     blocked = []
     for index in entries.indices {
       entries[index].waiters = WaiterQueue()
@@ -304,7 +330,9 @@ extension PoolState {
       entries[index].isBlocked = false
       entries[index].expected = 0
     }
-    for connection in connections.filter({ $0.value.active == 0 }).keys.sorted() { close(connection, &actions) }
+    for connection in connections.filter({ $0.value.active == 0 }).map(\.number).sorted() {
+      close(connection, &actions)
+    }
     return actions
   }
 

@@ -40,6 +40,78 @@ struct SocketTransportTests {
     #expect(received == (0..<200).map { UInt8($0) })
   }
 
+  /// Around the sizes of the memory that bodies are received into: all at once, and in pieces.
+  @Test(
+    arguments: [1, 1000, 65_535, 65_536, 131_071, 131_072, 131_073, 262_144, 300_000, 1_048_576, 1_500_000] as [Int64])
+  func bodiesOfKnownLengthAreWhole(length: Int64) async throws {
+    let pattern = Data((0..<251).map { UInt8($0) })
+    let server = try LoopbackServer { request in
+      let reply = Reply.repeating(pattern, length: length)
+      return request.path == "/pieces" ? reply.dripped(40_000, every: .zero) : reply
+    }
+    let expected = Data((0..<Int(length)).map { UInt8($0 % 251) })
+    let session = HTTPSession(transport: SocketTransport())
+    for path in ["/", "/pieces"] {
+      let request = HTTPRequest(.get, server.url(path))
+      #expect(try await session.data(for: request).0 == expected, "collected")
+      var streamed = Data()
+      for try await chunk in try await session.bytes(for: request).0 { streamed += chunk }
+      #expect(streamed == expected, "streamed")
+    }
+    #expect(server.connectionCount == 1)
+  }
+
+  @Test func tasksRunOnTheTransportsThread() async throws {
+    let server = try LoopbackServer { request in .text(request.path) }
+    let transport = SocketTransport()
+    let texts = try await withTaskExecutorPreference(transport.taskExecutor) {
+      try await withThrowingTaskGroup(of: String.self) { group in
+        for number in 0..<100 {
+          group.addTask {
+            #expect(threadName() == "martlet-sockets")
+            let text = try await text(transport, HTTPRequest(.get, server.url("/\(number)")))
+            #expect(threadName() == "martlet-sockets")
+            return text
+          }
+        }
+        return try await group.reduce(into: []) { $0.insert($1) } as Set<String>
+      }
+    }
+    #expect(texts == Set((0..<100).map { "/\($0)" }))
+    #expect(threadName() != "martlet-sockets")
+  }
+
+  /// The executor has the thread, and the task has the executor.
+  @Test func aTaskOnTheThreadOutlivesTheTransport() async throws {
+    let executor = try SocketTransport().taskExecutor
+    let task = Task(executorPreference: executor) {
+      await Task.yield()
+      return threadName()
+    }
+    #expect(await task.value == "martlet-sockets")
+  }
+
+  @Test func aTransportThatCannotBeStartedHasNoExecutor() {
+    var options = SocketTransport.Options()
+    options.localAddress = "nowhere"
+    #expect(throws: HTTPError.self) { try SocketTransport(options: options).taskExecutor }
+  }
+
+  @Test func equalBeginningsOfURLsAreNotTakenForTheSameOrigin() async throws {
+    let server = try LoopbackServer { request in .text(request.fields[.host] ?? "") }
+    var options = SocketTransport.Options()
+    options.addresses = ["a.example": ["127.0.0.1"], "b.example": ["127.0.0.1"], "a.example.b.example": ["127.0.0.1"]]
+    let transport = SocketTransport(options: options)
+    for host in ["a.example", "b.example", "a.example", "a.example.b.example", "a.example"] {
+      for rest in ["/", "?a=b", "", "/x@b.example"] {
+        let request = HTTPRequest(.get, url("http://\(host):\(server.port)\(rest)"))
+        #expect(try await text(transport, request) == "\(host):\(server.port)")
+      }
+    }
+    let request = HTTPRequest(.get, url("http://a.example:\(server.port)@b.example:\(server.port)/"))
+    #expect(try await text(transport, request) == "b.example:\(server.port)")
+  }
+
   @Test func aUnixSocketTakesThePlaceOfEveryHost() async throws {
     let server = try EchoServer()
     var options = SocketTransport.Options()
@@ -169,5 +241,11 @@ extension AsyncStream<Data> {
       continuation.finish()
     }
   }
+}
+
+/// The name of the calling thread.
+private func threadName() -> String? {
+  let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+  return name?.trimmingCharacters(in: .newlines)
 }
 #endif

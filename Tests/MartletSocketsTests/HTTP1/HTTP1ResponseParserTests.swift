@@ -7,6 +7,27 @@ import Testing
 /// Responses over HTTP/1, whole and in pieces (RFC 9112).
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP1ResponseParserTests {
+  @Test func bytesOfABodyMayBeReceivedElsewhere() throws {
+    var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headerLimit: 1000)
+    let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc".utf8)
+    var position = 0
+    #expect(parser.missingBody == nil)
+    while let event = try parser.next(in: head.span.bytes, from: &position) {
+      if case .head = event { #expect(parser.missingBody == 10) }
+    }
+    #expect(parser.missingBody == 7)
+    parser.skipBody(6)
+    #expect(parser.missingBody == 1)
+    let nothing: [UInt8] = []
+    position = 0
+    #expect(try parser.next(in: nothing.span.bytes, from: &position) == nil)
+    parser.skipBody(1)
+    #expect(parser.missingBody == nil)
+    #expect(parser.bodyCount == 10)
+    #expect(try parser.next(in: nothing.span.bytes, from: &position) == .end(trailers: []))
+    #expect(parser.keepsConnection)
+  }
+
   @Test func aResponseIsItsHeadItsBodyAndItsEnd() throws {
     var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headerLimit: 1000)
     let input = Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".utf8)

@@ -46,6 +46,36 @@ struct PoolStateTests {
     #expect(pool.statistics["b"] == PoolStatistics(queued: 1, opening: 1))
   }
 
+  @Test func aReadyConnectionIsGivenWithoutAWait() {
+    var pool = TestPool(.wide(idleLifetime: 100))
+    #expect(pool.useAvailable(for: "a", now: 0) == nil)
+    _ = pool.request(1, for: "a", now: 0)
+    #expect(pool.useAvailable(for: "a", now: 0) == nil)
+    _ = pool.opened(1, capacity: 1, now: 1)
+    #expect(pool.useAvailable(for: "a", now: 1) == nil)
+    _ = pool.released(1, now: 2)
+    #expect(pool.useAvailable(for: "b", now: 3) == nil)
+    #expect(pool.useAvailable(for: "a", now: 3) == 1)
+    #expect(pool.useAvailable(for: "a", now: 3) == nil)
+    #expect(pool.statistics["a"] == PoolStatistics(active: 1, opened: 1, reused: 1))
+    _ = pool.released(1, now: 4)
+    #expect(pool.useAvailable(for: "a", now: 104) == nil, "its idle lifetime is over")
+    #expect(pool.request(2, for: "a", now: 104) == [.close(connection: 1), .open(connection: 2, key: "a")])
+  }
+
+  @Test func aReadyConnectionIsNotGivenBeforeThoseThatWait() {
+    var pool = TestPool(.wide(total: 1))
+    _ = pool.request(1, for: "A", now: 0)
+    _ = pool.opened(1, capacity: 2, now: 0)
+    #expect(pool.useAvailable(for: "A", now: 1) == 1)
+    _ = pool.request(2, for: "A", now: 1)
+    _ = pool.changed(1, capacity: 3, now: 1)
+    #expect(pool.useAvailable(for: "A", now: 1) == nil, "three requests use it")
+    _ = pool.released(1, now: 2)
+    _ = pool.request(3, for: "b", now: 2)
+    #expect(pool.useAvailable(for: "A", now: 2) == nil, "another key waits for room")
+  }
+
   @Test func aWaiterTakesWhicheverConnectionIsReadyFirst() {
     var pool = TestPool(.wide())
     _ = pool.request(1, for: "a", now: 0)

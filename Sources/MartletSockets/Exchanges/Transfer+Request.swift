@@ -1,0 +1,95 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+// What a connection sends of a transfer's request, and the sending of it again.
+
+extension Transfer {
+  /// What is to be sent next of the request's body: its rest goes into ``chunk``.
+  func nextChunk() -> UploadQueue.Next {
+    switch exchange.upload {
+    case .none: return .end(trailers: [:])
+    case .bytes(let data):
+      guard taken == 0 else { return .end(trailers: [:]) }
+      taken = Int64(data.count)
+      return .chunk(data)
+    case .queue(let queue):
+      let next = queue.next()
+      if case .chunk(let data) = next { taken += Int64(data.count) }
+      return next
+    }
+  }
+
+  /// Copies bytes of ``chunk`` that were not sent yet. Returns how many.
+  func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(room.count, chunk.count - chunkOffset)
+    guard count > 0 else { return 0 }
+    let start = chunk.startIndex + chunkOffset
+    chunk.copyBytes(to: room, from: start..<(start + count))
+    chunkOffset += count
+    noteSent(count)
+    return count
+  }
+
+  /// Whether all bytes of a body of known length were taken from their source, which may not have said yet that it has
+  /// ended. Never if trailers follow.
+  var hasTakenBody: Bool { exchange.bodyLength == taken && !exchange.request.body.hasTrailers }
+
+  /// Whether they were also sent.
+  var hasSentBody: Bool { hasTakenBody && chunkOffset == chunk.count }
+
+  /// Notes that bytes of the request's body were sent.
+  func noteSent(_ count: Int) {
+    sent += Int64(count)
+    lastActivity = network.loop.now
+    if exchange.limits.isObserved { markDirty() }
+  }
+
+  /// Stops the request's body: the server does not need it.
+  func stopUpload() {
+    chunk = Data()
+    chunkOffset = 0
+    guard case .queue(let queue) = exchange.upload else { return }
+    queue.close()
+    hasClosedQueue = true
+  }
+
+  /// Whether the request can be sent from its beginning.
+  var canBeginAgain: Bool {
+    if case .queue = exchange.upload { taken == 0 && !hasClosedQueue } else { true }
+  }
+
+  /// Prepares for another connection: nothing of a response was received.
+  func beginAgain(isStale: Bool) {
+    connection = nil
+    phase = .resolving
+    timing = TransferTiming(start: timing.start)
+    if isStale { staleCount += 1 } else { unsentCount += 1 }
+    chunk = Data()
+    chunkOffset = 0
+    taken = 0
+    sent = 0
+  }
+
+  /// Makes the reading task do something before the request goes on.
+  func ask(_ question: @escaping @Sendable (Call) async throws -> Void) {
+    isAsking = true
+    add(.ask(question))
+  }
+
+  /// The server is heard again: what it was waited for is decided.
+  ///
+  /// - Parameter answered: whether that was the answer to ``ask(_:)``.
+  func resumeWait(answered: Bool) {
+    if answered { isAsking = false }
+    guard !isEnded else { return }
+    lastActivity = network.loop.now
+    watchSilence()
+  }
+
+  /// Sends a note to the listeners of the call.
+  func tell(_ note: String) {
+    if exchange.limits.isObserved { add(.note(note)) }
+  }
+}
+#endif

@@ -1,0 +1,80 @@
+/// Values by their numbers, which rise from one value to the next, as those of connections do: a hash table whose hash is
+/// the number itself.
+struct NumberTable<Value>: Sequence {
+  fileprivate struct Slot {
+    var number = 0
+    /// nil if the slot is free.
+    var value: Value?
+  }
+
+  /// A power of two of slots, of which no more than half are in use; or none.
+  private var slots: [Slot] = []
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  /// The value of a number; nil if there is none.
+  subscript(number: Int) -> Value? {
+    get {
+      guard count > 0 else { return nil }
+      return slots[index(of: number)].value
+    }
+    set {
+      guard let newValue else { return removeValue(of: number) }
+      if 2 * (count + 1) > slots.count { grow() }
+      let index = index(of: number)
+      if slots[index].value == nil { count += 1 }
+      slots[index].number = number
+      slots[index].value = newValue
+    }
+  }
+
+  /// Removes the value of a number and returns it; nil if there is none.
+  mutating func take(_ number: Int) -> Value? {
+    let value = self[number]
+    if value != nil { removeValue(of: number) }
+    return value
+  }
+
+  /// The values in no particular order.
+  var values: [Value] { slots.compactMap(\.value) }
+
+  func makeIterator() -> some IteratorProtocol<(number: Int, value: Value)> {
+    slots.lazy.compactMap { slot in slot.value.map { (number: slot.number, value: $0) } }.makeIterator()
+  }
+
+  private var mask: Int { slots.count - 1 }
+
+  /// The slot of a number, or the free one that it would get.
+  private func index(of number: Int) -> Int {
+    var index = number & mask
+    while slots[index].value != nil, slots[index].number != number { index = (index + 1) & mask }
+    return index
+  }
+
+  private mutating func removeValue(of number: Int) {
+    guard count > 0 else { return }
+    var free = index(of: number)
+    guard slots[free].value != nil else { return }
+    count -= 1
+    slots[free].value = nil
+    // those behind it that could not have its place move up, so that they are still found
+    var next = (free + 1) & mask
+    while slots[next].value != nil {
+      if (next - slots[next].number) & mask >= (next - free) & mask {
+        slots.swapAt(free, next)
+        free = next
+      }
+      next = (next + 1) & mask
+    }
+  }
+
+  private mutating func grow() {
+    let old = slots
+    slots = Array(repeating: Slot(), count: Swift.max(16, 2 * old.count))
+    for slot in old where slot.value != nil { slots[index(of: slot.number)] = slot }
+  }
+}
+
+extension NumberTable: Sendable where Value: Sendable {}
+extension NumberTable.Slot: Sendable where Value: Sendable {}

@@ -17,7 +17,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # After how many minutes the tests of a package are ended, so that one that never comes back fails the run.
 export TEST_MINUTES ?= 30
 
-# Passed on by demo, bench, check, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# Passed on by demo, bench, check, docs, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
 .PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs sanitize \
@@ -55,9 +55,9 @@ bench: bench-libraries ## the measurements
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)
 
-docs: test-libraries ## the documentation, as an archive in .build/documentation
-	@swift build --build-tests $(strict)
-	@scripts/documentation
+docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it
+	@swift build $(strict)
+	@exec scripts/documentation $(ARGS)
 
 sanitize: sanitize-thread sanitize-address ## the root's tests under the thread and the address sanitizer
 

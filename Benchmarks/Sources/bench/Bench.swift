@@ -22,7 +22,11 @@ enum Bench {
         try await withServer { try await profile(workload, arguments, seconds: seconds, at: $0) }
       case .costs: try await withServer { try costs(arguments, at: $0) }
       case .budget(let change): try await withServer { try budget(change, at: $0) }
-      case .compare: try await withServer { try await FullRun(arguments, at: $0).run() }
+      case .compare:
+        try await withServer { server in
+          var run = FullRun(arguments, at: server)
+          try await run.run()
+        }
       }
     } catch {
       say("bench: \(error)")

@@ -18,15 +18,14 @@ struct FullRun {
     report = Report(machine: Machine.description(server: server.version))
   }
 
-  consuming func run() async throws {
-    var run = self
+  mutating func run() async throws {
     let start = ContinuousClock.now
-    try run.compareClients()
+    try compareClients()
     for section in Section.allCases where arguments.wants(section.rawValue) {
       Bench.say("\(section.rawValue) (after \((ContinuousClock.now - start) / .seconds(1)) s)")
-      try await run.perform(section)
+      try await perform(section)
     }
-    if let file = arguments.json { try run.report.write(to: file) }
+    if let file = arguments.json { try report.write(to: file) }
   }
 
   private mutating func perform(_ section: Section) async throws {

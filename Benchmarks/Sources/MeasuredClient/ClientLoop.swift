@@ -7,20 +7,27 @@ import Synchronization
 ///
 /// The main thread waits while others work: what Dispatch does with a main thread that has ended (a `sigsuspend`) makes
 /// valgrind 3.19 crash.
-public func serveAssignments(with client: any Client) throws {
+public func serveAssignments(with make: @escaping @Sendable () async throws -> any Client) throws {
+  let client = try waiting { try await make() }
   try printLine(Greeting(version: client.version))
   while let line = readLine() {
     let assignment = try JSONDecoder().decode(Assignment.self, from: Data(line.utf8))
-    let result = Mutex(AssignmentResult())
-    let isDone = DispatchSemaphore(value: 0)
-    Task.detached {
-      let measurement = await measure(assignment, with: client)
-      result.withLock { $0 = measurement }
-      isDone.signal()
-    }
-    isDone.wait()
-    try printLine(result.withLock { $0 })
+    try printLine(try waiting { await measure(assignment, with: client) })
   }
+}
+
+private func waiting<Value: Sendable>(for work: @escaping @Sendable () async throws -> Value) throws -> Value {
+  let result = Mutex<Result<Value, any Error>?>(nil)
+  let isDone = DispatchSemaphore(value: 0)
+  Task.detached {
+    let value: Result<Value, any Error>
+    do { value = .success(try await work()) } catch { value = .failure(error) }
+    result.withLock { $0 = value }
+    isDone.signal()
+  }
+  isDone.wait()
+  guard let value = result.withLock({ $0 }) else { throw BenchError("the work has no result") }
+  return try value.get()
 }
 
 private func measure(_ assignment: Assignment, with client: any Client) async -> AssignmentResult {

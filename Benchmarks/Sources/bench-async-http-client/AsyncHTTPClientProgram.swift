@@ -19,7 +19,7 @@ enum AsyncHTTPClientProgram {
     let client = AsyncHTTPClientClient(
       authority: try value("--authority"), connections: Int(try value("--connections")) ?? 64,
       threads: Int(try value("--threads")) ?? 1)
-    try serveAssignments(with: client)
+    try serveAssignments { client }
   }
 }
 

@@ -13,7 +13,7 @@ enum Bench {
       switch arguments.mode {
       case .help: print(Arguments.usage)
       case .client(let client, let authority, let connections):
-        try serveAssignments(with: try await client.make(authority: authority, connections: connections))
+        try serveAssignments { try await client.make(authority: authority, connections: connections) }
       case .memory(let probe, let url): try await probe.perform(url)
       case .images(let probe, let url, let count): try await ImageListCost.perform(probe, url, count: count)
       case .scaleProbe(let probe, let server, let number): try await probe.perform(at: server, number: number)

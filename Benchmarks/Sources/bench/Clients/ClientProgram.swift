@@ -46,7 +46,7 @@ extension ClientProgram {
   private init(_ tool: CommandClient.Tool, _ title: String, _ abilities: Set<Ability>) {
     self.init(
       key: tool.rawValue, title: title, abilities: abilities,
-      make: { server, _ in CommandClient(tool, authority: server.certificate, body: server.uploadBody) }, launch: nil)
+      make: { server, _ in CommandClient(tool, at: server) }, launch: nil)
   }
 
   /// A client that is part of this program.

@@ -14,16 +14,14 @@ final class CommandClient: ClientRunner {
   let version: String
   private let tool: Tool
   private let program: String
-  private let authority: URL
-  private let body: URL
+  private let server: RunningServer
 
-  /// Makes a client; nil if the command is not installed. `body` is a file with what is uploaded.
-  init?(_ tool: Tool, authority: URL, body: URL) {
+  /// Makes a client; nil if the command is not installed.
+  init?(_ tool: Tool, at server: RunningServer) {
     guard let program = Command.find(tool.rawValue) else { return nil }
     self.tool = tool
     self.program = program
-    self.authority = authority
-    self.body = body
+    self.server = server
     let text = (try? Command.output(of: program, [tool == .wrk ? "-v" : "--version"])) ?? ""
     let words = text.split(whereSeparator: \.isWhitespace)
     version = "\(tool.rawValue) \(words.dropFirst().first ?? "?")"
@@ -62,10 +60,18 @@ final class CommandClient: ClientRunner {
     let url = assignment.url.absoluteString
     switch tool {
     case .curl where assignment.kind == .upload:
-      return ["-sfS", "--cacert", authority.path, "-H", "Expect:", "-o", "/dev/null", "-T", body.path, url]
-    case .curl: return ["-sfS", "--cacert", authority.path, "-o", "/dev/null", url]
+      return [
+        "-sfS", "--cacert", server.certificate.path, "-H", "Expect:", "-o", "/dev/null", "-T", server.uploadBody.path,
+        url,
+      ]
+    case .curl: return ["-sfS", "--cacert", server.certificate.path, "-o", "/dev/null", url]
     case .wrk: return ["-t", "1", "-c", "\(assignment.atOnce)", "-d", "1s", url]
-    case .h2load: return ["-t", "1", "-c", "1", "-m", "\(assignment.atOnce)", "-n", "\(assignment.times)", url]
+    case .h2load:
+      // all on one connection over HTTP/2; without pipelining over HTTP/1.1
+      let streams = "\(assignment.atOnce)"
+      let version =
+        url.hasPrefix(server.secure.absoluteString) ? ["-c", "1", "-m", streams] : ["--h1", "-c", streams, "-m", "1"]
+      return ["-t", "1", "-n", "\(assignment.times)"] + version + [url]
     }
   }
 

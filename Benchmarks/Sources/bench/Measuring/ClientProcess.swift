@@ -12,7 +12,7 @@ protocol ClientRunner: AnyObject {
 /// A client in a process of its own, which keeps its connections from one assignment to the next.
 final class ClientProcess: ClientRunner {
   let version: String
-  private let process = Process()
+  private let process: pid_t
   private let input: FileHandle
   private let output: UnsafeMutablePointer<FILE>
 
@@ -21,16 +21,9 @@ final class ClientProcess: ClientRunner {
     input = FileHandle(fileDescriptor: writing.write, closeOnDealloc: true)
     guard let output = fdopen(reading.read, "r") else { throw BenchError("a pipe cannot be read") }
     self.output = output
-    process.executableURL = URL(filePath: program)
-    process.arguments = arguments
-    let (childInput, childOutput) = (
-      FileHandle(fileDescriptor: writing.read), FileHandle(fileDescriptor: reading.write)
-    )
-    process.standardInput = childInput
-    process.standardOutput = childOutput
-    try process.run()
-    try childInput.close()
-    try childOutput.close()
+    process = try Command.spawn(program, arguments, input: writing.read, output: reading.write)
+    close(writing.read)
+    close(reading.write)
     guard let line = Self.readLine(output) else {
       throw BenchError("\(URL(filePath: program).lastPathComponent) \(arguments[0]) does not start")
     }
@@ -50,7 +43,8 @@ final class ClientProcess: ClientRunner {
 
   func stop() {
     try? input.close()
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    kill(process, SIGKILL)
+    while waitpid(process, nil, 0) < 0, errno == EINTR {}
     fclose(output)
   }
 

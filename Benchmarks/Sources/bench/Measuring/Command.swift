@@ -18,22 +18,13 @@ struct Command {
       throw BenchError("\(program) is missing: install it")
     }
     let (reading, writing) = (try makePipe(), try makePipe())
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, writing.read, 0)
-    posix_spawn_file_actions_adddup2(&actions, reading.write, 1)
-    posix_spawn_file_actions_adddup2(&actions, reading.write, 2)
-    var process = pid_t()
-    var argv = ([program] + arguments).map { strdup($0) } + [nil]
-    defer { for argument in argv { free(argument) } }
     let start = ContinuousClock.now
-    let failure = posix_spawn(&process, program, &actions, nil, &argv, environ)
+    let process = try spawn(
+      program, arguments, input: writing.read, output: reading.write, errors: reading.write)
     close(reading.write)
     close(writing.read)
     let fed = FileHandle(fileDescriptor: writing.write, closeOnDealloc: true)
     let output = FileHandle(fileDescriptor: reading.read, closeOnDealloc: true)
-    guard failure == 0 else { throw BenchError("\(program) does not start: \(String(cString: strerror(failure)))") }
     if !input.isEmpty { try fed.write(contentsOf: Data(input.utf8)) }
     try fed.close()
     let text = String(decoding: output.readDataToEndOfFile(), as: UTF8.self)
@@ -44,6 +35,25 @@ struct Command {
       output: text.trimmingCharacters(in: .whitespacesAndNewlines), status: status,
       seconds: (ContinuousClock.now - start) / .seconds(1), processor: ProcessUsage.seconds(of: usage),
       peak: usage.ru_maxrss * 1024)
+  }
+
+  /// Starts a program, and returns its number. Foundation's `Process` watches its children with `select`, which cannot be used
+  /// beside thousands of connections.
+  static func spawn(
+    _ program: String, _ arguments: [String], input: Int32, output: Int32, errors: Int32 = 2
+  ) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (descriptor, target) in [(input, Int32(0)), (output, 1), (errors, 2)] {
+      posix_spawn_file_actions_adddup2(&actions, descriptor, target)
+    }
+    var process = pid_t()
+    var argv = ([program] + arguments).map { strdup($0) } + [nil]
+    defer { for argument in argv { free(argument) } }
+    let failure = posix_spawn(&process, program, &actions, nil, &argv, environ)
+    guard failure == 0 else { throw BenchError("\(program) does not start: \(String(cString: strerror(failure)))") }
+    return process
   }
 
   /// What the program prints, whether it succeeds or not.

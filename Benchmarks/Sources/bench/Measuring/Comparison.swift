@@ -52,18 +52,34 @@ struct Comparison {
       programs: started.map(\.program), versions: started.map(\.runner.version), workloads: workloads,
       samples: workloads.map { _ in started.map { _ in [] } })
     for (index, workload) in workloads.enumerated() {
-      let times = try started.map { try warmUp(workload, $0.program, $0.runner) }
+      var times = started.map { client in
+        leavingOutFailures(of: client.program) { try warmUp(workload, client.program, client.runner) } ?? nil
+      }
       for round in 0..<rounds {
         progress("\(workload.name): round \(round + 1) of \(rounds)")
         for turn in started.indices {
           let client = (turn + round) % started.count  // no client always follows the same one
-          guard let times = times[client] else { continue }
-          let sample = try measure(workload, started[client].runner, times: times)
+          guard let count = times[client] else { continue }
+          let sample = leavingOutFailures(of: started[client].program) {
+            try measure(workload, started[client].runner, times: count)
+          }
+          guard let sample else {
+            (times[client], result.samples[index][client]) = (nil, [])
+            continue
+          }
           result.samples[index][client].append(sample)
         }
       }
     }
     return result
+  }
+
+  /// A client that fails takes no part in the workload; why is printed. The others are measured.
+  private func leavingOutFailures<Value>(of program: ClientProgram, _ work: () throws -> Value) -> Value? {
+    do { return try work() } catch {
+      progress("FAILED and left out: \(program.title): \(error)")
+      return nil
+    }
   }
 
   /// How many requests the client makes in a round: as many as it makes in ``seconds``; nil if it cannot do the workload.

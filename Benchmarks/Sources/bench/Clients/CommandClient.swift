@@ -31,7 +31,7 @@ final class CommandClient: ClientRunner {
     let command = try Command.run(program, arguments(assignment))
     guard command.status == 0 else { throw BenchError("\(version), \(assignment.url): \(command.output)") }
     var result = AssignmentResult()
-    (result.processor, result.peak, result.resident) = (command.processor, command.peak, command.peak)
+    result.processor = command.processor
     result.bytes = assignment.totalLength
     result.seconds = command.seconds
     switch tool {

@@ -8,9 +8,9 @@ struct Command {
   let status: Int32
   /// From its start to its end.
   let seconds: Double
-  /// The seconds of all processors, and the most memory that was resident, in bytes.
+  /// The seconds of all processors. The peak of memory that the kernel reports includes that of this program, from before the
+  /// other one replaced it, and is not used.
   let processor: Double
-  let peak: Int
 
   /// Runs it. `input` is its standard input, of at most 64 KiB.
   static func run(_ program: String, _ arguments: [String], input: String = "") throws -> Command {
@@ -33,8 +33,7 @@ struct Command {
     while wait4(process, &status, 0, &usage) < 0, errno == EINTR {}
     return Command(
       output: text.trimmingCharacters(in: .whitespacesAndNewlines), status: status,
-      seconds: (ContinuousClock.now - start) / .seconds(1), processor: ProcessUsage.seconds(of: usage),
-      peak: usage.ru_maxrss * 1024)
+      seconds: (ContinuousClock.now - start) / .seconds(1), processor: ProcessUsage.seconds(of: usage))
   }
 
   /// Starts a program, and returns its number. Foundation's `Process` watches its children with `select`, which cannot be used

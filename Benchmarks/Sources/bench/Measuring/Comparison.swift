@@ -25,6 +25,12 @@ struct Comparison {
       Figure(samples[workload][program].map(value))
     }
 
+    /// The peak of memory in MB; nil for a command, whose memory is not known.
+    func megabytes(_ workload: Int, _ program: Int) -> Figure? {
+      guard programs[program].launch != nil else { return nil }
+      return figure(workload, program) { Double($0.peak) / 1_000_000 }
+    }
+
     /// The throughput relative to that of the first client: of the rounds' ratios, which vary less than the ratio of the
     /// medians.
     func ratio(_ workload: Int, _ program: Int) -> Figure? {

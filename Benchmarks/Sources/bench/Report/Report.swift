@@ -38,7 +38,7 @@ struct Report: Codable {
       ),
       (
         "peak", "**Memory** of the client's process in MB, at most during the workload", 1,
-        { workload, program in result.figure(workload, program) { Double($0.peak) / 1_000_000 } }
+        { workload, program in result.megabytes(workload, program) }
       ),
     ]
     for (key, title, digits, figure) in tables {

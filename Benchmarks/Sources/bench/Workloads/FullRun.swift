@@ -93,7 +93,7 @@ struct FullRun {
         program.title,
         [
           result.figure(0, index) { Double(connections) / $0.rate }, result.figure(0, index, \.processor),
-          result.figure(0, index) { Double($0.peak) / 1_000_000 },
+          result.megabytes(0, index),
         ])
     }
     report.add(table)

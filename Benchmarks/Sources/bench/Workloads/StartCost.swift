@@ -20,10 +20,10 @@ enum StartCost {
   static func table(at server: RunningServer, rounds: Int, _ progress: (String) -> Void) throws -> ResultTable {
     var table = ResultTable(
       key: "start",
-      title: "**Cold start** to the end of one request, the peak of memory, and the stripped program's size",
-      columns: ["program", "ms", "peak, MB", "size, MB"], digits: 1)
+      title: "**Cold start** to the end of one request, and the stripped program's size",
+      columns: ["program", "ms", "size, MB"], digits: 1)
     let url = server.plain.appending(component: ServedFile.small.name).absoluteString
-    var started: [(name: String, path: String, size: Double, times: [Double], peaks: [Double])] = []
+    var started: [(name: String, path: String, size: Double, times: [Double])] = []
     let folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -35,7 +35,7 @@ enum StartCost {
       let copy = folder.appending(component: "\(index)").path
       _ = try Command.output(of: "/usr/bin/strip", ["-o", copy, program.path.path])
       let size = try FileManager.default.attributesOfItem(atPath: copy)[.size] as? Int ?? 0
-      started.append((program.name, copy, Double(size) / 1_000_000, [], []))
+      started.append((program.name, copy, Double(size) / 1_000_000, []))
     }
     for round in 0..<rounds * 4 {
       for index in started.indices {
@@ -43,11 +43,10 @@ enum StartCost {
         guard command.output == "1024" else { throw BenchError("\(started[index].name): \(command.output)") }
         guard round > 0 else { continue }  // the first one fills the system's cache of files
         started[index].times.append(command.seconds * 1000)
-        started[index].peaks.append(Double(command.peak) / 1_000_000)
       }
     }
     for program in started {
-      table.add(program.name, [Figure(program.times), Figure(program.peaks), Figure(program.size)])
+      table.add(program.name, [Figure(program.times), Figure(program.size)])
     }
     return table
   }

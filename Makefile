@@ -40,7 +40,7 @@ example-sap: build-libraries ## an example app for SAP Mobile Services, with a s
 test: test-libraries ## all tests, with warnings as errors
 	@scripts/test $(tested) -- $(ARGS)
 
-check: test-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: bench-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
@@ -49,8 +49,8 @@ check-window: check-window-libraries ## tries the window on a display of its own
 format: ## lay out the Swift sources as .swift-format says
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
 
-bench: bench-libraries ## the measurements
-	@exec swift run --package-path Benchmarks -c release bench $(ARGS)
+bench: bench-libraries ## the measurements; about 15 minutes after the build, with ARGS="--quick" 3
+	@scripts/bench $(ARGS)
 
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)

@@ -2,6 +2,7 @@ import Foundation
 import Martlet
 import MartletSockets
 import MartletTesting
+import MeasuredClient
 import Synchronization
 
 /// What many requests and connections cost over sockets. Each is measured in a process of its own.
@@ -37,6 +38,18 @@ enum ScaleProbe: String, CaseIterable {
     }
   }
 
+  static func table(_ probes: [ScaleProbe], at server: RunningServer, _ progress: (String) -> Void) throws
+    -> ResultTable
+  {
+    var table = ResultTable(
+      key: "scale", title: "**Many requests and connections** over sockets", columns: ["what", "measured"], digits: 2)
+    for probe in probes {
+      progress("scale: \(probe.rawValue)")
+      table.add("\(probe.title) (target: \(probe.target))", try probe.run(at: server))
+    }
+    return table
+  }
+
   /// In the child: measures, and prints the figure.
   func perform(at server: RunningServer, number: Int) async throws {
     switch self {
@@ -52,7 +65,7 @@ enum ScaleProbe: String, CaseIterable {
   func run(at server: RunningServer) throws -> Double {
     let text = String(decoding: try JSONEncoder().encode(server), as: UTF8.self)
     func child(_ number: Int) throws -> String {
-      try Tool.output(of: CommandLine.arguments[0], ["--scale-probe", rawValue, text, "\(number)"])
+      try Command.output(of: CommandLine.arguments[0], ["--scale-probe", rawValue, text, "\(number)"])
     }
     guard self == .exit else {
       let output = try child(0)
@@ -91,9 +104,9 @@ extension ScaleProbe {
     let (session, _) = session()
     let url = server.plain.appending(component: ServedFile.small.name)
     try await fetch(url, session, times: 50_000)
-    let before = try ProcessMemory.now().resident
+    let before = try ProcessUsage.memory().resident
     try await fetch(url, session, times: 150_000)
-    return Double(try ProcessMemory.now().resident - before) / 1024
+    return Double(try ProcessUsage.memory().resident - before) / 1024
   }
 
   private static func waiting() async throws -> Double {
@@ -112,10 +125,10 @@ extension ScaleProbe {
       }
       add(64 + 100)
       try await settle(queued: 100)
-      let before = try ProcessMemory.now().resident
+      let before = try ProcessUsage.memory().resident
       add(calls)
       try await settle(queued: 100 + calls)
-      let after = try ProcessMemory.now().resident
+      let after = try ProcessUsage.memory().resident
       gate.open()
       try await group.waitForAll()
       return Double(after - before) / Double(calls) / 1024
@@ -129,9 +142,9 @@ extension ScaleProbe {
     }
     let connections = 5000
     try await transport.preconnect(to: server.plain, requests: 100)
-    let before = try ProcessMemory.now().resident
+    let before = try ProcessUsage.memory().resident
     try await transport.preconnect(to: server.plain, requests: 100 + connections)
-    let after = try ProcessMemory.now().resident
+    let after = try ProcessUsage.memory().resident
     guard let count = await transport.statistics().values.first?.idle, count == 100 + connections else {
       throw BenchError("the connections were not opened")
     }
@@ -159,15 +172,9 @@ extension ScaleProbe {
 
   /// The time of all processors, which depends less on what else the machine does.
   private static func processorTime(_ body: () async throws -> Void) async throws -> Double {
-    func now() -> Double {
-      var usage = rusage()
-      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-      func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
-      return seconds(usage.ru_utime) + seconds(usage.ru_stime)
-    }
-    let start = now()
+    let start = ProcessUsage.processorTime()
     try await body()
-    return now() - start
+    return ProcessUsage.processorTime() - start
   }
 
   private static let received = Mutex(0)

@@ -3,6 +3,7 @@ import Martlet
 import MartletImages
 import MartletSQLite
 import MartletTesting
+import MeasuredClient
 
 /// What a list of 500 photographs costs: each 110 KiB with 640×427 pixels, under a URL of its own, all asked for at once.
 ///
@@ -42,7 +43,7 @@ struct ImageListCost {
     }
     return try (0..<rounds).map { _ in
       let results = try Probe.allCases.map { probe in
-        let output = try Tool.output(
+        let output = try Command.output(
           of: CommandLine.arguments[0], ["--images", probe.rawValue, server.url("/").absoluteString, "\(count)"])
         do { return try JSONDecoder().decode(Result.self, from: Data(output.utf8)) } catch {
           throw BenchError("images, \(probe): \(output)")
@@ -58,7 +59,7 @@ struct ImageListCost {
     defer { try? FileManager.default.removeItem(at: folder) }
     let urls = (0..<count).map { base.appending(path: "\($0).jpg") }
     var result = Result()
-    result.start = try ProcessMemory.now().resident
+    result.start = try ProcessUsage.memory().resident
     switch probe {
     case .times: try await measure(urls, folder, &result)
     case .bounded:
@@ -66,9 +67,9 @@ struct ImageListCost {
       try await load(urls.map { ImageRequest($0) }, in: loader, from: .session(.network))
       result.kept = loader.configuration.cache?.byteCount ?? 0
       loader.configuration.cache?.trim(to: 0)
-      result.trimmed = try ProcessMemory.now().resident
+      result.trimmed = try ProcessUsage.memory().resident
     }
-    result.peak = try ProcessMemory.now().peak
+    result.peak = try ProcessUsage.memory().peak
     print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
   }
 
@@ -133,4 +134,26 @@ struct ImageListCost {
   }
 
   private static func milliseconds(_ work: () -> Void) -> Double { ContinuousClock().measure(work) / .milliseconds(1) }
+
+  static func tables(_ rounds: [(times: Result, bounded: Result)], count: Int) -> [ResultTable] {
+    var times = ResultTable(
+      key: "image-list", title: "**\(count) photographs of 110 KiB as thumbnails**: milliseconds",
+      columns: ["step", "time"])
+    for (name, value) in [
+      ("decoding alone, on all processors", \Result.decoding), ("fetching alone, without a cache", \.fetching),
+      ("cold: over the wire, into SQLite and memory", \.cold), ("warm: from SQLite", \.warm), ("from memory", \.memory),
+    ] { times.add(name, [Figure(rounds.map { $0.times[keyPath: value] })]) }
+    var memory = ResultTable(
+      key: "image-memory", title: "**Memory of these lists**: MB resident, the most of all rounds",
+      columns: ["list", "before", "pixels kept", "peak", "after trim(to: 0)"], digits: 1)
+    for (name, results) in [
+      ("thumbnails, three times", rounds.map(\.times)), ("full size, 64 MiB at most", rounds.map(\.bounded)),
+    ] {
+      func most(_ value: KeyPath<Result, Int>) -> Double {
+        Double(results.map { $0[keyPath: value] }.max() ?? 0) / 1_000_000
+      }
+      memory.add(name, most(\.start), most(\.kept), most(\.peak), most(\.trimmed) == 0 ? nil : most(\.trimmed))
+    }
+    return [times, memory]
+  }
 }

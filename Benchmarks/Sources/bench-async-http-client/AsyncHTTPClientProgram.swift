@@ -1,22 +1,43 @@
-#if ASYNC_HTTP_CLIENT
 import AsyncHTTPClient
 import Foundation
+import MeasuredClient
 import NIOCore
+import NIOPosix
 import NIOSSL
 
-/// AsyncHTTPClient on SwiftNIO, with as many connections as the workloads have requests at once.
-final class AsyncHTTPClientClient: Client {
-  let name = "AsyncHTTPClient"
-  let trustsOurAuthority = true
+/// A client's process with AsyncHTTPClient: `bench-async-http-client --authority FILE --connections N --threads N`.
+@main
+enum AsyncHTTPClientProgram {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    func value(_ name: String) throws -> String {
+      guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else {
+        throw BenchError("\(name) is missing")
+      }
+      return arguments[index + 1]
+    }
+    let client = AsyncHTTPClientClient(
+      authority: try value("--authority"), connections: Int(try value("--connections")) ?? 64,
+      threads: Int(try value("--threads")) ?? 1)
+    try serveAssignments { client }
+  }
+}
+
+/// AsyncHTTPClient on SwiftNIO.
+struct AsyncHTTPClientClient: Client {
+  let version: String
   private let client: HTTPClient
 
-  init(authority: URL) {
+  init(authority: String, connections: Int, threads: Int) {
     var configuration = HTTPClient.Configuration()
-    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
     var tls = TLSConfiguration.makeClientConfiguration()
-    tls.trustRoots = .file(authority.path)
+    tls.trustRoots = .file(authority)
     configuration.tlsConfiguration = tls
-    client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    client = HTTPClient(
+      eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup(numberOfThreads: threads)),
+      configuration: configuration)
+    version = "AsyncHTTPClient \(ProcessInfo.processInfo.environment["ASYNC_HTTP_CLIENT_VERSION"] ?? "(a checkout)")"
   }
 
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
@@ -34,13 +55,13 @@ final class AsyncHTTPClientClient: Client {
     return sum
   }
 
-  func upload(_ count: Int64, to url: URL) async throws -> Int64? {
+  func upload(_ count: Int64, to url: URL) async throws {
     var request = HTTPClientRequest(url: url.absoluteString)
     request.method = .PUT
     request.body = .stream(RepeatedBuffer(total: count), length: .known(count))
     let response = try await client.execute(request, timeout: .minutes(5))
     guard response.status == .ok else { throw BenchError("\(url): status \(response.status)") }
-    return count
+    _ = try await response.body.collect(upTo: 1 << 20)
   }
 }
 
@@ -60,4 +81,3 @@ private struct RepeatedBuffer: AsyncSequence, AsyncIteratorProtocol, Sendable {
     return Self.chunk.getSlice(at: 0, length: length)
   }
 }
-#endif

@@ -1,6 +1,7 @@
 import CTurbo
 import Foundation
 import MartletImages
+import MeasuredClient
 
 /// What pictures cost: a photograph of 12 megapixels, beside libjpeg-turbo called from C and beside Pillow.
 ///
@@ -159,5 +160,17 @@ struct DecodeCost {
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     return process.terminationStatus == 0 ? text : nil
+  }
+
+  static func table(_ rows: [Row]) -> ResultTable {
+    var table = ResultTable(
+      key: "decode",
+      title: "**Pictures** of \(size) pixels: milliseconds, and speed relative to others (higher is better)",
+      columns: ["task", "MartletImages", "C", "Pillow", "speed : C", "speed : Pillow"], digits: 2)
+    for row in rows {
+      let ratios = [row.c, row.pillow].map { Figure(zip($0, row.ours).map { $0 / $1 }) }
+      table.add(row.task.name, [row.ours, row.c, row.pillow].map { Figure($0) } + ratios)
+    }
+    return table
   }
 }

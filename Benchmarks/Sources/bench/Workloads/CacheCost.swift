@@ -1,21 +1,24 @@
 import Foundation
 import Martlet
 import MartletSQLite
+import MeasuredClient
 
 /// What an answer from the cache costs, beside the same request over loopback.
 enum CacheCost {
   struct Row {
     let file: ServedFile
     let entries: Int
-    /// Microseconds a request, the medians of the rounds.
-    let memory: Double
-    let disk: Double
-    let wire: Double
+    /// How many ask at once.
+    let callers: Int
+    /// Requests a second.
+    let memory: Figure?
+    let disk: Figure?
+    let wire: Figure?
   }
 
   /// Which body, and how many like it the cache holds.
-  static func cases(scale: Double) -> [(file: ServedFile, entries: Int)] {
-    [(.small, 1000), (.medium, 1000), (.small, Int(100_000 * scale))]
+  static func cases(scale: Double) -> [(file: ServedFile, entries: Int, callers: Int)] {
+    [(.small, 1000, 1), (.small, 1000, 64), (.medium, 1000, 1), (.small, Int(100_000 * scale), 1)]
   }
 
   /// Answers everything with the same bytes, fresh for an hour: filling a cache needs no server.
@@ -28,7 +31,7 @@ enum CacheCost {
   }
 
   static func measure(
-    _ file: ServedFile, entries: Int, at server: RunningServer, requests: Int, rounds: Int
+    _ file: ServedFile, entries: Int, callers: Int, at server: RunningServer, requests: Int, rounds: Int
   ) async throws -> Row {
     let folder = FileManager.default.temporaryDirectory.appending(path: "bench-cache-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -40,15 +43,30 @@ enum CacheCost {
     settings.cache = nil
     let uncached = HTTPSession(configuration: settings)
     let url = server.plain.appending(component: file.name)
-    var times: [[Double]] = [[], [], []]
+    var rates: [[Double]] = [[], [], []]
     for _ in 0..<rounds {
       for (index, session) in caches.enumerated() {
-        times[index].append(try await microseconds(session, requests: requests) { address($0 &* 7919 % entries) })
+        rates[index].append(
+          try await rate(session, requests: requests, callers: callers) { address($0 &* 7919 % entries) })
       }
-      times[2].append(try await microseconds(uncached, requests: requests / 10) { _ in url })
+      rates[2].append(try await rate(uncached, requests: requests / 10, callers: callers) { _ in url })
     }
-    let medians = times.map { $0.median ?? 0 }
-    return Row(file: file, entries: entries, memory: medians[0], disk: medians[1], wire: medians[2])
+    return Row(
+      file: file, entries: entries, callers: callers, memory: Figure(rates[0]), disk: Figure(rates[1]),
+      wire: Figure(rates[2]))
+  }
+
+  static func table(at server: RunningServer, scale: Double, rounds: Int) async throws -> ResultTable {
+    var table = ResultTable(
+      key: "cache", title: "**Responses from the cache**: requests a second, median (least–most)",
+      columns: ["response, callers", "from memory", "from SQLite", "over loopback, no cache"])
+    for (file, entries, callers) in cases(scale: scale) {
+      let row = try await measure(
+        file, entries: entries, callers: callers, at: server, requests: Int(20_000 * scale), rounds: rounds)
+      table.add(
+        "\(file.count / 1024) KiB, one of \(entries), \(callers) at once", [row.memory, row.disk, row.wire])
+    }
+    return table
   }
 
   /// A session whose cache has the answers of that many URLs.
@@ -68,11 +86,20 @@ enum CacheCost {
     URL(string: "http://bench.example/\(index)") ?? URL(filePath: "/")
   }
 
-  private static func microseconds(
-    _ session: HTTPSession, requests: Int, url: (Int) -> URL
+  private static func rate(
+    _ session: HTTPSession, requests: Int, callers: Int, url: @escaping @Sendable (Int) -> URL
   ) async throws -> Double {
     let start = ContinuousClock.now
-    for index in 0..<requests { _ = try await session.data(for: HTTPRequest(.get, url(index))) }
-    return (ContinuousClock.now - start) / .microseconds(requests)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for caller in 0..<callers {
+        group.addTask {
+          for index in stride(from: caller, to: requests, by: callers) {
+            _ = try await session.data(for: HTTPRequest(.get, url(index)))
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    return Double(requests) / ((ContinuousClock.now - start) / .seconds(1))
   }
 }

@@ -17,7 +17,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # After how many minutes the tests of a package are ended, so that one that never comes back fails the run.
 export TEST_MINUTES ?= 30
 
-# Passed on by demo, bench, check, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# Passed on by demo, bench, check, docs, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
 .PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs sanitize \
@@ -40,7 +40,7 @@ example-sap: build-libraries ## an example app for SAP Mobile Services, with a s
 test: test-libraries ## all tests, with warnings as errors
 	@scripts/test $(tested) -- $(ARGS)
 
-check: test-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: bench-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
@@ -49,15 +49,15 @@ check-window: check-window-libraries ## tries the window on a display of its own
 format: ## lay out the Swift sources as .swift-format says
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
 
-bench: bench-libraries ## the measurements
-	@exec swift run --package-path Benchmarks -c release bench $(ARGS)
+bench: bench-libraries ## the measurements; about 15 minutes after the build, with ARGS="--quick" 3
+	@scripts/bench $(ARGS)
 
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)
 
-docs: test-libraries ## the documentation, as an archive in .build/documentation
-	@swift build --build-tests $(strict)
-	@scripts/documentation
+docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it
+	@swift build $(strict)
+	@exec scripts/documentation $(ARGS)
 
 sanitize: sanitize-thread sanitize-address ## the root's tests under the thread and the address sanitizer
 

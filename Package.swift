@@ -141,7 +141,9 @@ let package = Package(
       exclude: ["Messages/messages.json", "Messages/server.py", "Differential/python_clients.py"]),
     .testTarget(
       name: "MartletTestingTests",
-      dependencies: ["MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "TestSupport"]),
+      dependencies: [
+        "Martlet", "MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "TestSupport",
+      ]),
     .testTarget(
       name: "SAPFoundationTests",
       dependencies: [

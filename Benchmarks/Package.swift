@@ -1,9 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What Martlet costs, beside a plain C loop on libcurl and beside URLSession; also beside AsyncHTTPClient if the environment
+// What Martlet costs, beside a plain C loop on libcurl, URLSession and others; also beside AsyncHTTPClient if the environment
 // names a checkout of it: `ASYNC_HTTP_CLIENT=/path/to/async-http-client make bench`.
 let asyncHTTPClient = Context.environment["ASYNC_HTTP_CLIENT"]
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func product(_ name: String) -> Target.Dependency { .product(name: name, package: "Martlet") }
 
 let package = Package(
   name: "Benchmarks",
@@ -12,23 +20,31 @@ let package = Package(
   targets: [
     // The practical limit: libcurl, epoll and nothing else.
     .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CSink"),
     .target(name: "CTurbo", linkerSettings: [.linkedLibrary("turbojpeg")]),
+    // What a program is told and answers that makes the requests of a measurement.
+    .target(name: "MeasuredClient", swiftSettings: settings),
     .executableTarget(
       name: "bench",
       dependencies: [
-        "CLoop", "CTurbo",
-        .product(name: "Martlet", package: "Martlet"),
-        .product(name: "MartletImages", package: "Martlet"),
-        .product(name: "MartletSQLite", package: "Martlet"),
-        .product(name: "MartletTesting", package: "Martlet"),
-        .product(name: "MartletCurl", package: "Martlet"),
-        .product(name: "MartletSockets", package: "Martlet"),
-      ] + (asyncHTTPClient == nil ? [] : [.product(name: "AsyncHTTPClient", package: "async-http-client")]),
-      swiftSettings: (asyncHTTPClient == nil ? [] : [.define("ASYNC_HTTP_CLIENT")]) + [
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
+        "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
+        product("MartletSQLite"), product("MartletTesting"), product("MartletCurl"), product("MartletSockets"),
+        product("MartletTasks"), product("SAPFoundation"),
+      ],
+      swiftSettings: settings),
+    // The smallest programs that get a URL: their cold start and their size are measured.
+    .executableTarget(name: "start-martlet", dependencies: [product("Martlet")], swiftSettings: settings),
+    .executableTarget(name: "start-urlsession", swiftSettings: settings),
+    .executableTarget(name: "start-libcurl", linkerSettings: [.linkedLibrary("curl")]),
+    .testTarget(name: "BenchTests", dependencies: ["bench", "MeasuredClient"], swiftSettings: settings),
+  ]
+    + (asyncHTTPClient == nil
+      ? []
+      : [
+        .executableTarget(
+          name: "bench-async-http-client",
+          dependencies: ["MeasuredClient", .product(name: "AsyncHTTPClient", package: "async-http-client")],
+          swiftSettings: settings)
       ]),
-  ],
   swiftLanguageModes: [.v6]
 )

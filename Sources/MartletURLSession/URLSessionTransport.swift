@@ -10,7 +10,7 @@ import MartletSemantics
 /// |---|---|
 /// | no backpressure | unread bodies are buffered in memory |
 /// | a path with `..` is shortened, a GET with a body is refused | the request is not sent as given |
-/// | no metrics | there is no ``Event/metrics(_:)`` |
+/// | no metrics | there is no ``Martlet/Event/metrics(_:)`` |
 /// | a failed TLS handshake has no code of its own | the error has the kind `.other` |
 ///
 /// On all platforms Foundation joins the lines of a repeated field into one. Lines of `Set-Cookie` are split again at
@@ -33,8 +33,8 @@ public struct URLSessionTransport: Transport {
   /// Makes a transport with its own `URLSession`.
   ///
   /// - Parameter configuration: copied. Its storages of cookies, responses and credentials are not used, because the
-  ///   engine has its own. Its timeouts have no effect: ``RequestOptions/responseTimeout`` and
-  ///   ``RequestOptions/idleTimeout`` apply. An ephemeral one by default.
+  ///   engine has its own. Its timeouts have no effect: ``Martlet/RequestOptions/responseTimeout`` and
+  ///   ``Martlet/RequestOptions/idleTimeout`` apply. An ephemeral one by default.
   public init(_ configuration: URLSessionConfiguration = .ephemeral) {
     owner = SessionOwner(configuration)
     unsupported = []
@@ -42,9 +42,9 @@ public struct URLSessionTransport: Transport {
 
   /// Makes a transport with its own ephemeral `URLSession`.
   ///
-  /// - Parameter connection: only ``ConnectionConfiguration/connectionsPerHost`` is used. The other limits have no
+  /// - Parameter connection: only ``Martlet/ConnectionConfiguration/connectionsPerHost`` is used. The other limits have no
   ///   effect. If settings of TLS, proxy, versions, compression or Negotiate differ from the default, every request
-  ///   fails with ``HTTPError/Kind/invalidRequest``, which names these settings, so that no pin and no proxy is
+  ///   fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names these settings, so that no pin and no proxy is
   ///   silently ignored.
   public init(_ connection: ConnectionConfiguration) {
     let configuration = URLSessionConfiguration.ephemeral

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { event_capacity = 256, idle_capacity = 256, upload_chunk = 256 << 10 };
+enum { event_capacity = 256, idle_capacity = 10000, upload_chunk = 256 << 10 };
 
 // One request at a time: its handle, and the body that it has received.
 typedef struct {
@@ -24,6 +24,7 @@ struct cloop {
   int epoll;
   int64_t due;  // milliseconds on the monotonic clock, negative for no timer
   char *authority;
+  struct curl_slist *fields;
   transfer *idle[idle_capacity];
   int idle_count;
   const cloop_workload *workload;
@@ -118,6 +119,8 @@ static transfer *make_transfer(cloop *loop) {
   curl_easy_setopt(self->easy, CURLOPT_BUFFERSIZE, 128L << 10);
   curl_easy_setopt(self->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)upload_chunk);
   curl_easy_setopt(self->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+  // without it libcurl waits for the server's `100 Continue` before an upload of more than 1 MiB
+  curl_easy_setopt(self->easy, CURLOPT_HTTPHEADER, loop->fields);
   if (loop->authority) curl_easy_setopt(self->easy, CURLOPT_CAINFO, loop->authority);
   return self;
 }
@@ -200,7 +203,7 @@ static void turn(cloop *loop) {
 
 // The interface
 
-cloop *cloop_make(const char *authority) {
+cloop *cloop_make(const char *authority, long connections) {
   cloop *loop = calloc(1, sizeof *loop);
   if (!loop || curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
     free(loop);
@@ -210,12 +213,14 @@ cloop *cloop_make(const char *authority) {
   loop->multi = curl_multi_init();
   loop->due = -1;
   loop->authority = authority ? strdup(authority) : NULL;
-  if (loop->epoll < 0 || !loop->multi || (authority && !loop->authority)) {
+  loop->fields = curl_slist_append(NULL, "Expect:");
+  if (!loop->fields || loop->epoll < 0 || !loop->multi || (authority && !loop->authority)) {
     cloop_free(loop);
     return NULL;
   }
   curl_multi_setopt(loop->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
-  curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, 128L);
+  curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, connections > 128 ? connections : 128L);
+  curl_multi_setopt(loop->multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
   curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, watch);
   curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
   curl_multi_setopt(loop->multi, CURLMOPT_TIMERFUNCTION, set_timer);
@@ -248,6 +253,7 @@ void cloop_free(cloop *loop) {
   for (int index = 0; index < loop->idle_count; index++) free_transfer(loop->idle[index]);
   curl_multi_cleanup(loop->multi);
   if (loop->epoll >= 0) close(loop->epoll);
+  curl_slist_free_all(loop->fields);
   free(loop->authority);
   free(loop);
 }

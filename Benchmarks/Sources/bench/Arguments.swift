@@ -1,93 +1,147 @@
 import Foundation
+import MeasuredClient
 
 /// The command line.
 struct Arguments {
   enum Mode {
     case compare
     case help
-    /// Counts the instructions of a request.
-    case instructions
-    /// The child's part of such a count.
-    case requests(InstructionCount.Assignment)
-    /// Our client alone on one workload for so many seconds: something for a profiler to look at.
+    /// Counts what a request costs.
+    case costs
+    /// Compares such counts with the budget.
+    case budget(Budget.Change)
+    /// One client alone on one workload for so many seconds: something for a profiler to look at.
     case profile(Workload, seconds: Int)
-    /// The child's part of a measurement of memory.
-    case memory(MemoryProbe, URL)
     /// What many requests and connections cost over sockets.
     case scale
-    /// The child's part of such a measurement.
+    /// A client's process.
+    case client(OwnClient, authority: URL, connections: Int)
+    /// The child's part of a measurement of memory, of many connections, of a list of pictures.
+    case memory(MemoryProbe, URL)
     case scaleProbe(ScaleProbe, RunningServer, number: Int)
-    /// The child's part of a list of pictures.
     case images(ImageListCost.Probe, URL, count: Int)
   }
 
   static let usage = """
-    bench [--rounds N] [--quick] [--only KEY[,KEY…]]     compare the clients (5 rounds)
-    bench --instructions [--only KEY[,KEY…]]             count the instructions of a request (valgrind)
-    bench --scale [--only KEY[,KEY…]]                    many requests and connections over sockets: \
+    bench [--quick] [--rounds N] [--only KEY,…] [--clients NAME,…] [--json FILE] [--svg FILE]
+                                compare the clients: about 15 minutes; --quick 3 minutes
+    bench --instructions [--only KEY,…] [--clients NAME,…]
+                                count instructions, allocations, retains and system calls of a request (valgrind, strace)
+    bench --budget              compare these counts with Benchmarks/budget.json
+    bench --budget --write      the same, and lower the budget to what was counted
+    bench --budget --accept     replace the budget with what was counted, even if it is higher
+    bench --scale [--only KEY,…]
+                                many requests and connections: \
     \(ScaleProbe.allCases.map(\.rawValue).joined(separator: ", "))
-    bench --profile KEY [--seconds N]                    run ours alone, for a profiler (10 seconds)
-    --transport NAME[,NAME…] chooses ours: \(MeasuredTransport.real.map(\.rawValue).joined(separator: ", "))
-    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), pipeline, cache, decode, images, memory
-    ASYNC_HTTP_CLIENT=/path/to/checkout make bench       compare AsyncHTTPClient too
+    bench --profile KEY [--clients NAME] [--seconds N]
+                                run one client alone, for a profiler (martlet-bare-sockets for 10 seconds)
+    --transport NAME,…          transports of Martlet: \(MeasuredTransport.real.map(\.rawValue).joined(separator: ", ")) \
+    (sockets)
+    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), \(FullRun.Section.allCases.map(\.rawValue).joined(separator: ", "))
+    NAME: \(ClientProgram.all(transports: [.sockets]).map(\.key).joined(separator: ", "))
+    ASYNC_HTTP_CLIENT=/path/to/checkout make bench    compares AsyncHTTPClient too
     """
 
   var mode = Mode.compare
   var rounds = 5
-  var transports = MeasuredTransport.real
-  /// A part of the requests that a full run makes.
+  /// How long a client fetches in a round.
+  var seconds = 0.5
+  /// A part of the work of the measurements that have a fixed amount.
   var scale = 1.0
+  var transports = [MeasuredTransport.sockets]
+  var clients: Set<String> = []
+  var json: URL?
+  var svg: URL?
   private var only: Set<String> = []
+  private var words: ArraySlice<String> = []
 
   init(_ arguments: [String]) throws {
-    var rest = arguments[...]
+    words = arguments[...]
     var profiled: Workload?
     var seconds = 10
-    while let argument = rest.popFirst() {
+    while let argument = words.popFirst() {
       switch argument {
-      case "--quick": (rounds, scale) = (3, 0.25)
-      case "--rounds": rounds = try Self.number(rest.popFirst(), for: argument)
-      case "--seconds": seconds = try Self.number(rest.popFirst(), for: argument)
+      case "--quick": (rounds, self.seconds, scale) = (3, 0.2, 0.25)
+      case "--rounds": rounds = try number(for: argument)
+      case "--seconds": seconds = try number(for: argument)
       case "--help": mode = .help
-      case "--instructions": mode = .instructions
-      case "--transport": transports = try Self.transports(rest.popFirst())
-      case "--requests":
-        guard let text = rest.popFirst() else { throw BenchError("--requests wants an assignment") }
-        mode = .requests(try JSONDecoder().decode(InstructionCount.Assignment.self, from: Data(text.utf8)))
-      case "--only": only = Set((rest.popFirst() ?? "").split(separator: ",").map(String.init))
-      case "--profile": profiled = try Self.workload(rest.popFirst())
-      case "--memory":
-        guard let probe = rest.popFirst().flatMap(MemoryProbe.init),
-          let url = rest.popFirst().flatMap(URL.init(string:))
-        else { throw BenchError("--memory wants \(MemoryProbe.allCases.map(\.rawValue)) and a URL") }
-        mode = .memory(probe, url)
+      case "--instructions": mode = .costs
+      case "--budget": mode = .budget(.none)
+      case "--write": mode = .budget(.lower)
+      case "--accept": mode = .budget(.replace)
       case "--scale": mode = .scale
-      case "--scale-probe":
-        guard let probe = rest.popFirst().flatMap(ScaleProbe.init), let text = rest.popFirst() else {
-          throw BenchError("--scale-probe wants \(ScaleProbe.allCases.map(\.rawValue)), a server and a number")
-        }
-        let server = try JSONDecoder().decode(RunningServer.self, from: Data(text.utf8))
-        mode = .scaleProbe(probe, server, number: rest.popFirst().flatMap { Int($0) } ?? 0)
-      case "--images":
-        guard let probe = rest.popFirst().flatMap(ImageListCost.Probe.init),
-          let url = rest.popFirst().flatMap(URL.init(string:))
-        else { throw BenchError("--images wants \(ImageListCost.Probe.allCases.map(\.rawValue)), a URL and a number") }
-        mode = .images(probe, url, count: try Self.number(rest.popFirst(), for: argument))
-      default: throw BenchError("'\(argument)' is not understood:\n\(Self.usage)")
+      case "--transport": transports = try Self.transports(try next(for: argument))
+      case "--only": only = Set(try list(for: argument))
+      case "--clients": clients = Set(try list(for: argument))
+      case "--json": json = URL(filePath: try next(for: argument))
+      case "--svg": svg = URL(filePath: try next(for: argument))
+      case "--profile": profiled = try Self.workload(try next(for: argument))
+      default: mode = try child(argument)
       }
     }
     if let profiled { mode = .profile(profiled, seconds: seconds) }
+    try checkKeys()
   }
 
   func wants(_ key: String) -> Bool { only.isEmpty || only.contains(key) }
 
-  private static func number(_ text: String?, for argument: String) throws -> Int {
-    guard let number = text.flatMap({ Int($0) }), number > 0 else { throw BenchError("\(argument) wants a number") }
+  func wants(_ program: ClientProgram) -> Bool {
+    clients.isEmpty || clients.contains(program.key) || program.key == ClientProgram.reference.key
+  }
+
+  /// What this program tells its children.
+  private mutating func child(_ argument: String) throws -> Mode {
+    switch argument {
+    case "--client":
+      let client = try OwnClient(named: try next(for: argument))
+      guard words.popFirst() == "--authority", let authority = words.popFirst(), words.popFirst() == "--connections"
+      else {
+        throw BenchError("--client NAME --authority FILE --connections N")
+      }
+      return .client(client, authority: URL(filePath: authority), connections: try number(for: argument))
+    case "--memory":
+      guard let probe = MemoryProbe(rawValue: try next(for: argument)), let url = URL(string: try next(for: argument))
+      else { throw BenchError("--memory wants \(MemoryProbe.allCases.map(\.rawValue)) and a URL") }
+      return .memory(probe, url)
+    case "--scale-probe":
+      guard let probe = ScaleProbe(rawValue: try next(for: argument)) else {
+        throw BenchError("--scale-probe wants \(ScaleProbe.allCases.map(\.rawValue)), a server and a number")
+      }
+      let server = try JSONDecoder().decode(RunningServer.self, from: Data(try next(for: argument).utf8))
+      return .scaleProbe(probe, server, number: words.popFirst().flatMap { Int($0) } ?? 0)
+    case "--images":
+      guard let probe = ImageListCost.Probe(rawValue: try next(for: argument)),
+        let url = URL(string: try next(for: argument))
+      else { throw BenchError("--images wants \(ImageListCost.Probe.allCases.map(\.rawValue)), a URL and a number") }
+      return .images(probe, url, count: try number(for: argument))
+    default: throw BenchError("'\(argument)' is not understood:\n\(Self.usage)")
+    }
+  }
+
+  private func checkKeys() throws {
+    let keys = Set(
+      Workload.all.map(\.key) + FullRun.Section.allCases.map(\.rawValue) + ScaleProbe.allCases.map(\.rawValue))
+    if let key = only.subtracting(keys).min() { throw BenchError("there is no '\(key)' to measure:\n\(Self.usage)") }
+    let names = Set(ClientProgram.all(transports: MeasuredTransport.real).map(\.key) + OwnClient.all.map(\.name))
+    if let name = clients.subtracting(names).min() { throw BenchError("there is no client '\(name)':\n\(Self.usage)") }
+  }
+
+  private mutating func next(for argument: String) throws -> String {
+    guard let word = words.popFirst() else { throw BenchError("\(argument) wants a value:\n\(Self.usage)") }
+    return word
+  }
+
+  private mutating func list(for argument: String) throws -> [String] {
+    try next(for: argument).split(separator: ",").map(String.init)
+  }
+
+  private mutating func number(for argument: String) throws -> Int {
+    guard let number = Int(try next(for: argument)), number > 0 else { throw BenchError("\(argument) wants a number") }
     return number
   }
 
-  private static func transports(_ names: String?) throws -> [MeasuredTransport] {
-    try (names ?? "").split(separator: ",", omittingEmptySubsequences: false).map { name in
+  private static func transports(_ names: String) throws -> [MeasuredTransport] {
+    try names.split(separator: ",", omittingEmptySubsequences: false).map { name in
       guard let transport = MeasuredTransport(rawValue: String(name)) else {
         throw BenchError("there is no transport '\(name)':\n\(usage)")
       }
@@ -95,7 +149,7 @@ struct Arguments {
     }
   }
 
-  private static func workload(_ key: String?) throws -> Workload {
+  private static func workload(_ key: String) throws -> Workload {
     guard let workload = Workload.all.first(where: { $0.key == key }) else {
       throw BenchError("--profile wants a workload:\n\(usage)")
     }

@@ -1,8 +1,10 @@
 import Foundation
+import MeasuredClient
 
-/// Measures Martlet beside a C loop on libcurl and beside URLSession, in one run and against one server.
+/// Measures Martlet beside other clients, in one run and against the same servers.
 ///
-/// Nothing here fails because a figure is bad: machines differ. What counts are the ratios of one run.
+/// Nothing here fails because a time is bad: machines differ. What counts are the ratios of one run, and the counts of the
+/// budget, which do not depend on the machine's load.
 @main
 enum Bench {
   static func main() async {
@@ -10,16 +12,21 @@ enum Bench {
       let arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
       switch arguments.mode {
       case .help: print(Arguments.usage)
+      case .client(let client, let authority, let connections):
+        try serveAssignments { try await client.make(authority: authority, connections: connections) }
       case .memory(let probe, let url): try await probe.perform(url)
       case .images(let probe, let url, let count): try await ImageListCost.perform(probe, url, count: count)
-      case .scale: try await withServer { try scale(arguments, at: $0) }
       case .scaleProbe(let probe, let server, let number): try await probe.perform(at: server, number: number)
+      case .scale: try await withServer { try scale(arguments, at: $0) }
       case .profile(let workload, let seconds):
-        let transport = arguments.transports[0]
-        try await withServer { try await profile(workload, transport, seconds: seconds, at: $0) }
-      case .requests(let assignment): try InstructionCount.perform(assignment)
-      case .instructions: try await withServer { try instructions(arguments, at: $0) }
-      case .compare: try await withServer { try await compare(arguments, at: $0) }
+        try await withServer { try await profile(workload, arguments, seconds: seconds, at: $0) }
+      case .costs: try await withServer { try costs(arguments, at: $0) }
+      case .budget(let change): try await withServer { try budget(change, at: $0) }
+      case .compare:
+        try await withServer { server in
+          var run = FullRun(arguments, at: server)
+          try await run.run()
+        }
       }
     } catch {
       say("bench: \(error)")
@@ -29,6 +36,7 @@ enum Bench {
 
   /// Starts the server, and stops it whatever happens: also when the run is interrupted.
   private static func withServer(_ body: @Sendable (RunningServer) async throws -> Void) async throws {
+    signal(SIGPIPE, SIG_IGN)  // a client that ended is an error of the write to it
     let nginx = try Nginx()
     nonisolated(unsafe) let interrupted = nginx  // the process ends with it
     let interruptions = [SIGINT, SIGTERM].map { number in
@@ -48,89 +56,71 @@ enum Bench {
     try await body(nginx.server)
   }
 
-  private static func compare(_ arguments: Arguments, at server: RunningServer) async throws {
+  private static func costs(_ arguments: Arguments, at server: RunningServer) throws {
     print("\(Machine.description(server: server.version))\n")
-    let workloads = Workload.all.filter { arguments.wants($0.key) }
-    if !workloads.isEmpty {
-      let clients = try Clients.all(at: server, transports: arguments.transports)
-      let comparison = Comparison(clients: clients, server: server, rounds: arguments.rounds, scale: arguments.scale)
-      let rows = try await comparison.run(workloads, progress: say)
-      print(
-        "Medians of \(arguments.rounds) rounds. `: C` is the time taken, relative to the C loop's: less is better.\n")
-      print(Report.comparison(rows, of: clients) + "\n")
+    let own = arguments.transports.flatMap { transport in
+      [SessionClient.Variant.bare, .default].map {
+        ClientProgram.own(.martlet($0, transport), title: "Martlet, \($0), \(transport.title)")
+      }
     }
-    if arguments.wants("pipeline") { try await pipeline(arguments) }
-    if arguments.wants("cache") { try await cache(arguments, at: server) }
-    if arguments.wants("decode") {
-      print(Report.decode(try DecodeCost(progress: say).run(rounds: arguments.rounds, progress: say)) + "\n")
-    }
-    if arguments.wants("images") {
-      say("images")
-      let count = Int(500 * arguments.scale)
-      print(Report.images(try ImageListCost.run(count: count, rounds: arguments.rounds), count: count) + "\n")
-    }
-    if arguments.wants("memory") {
-      say("memory")
-      print(Report.memory(try MemoryProbe.allCases.map { ($0, try $0.run(at: server)) }) + "\n")
+    let session = ClientProgram.own(
+      .martlet(.bare, .instant), title: "Martlet, bare, no transport", without: [.tls, .http2])
+    let others = ClientProgram.all(transports: []).filter { $0.key.hasPrefix("async-http-client") }
+    let programs = ([.reference] + own + [session] + others).filter(arguments.wants)
+    for workload in Workload.all where RequestCost.keys.contains(workload.key) && arguments.wants(workload.key) {
+      var table = ResultTable(
+        key: "costs-" + workload.key, title: "**\(workload.name)**: counts for a request",
+        columns: ["client", "instructions", "allocations", "retains", "system calls"], digits: 1)
+      for program in programs {
+        say("counting \(workload.name), \(program.title)")
+        guard let cost = try RequestCost.measure(workload, program, at: server) else { continue }
+        table.add(program.title, cost.instructions, cost.allocations, cost.retains, cost.systemCalls)
+      }
+      print(table.markdown + "\n")
     }
   }
 
-  private static func pipeline(_ arguments: Arguments) async throws {
-    say("pipeline")
-    var costs: [(Int, Double)] = []
-    for interceptors in [0, 4] {
-      let requests = Int(50_000 * arguments.scale)
-      let cost = try await PipelineCost.nanoseconds(
-        interceptors: interceptors, requests: requests, rounds: arguments.rounds)
-      costs.append((interceptors, cost))
+  private static func budget(_ change: Budget.Change, at server: RunningServer) throws {
+    let budget = try Budget.read()
+    let measured = try Budget.measured(at: server, runs: 2, progress: say)
+    print(measured.table.markdown + "\n")
+    if change == .replace {
+      try measured.write()
+      return say("the budget is now what was counted: \(Budget.file.path)")
     }
-    print(Report.pipeline(costs) + "\n")
-  }
-
-  private static func cache(_ arguments: Arguments, at server: RunningServer) async throws {
-    say("cache")
-    var rows: [CacheCost.Row] = []
-    for (file, entries) in CacheCost.cases(scale: arguments.scale) {
-      rows.append(
-        try await CacheCost.measure(
-          file, entries: entries, at: server, requests: Int(20_000 * arguments.scale), rounds: arguments.rounds))
+    let violations = (change == .lower ? budget.lowered(to: measured) : budget).violations(of: measured)
+    if change == .lower { try budget.lowered(to: measured).write() }
+    guard violations.isEmpty else {
+      throw BenchError(
+        "requests cost more than Benchmarks/budget.json allows. Find out why (--profile, --instructions); only if the "
+          + "cost is justified: make bench ARGS=\"--budget --accept\"\n" + violations.joined(separator: "\n"))
     }
-    print(Report.cache(rows) + "\n")
-  }
-
-  private static func instructions(_ arguments: Arguments, at server: RunningServer) throws {
-    print("\(Machine.description(server: server.version))\n")
-    let clients = try Clients.all(at: server, transports: arguments.transports + [.instant])
-    var rows: [(workload: Workload, counts: [Double?])] = []
-    for workload in Workload.all where InstructionCount.keys.contains(workload.key) && arguments.wants(workload.key) {
-      say("instructions: \(workload.name)")
-      rows.append((workload, try clients.map { try InstructionCount.measure(workload, $0, at: server) }))
-    }
-    print(Report.instructions(rows, of: clients) + "\n")
   }
 
   private static func scale(_ arguments: Arguments, at server: RunningServer) throws {
     print("\(Machine.description(server: server.version))\n")
-    var table = MarkdownTable("over sockets", "measured", "target")
-    for probe in ScaleProbe.allCases where arguments.wants(probe.rawValue) {
-      say("scale: \(probe.rawValue)")
-      table.add([probe.title, Report.number(try probe.run(at: server), digits: 2), probe.target])
-    }
-    print(table.text)
+    print(try ScaleProbe.table(ScaleProbe.allCases.filter { arguments.wants($0.rawValue) }, at: server, say).markdown)
   }
 
   private static func profile(
-    _ workload: Workload, _ transport: MeasuredTransport, seconds: Int, at server: RunningServer
+    _ workload: Workload, _ arguments: Arguments, seconds: Int, at server: RunningServer
   ) async throws {
-    let client = SessionClient(transport, authority: server.certificate)
+    let named = try arguments.clients.first.map { try OwnClient(named: $0) }
+    let client = try await (named ?? .martlet(.bare, arguments.transports[0]))
+      .make(authority: server.certificate, connections: 64)
     let end = ContinuousClock.now + .seconds(seconds)
     var rates: [Double] = []
     while ContinuousClock.now < end {
-      if let rate = try await workload.measure(client, at: server, scale: 1) { rates.append(rate) }
+      let assignment = workload.assignment(at: server, times: 4000)
+      var result = AssignmentResult()
+      let start = ContinuousClock.now
+      result.bytes = try await client.perform(assignment)
+      result.seconds = (ContinuousClock.now - start) / .seconds(1)
+      rates.append(workload.rate(result, assignment))
     }
     print("\(workload.name): \(Int(rates.median ?? 0)) \(workload.unit)")
   }
 
   /// For people who wait; what is printed to the standard output is the result alone.
-  private static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+  static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

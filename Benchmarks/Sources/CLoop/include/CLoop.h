@@ -17,8 +17,9 @@ typedef struct {
   int64_t upload;
 } cloop_workload;
 
-// Returns null when there is no memory. `authority` is a file of trusted certificates, or null for the system's.
-cloop *cloop_make(const char *authority);
+// Returns null when there is no memory. `authority` is a file of trusted certificates, or null for the system's;
+// `connections` is the most there are at once.
+cloop *cloop_make(const char *authority, long connections);
 
 // Runs the workload to its end. Returns null, or what went wrong with the first request that failed.
 // `received` counts the bytes of all bodies.

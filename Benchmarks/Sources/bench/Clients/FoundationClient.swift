@@ -1,20 +1,17 @@
 import Foundation
 import FoundationNetworking
+import MeasuredClient
 
 /// Foundation's URLSession, which on Linux also sits on libcurl.
 ///
-/// It is several times slower here, so it makes fewer requests a round. It has no stream of bytes on Linux: a download is
-/// collected by `data(for:)`, the only call there is for async code.
+/// It has no stream of bytes on Linux: a download is collected by `data(for:)`, the only call there is for async code.
 struct FoundationClient: Client {
-  let name = "URLSession"
-  /// A handshake that fails makes Foundation stand still when the other requests are then cancelled.
-  let trustsOurAuthority = false
-  let share = 0.1
+  let version = "URLSession (swift-corelibs-foundation, libcurl)"
   private let session: URLSession
 
-  init() {
+  init(connections: Int = 64) {
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = 64
+    configuration.httpMaximumConnectionsPerHost = connections
     configuration.urlCache = nil
     session = URLSession(configuration: configuration)
   }
@@ -29,5 +26,5 @@ struct FoundationClient: Client {
 
   func download(_ url: URL) async throws -> Int64 { try await fetch(url, times: 1, atOnce: 1) }
 
-  func upload(_ count: Int64, to url: URL) async throws -> Int64? { nil }
+  func upload(_ count: Int64, to url: URL) async throws { throw BenchError("URLSession has no stream to upload") }
 }

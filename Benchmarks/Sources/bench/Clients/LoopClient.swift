@@ -1,10 +1,10 @@
 import CLoop
 import Foundation
+import MeasuredClient
 
 /// The C loop, driven from a thread of its own: the practical limit that the others are compared with.
 final class LoopClient: Client {
-  let name = "C libcurl"
-  let trustsOurAuthority = true
+  let version = "libcurl " + String(cString: cloop_library_version())
   private let worker = DispatchQueue(label: "c-loop")
   private let loop: Loop
 
@@ -13,8 +13,8 @@ final class LoopClient: Client {
     let pointer: OpaquePointer
   }
 
-  init(authority: URL? = nil) throws {
-    guard let pointer = cloop_make(authority?.path) else {
+  init(authority: URL, connections: Int) throws {
+    guard let pointer = cloop_make(authority.path, connections) else {
       throw BenchError("the C loop cannot be made: out of memory")
     }
     loop = Loop(pointer: pointer)
@@ -28,10 +28,7 @@ final class LoopClient: Client {
 
   func download(_ url: URL) async throws -> Int64 { try await run(url, discards: true) }
 
-  func upload(_ count: Int64, to url: URL) async throws -> Int64? {
-    _ = try await run(url, upload: count)
-    return count
-  }
+  func upload(_ count: Int64, to url: URL) async throws { _ = try await run(url, upload: count) }
 
   private func run(
     _ url: URL, requests: Int = 1, atOnce: Int = 1, discards: Bool = false, upload: Int64 = 0

@@ -1,19 +1,42 @@
 import Foundation
 import Martlet
+import MeasuredClient
 
-/// Our session on one of our transports, as an application would set them up.
+extension ConnectionConfiguration {
+  /// As many connections as the other clients have, which are kept as long as theirs.
+  static func measured(authority: URL?, connections: Int = 64) -> ConnectionConfiguration {
+    var configuration = ConnectionConfiguration()
+    configuration.tls.authorities = authority
+    configuration.connectionsPerHost = connections
+    configuration.idleConnections = max(128, connections)
+    configuration.proxy = .direct
+    return configuration
+  }
+}
+
+/// Our session on one of our transports.
 struct SessionClient: Client {
-  let name: String
-  let trustsOurAuthority = true
+  /// What the session has.
+  enum Variant: String, CaseIterable, Sendable {
+    /// Neither cookies nor a cache.
+    case bare
+    /// What `HTTPSession()` has: a cookie jar, which is empty, and a cache in memory.
+    case `default`
+    /// The bare session with one feature.
+    case interceptors, cookies, cache, deadline, retry, authentication
+    /// With all of them.
+    case all
+  }
+
+  let version = "Martlet"
   private let session: HTTPSession
 
-  init(_ transport: MeasuredTransport = .curl, authority: URL? = nil) {
-    name = "Martlet, \(transport.title)"
-    var connection = ConnectionConfiguration()
-    connection.tls.authorities = authority
-    var settings = SessionConfiguration()
-    settings.cache = nil  // What is measured is the wire.
-    session = HTTPSession(transport: transport.make(connection), configuration: settings)
+  init(
+    _ variant: Variant = .bare, on transport: MeasuredTransport = .sockets, authority: URL? = nil, connections: Int = 64
+  ) async throws {
+    session = HTTPSession(
+      transport: transport.make(.measured(authority: authority, connections: connections)),
+      configuration: try await variant.configuration())
   }
 
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
@@ -31,11 +54,10 @@ struct SessionClient: Client {
     return sum
   }
 
-  func upload(_ count: Int64, to url: URL) async throws -> Int64? {
+  func upload(_ count: Int64, to url: URL) async throws {
     let body = RequestBody.stream(length: count) { RepeatedChunk(total: count) }
     let (_, response) = try await session.upload(for: HTTPRequest(.put, url), from: body)
     guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
-    return count
   }
 
   /// Reads a large body with pauses that are long enough for a sender to fill whatever buffers there are.
@@ -52,6 +74,29 @@ struct SessionClient: Client {
       if count % chunks == 0, count / chunks <= pauses { try await pause() }
     }
     return sum
+  }
+}
+
+extension SessionClient.Variant {
+  /// The settings of the session. A cookie is one that is sent with every request.
+  fileprivate func configuration() async throws -> SessionConfiguration {
+    var settings = SessionConfiguration()
+    if self == .default { return settings }
+    func has(_ feature: Self) -> Bool { self == feature || self == .all }
+    settings.cookies = nil
+    settings.cache = has(.cache) ? HTTPCache() : nil
+    if has(.cookies) {
+      let jar = CookieJar()
+      try await jar.set(Cookie(name: "session", value: "0123456789abcdef", domain: "127.0.0.1"))
+      settings.cookies = jar
+    }
+    if has(.interceptors) { settings.interceptors = TaggingInterceptor.four }
+    if has(.deadline) { settings.options.deadline = .seconds(300) }
+    if has(.retry) { settings.options.retryPolicy = .standard }
+    if has(.authentication) {
+      settings.credentials = [TokenSource(AccessToken("0123456789abcdef0123456789abcdef"), for: .any)]
+    }
+    return settings
   }
 }
 

@@ -1,40 +1,111 @@
-/// Clients side by side: in every round each does each workload once, so that what else happens on the machine strikes
-/// all of them alike.
+import Foundation
+import MeasuredClient
+
+/// Clients side by side: in every round each does each workload once, so that what else happens on the machine affects all of
+/// them alike. Each has a process of its own for the whole comparison, and keeps its connections.
 struct Comparison {
-  let clients: [any Client]
-  let server: RunningServer
-  let rounds: Int
-  /// A part of the workloads' number of requests.
-  let scale: Double
+  /// What one client achieved in one round.
+  struct Sample {
+    /// In the workload's unit.
+    let rate: Double
+    /// Microseconds of all processors for a request.
+    let processor: Double
+    /// The most memory that was resident, in bytes.
+    let peak: Int
+  }
 
-  /// What was measured of one workload: for each client its rate in each round.
-  struct Row {
-    let workload: Workload
-    var rates: [[Double]]
+  /// The clients that took part, their versions, and for each workload and client the samples of the rounds.
+  struct Result {
+    let programs: [ClientProgram]
+    let versions: [String]
+    let workloads: [Workload]
+    var samples: [[[Sample]]]
 
-    /// How much longer a client takes than the first: the median of the rounds' ratios, which is steadier than the
-    /// ratio of the medians.
-    func timeRelativeToFirst(of client: Int) -> Double? {
-      zip(rates[0], rates[client]).map { $0 / $1 }.median
+    func figure(_ workload: Int, _ program: Int, _ value: (Sample) -> Double) -> Figure? {
+      Figure(samples[workload][program].map(value))
+    }
+
+    /// The peak of memory in MB; nil for a command, whose memory is not known.
+    func megabytes(_ workload: Int, _ program: Int) -> Figure? {
+      guard programs[program].launch != nil else { return nil }
+      return figure(workload, program) { Double($0.peak) / 1_000_000 }
+    }
+
+    /// The throughput relative to that of the first client: of the rounds' ratios, which vary less than the ratio of the
+    /// medians.
+    func ratio(_ workload: Int, _ program: Int) -> Figure? {
+      Figure(zip(samples[workload][program], samples[workload][0]).map { $0.rate / $1.rate })
     }
   }
 
-  func run(_ workloads: [Workload], progress: (String) -> Void) async throws -> [Row] {
-    var rows = workloads.map { Row(workload: $0, rates: clients.map { _ in [] }) }
-    for workload in workloads {
-      progress("warming up: \(workload.name)")
-      for client in clients { _ = try await workload.measure(client, at: server, scale: scale / 8) }
+  let programs: [ClientProgram]
+  let server: RunningServer
+  let rounds: Int
+  /// How long a client fetches in a round.
+  let seconds: Double
+  var connections = 64
+  let progress: (String) -> Void
+
+  func run(_ workloads: [Workload]) throws -> Result {
+    var started: [(program: ClientProgram, runner: any ClientRunner)] = []
+    defer { for client in started { client.runner.stop() } }
+    for program in programs where workloads.contains(where: { $0.needs.isSubset(of: program.abilities) }) {
+      do { started.append((program, try program.start(at: server, connections: connections))) } catch {
+        progress("left out: \(error)")
+      }
     }
-    for round in 0..<rounds {
-      progress("round \(round + 1) of \(rounds)")
-      for row in rows.indices {
-        for turn in clients.indices {
-          let index = (turn + round) % clients.count  // nobody always follows the same one
-          let rate = try await rows[row].workload.measure(clients[index], at: server, scale: scale)
-          if let rate { rows[row].rates[index].append(rate) }
+    var result = Result(
+      programs: started.map(\.program), versions: started.map(\.runner.version), workloads: workloads,
+      samples: workloads.map { _ in started.map { _ in [] } })
+    for (index, workload) in workloads.enumerated() {
+      var times = started.map { client in
+        leavingOutFailures(of: client.program) { try warmUp(workload, client.program, client.runner) } ?? nil
+      }
+      for round in 0..<rounds {
+        progress("\(workload.name): round \(round + 1) of \(rounds)")
+        for turn in started.indices {
+          let client = (turn + round) % started.count  // no client always follows the same one
+          guard let count = times[client] else { continue }
+          let sample = leavingOutFailures(of: started[client].program) {
+            try measure(workload, started[client].runner, times: count)
+          }
+          guard let sample else {
+            (times[client], result.samples[index][client]) = (nil, [])
+            continue
+          }
+          result.samples[index][client].append(sample)
         }
       }
     }
-    return rows
+    return result
+  }
+
+  /// A client that fails takes no part in the workload; why is printed. The others are measured.
+  private func leavingOutFailures<Value>(of program: ClientProgram, _ work: () throws -> Value) -> Value? {
+    do { return try work() } catch {
+      progress("FAILED and left out: \(program.title): \(error)")
+      return nil
+    }
+  }
+
+  /// How many requests the client makes in a round: as many as it makes in ``seconds``; nil if it cannot do the workload.
+  private func warmUp(_ workload: Workload, _ program: ClientProgram, _ runner: any ClientRunner) throws -> Int? {
+    guard workload.needs.isSubset(of: program.abilities) else { return nil }
+    progress("\(workload.name): warming up \(program.title)")
+    if workload.kind != .fetch || workload.atOnce > 64 {
+      _ = try measure(workload, runner, times: workload.atOnce)
+      return workload.atOnce
+    }
+    let first = try measure(workload, runner, times: workload.atOnce * 4)
+    let second = try measure(workload, runner, times: max(workload.atOnce * 4, Int(first.rate * seconds / 3)))
+    return max(workload.atOnce * 4, Int(second.rate * seconds))
+  }
+
+  private func measure(_ workload: Workload, _ runner: any ClientRunner, times: Int) throws -> Sample {
+    let assignment = workload.assignment(at: server, times: times)
+    let result = try runner.measure(assignment)
+    return Sample(
+      rate: workload.rate(result, assignment),
+      processor: result.processor * 1_000_000 / Double(assignment.times), peak: result.peak)
   }
 }

@@ -7,3 +7,21 @@ extension Array where Element == Double {
     return count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
   }
 }
+
+/// What was measured: the median of some rounds, and their range.
+struct Figure: Codable, Equatable {
+  var median: Double
+  /// The least and the most; nil where there was one measurement.
+  var low: Double?
+  var high: Double?
+
+  init(_ value: Double) { median = value }
+
+  /// nil of no rounds.
+  init?(_ rounds: [Double]) {
+    guard let median = rounds.median else { return nil }
+    self.median = median
+    guard rounds.count > 1 else { return }
+    (low, high) = (rounds.min(), rounds.max())
+  }
+}

@@ -1,4 +1,5 @@
 import Glibc
+import MeasuredClient
 
 /// Ports on loopback, asked from the kernel.
 enum FreePorts {

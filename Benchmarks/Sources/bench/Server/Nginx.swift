@@ -1,4 +1,5 @@
 import Foundation
+import MeasuredClient
 
 /// An nginx of our own on loopback: its configuration, files and logs live in a temporary directory that goes with it.
 final class Nginx {
@@ -6,12 +7,10 @@ final class Nginx {
 
   private let folder: URL
   private let process = Process()
-  private static let program = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
-    .first(where: FileManager.default.isExecutableFile(atPath:))
 
   /// Starts the server, and returns when it answers.
   init() throws {
-    guard let program = Self.program else {
+    guard let program = Command.find("nginx") else {
       throw BenchError("nginx is missing, and the benchmarks measure against it: apt-get install nginx-light")
     }
     folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
@@ -22,9 +21,10 @@ final class Nginx {
       let secureHTTP1 = URL(string: "https://127.0.0.1:\(ports[2])/")
     else { throw BenchError("there is no port for nginx") }
     server = RunningServer(
-      plain: plain, secure: secure, secureHTTP1: secureHTTP1,
+      plain: plain, secure: secure, secureHTTP1: secureHTTP1, sink: try Sink().url,
       certificate: folder.appending(component: "certificate.pem"),
-      version: try Tool.output(of: program, ["-v"]).replacing("nginx version: ", with: ""))
+      uploadBody: folder.appending(component: ServedFile.large.name),
+      version: try Command.output(of: program, ["-v"]).replacing("nginx version: ", with: ""))
 
     try makeCertificate()
     for file in ServedFile.allCases { try file.write(into: folder) }
@@ -52,7 +52,7 @@ final class Nginx {
       "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
       "-keyout", folder.appending(component: "key.pem").path, "-out", server.certificate.path,
     ]
-    let output = try Tool.output(of: "/usr/bin/openssl", arguments)
+    let output = try Command.output(of: "/usr/bin/openssl", arguments)
     guard FileManager.default.fileExists(atPath: server.certificate.path) else {
       throw BenchError("openssl made no certificate: \(output)")
     }

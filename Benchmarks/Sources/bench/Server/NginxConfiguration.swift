@@ -20,7 +20,6 @@ struct NginxConfiguration {
       keepalive_requests 1000000000;
       keepalive_timeout 3600s;
       open_file_cache max=16;
-      client_max_body_size 0;
       client_body_temp_path \(folder)/body;
       proxy_temp_path \(folder)/proxy;
       fastcgi_temp_path \(folder)/fastcgi;
@@ -34,13 +33,8 @@ struct NginxConfiguration {
         ssl_certificate \(folder)/certificate.pem;
         ssl_certificate_key \(folder)/key.pem;
         root \(folder);
-        # reads the body to its end before it answers: a client may stop sending after an earlier response
-        location /upload {
-          proxy_pass http://127.0.0.1:\(plainPort)/received;
-          proxy_pass_request_body off;
-          proxy_set_header Content-Length "";
-        }
-        location /received { return 200; }
+        # no client answers from its cache
+        add_header Cache-Control no-store;
       }
     }
 

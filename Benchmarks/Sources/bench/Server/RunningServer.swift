@@ -5,8 +5,12 @@ struct RunningServer: Codable, Sendable {
   let plain: URL
   let secure: URL
   let secureHTTP1: URL
+  /// The server that discards uploads and answers late.
+  let sink: URL
   /// The certificate that clients have to trust over TLS.
   let certificate: URL
+  /// A file with what is uploaded.
+  let uploadBody: URL
   let version: String
 
   func url(_ channel: Workload.Channel) -> URL {
@@ -14,6 +18,7 @@ struct RunningServer: Codable, Sendable {
     case .plain: plain
     case .secure: secure
     case .secureHTTP1: secureHTTP1
+    case .sink: sink
     }
   }
 }

@@ -1,0 +1,139 @@
+"""A client's process with aiohttp or httpx: python_client.py NAME AUTHORITY CONNECTIONS.
+
+Prints a greeting, then does each assignment that comes as a line of JSON on the standard input, and prints its measurement.
+Exits with status 3 if the library is not installed.
+"""
+import asyncio
+import json
+import resource
+import ssl
+import sys
+import time
+
+chunk = bytes(256 << 10)
+
+
+async def spread(times, tasks, one):
+    async def repeat(part):
+        return sum([await one() for _ in range(part)])
+
+    parts = [times // tasks + (index < times % tasks) for index in range(tasks)]
+    return sum(await asyncio.gather(*map(repeat, parts)))
+
+
+async def repeated(count):
+    while count > 0:
+        length = min(count, len(chunk))
+        count -= length
+        yield chunk[:length]
+
+
+class AIOHTTPClient:
+    def __init__(self, context, connections):
+        self.version = "aiohttp " + aiohttp.__version__
+        self.session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=connections, ssl=context), timeout=aiohttp.ClientTimeout(300)
+        )
+
+    async def fetch(self, url, times, at_once):
+        async def one():
+            async with self.session.get(url) as response:
+                response.raise_for_status()
+                return len(await response.read())
+
+        return await spread(times, at_once, one)
+
+    async def download(self, url):
+        async with self.session.get(url) as response:
+            return sum([len(part) async for part in response.content.iter_any()])
+
+    async def upload(self, count, url):
+        fields = {"Content-Length": str(count)}
+        async with self.session.put(url, data=repeated(count), headers=fields) as response:
+            response.raise_for_status()
+            await response.read()
+
+
+class HTTPXClient:
+    def __init__(self, context, connections):
+        self.version = "httpx " + httpx.__version__
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        self.client = httpx.AsyncClient(verify=context, limits=limits, timeout=300)
+
+    async def fetch(self, url, times, at_once):
+        async def one():
+            response = await self.client.get(url)
+            response.raise_for_status()
+            return len(response.content)
+
+        return await spread(times, at_once, one)
+
+    async def download(self, url):
+        async with self.client.stream("GET", url) as response:
+            return sum([len(part) async for part in response.aiter_raw()])
+
+    async def upload(self, count, url):
+        response = await self.client.put(url, content=repeated(count), headers={"Content-Length": str(count)})
+        response.raise_for_status()
+
+
+def memory(key):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(key))
+
+
+def processor_time():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def reset_peak():
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pass
+
+
+async def perform(client, assignment):
+    kind, url = assignment["kind"], assignment["url"]
+    if kind == "fetch":
+        return await client.fetch(url, assignment["times"], assignment["atOnce"])
+    if kind == "download":
+        return await client.download(url)
+    await client.upload(assignment["length"], url)
+    return assignment["length"]
+
+
+async def measure(client, assignment):
+    reset_peak()
+    processor, start = processor_time(), time.perf_counter()
+    try:
+        count = await perform(client, assignment)
+        return {
+            "bytes": count,
+            "seconds": time.perf_counter() - start,
+            "processor": processor_time() - processor,
+            "peak": memory("VmHWM:"),
+            "resident": memory("VmRSS:"),
+        }
+    except Exception as error:
+        return {"bytes": 0, "seconds": 0, "processor": 0, "peak": 0, "resident": 0, "error": repr(error)}
+
+
+async def main(name, authority, connections):
+    context = ssl.create_default_context(cafile=authority)
+    client = (AIOHTTPClient if name == "aiohttp" else HTTPXClient)(context, int(connections))
+    print(json.dumps({"version": client.version}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(await measure(client, json.loads(line))), flush=True)
+
+
+try:
+    if sys.argv[1] == "aiohttp":
+        import aiohttp
+    else:
+        import httpx
+except ImportError:
+    sys.exit(3)
+asyncio.run(main(*sys.argv[1:]))

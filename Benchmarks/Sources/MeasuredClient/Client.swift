@@ -1,0 +1,55 @@
+public import Foundation
+
+/// An HTTP client that is measured. Every method transfers whole bodies.
+public protocol Client: Sendable {
+  /// The name and version of what does the work: "libcurl 7.88.1".
+  var version: String { get }
+
+  /// GETs the URL so often, so many at once, and keeps each body in memory until it is complete. Returns the bytes that
+  /// were received.
+  func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64
+  /// GETs the URL, and discards the bytes as they come. Returns how many there were.
+  func download(_ url: URL) async throws -> Int64
+  /// PUTs so many bytes, which come from a stream.
+  func upload(_ count: Int64, to url: URL) async throws
+}
+
+extension Client {
+  /// Runs as many tasks as there are requests at once; each makes its part of them one after another.
+  public func spread(
+    _ times: Int, over tasks: Int, _ one: @escaping @Sendable () async throws -> Int
+  ) async throws -> Int64 {
+    guard tasks > 1 else { return try await Self.repeating(times, one) }
+    return try await withThrowingTaskGroup(of: Int64.self) { group in
+      for index in 0..<tasks {
+        let part = times / tasks + (index < times % tasks ? 1 : 0)
+        group.addTask { try await Self.repeating(part, one) }
+      }
+      return try await group.reduce(0, +)
+    }
+  }
+
+  private static func repeating(_ times: Int, _ one: @Sendable () async throws -> Int) async throws -> Int64 {
+    var sum: Int64 = 0
+    for _ in 0..<times { sum += Int64(try await one()) }
+    return sum
+  }
+
+  /// Does what the assignment says. Returns the bytes that were received.
+  public func perform(_ assignment: Assignment) async throws -> Int64 {
+    switch assignment.kind {
+    case .fetch: return try await fetch(assignment.url, times: assignment.times, atOnce: assignment.atOnce)
+    case .download: return try await download(assignment.url)
+    case .upload:
+      try await upload(assignment.length, to: assignment.url)
+      return assignment.length
+    }
+  }
+}
+
+/// Why a benchmark cannot go on: for people.
+public struct BenchError: Error, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) { self.description = description }
+}

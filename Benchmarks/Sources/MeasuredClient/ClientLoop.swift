@@ -1,0 +1,51 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The main function of a client's process: prints a greeting, then does each assignment that comes as a line on the standard
+/// input, and prints its measurement. Returns when the input ends.
+///
+/// The main thread waits while others work: what Dispatch does with a main thread that has ended (a `sigsuspend`) makes
+/// valgrind 3.19 crash.
+public func serveAssignments(with make: @escaping @Sendable () async throws -> any Client) throws {
+  let client = try waiting { try await make() }
+  try printLine(Greeting(version: client.version))
+  while let line = readLine() {
+    let assignment = try JSONDecoder().decode(Assignment.self, from: Data(line.utf8))
+    try printLine(try waiting { await measure(assignment, with: client) })
+  }
+}
+
+private func waiting<Value: Sendable>(for work: @escaping @Sendable () async throws -> Value) throws -> Value {
+  let result = Mutex<Result<Value, any Error>?>(nil)
+  let isDone = DispatchSemaphore(value: 0)
+  Task.detached {
+    let value: Result<Value, any Error>
+    do { value = .success(try await work()) } catch { value = .failure(error) }
+    result.withLock { $0 = value }
+    isDone.signal()
+  }
+  isDone.wait()
+  guard let value = result.withLock({ $0 }) else { throw BenchError("the work has no result") }
+  return try value.get()
+}
+
+private func measure(_ assignment: Assignment, with client: any Client) async -> AssignmentResult {
+  var result = AssignmentResult()
+  do {
+    ProcessUsage.resetPeak()
+    let processor = ProcessUsage.processorTime()
+    let start = ContinuousClock.now
+    result.bytes = try await client.perform(assignment)
+    result.seconds = (ContinuousClock.now - start) / .seconds(1)
+    result.processor = ProcessUsage.processorTime() - processor
+    let memory = try ProcessUsage.memory()
+    (result.peak, result.resident) = (memory.peak, memory.resident)
+  } catch { result.error = "\(error)" }
+  return result
+}
+
+private func printLine(_ value: some Encodable) throws {
+  print(String(decoding: try JSONEncoder().encode(value), as: UTF8.self))
+  fflush(nil)
+}

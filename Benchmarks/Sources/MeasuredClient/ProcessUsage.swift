@@ -1,0 +1,36 @@
+public import Foundation
+
+/// What the kernel says of this process.
+public struct ProcessUsage {
+  /// Bytes in memory: at most since ``resetPeak()``, and now.
+  public let peak: Int
+  public let resident: Int
+
+  public static func memory() throws -> ProcessUsage {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    func value(_ key: String) -> Int {
+      let line = status.split(separator: "\n").first { $0.hasPrefix(key) }
+      return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0) * 1024
+    }
+    return ProcessUsage(peak: value("VmHWM:"), resident: value("VmRSS:"))
+  }
+
+  /// Makes the memory that is resident now the peak (proc(5), `clear_refs`). Where the kernel refuses, the peak remains that
+  /// of the whole process.
+  public static func resetPeak() {
+    guard let file = fopen("/proc/self/clear_refs", "w") else { return }
+    fputs("5", file)
+    fclose(file)
+  }
+
+  /// The seconds that all threads of this process have used, in user space and in the kernel.
+  public static func processorTime() -> Double {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return seconds(of: usage)
+  }
+
+  public static func seconds(of usage: rusage) -> Double {
+    [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
+  }
+}

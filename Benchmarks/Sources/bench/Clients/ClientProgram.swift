@@ -1,0 +1,105 @@
+import Foundation
+import MeasuredClient
+
+/// A column of a comparison, or a row: a client, how it is started, and what it can do.
+struct ClientProgram: Sendable {
+  enum Ability: Hashable, Sendable {
+    case fetch, download, upload
+    /// TLS with HTTP/1.1; HTTP/2 too.
+    case tls, http2
+    /// Thousands of connections at once.
+    case crowd
+  }
+
+  /// How to select it on the command line.
+  let key: String
+  /// The name in tables.
+  let title: String
+  let abilities: Set<Ability>
+  private let make: @Sendable (_ server: RunningServer, _ connections: Int) throws -> (any ClientRunner)?
+  /// The program and its arguments; nil for a command that is run anew for each assignment.
+  let launch: (@Sendable (_ server: RunningServer, _ connections: Int) -> (program: String, arguments: [String]))?
+
+  /// Starts the client. Throws an error that says what is missing if it is not installed.
+  func start(at server: RunningServer, connections: Int) throws -> any ClientRunner {
+    guard let runner = try make(server, connections) else { throw BenchError("\(key) is not installed") }
+    return runner
+  }
+}
+
+extension ClientProgram {
+  /// A client whose process stays between assignments.
+  private init(
+    _ key: String, _ title: String, without missing: Set<Ability> = [],
+    _ launch: @escaping @Sendable (RunningServer, Int) -> (program: String, arguments: [String])
+  ) {
+    self.init(
+      key: key, title: title,
+      abilities: Set([.fetch, .download, .upload, .tls, .http2, .crowd]).subtracting(missing),
+      make: { server, connections in
+        let (program, arguments) = launch(server, connections)
+        guard FileManager.default.isExecutableFile(atPath: program) else { return nil }
+        return try ClientProcess(program, arguments)
+      }, launch: launch)
+  }
+
+  private init(_ tool: CommandClient.Tool, _ title: String, _ abilities: Set<Ability>) {
+    self.init(
+      key: tool.rawValue, title: title, abilities: abilities,
+      make: { server, _ in CommandClient(tool, at: server) }, launch: nil)
+  }
+
+  /// A client that is part of this program.
+  static func own(_ client: OwnClient, title: String, without missing: Set<Ability> = []) -> ClientProgram {
+    ClientProgram(client.name, title, without: missing) { server, connections in
+      (
+        CommandLine.arguments[0],
+        ["--client", client.name, "--authority", server.certificate.path, "--connections", "\(connections)"]
+      )
+    }
+  }
+
+  private static func asyncHTTPClient(threads: Int) -> ClientProgram {
+    let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appending(component: "bench-async-http-client").path
+    return ClientProgram(
+      "async-http-client-\(threads)", "AsyncHTTPClient, \(threads == 1 ? "1 thread" : "\(threads) threads")"
+    ) { server, connections in
+      (
+        program,
+        ["--authority", server.certificate.path, "--connections", "\(connections)", "--threads", "\(threads)"]
+      )
+    }
+  }
+
+  private static func python(_ name: String, without missing: Set<Ability>) -> ClientProgram {
+    ClientProgram(name, name, without: missing) { server, connections in
+      let script = URL(filePath: #filePath).appending(path: "../../../../Peers/python_client.py").standardized.path
+      return ("/usr/bin/python3", [script, name, server.certificate.path, "\(connections)"])
+    }
+  }
+
+  /// The C loop, which the others are compared with.
+  static let reference = own(.libcurl, title: "C loop on libcurl")
+
+  /// All that are compared. Those that are not installed are left out later.
+  static func all(transports: [MeasuredTransport]) -> [ClientProgram] {
+    [reference]
+      + transports.flatMap { transport in
+        let suffix = transport == .sockets ? "" : ", \(transport.title)"
+        return [
+          own(.martlet(.bare, transport), title: "Martlet, bare" + suffix),
+          own(.martlet(.default, transport), title: "Martlet, default" + suffix),
+        ]
+      }
+      + [
+        asyncHTTPClient(threads: 1), asyncHTTPClient(threads: 2),
+        // no stream of bytes for an upload; a handshake that fails makes it hang
+        own(.urlSession, title: "URLSession", without: [.upload, .tls, .http2, .crowd]),
+        python("aiohttp", without: [.http2]), python("httpx", without: [.http2, .crowd]),
+        ClientProgram(.curl, "curl (command)", [.download, .upload]),
+        ClientProgram(.wrk, "wrk (server's limit)", [.fetch, .tls]),
+        ClientProgram(.h2load, "h2load (server's limit)", [.fetch, .tls, .http2]),
+      ]
+  }
+}

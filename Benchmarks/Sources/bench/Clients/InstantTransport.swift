@@ -1,0 +1,35 @@
+import Foundation
+import Martlet
+
+/// A transport that answers at once, from memory, with 1 KiB.
+struct InstantTransport: Transport {
+  private let answer = Data(count: 1024)
+  private let head = ResponseHead(
+    status: .ok,
+    fields: [
+      "Server": "nginx", "Date": "Sun, 22 Nov 2026 12:00:00 GMT", "Content-Type": "application/octet-stream",
+      "Content-Length": "1024", "Connection": "keep-alive", "Accept-Ranges": "bytes",
+    ])
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    HTTPResponse(url: request.url, networkHead: head, body: ResponseBody(answer))
+  }
+}
+
+/// Does in each of its two moments the least that is worth a step: a field is added, an outcome looked at.
+struct TaggingInterceptor: Interceptor {
+  let name: FieldName
+
+  static let four = (["X-Tag-A", "X-Tag-B", "X-Tag-C", "X-Tag-D"] as [FieldName]).map(TaggingInterceptor.init)
+
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    var request = request
+    request.fields[name] = "tag"
+    return .send(request)
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    if case .success(let response) = outcome, response.status == .serviceUnavailable { throw CancellationError() }
+    return .accept
+  }
+}

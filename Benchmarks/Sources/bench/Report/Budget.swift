@@ -1,0 +1,118 @@
+import Foundation
+
+/// What a request may cost, in `Benchmarks/budget.json`: workload → client → cost. The figures may only fall.
+struct Budget: Codable, Equatable {
+  var costs: [String: [String: RequestCost]]
+
+  /// What happens to the file.
+  enum Change {
+    case none, lower, replace
+  }
+
+  /// The workloads and the clients that have a budget.
+  static let workloads = ["small", "small64"]
+  static let clients: [SessionClient.Variant] = [.bare, .default]
+
+  static let file = URL(filePath: #filePath).appending(path: "../../../../budget.json").standardized
+
+  /// What is counted, and by how much it may exceed the budget before that is an error. How many system calls there are depends
+  /// a little on how fast the server answers.
+  private static var limits: [(name: String, key: WritableKeyPath<RequestCost, Double>, tolerance: Double)] {
+    [
+      ("instructions", \.instructions, 0.03), ("allocations", \.allocations, 0.03),
+      ("system calls", \.systemCalls, 0.10),
+    ]
+  }
+
+  /// A sentence for each figure that exceeds the budget or has none.
+  func violations(of measured: Budget) -> [String] {
+    measured.entries.flatMap { workload, client, cost -> [String] in
+      guard let allowed = costs[workload]?[client] else {
+        return ["\(workload), \(client): has no budget; add it with: make bench ARGS=\"--budget --write\""]
+      }
+      return Self.limits.compactMap { name, key, tolerance in
+        let (figure, limit) = (cost[keyPath: key], allowed[keyPath: key])
+        guard figure > limit * (1 + tolerance) else { return nil }
+        return "\(workload), \(client): \(Self.text(figure)) \(name) a request, \(Self.percent(figure, limit)) above "
+          + "the budget of \(Self.text(limit)); \(Self.text(tolerance * 100)) % are tolerated"
+      }
+    }
+  }
+
+  /// The budget with each figure that was measured to be lower, and with those that it did not have.
+  func lowered(to measured: Budget) -> Budget {
+    var result = self
+    for (workload, client, cost) in measured.entries {
+      guard var entry = costs[workload]?[client] else {
+        result.costs[workload, default: [:]][client] = cost
+        continue
+      }
+      for key in Self.limits.map(\.key) + [\.retains] {
+        entry[keyPath: key] = min(entry[keyPath: key], cost[keyPath: key])
+      }
+      result.costs[workload]?[client] = entry
+    }
+    return result
+  }
+
+  private var entries: [(workload: String, client: String, cost: RequestCost)] {
+    costs.keys.sorted().flatMap { workload in
+      (costs[workload] ?? [:]).sorted { $0.key < $1.key }.map { (workload, $0.key, $0.value) }
+    }
+  }
+
+  var table: ResultTable {
+    var table = ResultTable(
+      key: "budget", title: "Counts for a request",
+      columns: ["workload, session", "instructions", "allocations", "retains", "system calls"], digits: 1)
+    for (workload, client, cost) in entries {
+      table.add("\(workload), \(client)", cost.instructions, cost.allocations, cost.retains, cost.systemCalls)
+    }
+    return table
+  }
+
+  private static func text(_ value: Double) -> String { String(format: value < 1000 ? "%.1f" : "%.0f", value) }
+
+  private static func percent(_ figure: Double, _ limit: Double) -> String {
+    String(format: "%.1f %%", (figure / limit - 1) * 100)
+  }
+}
+
+extension Budget {
+  static func read(from file: URL = file) throws -> Budget {
+    guard let data = try? Data(contentsOf: file) else { return Budget(costs: [:]) }
+    return Budget(costs: try JSONDecoder().decode([String: [String: RequestCost]].self, from: data))
+  }
+
+  func write(to file: URL = file) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    // a tenth is more than what is repeatable
+    let rounded = costs.mapValues { clients in
+      clients.mapValues { cost in
+        func round(_ value: Double) -> Double { (value * 10).rounded() / 10 }
+        return RequestCost(
+          instructions: cost.instructions.rounded(), allocations: round(cost.allocations), retains: round(cost.retains),
+          systemCalls: round(cost.systemCalls))
+      }
+    }
+    try (encoder.encode(rounded) + Data("\n".utf8)).write(to: file)
+  }
+
+  /// Counts what the budget's workloads cost now: the least of some runs, because only the server's timing makes them differ.
+  static func measured(at server: RunningServer, runs: Int, progress: (String) -> Void) throws -> Budget {
+    var result = Budget(costs: [:])
+    for run in 1...runs {
+      for workload in Workload.all where workloads.contains(workload.key) {
+        for client in clients {
+          progress("counting \(workload.name), \(client.rawValue): run \(run) of \(runs)")
+          let program = ClientProgram.own(.martlet(client, .sockets), title: "")
+          guard let cost = try RequestCost.measure(workload, program, at: server) else { continue }
+          let one = Budget(costs: [workload.key: [client.rawValue: cost]])
+          result = result.lowered(to: one)
+        }
+      }
+    }
+    return result
+  }
+}

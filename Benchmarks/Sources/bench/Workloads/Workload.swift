@@ -1,0 +1,80 @@
+import Foundation
+import MeasuredClient
+
+/// What every client is asked to do, and what is counted.
+struct Workload: Sendable {
+  /// How the server is reached.
+  enum Channel: Sendable {
+    case plain
+    /// TLS; the client and the server agree on HTTP/2.
+    case secure
+    /// TLS to a server that has no HTTP/2.
+    case secureHTTP1
+    /// The server that discards bodies and answers late.
+    case sink
+  }
+
+  let name: String
+  /// How to select it on the command line.
+  let key: String
+  let kind: Assignment.Kind
+  let path: String
+  let length: Int64
+  let channel: Channel
+  let atOnce: Int
+
+  static let all = [
+    fetch("1 KiB, one after another", "small", .small, atOnce: 1),
+    fetch("1 KiB, 64 at once", "small64", .small, atOnce: 64),
+    fetch("100 KiB, one after another", "medium", .medium, atOnce: 1),
+    fetch("100 KiB, 16 at once", "medium16", .medium, atOnce: 16),
+    fetch("1 KiB, TLS and HTTP/2, 64 at once", "tls64", .small, .secure, atOnce: 64),
+    fetch("1 KiB, TLS and HTTP/1.1, 64 at once", "tls64-http1", .small, .secureHTTP1, atOnce: 64),
+    Workload("256 MiB down", "down", .download, ServedFile.large.name, ServedFile.large.count),
+    Workload("256 MiB up", "up", .upload, "upload", ServedFile.large.count, .sink),
+  ]
+
+  /// 10,000 requests, each on a connection of its own, to a server that answers after a second.
+  static let crowd = Workload(
+    "10,000 at once, answered after 1 s", "crowd", .fetch, "slow", 2, .sink, atOnce: 10_000)
+
+  private static func fetch(
+    _ name: String, _ key: String, _ file: ServedFile, _ channel: Channel = .plain, atOnce: Int
+  ) -> Workload { Workload(name, key, .fetch, file.name, file.count, channel, atOnce: atOnce) }
+
+  private init(
+    _ name: String, _ key: String, _ kind: Assignment.Kind, _ path: String, _ length: Int64,
+    _ channel: Channel = .plain,
+    atOnce: Int = 1
+  ) {
+    (self.name, self.key, self.kind, self.path, self.length) = (name, key, kind, path, length)
+    (self.channel, self.atOnce) = (channel, atOnce)
+  }
+
+  /// What a client has to be able to do.
+  var needs: Set<ClientProgram.Ability> {
+    var needs: Set<ClientProgram.Ability> =
+      switch kind {
+      case .fetch: [.fetch]
+      case .download: [.download]
+      case .upload: [.upload]
+      }
+    if channel == .secure { needs.formUnion([.tls, .http2]) }
+    if channel == .secureHTTP1 { needs.insert(.tls) }
+    if atOnce > 64 { needs.insert(.crowd) }
+    return needs
+  }
+
+  var unit: String { kind == .fetch ? "req/s" : "MB/s" }
+
+  func assignment(at server: RunningServer, times: Int) -> Assignment {
+    Assignment(
+      kind: kind, url: server.url(channel).appending(path: path), times: kind == .fetch ? times : 1, atOnce: atOnce,
+      length: length)
+  }
+
+  /// What a second of the measurement achieved, in ``unit``.
+  func rate(_ measurement: AssignmentResult, _ assignment: Assignment) -> Double {
+    (kind == .fetch ? Double(assignment.times) : Double(measurement.bytes) / 1_000_000) / measurement.seconds
+  }
+}

@@ -1,0 +1,24 @@
+// Connections: opened before the first request, shared by all, limited, and counted.
+
+import Martlet
+import MartletTesting
+
+let server = try LoopbackServer { _ in .text("hello") }
+
+var connection = ConnectionConfiguration()
+connection.connectionsPerHost = 4
+connection.connectTimeout = .seconds(5)
+let transport = SocketTransport(connection)
+let session = HTTPSession(transport: transport)
+
+try await transport.preconnect(to: server.url, requests: 4)  // TCP, proxy and TLS are done before they are needed
+
+await withTaskGroup(of: Void.self) { group in
+  for number in 1...100 {
+    group.addTask { _ = try? await session.data(for: HTTPRequest(.get, server.url("/\(number)"))) }
+  }
+}
+print(server.requests.count, "requests over", server.connectionCount, "connections")
+
+// Prints:
+// 100 requests over 4 connections

@@ -1,0 +1,87 @@
+// A client for a small service: with a token that is renewed, retries where they are safe, and one request that fails once.
+
+import Martlet
+import MartletTesting
+import Synchronization
+
+struct Article: Codable, Sendable {
+  var id: Int
+  var title: String
+}
+
+struct NewsService: Sendable {
+  let api: URL
+  let session: HTTPSession
+
+  init(at api: URL, refreshToken: String) {
+    var configuration = SessionConfiguration()
+    configuration.credentials = [makeTokens(for: api, refreshToken: refreshToken)]
+    configuration.retry = .standard
+    configuration.options.deadline = .seconds(60)
+    self.api = api
+    session = HTTPSession(configuration: configuration)
+  }
+
+  func articles() async throws(HTTPError) -> [Article] {
+    let request = HTTPRequest(.get, api.appending(path: "articles"))
+    return try await session.value(of: [Article].self, for: request).0
+  }
+
+  /// Publishes an article once, also if the request has to be sent again.
+  func publish(_ title: String) async throws(HTTPError) -> Article {
+    let url = api.appending(path: "articles")
+    let key = UUID().uuidString
+    let request = HTTPRequest(
+      .post, url, fields: ["Idempotency-Key": key], body: try .json(Article(id: 0, title: title)))
+    return try await session.value(of: Article.self, for: request).0
+  }
+}
+
+func explanation(of error: HTTPError) -> String {
+  if error.isConnectionFailure || error.isTimeout { return "The news cannot be reached. Try again later." }
+  if error.response?.status == .notFound { return "There is no such article." }
+  return error.message
+}
+
+struct TokenAnswer: Decodable, Sendable {
+  var access_token: String
+  var refresh_token: String
+  var expires_in: Double
+}
+
+func makeTokens(for api: URL, refreshToken: String) -> TokenSource {
+  let start = AccessToken("", expires: .distantPast, refreshToken: refreshToken)
+  return TokenSource(start, for: .origin(of: api)) { old in
+    guard let refresh = old?.refreshToken else { return nil }
+    let form = [(name: "grant_type", value: "refresh_token"), (name: "refresh_token", value: refresh)]
+    let request = HTTPRequest(.post, api.appending(path: "token"), body: .form(form))
+    let answer = try await HTTPSession.shared.value(of: TokenAnswer.self, for: request).0
+    return AccessToken(
+      answer.access_token, expires: Date(timeIntervalSinceNow: answer.expires_in), refreshToken: answer.refresh_token)
+  }
+}
+
+let failures = Atomic(1)
+let server = try LoopbackServer { request in
+  switch (request.method, request.path, request.fields[.authorization]) {
+  case (_, "/token", _): .json(#"{"access_token": "a1", "refresh_token": "r2", "expires_in": 3600}"#)
+  case (_, _, "Bearer a1") where failures.subtract(1, ordering: .relaxed).oldValue > 0: .status(.serviceUnavailable)
+  case (.post, _, "Bearer a1"): .json(#"{"id": 2, "title": "Autumn"}"#, status: .created)
+  case (_, "/articles", "Bearer a1"): .json(#"[{"id": 1, "title": "Summer"}]"#)
+  default: .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+  }
+}
+
+let news = NewsService(at: server.url, refreshToken: "r1")
+print(try await news.publish("Autumn").id)
+print(try await news.articles().map(\.title))
+print(server.requests.map { "\($0.method) \($0.path)" })
+
+server.stop()
+do { _ = try await news.articles() } catch { print(explanation(of: error)) }
+
+// Prints:
+// 2
+// ["Summer"]
+// ["POST /token", "POST /articles", "POST /articles", "GET /articles"]
+// The news cannot be reached. Try again later.

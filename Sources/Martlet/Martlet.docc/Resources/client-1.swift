@@ -1,0 +1,16 @@
+import Martlet
+
+struct Article: Codable, Sendable {
+  var id: Int
+  var title: String
+}
+
+struct NewsService: Sendable {
+  let api: URL
+  let session: HTTPSession
+
+  func articles() async throws(HTTPError) -> [Article] {
+    let request = HTTPRequest(.get, api.appending(path: "articles"))
+    return try await session.value(of: [Article].self, for: request).0
+  }
+}

@@ -1,0 +1,10 @@
+import Martlet
+import MartletSQLite
+
+func makeSession(in folder: URL, for user: String) throws -> HTTPSession {
+  var configuration = SessionConfiguration()
+  configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite")))
+  configuration.options.cachePolicy = .returnCacheDataIfOffline
+  configuration.options.cachePartition = user
+  return HTTPSession(configuration: configuration)
+}

@@ -1,0 +1,1 @@
+../../../../Tests/MartletTestingTests/Tutorial/NewsTests.swift

@@ -109,7 +109,8 @@ let package = Package(
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
-      name: "MartletEngineTests", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
+      name: "MartletEngineTests",
+      dependencies: ["MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport"]),
     .testTarget(
       name: "MartletObservationTests",
       dependencies: ["MartletObservation", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),

@@ -122,6 +122,14 @@ enum os {
   }
 }
 
+extension MartletEngineExamples {
+  static var body: ResponseBody { some() }
+  static var client: OAuthClient { some() }
+  static var authorize: URL { some() }
+  static var tokens: URL { some() }
+  static var secret: String { some() }
+}
+
 extension MartletImagesExamples {
   static var image: LoadedImage { some() }
   static var key: ImageKey { some() }

@@ -68,7 +68,7 @@ final class SessionBody: BodySource {
   }
 
   /// Ends the call with an error, which is returned with the call's context.
-  private func ended(by error: any Error) -> HTTPError {
+  func ended(by error: any Error) -> HTTPError {
     let error = addingContext(HTTPError(wrapping: error))
     base.cancel()
     finish(error)
@@ -78,6 +78,29 @@ final class SessionBody: BodySource {
   func cancel() {
     base.cancel()
     finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
+  }
+
+  /// Ends the call with an error about the response, which gets the beginning of the body. Nothing else reads the body.
+  ///
+  /// - Parameters:
+  ///   - error: the error, with the call's context.
+  ///   - count: the largest number of bytes to read. The transfer of a longer body is stopped.
+  ///   - time: the longest time to read. The error has no bytes if they do not arrive within it.
+  ///   - clock: measures the time.
+  func end(
+    with error: HTTPError, readingUpTo count: Int, within time: Duration, on clock: any Clock<Duration>
+  ) async -> HTTPError {
+    state.withLock { $0.isFinished = true }  // the end of the body is not that of the call
+    var error = error
+    error.body = try? await Deadline(time, on: clock).holding { [self] in
+      var bytes = Data()
+      while bytes.count < count, let chunk = try? await next() { bytes.append(chunk) }
+      return bytes.prefix(count)
+    }
+    base.cancel()
+    if Task.isCancelled { error = addingContext(HTTPError(wrapping: CancellationError())) }
+    call.end(error)
+    return error
   }
 
   var trailers: HTTPFields { base.trailers }

@@ -235,6 +235,7 @@ private struct CSRFFetch {
   private func answer(to method: HTTPMethod, _ url: URL) async throws(HTTPError) -> Answer {
     var request = HTTPRequest(method, url, fields: [field: "Fetch"])
     request.options.cachePolicy = .reloadIgnoringCacheData
+    request.options.expecting = .any
     var answer = Answer.none
     for _ in 0..<Self.attemptLimit {
       let (body, response) = try await session.bytes(for: request)

@@ -114,6 +114,9 @@ struct CachingTransport: Transport {
     }
     let update = CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
     switch (update, entry) {
+    case (.store, _) where !request.options.storesResponse:
+      if let entry { await cache.remove(.entry(entry.id), for: transaction) }
+      transaction.finish(.unshared)
     case (.store(let stored), _):
       return await store(response, as: stored, for: transaction)
     case (.confirm(let merged), let entry?):
@@ -185,7 +188,7 @@ struct CachingTransport: Transport {
     for key in InvalidationRule.keys(after: response.head, to: request, partition: transaction.key.partition) {
       await cache.remove(.key(key), for: transaction)
     }
-    guard transaction.canStore,
+    guard transaction.canStore, transaction.request.options.storesResponse,
       case .store(let stored) = CacheUpdate.of(
         response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
     else { return response }

@@ -9,6 +9,11 @@ struct Pipeline: Sendable {
 
   init(transport: any Transport, configuration: SessionConfiguration) {
     var interceptors: [any Interceptor] = []  // after those of the session and of the request
+    if !configuration.fields.isEmpty || configuration.fields.refusal != nil {
+      interceptors.append(
+        configuration.baseURL.map { DefaultFieldsInterceptor(configuration.fields, for: [$0]) }
+          ?? DefaultFieldsInterceptor(configuration.fields))
+    }
     if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
     interceptors.append(AuthenticationInterceptor(configuration.credentials))
     interceptors.append(

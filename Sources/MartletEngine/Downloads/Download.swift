@@ -4,11 +4,13 @@ extension HTTPSession {
   /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
   ///
   /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
-  /// removed if the download fails. For a status other than 2xx the response is returned with its body unread, and the
-  /// destination is not changed: check ``HTTPResponse/status``. After a lost connection the download is resumed up to
-  /// ``RequestOptions/downloadResumptions`` times.
+  /// removed if the download fails. A status other than 2xx is an error, and the destination is not changed; with
+  /// another ``RequestOptions/expecting`` the response is returned with its body unread. After a lost connection the
+  /// download is resumed up to ``RequestOptions/downloadResumptions`` times. The response is not stored in the cache,
+  /// unless ``RequestOptions/storesDownloads`` is set.
   ///
-  /// - Throws: ``HTTPError``, of kind `.file` if the destination cannot be written.
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not 2xx, and of kind `.file` if the
+  ///   destination cannot be written.
   public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
     var download = try Download(request, of: self, to: .init(destination), resuming: nil, keeps: false)
     return try await download.run()
@@ -38,8 +40,8 @@ extension HTTPSession {
   ///   - resumption: the resumption of an earlier download to the same destination. It is used if it is for the same
   ///     URL and its file is in the destination's folder, has the name of a partial file of the destination, and is the
   ///     same regular file with the same size. Otherwise the file is not touched, and the download starts again.
-  /// - Returns: the response with the file or its rest: 200 or 206. For other statuses see ``download(for:to:)``; kept
-  ///   bytes stay kept.
+  /// - Returns: the response with the file or its rest: 200 or 206. For other statuses see ``download(for:to:)``: the
+  ///   error has the resumption, because kept bytes stay kept.
   public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
   ) async throws(HTTPError) -> HTTPResponse {
@@ -75,6 +77,7 @@ struct Download {
   private let request: HTTPRequest
   private let file: PartialFile
   private let options: RequestOptions
+  private let expecting: StatusExpectation
   private let deadline: Deadline?
   /// Whether a failed download keeps its bytes.
   private let keeps: Bool
@@ -87,7 +90,9 @@ struct Download {
     _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination,
     resuming resumption: DownloadResumption?, keeps: Bool
   ) throws(HTTPError) {
+    let request = session.resolved(request)
     options = session.options(of: request)
+    expecting = options.expecting ?? .successful
     deadline = session.deadline(options)
     // only the response to a GET without a range is a whole resource
     let isWhole = request.method == .get && !request.fields.contains(.range)
@@ -96,6 +101,8 @@ struct Download {
     self.session = session
     var prepared = request
     prepared.options = options
+    prepared.options.expecting = .any  // a 206 or 416 may be the answer to a resumption
+    prepared.options.storesResponse = options.storesDownloads
     self.request = prepared
     if let resumption, self.keeps, resumption.url == request.url,
       let file = PartialFile(resuming: resumption, for: destination.url, label: destination.label)
@@ -140,7 +147,9 @@ struct Download {
       to: part(from: point), limit: options.bodyLimit, until: deadline)
     switch decision(on: response, after: point) {
     case .append(let size): self.size = size
-    case .whole: try begin(response)
+    case .whole:
+      guard expecting.accepts(response.status) else { throw await session.unexpectedStatus(of: response, to: request) }
+      try begin(response)
     case .complete:
       response.body.cancel()
       try file.complete()
@@ -154,6 +163,9 @@ struct Download {
       return nil
     case .other:
       if loss == nil, response.status != .partialContent {
+        guard expecting.accepts(response.status) else {
+          throw await session.unexpectedStatus(of: response, to: request)
+        }
         _ = keptPoint()
         return response
       }

@@ -11,7 +11,7 @@ public import MartletSemantics
 /// }
 /// ```
 ///
-/// A status such as 404 or 500 is not an error but a response. Descriptions never show credentials: user information
+/// A status such as 404 or 500 is an error only where the caller expects another: see ``StatusExpectation``. Descriptions never show credentials: user information
 /// and queries of URLs are left out, and so are all field values.
 public struct HTTPError: Error, Sendable {
   private var content: Content
@@ -186,6 +186,19 @@ extension HTTPError {
 
 extension HTTPError {
   /// The kinds of failure. Later versions may add some: a `switch` over them needs a `default`.
+  ///
+  /// A `catch` may name one, also beside calls that throw other errors:
+  ///
+  /// ```swift
+  /// do {
+  ///   let (data, _) = try await session.data(for: request)
+  ///   try data.write(to: file)
+  /// } catch HTTPError.Kind.connectTimeout {
+  ///   print("the server does not answer")
+  /// } catch let error as HTTPError where error.isTimeout {
+  ///   print("too slow")
+  /// }
+  /// ```
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
     /// The name, the same as that of the constant.
     public let name: String
@@ -193,6 +206,9 @@ extension HTTPError {
     package init(name: String) { self.name = name }
 
     public var description: String { name }
+
+    /// Whether the error is an ``HTTPError`` of this kind, for `catch` and `case`.
+    public static func ~= (kind: Kind, error: any Error) -> Bool { (error as? HTTPError)?.kind == kind }
 
     /// The request cannot be sent as it is: its URL, a field or its body's length is invalid.
     public static let invalidRequest = Kind(name: "invalidRequest")
@@ -234,7 +250,7 @@ extension HTTPError {
     public static let bodyTooLarge = Kind(name: "bodyTooLarge")
     /// The body cannot be decoded: its `Content-Encoding` is unknown, or the data is damaged.
     public static let undecodableBody = Kind(name: "undecodableBody")
-    /// The response has a status, a type or JSON that the verb does not accept. If its body was read, its first bytes
+    /// The response has a status, a type or JSON that the verb or the caller does not accept. If its body was read, its first bytes
     /// are in ``HTTPError/body``.
     public static let unexpectedResponse = Kind(name: "unexpectedResponse")
     /// The response's body was read a second time.

@@ -23,12 +23,47 @@ public struct HTTPRequest: Sendable {
   public var options: RequestOptions
 
   /// Makes a request. It is not validated here: an invalid one is an error of the verb that sends it.
+  ///
+  /// - Parameters:
+  ///   - method: the method.
+  ///   - url: the URL. One without a scheme is relative to ``SessionConfiguration/baseURL``.
+  ///   - query: names and values that are added to the URL's query, in order and percent-encoded: a plus sign and a
+  ///     space arrive as such. None by default.
+  ///   - fields: the fields.
+  ///   - body: the body; empty by default.
+  ///   - options: the options. Those that are not set are the session's.
   public init(
-    _ method: HTTPMethod = .get, _ url: URL, fields: HTTPFields = [:], body: RequestBody = .empty,
-    options: RequestOptions = .init()
+    _ method: HTTPMethod = .get, _ url: URL, query: [(name: String, value: String)] = [], fields: HTTPFields = [:],
+    body: RequestBody = .empty, options: RequestOptions = .init()
   ) {
+    let url = query.isEmpty ? url : Self.url(URL.text(url.absoluteString, adding: query))
     content = Content(RequestHead(method: method, url: url, fields: fields), body)
     self.options = options
+  }
+
+  /// Makes a request for a URL that is given as text: a whole one, or one relative to ``SessionConfiguration/baseURL``.
+  ///
+  /// ```swift
+  /// let request = HTTPRequest(.get, "https://api.example.com/orders", query: [("state", "open"), ("q", "a+b c")])
+  /// // GET https://api.example.com/orders?state=open&q=a%2Bb%20c
+  /// ```
+  ///
+  /// Characters that a URL cannot contain, such as spaces and umlauts, are percent-encoded; escapes stay as they are.
+  /// What is data (an identifier in a path) must be encoded before: see `PercentEncoding`. Text that is no URL is not
+  /// refused here: the verb that sends the request throws ``HTTPError`` of kind `.invalidRequest`.
+  ///
+  /// - Parameters:
+  ///   - method: the method.
+  ///   - url: the URL.
+  ///   - query: names and values that are added to the URL's query, as in the initializer with a `URL`.
+  ///   - fields: the fields.
+  ///   - body: the body; empty by default.
+  ///   - options: the options. Those that are not set are the session's.
+  public init(
+    _ method: HTTPMethod = .get, _ url: String, query: [(name: String, value: String)] = [],
+    fields: HTTPFields = [:], body: RequestBody = .empty, options: RequestOptions = .init()
+  ) {
+    self.init(method, Self.url(URL.text(url, adding: query)), fields: fields, body: body, options: options)
   }
 
   /// The method.
@@ -76,6 +111,16 @@ extension HTTPRequest: CustomStringConvertible {
 }
 
 extension HTTPRequest {
+  /// Returns the URL that the text is. For text that is none, one that cannot be sent and that has the text, without
+  /// secrets, for the error.
+  private static func url(_ text: String) -> URL {
+    if let url = URL(text: text) { return url }
+    let shown = PercentEncoding.pathSegment.encode(Redaction.strict.redacted(reference: text))
+    return URL(string: "\(unusableScheme):\(shown)") ?? URL(filePath: "/")
+  }
+
+  private static let unusableScheme = "not-a-url"
+
   /// Checks what every transport relies on: the URL has the scheme http or https and names a host, no field was
   /// refused, and the body's length is not negative.
   func validate() throws(HTTPError) {
@@ -88,7 +133,14 @@ extension HTTPRequest {
 
   private var reasonOfNoOrigin: HTTPError {
     guard let scheme = url.scheme else {
-      return .invalid("the URL '\(url.redacted)' has no scheme: use http or https")
+      return .invalid(
+        "the URL '\(url.redacted)' has no scheme: use http or https, or set SessionConfiguration.baseURL")
+    }
+    if scheme == Self.unusableScheme {
+      let text = PercentEncoding.pathSegment.decode(url.absoluteString.dropFirst(scheme.utf8.count + 1))
+      return .invalid(
+        "'\(text)' is not a URL: write scheme, host and path, such as https://example.com/orders, and percent-encode "
+          + "what is data")
     }
     guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
       return .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")

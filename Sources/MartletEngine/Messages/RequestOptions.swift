@@ -123,6 +123,21 @@ public struct RequestOptions: Sendable {
     get { content.values.storageDecision }
     set { change { $0.storageDecision = newValue } }
   }
+  /// The statuses that the caller expects; another one is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
+  /// the default, for what the verb expects: `download` and `value` ``StatusExpectation/successful``, the others
+  /// ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
+  public var expecting: StatusExpectation? {
+    get { content.values.expecting }
+    set { change { $0.expecting = newValue } }
+  }
+  /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and are kept
+  /// by the caller. A response that is stored already is used in any case.
+  public var storesDownloads: Bool {
+    get { content.values.storesDownloads }
+    set { change { $0.storesDownloads = newValue } }
+  }
+  /// Whether the response may be stored in the cache.
+  package var storesResponse = true
   /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
   /// Only a stored response may answer it.
   package var credentialsError: HTTPError? {
@@ -193,6 +208,8 @@ extension RequestOptions {
     var downloadResumptions = 0 { didSet { assigned.insert(.downloadResumptions) } }
     var redirectDecision: RedirectDecision? { didSet { assigned.insert(.redirectDecision) } }
     var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
+    var expecting: StatusExpectation? { didSet { assigned.insert(.expecting) } }
+    var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
     var credentialsError: HTTPError?
     var interceptors: [any Interceptor] = []
     var listeners: [any EventListener] = []
@@ -227,6 +244,8 @@ extension RequestOptions {
     static let downloadResumptions = Assigned(rawValue: 1 << 15)
     static let redirectDecision = Assigned(rawValue: 1 << 16)
     static let storageDecision = Assigned(rawValue: 1 << 17)
+    static let expecting = Assigned(rawValue: 1 << 18)
+    static let storesDownloads = Assigned(rawValue: 1 << 19)
   }
 
   /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
@@ -242,6 +261,7 @@ extension RequestOptions {
     var options = defaults
     if !content.values.isEmpty { options.content = Content(content.values.inheriting(from: defaults.content.values)) }
     options.isCollected = isCollected
+    options.storesResponse = storesResponse
     return options
   }
 }
@@ -267,6 +287,8 @@ extension RequestOptions.Values {
     if assigned.contains(.downloadResumptions) { values.downloadResumptions = downloadResumptions }
     if assigned.contains(.redirectDecision) { values.redirectDecision = redirectDecision }
     if assigned.contains(.storageDecision) { values.storageDecision = storageDecision }
+    if assigned.contains(.expecting) { values.expecting = expecting }
+    if assigned.contains(.storesDownloads) { values.storesDownloads = storesDownloads }
     values.interceptors += interceptors
     values.listeners += listeners
     values.credentialsError = credentialsError

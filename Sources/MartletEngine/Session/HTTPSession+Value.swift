@@ -7,27 +7,46 @@ extension HTTPSession {
   /// let (order, response) = try await session.value(of: Order.self, for: HTTPRequest(.get, url))
   /// ```
   ///
-  /// A request without an `Accept` field is sent with `application/json`. The response's `Content-Type` is not checked.
-  /// An empty body, of a 204 for example, is nil if the type is an optional.
+  /// A request without an `Accept` field is sent with that of ``SessionConfiguration/fields``, or else with
+  /// `application/json`. The response's `Content-Type` is not checked. An empty body, of a 204 for example, is nil if the
+  /// type is an optional.
+  ///
+  /// The body is decoded where the caller runs. The value need not be `Sendable`: on an actor it may be of a class of
+  /// that actor, and its conformance to `Decodable` may be isolated to it.
   ///
   /// - Parameters:
   ///   - type: the type to decode.
   ///   - request: the request.
-  ///   - decoder: decodes the body; a `JSONDecoder` with its default strategies by default.
-  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not 2xx or the body cannot be decoded. It
-  ///   has the response's head, the first 64 KiB of the body in ``HTTPError/body``, and the decoder's error in
+  ///   - expecting: the statuses whose body is the value. By default those of the request's or the session's options,
+  ///     and any 2xx if they set none.
+  ///   - decoder: decodes the body; ``SessionConfiguration/decoder`` by default.
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected or the body cannot be decoded.
+  ///   It has the response's head, the first 64 KiB of the body in ``HTTPError/body``, and the decoder's error in
   ///   ``HTTPError/underlying``.
-  public func value<Value: Decodable & Sendable>(
-    of type: Value.Type = Value.self, for request: HTTPRequest, decoder: JSONDecoder = JSONDecoder()
+  nonisolated(nonsending) public func value<Value: Decodable>(
+    of type: Value.Type = Value.self, for request: HTTPRequest, expecting: StatusExpectation? = nil,
+    decoder: JSONDecoder? = nil
   ) async throws(HTTPError) -> (Value, HTTPResponse) {
-    var request = request
-    if !request.fields.contains(.accept) { request.fields[.accept] = MediaType.json.description }
+    let request = askingForJSON(request, expecting)
     let (data, response) = try await data(for: request)
-    guard response.status.isSuccessful else {
-      throw .unexpected("unexpected status \(response.status)", response, to: request, data)
+    return (try decode(type, from: data, of: response, to: request, by: decoder), response)
+  }
+
+  /// Returns the request for a value: with an `Accept` field, and with the statuses that are expected.
+  func askingForJSON(_ request: HTTPRequest, _ expecting: StatusExpectation?) -> HTTPRequest {
+    var request = request.expecting(expecting ?? options(of: request).expecting ?? .successful)
+    if !request.fields.contains(.accept), !configuration.fields.contains(.accept) {
+      request.fields[.accept] = MediaType.json.description
     }
+    return request
+  }
+
+  /// Decodes the body of a response; by the session's decoder if none is given.
+  func decode<Value: Decodable>(
+    _ type: Value.Type, from data: Data, of response: HTTPResponse, to request: HTTPRequest, by decoder: JSONDecoder?
+  ) throws(HTTPError) -> Value {
     do {
-      return (try decoder.decode(type, body: data), response)
+      return try (decoder ?? configuration.decoder).decode(type, body: data)
     } catch {
       let content = response.fields.mediaType.map { " (\($0.essence), \(data.count) bytes)" } ?? ""
       throw .unexpected(
@@ -45,13 +64,16 @@ extension JSONDecoder {
 }
 
 extension HTTPError {
+  /// The largest number of bytes in ``body``.
+  static let bodyPrefix = 64 << 10
+
   /// Makes an error about a response that was received.
   static func unexpected(
     _ message: String, _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil,
     underlying: (any Error)? = nil
   ) -> HTTPError {
     var error = HTTPError(.unexpectedResponse, message, phase: .receiving, underlying: underlying)
-    error.body = body.map { Data($0.prefix(64 << 10)) }
+    error.body = body.map { Data($0.prefix(bodyPrefix)) }
     return error.addingContext(
       request: RequestHead(method: request.method, url: response.url, fields: request.fields), response: response.head,
       attempts: response.history)

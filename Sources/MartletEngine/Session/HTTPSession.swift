@@ -9,7 +9,8 @@ public import MartletSemantics
 ///
 /// A session is a value that is cheap to copy and can be used from any thread; all copies use the same transport and
 /// the same connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A
-/// status such as 404 is not an error.
+/// status such as 404 is an error only for `download` and `value`, and where the caller says which statuses it
+/// expects: see ``StatusExpectation``.
 public struct HTTPSession: Sendable {
   private let content: Content
 
@@ -42,9 +43,14 @@ public struct HTTPSession: Sendable {
     do {
       let method: HTTPMethod
       (response, method) = try await run(request, in: call, until: deadline)
-      if let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call) { return (data, response) }
+      if request.options.accepts(response.status),
+        let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call)
+      {
+        return (data, response)
+      }
       response = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
+    guard request.options.accepts(response.status) else { throw await unexpectedStatus(of: response, to: request) }
     return (try await response.body.collect(upTo: .max), response)
   }
 
@@ -94,13 +100,22 @@ extension HTTPSession {
   private func withOptions(_ request: HTTPRequest, isCollected: Bool) -> HTTPRequest {
     var options = options(of: request)
     options.isCollected = isCollected
-    var request = request
+    var request = resolved(request)
     request.options = options
+    return request
+  }
+
+  /// Returns the request with its URL resolved against the session's base URL.
+  func resolved(_ request: HTTPRequest) -> HTTPRequest {
+    guard let base = configuration.baseURL, request.url.scheme == nil else { return request }
+    var request = request
+    request.url = request.url.resolved(inFolder: base)
     return request
   }
 
   /// Identifies the requests of this session that are identical to the given one; nil if its response is not shared.
   package func route(of request: HTTPRequest) -> RequestRoute? {
+    let request = resolved(request)
     guard RequestRoute.isShared(by: request) else { return nil }
     return RequestRoute(CacheKey(request.url, partition: options(of: request).cachePartition), all: request.fields)
   }
@@ -124,10 +139,13 @@ extension HTTPSession {
     to request: HTTPRequest, limit: Int64?, until deadline: Deadline?
   ) async throws(HTTPError) -> HTTPResponse {
     let call = makeCall(for: request, until: deadline)
+    let answer: HTTPResponse
     do {
       let (response, method) = try await run(request, in: call, until: deadline)
-      return Self.response(response, to: method, limit: limit, until: deadline, in: call)
+      answer = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
+    guard request.options.accepts(answer.status) else { throw await unexpectedStatus(of: answer, to: request) }
+    return answer
   }
 
   // What follows is not inlined: its variables would have room in the frame of `respond`, which every waiting call keeps.

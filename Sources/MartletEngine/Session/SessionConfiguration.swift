@@ -2,6 +2,28 @@ public import MartletSemantics
 
 /// The configuration of a session. The session copies it: later changes have no effect.
 public struct SessionConfiguration: Sendable {
+  /// The URL that requests with a relative one are resolved against; nil, the default, for none.
+  ///
+  /// ```swift
+  /// configuration.baseURL = URL(string: "https://api.example.com/v1")
+  /// // HTTPRequest(.get, "orders")       https://api.example.com/v1/orders
+  /// // HTTPRequest(.get, "/health")      https://api.example.com/health
+  /// // HTTPRequest(.get, "?page=2")      https://api.example.com/v1/?page=2
+  /// ```
+  ///
+  /// It is a folder, whether or not it ends with a slash; the rest is RFC 3986 §5.2, by which a reference such as
+  /// `//other.example/a` leads to another origin. Without a base, a relative URL is an error of kind
+  /// ``HTTPError/Kind/invalidRequest``.
+  public var baseURL: URL?
+  /// The fields that every request is sent with, unless it sets a field of that name itself. None by default.
+  ///
+  /// With a ``baseURL`` only its origin gets them. Without one every origin does that a request is made for, so that they
+  /// must not be secret; the target of a redirect to another origin never gets them. See
+  /// ``DefaultFieldsInterceptor`` for fields of certain origins.
+  public var fields: HTTPFields = [:]
+  /// The decoder of verbs that decode and are not given one. With Foundation's defaults by default. Do not change it
+  /// once a session has it.
+  public var decoder = JSONDecoder()
   /// The interceptors, which change requests and review outcomes, in order; see ``Interceptor``. None by default.
   public var interceptors: [any Interceptor] = []
   /// The sources of credentials, each for its own origins, in order; see ``CredentialSource``. None by default.

@@ -78,6 +78,7 @@ extension ImageLoader {
   private func download(_ original: HTTPRequest, for load: Load) async throws -> ImageFileContent {
     var request = original
     request.options.cachePolicy = load.identity.policy
+    request.options.expecting = .any  // the loader's error says what it does with the status
     let (body, response) = try await session.bytes(for: request)
     state.withLock { $0.loads.set(.answered, of: load.number) }
     guard response.status.isSuccessful else {

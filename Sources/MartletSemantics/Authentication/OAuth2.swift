@@ -6,6 +6,8 @@ package enum TokenGrant: Sendable, Hashable {
   case clientCredentials(scopes: Set<String>)
   /// The refresh token of an earlier response (§6).
   case refreshToken(String)
+  /// The code of a device on which the user does not log in (RFC 8628 §3.4).
+  case deviceCode(String)
 
   /// The name-value pairs of the form, in a fixed order.
   package var pairs: [(name: String, value: String)] {
@@ -19,11 +21,15 @@ package enum TokenGrant: Sendable, Hashable {
       return [(name: "grant_type", value: "client_credentials")] + Self.pair(of: scopes)
     case .refreshToken(let token):
       return [(name: "grant_type", value: "refresh_token"), (name: "refresh_token", value: token)]
+    case .deviceCode(let code):
+      return [
+        (name: "grant_type", value: "urn:ietf:params:oauth:grant-type:device_code"), (name: "device_code", value: code),
+      ]
     }
   }
 
   /// Returns the pair `scope`; empty if there are no scopes (§3.3).
-  fileprivate static func pair(of scopes: Set<String>) -> [(name: String, value: String)] {
+  package static func pair(of scopes: Set<String>) -> [(name: String, value: String)] {
     scopes.isEmpty ? [] : [(name: "scope", value: scopes.sorted().joined(separator: " "))]
   }
 
@@ -119,9 +125,6 @@ package struct ProofKey: Sendable, Hashable {
     guard (43...128).contains(verifier.utf8.count), isAllowed else { return nil }
     self.verifier = verifier
   }
-
-  /// Makes a key from random bytes. 32 bytes, as §4.1 recommends, make 43 characters.
-  package init?(octets: some Sequence<UInt8>) { self.init(verifier: Data(octets).base64URL) }
 
   /// Returns the challenge for the authorization request (§4.2, §4.3); nil if the hash is not available.
   ///

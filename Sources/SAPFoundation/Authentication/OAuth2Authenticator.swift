@@ -158,19 +158,16 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
     var request = AuthorizationCodeRequest(
       endpoint: parameters.xsuaaAuthorizationURL ?? parameters.authorizationEndpointURL,
       clientID: parameters.clientID, redirect: parameters.redirectURL, scopes: parameters.requestingScopes,
-      state: Data(Self.randomOctets()).base64URL)
+      state: .unguessable)
     guard let chosen = parameters.codeChallengeMethod else { return (request, nil) }
     let method: ProofKey.Method = chosen == .plain ? .plain : .s256
-    let key = ProofKey(octets: Self.randomOctets())
+    let key = ProofKey(verifier: .unguessable)
     guard let challenge = key?.challenge(method, hash: MessageDigest.hash) else {
       throw OAuth2Error.invalidArgument(detail: "this platform offers no SHA-256 for the code challenge")
     }
     request.challenge = (challenge, method)
     return (request, key)
   }
-
-  /// Returns 256 bits from the system's cryptographic random number generator.
-  private static func randomOctets() -> [UInt8] { (0..<32).map { _ in UInt8.random(in: 0...255) } }
 }
 
 /// Sends token requests (RFC 6749 §3.2).

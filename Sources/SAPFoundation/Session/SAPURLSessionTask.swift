@@ -228,6 +228,9 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
   func send(_ request: HTTPRequest) async throws {
     let location = Self.makeTemporaryFile()
     let destination = DownloadDestination(location, label: Self.temporaryFileLabel, access: .ownerOnly)
+    var request = request
+    request.options.expecting = .any
+    request.options.storesDownloads = true
     let response: HTTPResponse
     do {
       response = try await session.engine.resumableDownload(for: request, to: destination, resuming: resumption)

@@ -115,7 +115,7 @@ struct ProofKeyTests {
   ]
 
   @Test func theExampleOfAppendixBHolds() throws {
-    let key = try #require(ProofKey(octets: octets))
+    let key = try #require(ProofKey(verifier: Data(octets).base64URL))
     #expect(key.verifier == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     let challenge = key.challenge(.s256) { algorithm, data in
       #expect(algorithm == .sha256 && data == Data(key.verifier.utf8))

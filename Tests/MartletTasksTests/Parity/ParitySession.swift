@@ -19,7 +19,9 @@ extension ParityWay {
       return .answer(response.status, text(try await body.collect(upTo: 16 << 20)))
     },
     .verb("download") { session, request, file in
-      let response = try await session.download(for: request, to: file)
+      var request = request
+      request.options.storesDownloads = true
+      let response = try await session.download(for: request, to: file, expecting: .any)
       let isWritten = response.status.isSuccessful
       let data = isWritten ? try Data(contentsOf: file) : try await response.body.collect(upTo: 16 << 20)
       return .answer(response.status, text(data))

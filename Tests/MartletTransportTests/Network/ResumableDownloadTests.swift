@@ -279,8 +279,9 @@ struct ResumableDownloadTests {
     let resumption = try await failure(server).resumption
     let request = HTTPRequest(.get, server.url("/data"))
 
-    let response = try await session.resumableDownload(for: request, to: file, resuming: resumption)
-    #expect(response.status == .serviceUnavailable)
+    let error = try await failure(server, resuming: resumption)
+    #expect(error.kind == .unexpectedResponse && error.response?.status == .serviceUnavailable)
+    #expect(error.resumption == resumption)
     _ = try await session.resumableDownload(for: request, to: file, resuming: resumption)
     #expect(try Data(contentsOf: file) == content)
     #expect(server.requests.last?.fields[.range] == "bytes=100000-")

@@ -1,0 +1,64 @@
+// Ctrl-C ends a download, and the next run of the program continues it.
+
+import Dispatch
+import Foundation
+import Martlet
+import MartletTesting
+
+/// Runs work in a task that Ctrl-C cancels.
+func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  let task = Task { try await work() }
+  let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
+  defer { interrupt.cancel() }
+  interrupt.setEventHandler { task.cancel() }
+  await withCheckedContinuation { isWatching in  // before that, Ctrl-C ends the program
+    interrupt.setRegistrationHandler { isWatching.resume() }
+    interrupt.activate()
+  }
+  #if canImport(Darwin)
+  signal(SIGINT, SIG_IGN)  // there a source does not keep the signal from ending the program
+  #endif
+  return try await task.value
+}
+
+@Sendable func download(_ url: URL, to file: URL, in session: HTTPSession) async throws {
+  let state = file.appendingPathExtension("resumption")
+  let saved = try? JSONDecoder().decode(DownloadResumption.self, from: Data(contentsOf: state))
+  do {
+    _ = try await untilInterrupted {
+      try await session.resumableDownload(for: HTTPRequest(.get, url), to: file, resuming: saved)
+    }
+    try? FileManager.default.removeItem(at: state)
+    print("complete")
+  } catch let error as HTTPError {
+    try error.resumption.map { try JSONEncoder().encode($0).write(to: state) }
+    print(error.isCancelled ? "interrupted" : "failed: \(error)", "after \(error.resumption?.byteCount ?? 0) bytes")
+  }
+}
+
+/// Presses Ctrl-C when the first bytes have arrived.
+struct ImpatientUser: EventListener {
+  func receive(_ event: Event, in call: Call) {
+    if case .progress = event { kill(getpid(), SIGINT) }
+  }
+}
+
+let film = Data(count: 1 << 20)
+let server = try LoopbackServer { request in
+  let whole = Reply.data(film).with(.eTag, "\"1\"")
+  guard request.fields[.range] == "bytes=1000-" else { return whole.stalled(after: 1000) }
+  return .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
+    .with(.contentRange, "bytes 1000-\(film.count - 1)/\(film.count)")
+}
+let file = URL(filePath: "film.mp4")
+var watched = SessionConfiguration()
+watched.listeners = [ImpatientUser()]
+
+try await download(server.url("/film"), to: file, in: HTTPSession(configuration: watched))
+try await download(server.url("/film"), to: file, in: HTTPSession())
+print(try Data(contentsOf: file) == film)
+
+// Prints:
+// interrupted after 1000 bytes
+// complete
+// true

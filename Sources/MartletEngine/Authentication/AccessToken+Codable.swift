@@ -1,0 +1,47 @@
+import MartletSemantics
+
+extension AccessToken: Codable {
+  private enum Key: String, CodingKey {
+    case value = "access_token"
+    case type = "token_type"
+    case expires = "expires_at"
+    case refreshToken = "refresh_token"
+  }
+
+  /// Reads a token endpoint's response (RFC 6749 §5.1), or what ``encode(to:)`` wrote.
+  ///
+  /// ```swift
+  /// let (token, _) = try await session.value(of: AccessToken.self, for: request)
+  /// ```
+  ///
+  /// `expires_in` counts from now. `expires_at`, in seconds since 1970, takes precedence. Without `token_type`, which is
+  /// required, the type is `Bearer`.
+  public init(from decoder: any Decoder) throws {
+    let stored = try decoder.container(keyedBy: Key.self).decodeIfPresent(Double.self, forKey: .expires)
+    self.init(try TokenAnswer(from: decoder), at: .now)
+    if let stored { expires = Date(timeIntervalSince1970: stored) }
+  }
+
+  /// Writes the token with the names of RFC 6749 §5.1, but with the date at which it expires (`expires_at`, in seconds
+  /// since 1970), so that it can be read at any time.
+  ///
+  /// The output contains the secrets: keep it where only the app can read it.
+  public func encode(to encoder: any Encoder) throws {
+    var members = encoder.container(keyedBy: Key.self)
+    try members.encode(value, forKey: .value)
+    try members.encode(type, forKey: .type)
+    try members.encodeIfPresent(expires?.timeIntervalSince1970, forKey: .expires)
+    try members.encodeIfPresent(refreshToken, forKey: .refreshToken)
+  }
+}
+
+extension AccessToken {
+  /// Makes the token of a token endpoint's response.
+  ///
+  /// - Parameter date: when the response was received.
+  init(_ answer: TokenAnswer, at date: Date) {
+    self.init(
+      answer.accessToken, type: answer.tokenType, expires: answer.seconds.map { date.addingTimeInterval($0) },
+      refreshToken: answer.refreshToken)
+  }
+}

@@ -1,0 +1,261 @@
+public import MartletSemantics
+
+/// A client of an OAuth 2 authorization server (RFC 6749): obtains access tokens, and renews them.
+///
+/// ```swift
+/// let client = OAuthClient(
+///   id: "reports", tokenEndpoint: tokens, authentication: .basic(secret: secret),
+///   session: HTTPSession(transport: transport))
+/// configuration.credentials = [
+///   client.tokens(for: .origin(of: api), by: .clientCredentials(scopes: ["read"]))
+/// ]
+/// ```
+///
+/// How the first token is obtained is an ``OAuthLogin``: with the client's own credentials, on another device, or in a
+/// browser. The client's session sends the token requests, over https or to the loopback interface only; redirects of
+/// them are not followed. It must not be the session that needs the tokens.
+///
+/// Its methods throw ``HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
+/// ``HTTPError/underlying`` is an ``OAuthError``. No error contains a token or a secret.
+public struct OAuthClient: Sendable {
+  /// How the client authenticates itself (RFC 6749 §2.3.1).
+  public enum Authentication: Sendable, Hashable {
+    /// By its identifier only: a public client, such as an app on a user's device.
+    case none
+    /// With a password in `Authorization`, which every server supports.
+    case basic(secret: String)
+    /// With a password in the form, for servers that support nothing else.
+    case form(secret: String)
+  }
+
+  /// The identifier of the client (`client_id`).
+  public let id: String
+  /// The URL of the token endpoint.
+  public let tokenEndpoint: URL
+  /// How the client authenticates itself.
+  public let authentication: Authentication
+  let session: HTTPSession
+
+  /// Makes a client.
+  ///
+  /// - Parameters:
+  ///   - id: the identifier of the client (`client_id`).
+  ///   - tokenEndpoint: the URL of the token endpoint.
+  ///   - authentication: how the client authenticates itself; by its identifier only by default.
+  ///   - session: sends the requests to the authorization server.
+  public init(id: String, tokenEndpoint: URL, authentication: Authentication = .none, session: HTTPSession) {
+    self.id = id
+    self.tokenEndpoint = tokenEndpoint
+    self.authentication = authentication
+    self.session = session
+  }
+
+  /// Obtains a token.
+  public func token(by login: OAuthLogin) async throws(HTTPError) -> AccessToken {
+    do { return try await login.obtain(self) } catch { throw HTTPError(wrapping: error) }
+  }
+
+  /// Renews a token with its refresh token (RFC 6749 §6). If the server sends no new refresh token, the old one is kept
+  /// in the result.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.authenticationFailed` if the token has no refresh token or the server refuses
+  ///   it.
+  public func renewed(_ token: AccessToken) async throws(HTTPError) -> AccessToken {
+    guard let refreshToken = token.refreshToken else {
+      throw HTTPError(
+        .authenticationFailed, "the access token has no refresh token: log in again", phase: .preparing)
+    }
+    var new = try await self.token(for: .refreshToken(refreshToken))
+    new.refreshToken = new.refreshToken ?? refreshToken
+    return new
+  }
+
+  /// Returns a source of tokens for requests. Each is renewed with its refresh token; the first is that of a login, and
+  /// so is the next one after the server has refused to renew it.
+  ///
+  /// - Parameters:
+  ///   - scope: the origins to which tokens may be sent.
+  ///   - login: obtains a token.
+  public func tokens(for scope: CredentialScope, by login: OAuthLogin) -> TokenSource {
+    TokenSource(for: scope) { try await next(after: $0, by: login) }
+  }
+
+  /// Returns a source of tokens like ``tokens(for:by:)``, which keeps them between runs of the program: the first is the
+  /// one in the store.
+  ///
+  /// ```swift
+  /// configuration.credentials = [
+  ///   try await client.tokens(for: .origin(of: api), by: .clientCredentials(), keptIn: store)
+  /// ]
+  /// ```
+  ///
+  /// Every new token replaces the one in the store, with the refresh token that the server may have replaced too.
+  /// Another process with the same store may have done that: its token is then used. A store that cannot be written fails
+  /// no request, because the token is valid.
+  ///
+  /// - Parameters:
+  ///   - scope: the origins to which tokens may be sent.
+  ///   - login: obtains a token.
+  ///   - store: where tokens are kept, which must be safe from other users. What it has under the key and is no token
+  ///     is replaced.
+  ///   - key: the key of the token in the store.
+  /// - Throws: the error of a store that cannot be read; later such an error fails the requests that need a new token.
+  public func tokens(
+    for scope: CredentialScope, by login: OAuthLogin, keptIn store: any KeyValueStore, as key: String = "oauth-token"
+  ) async throws -> TokenSource {
+    let stored: @Sendable () async throws -> AccessToken? = {
+      try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
+    }
+    return TokenSource(try await stored(), for: scope) { old in
+      let last = try await stored()
+      if let last, last != old, last.isFresh(at: .now, received: .now) { return last }
+      let token = try await next(after: last ?? old, by: login)
+      try? await store.set(JSONEncoder().encode(token), for: key)
+      return token
+    }
+  }
+
+  /// Renews the token, or logs in if there is none that can be renewed.
+  private func next(after token: AccessToken?, by login: OAuthLogin) async throws(HTTPError) -> AccessToken {
+    guard let token, token.refreshToken != nil else { return try await self.token(by: login) }
+    do throws(HTTPError) {
+      return try await renewed(token)
+    } catch {
+      guard (error.underlying as? OAuthError)?.code == "invalid_grant" else { throw error }
+      return try await self.token(by: login)
+    }
+  }
+}
+
+extension OAuthClient {
+  /// Redeems a grant at the token endpoint (RFC 6749 §3.2).
+  func token(for grant: TokenGrant) async throws(HTTPError) -> AccessToken {
+    let data = try await post(grant.pairs, to: tokenEndpoint)
+    guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: data) else {
+      throw malformed("an access_token", at: tokenEndpoint)
+    }
+    return AccessToken(answer, at: .now)
+  }
+
+  /// The error of a response without the members that it must have. Its body may contain secrets, and is left out.
+  func malformed(_ what: String, at endpoint: URL) -> HTTPError {
+    HTTPError(
+      .authenticationFailed, "the response of \(endpoint.redacted) is not JSON with \(what): check the URL",
+      phase: .receiving)
+  }
+
+  /// Sends a form to the authorization server, and returns the body of a successful response.
+  func post(_ pairs: [(name: String, value: String)], to endpoint: URL) async throws(HTTPError) -> Data {
+    guard let origin = Origin(endpoint), origin.isSecure || origin.isLoopback else {
+      throw HTTPError(
+        .invalidRequest,
+        "the URL '\(endpoint.redacted)' of the authorization server is not https: secrets are sent to it",
+        phase: .preparing)
+    }
+    let request = try request(pairs, to: endpoint)
+    let (data, response) = try await session.data(for: request)
+    guard !response.status.isSuccessful else { return data }
+    guard let refusal = try? JSONDecoder().decode(TokenRefusal.self, from: data) else {
+      throw HTTPError(
+        .authenticationFailed, "the authorization server answered \(response.status)", phase: .waiting
+      ).addingContext(request: request.head, response: response.head, attempts: response.history)
+    }
+    throw HTTPError(OAuthError(refusal, hiding: request.body.secrets))
+      .addingContext(request: request.head, response: response.head, attempts: response.history)
+  }
+
+  private func request(
+    _ pairs: [(name: String, value: String)], to endpoint: URL
+  ) throws(HTTPError) -> HTTPRequest {
+    var pairs = pairs
+    var request = HTTPRequest(.post, endpoint, fields: [.accept: MediaType.json.description])
+    switch authentication {
+    case .none: pairs.append((name: "client_id", value: id))
+    case .form(let secret): pairs += [(name: "client_id", value: id), (name: "client_secret", value: secret)]
+    case .basic(let secret):
+      do {
+        request.fields[.authorization] = try TokenGrant.basic(clientID: id, secret: secret)
+      } catch {
+        throw HTTPError(credentialsFailed: "the client cannot be authenticated", with: error)
+      }
+    }
+    request.body = .form(pairs)
+    request.options.redirectPolicy = .manual  // a 307 would send the secrets elsewhere
+    request.options.cachePolicy = .reloadIgnoringCacheData
+    request.options.handlesCookies = false
+    request.options.collectLimit = 1 << 20
+    request.options.expecting = .any
+    return request
+  }
+}
+
+extension RequestBody {
+  /// The secrets of a token request's form.
+  fileprivate var secrets: [String] {
+    let names: Set = ["client_secret", "code", "code_verifier", "device_code", "refresh_token"]
+    return PercentEncoding.form.pairs(in: String(decoding: bytes ?? Data(), as: UTF8.self))
+      .filter { names.contains($0.name) && !$0.value.isEmpty }.map(\.value)
+  }
+}
+
+extension Origin {
+  /// Whether requests do not leave the machine (RFC 6761 §6.3, RFC 8252 §8.3).
+  fileprivate var isLoopback: Bool {
+    host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
+      || host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
+  }
+}
+
+extension OAuthClient: CustomStringConvertible, CustomReflectable {
+  /// The identifier and the token endpoint.
+  public var description: String { "the OAuth 2 client '\(id)' of \(tokenEndpoint.redacted)" }
+
+  /// The description alone.
+  public var customMirror: Mirror { Mirror(self, children: ["client": description]) }
+}
+
+extension OAuthClient.Authentication: CustomStringConvertible, CustomReflectable {
+  /// The method, without the secret.
+  public var description: String {
+    switch self {
+    case .none: "none"
+    case .basic: "basic"
+    case .form: "form"
+    }
+  }
+
+  /// The description alone.
+  public var customMirror: Mirror { Mirror(self, children: ["authentication": description]) }
+}
+
+/// A refusal of an authorization server (RFC 6749 §4.1.2.1 and §5.2, RFC 8628 §3.5).
+public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The error code, such as `invalid_grant`, `access_denied` or `expired_token`.
+  public let code: String
+  /// The server's explanation, for developers; nil if there is none. Secrets of the request are left out.
+  public let detail: String?
+  /// A page about the error; nil if there is none.
+  public let page: URL?
+
+  /// The code, and the server's explanation.
+  public var description: String { code + (detail.map { " (\($0))" } ?? "") }
+
+  /// - Parameter secrets: what was sent, and must not be in the error.
+  init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
+    func shown(_ text: String) -> String {
+      // the characters that RFC 6749 allows
+      String(text.unicodeScalars.filter { (" "..."~").contains($0) }.prefix(300).map(Character.init))
+    }
+    code = shown(refusal.code)
+    detail = refusal.description.map { text in shown(secrets.reduce(text) { $0.replacing($1, with: "***") }) }
+    page = refusal.uri.map(shown).flatMap { URL(string: $0) }
+  }
+}
+
+extension HTTPError {
+  init(_ refusal: OAuthError) {
+    self.init(
+      .authenticationFailed, "the authorization server refused the request: \(refusal)", phase: .waiting,
+      underlying: refusal)
+  }
+}

@@ -1,0 +1,152 @@
+public import MartletSemantics
+
+/// A way in which an ``OAuthClient`` obtains a token: for itself, or for a user who logs in.
+public struct OAuthLogin: Sendable {
+  let obtain: @Sendable (OAuthClient) async throws -> AccessToken
+
+  /// Makes a login of another kind.
+  ///
+  /// - Parameter obtain: returns a token for the client. Errors that are no ``HTTPError`` become its `underlying`.
+  public init(_ obtain: @escaping @Sendable (OAuthClient) async throws -> AccessToken) { self.obtain = obtain }
+
+  /// The client's own credentials (RFC 6749 §4.4): there is no user.
+  ///
+  /// - Parameter scopes: the requested scopes; empty, the default, for those that the server chooses.
+  public static func clientCredentials(scopes: Set<String> = []) -> OAuthLogin {
+    OAuthLogin { try await $0.token(for: .clientCredentials(scopes: scopes)) }
+  }
+}
+
+// MARK: - On another device
+
+/// What a user needs to log in on another device (RFC 8628 §3.3).
+public struct DeviceCode: Sendable, Hashable {
+  /// The code that the user enters.
+  public let userCode: String
+  /// The page where the code is entered; short, to be shown as text.
+  public let page: URL
+  /// The page that knows the code already, to be shown as a QR code for example; nil if there is none.
+  public let completePage: URL?
+  /// How long the code can be used.
+  public let lifetime: Duration
+}
+
+extension OAuthLogin {
+  /// A login on another device (device authorization grant, RFC 8628), for programs without a browser: the user is
+  /// shown a code, and enters it on a page of the server.
+  ///
+  /// ```swift
+  /// let login = OAuthLogin.device(authorize) { print("Open \($0.page) and enter \($0.userCode).") }
+  /// ```
+  ///
+  /// The server is asked in its interval until the user has logged in (`slow_down` makes it longer). If the user refuses
+  /// or does nothing, the error has an ``OAuthError`` with `access_denied` or `expired_token`.
+  ///
+  /// - Parameters:
+  ///   - endpoint: the device authorization endpoint.
+  ///   - scopes: the requested scopes; empty, the default, for those that the server chooses.
+  ///   - show: shows the code, and returns.
+  public static func device(
+    _ endpoint: URL, scopes: Set<String> = [], show: @escaping @Sendable (DeviceCode) async throws -> Void
+  ) -> OAuthLogin {
+    OAuthLogin { client in
+      let data = try await client.post(TokenGrant.pair(of: scopes), to: endpoint, naming: client.id)
+      guard let answer = try? JSONDecoder().decode(DeviceAuthorizationAnswer.self, from: data) else {
+        throw client.malformed("a device_code", at: endpoint)
+      }
+      let lifetime = Duration.seconds(min(max(answer.seconds, 0), 86_400))
+      let stopwatch = Stopwatch(client.session.configuration.clock)
+      try await show(
+        DeviceCode(
+          userCode: answer.userCode, page: answer.page, completePage: answer.completePage, lifetime: lifetime))
+      return try await token(for: answer, of: client, within: lifetime, stopwatch)
+    }
+  }
+
+  private static func token(
+    for answer: DeviceAuthorizationAnswer, of client: OAuthClient, within lifetime: Duration, _ stopwatch: Stopwatch
+  ) async throws -> AccessToken {
+    var polling = DevicePolling(seconds: answer.interval)
+    while stopwatch.elapsed + polling.interval <= lifetime {
+      try await client.session.configuration.clock.sleep(for: polling.interval)
+      do throws(HTTPError) {
+        return try await client.token(for: .deviceCode(answer.deviceCode))
+      } catch {
+        if error.isTimeout || error.meansUnreachable {
+          polling.backOff()
+        } else {
+          guard let refusal = error.underlying as? OAuthError,
+            polling.continues(after: TokenRefusal(code: refusal.code))
+          else { throw error }
+        }
+      }
+    }
+    throw HTTPError(OAuthError(TokenRefusal(code: "expired_token", description: "nobody has logged in in time")))
+  }
+}
+
+extension OAuthClient {
+  /// Sends a form that names the client even if it authenticates itself otherwise (RFC 8628 §3.1).
+  fileprivate func post(
+    _ pairs: [(name: String, value: String)], to endpoint: URL, naming id: String
+  ) async throws(HTTPError) -> Data {
+    guard case .basic = authentication else { return try await post(pairs, to: endpoint) }
+    return try await post([(name: "client_id", value: id)] + pairs, to: endpoint)
+  }
+}
+
+// MARK: - In a browser
+
+extension OAuthLogin {
+  /// A login in the user's browser on this machine: the authorization code grant (RFC 6749 §4.1) with a proof key (RFC
+  /// 7636), and a redirect to the loopback interface (RFC 8252 §7.3).
+  ///
+  /// ```swift
+  /// let login = OAuthLogin.browser(authorize) { page in
+  ///   try Process.run(URL(filePath: "/usr/bin/xdg-open"), arguments: [page.absoluteString])
+  /// }
+  /// ```
+  ///
+  /// The redirect is `http://127.0.0.1:PORT/callback` with a port of the system's choice: register it without a port. It
+  /// counts only with the state of this login; the browser is then shown a short page, and the port is closed. It is also
+  /// closed when the task is cancelled, and after the time limit, with an error of kind `.deadlineExceeded`.
+  ///
+  /// - Parameters:
+  ///   - endpoint: the authorization endpoint.
+  ///   - scopes: the requested scopes; empty, the default, for those that the server chooses.
+  ///   - limit: how long the user has to log in; 5 minutes by default.
+  ///   - open: shows the page of the server, and returns.
+  public static func browser(
+    _ endpoint: URL, scopes: Set<String> = [], within limit: Duration = .seconds(300),
+    open: @escaping @Sendable (URL) async throws -> Void
+  ) -> OAuthLogin {
+    OAuthLogin { client in
+      let redirect = try LoopbackRedirect()
+      defer { redirect.stop() }
+      let key = ProofKey(verifier: .unguessable)
+      var request = AuthorizationCodeRequest(
+        endpoint: endpoint, clientID: client.id, redirect: redirect.url, scopes: scopes, state: .unguessable)
+      guard let key, let challenge = key.challenge(.s256, hash: MessageDigest.hash) else {
+        throw HTTPError(.authenticationFailed, "SHA-256 is not available for the proof key", phase: .preparing)
+      }
+      request.challenge = (challenge, .s256)
+      guard let page = request.url else {
+        throw HTTPError(
+          .invalidRequest, "the authorization endpoint '\(endpoint.redacted)' cannot have a query", phase: .preparing)
+      }
+      redirect.receive(request)
+      try await open(page)
+      let code = try await redirect.code(within: limit, on: client.session.configuration.clock)
+      return try await client.token(
+        for: .authorizationCode(code, redirect: redirect.url, verifier: key.verifier))
+    }
+  }
+}
+
+extension String {
+  /// 256 bits of the system's cryptographic random number generator, in 43 characters of base64url: enough for a state
+  /// (RFC 6749 §10.10) and a proof key (RFC 7636 §4.1).
+  package static var unguessable: String {
+    Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64URL
+  }
+}

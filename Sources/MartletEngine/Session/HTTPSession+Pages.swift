@@ -1,0 +1,137 @@
+public import MartletSemantics
+
+extension HTTPSession {
+  /// Returns the pages of a list that a server divides, each decoded from JSON: those that the `Link` fields of the
+  /// responses call `next` (RFC 8288).
+  ///
+  /// ```swift
+  /// for try await orders in session.pages(of: [Order].self, for: HTTPRequest(.get, url)) {
+  ///   print(orders.count)
+  /// }
+  /// ```
+  ///
+  /// A page is requested when it is taken, as by ``value(of:for:expecting:decoder:)``; the next ones with a GET, and with
+  /// the fields and options of the request. A link to another origin is followed like a redirect to it: without
+  /// credentials, cookies and other fields with names of secrets, and never from https to http unless the request's
+  /// ``RedirectPolicy`` allows it.
+  ///
+  /// - Parameters:
+  ///   - type: the type of a page.
+  ///   - request: the request for the first page.
+  ///   - limit: the largest number of pages; 1000 by default. One more is an error.
+  ///   - expecting: the statuses of pages. By default those of the options, and any 2xx if they set none.
+  ///   - decoder: decodes the pages; ``SessionConfiguration/decoder`` by default.
+  public func pages<Page: Decodable>(
+    of type: Page.Type = Page.self, for request: HTTPRequest, limit: Int = 1000, expecting: StatusExpectation? = nil,
+    decoder: JSONDecoder? = nil
+  ) -> ResponsePages<Page> {
+    ResponsePages(
+      session: self, request: resolved(askingForJSON(request, expecting)), limit: limit, decoder: decoder)
+  }
+}
+
+/// The pages of a list: see ``HTTPSession/pages(of:for:limit:expecting:decoder:)``.
+///
+/// The sequence ends after a page without a link to the next one. It throws the errors of
+/// ``HTTPSession/value(of:for:expecting:decoder:)``, and an ``HTTPError`` of kind `.unexpectedResponse` if a link cannot
+/// be followed, leads back to a page that was read, or there are more pages than the limit.
+public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
+  public typealias Element = Page
+  public typealias Failure = HTTPError
+
+  let session: HTTPSession
+  let request: HTTPRequest
+  let limit: Int
+  let decoder: JSONDecoder?
+
+  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  /// Reads the pages.
+  public struct Iterator: AsyncIteratorProtocol {
+    private enum Step {
+      case request(HTTPRequest)
+      /// The last page was returned; the link in it cannot be followed.
+      case fail(HTTPError)
+      case end
+    }
+
+    private let pages: ResponsePages
+    private var step: Step
+    private var visited: Set<URL> = []
+    private var count = 0
+
+    fileprivate init(_ pages: ResponsePages) {
+      self.pages = pages
+      step = .request(pages.request)
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> Page? {
+      let step = step
+      self.step = .end
+      switch step {
+      case .end: return nil
+      case .fail(let error): throw error
+      case .request(let request):
+        let (data, response) = try await pages.session.data(for: request)
+        let page = try pages.session.decode(Page.self, from: data, of: response, to: request, by: pages.decoder)
+        self.step = self.step(after: response, to: request)
+        return page
+      }
+    }
+
+    public mutating func next() async throws(HTTPError) -> Page? { try await next(isolation: nil) }
+
+    private mutating func step(after response: HTTPResponse, to request: HTTPRequest) -> Step {
+      count += 1
+      visited.formUnion([request.url.withoutFragment, response.url.withoutFragment])
+      let next: HTTPRequest
+      do throws(HTTPError) {
+        guard let request = try request.following(response) else { return .end }
+        next = request
+      } catch { return .fail(error) }
+      if visited.contains(next.url.withoutFragment) {
+        let message = "the link to the next page leads to one that was read, \(next.url.redacted)"
+        return .fail(.unexpected(message, response, to: request))
+      }
+      guard count < pages.limit else {
+        let message = "there are more pages than the limit of \(pages.limit): raise the limit"
+        return .fail(.unexpected(message, response, to: request))
+      }
+      return .request(next)
+    }
+  }
+}
+
+extension URL {
+  fileprivate var withoutFragment: URL {
+    guard fragment(percentEncoded: true) != nil, var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    else { return self }
+    parts.percentEncodedFragment = nil
+    return parts.url ?? self
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the request for the page after a response, as a 303 to it would lead to; nil if it is the last one.
+  fileprivate func following(_ response: HTTPResponse) throws(HTTPError) -> HTTPRequest? {
+    let link = response.fields.links.first { $0.relations.contains("next") && $0.anchor == nil }
+    guard let link else { return nil }
+    let kept = options.redirectPolicy.crossOriginFields
+    var asked = RequestHead(method: method, url: response.url, fields: fields)
+    if Origin(url) != Origin(response.url) {
+      asked.fields.removeAll { RedirectRule.belongsToOrigin($0, unlessIn: kept) }
+    }
+    let seeOther = ResponseHead(status: .seeOther, fields: [.location: link.target])
+    let redirect = RedirectRule.decide(
+      after: seeOther, to: asked, allowsInsecure: options.redirectPolicy.allowsInsecure, keeping: kept)
+    guard case .follow(let head, let keepsBody) = redirect else {
+      throw .unexpected(
+        "the link to the next page, '\(Redaction.strict.redacted(reference: link.target))', cannot be followed: it is no "
+          + "http or https URL, or leads from https to http", response, to: self)
+    }
+    var next = self
+    next.head = head
+    if !keepsBody { next.body = .empty }
+    return next
+  }
+}

@@ -1,0 +1,54 @@
+public import MartletSemantics
+
+extension HTTPSession {
+  /// Sends the request, and collects the response's body as text, up to ``RequestOptions/collectLimit`` bytes.
+  ///
+  /// ```swift
+  /// let (text, response) = try await session.text(for: HTTPRequest(.get, url), expecting: .successful)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - expecting: the statuses that are expected. By default those of the request's or the session's options.
+  /// - Throws: ``HTTPError``, as ``data(for:)`` and ``HTTPResponse/text(of:)``.
+  public func text(
+    for request: HTTPRequest, expecting: StatusExpectation? = nil
+  ) async throws(HTTPError) -> (String, HTTPResponse) {
+    let (data, response) = try await data(for: expecting.map { request.expecting($0) } ?? request)
+    do { return (try response.text(of: data), response) } catch {
+      throw error.addingContext(
+        request: RequestHead(method: request.method, url: response.url), response: response.head,
+        attempts: response.history)
+    }
+  }
+}
+
+extension HTTPResponse {
+  /// Decodes the response's body as text, by the charset of its `Content-Type`: UTF-8, which is also the default,
+  /// UTF-16, or windows-1252, which `us-ascii` and `iso-8859-1` name too (WHATWG Encoding §4.2). A byte order mark takes
+  /// precedence, and is left out.
+  ///
+  /// - Parameter data: the body.
+  /// - Throws: ``HTTPError`` of kind `.undecodableBody` if the charset is another one, or the bytes are not text in it.
+  ///   Its beginning is in ``HTTPError/body``.
+  public func text(of data: Data) throws(HTTPError) -> String {
+    let label = fields.mediaType?.charset
+    guard let coding = label.map({ TextCoding(label: $0) }) ?? .utf8 else {
+      throw .undecodable(
+        "the body has the charset '\(label ?? "")', which is not supported: decode the data by other means", data)
+    }
+    guard let text = coding.text(data) else {
+      let origin = label == nil ? "the default" : "the charset of its Content-Type"
+      throw .undecodable("the body is not valid in \(label ?? coding.rawValue), \(origin)", data)
+    }
+    return text
+  }
+}
+
+extension HTTPError {
+  fileprivate static func undecodable(_ message: String, _ data: Data) -> HTTPError {
+    var error = HTTPError(.undecodableBody, message, phase: .receiving)
+    error.body = data.prefix(bodyPrefix)
+    return error
+  }
+}

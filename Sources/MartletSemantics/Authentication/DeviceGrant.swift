@@ -1,0 +1,57 @@
+/// The response of a device authorization endpoint (RFC 8628 §3.2).
+package struct DeviceAuthorizationAnswer: Sendable, Decodable {
+  package let deviceCode: String
+  package let userCode: String
+  package let page: URL
+  /// The page with the user code in it; nil if there is none.
+  package let completePage: URL?
+  /// The lifetime of the codes in seconds.
+  package let seconds: Double
+  /// The seconds between two token requests; 5 if the member is missing.
+  package let interval: Double
+
+  private enum Key: String, CodingKey {
+    case deviceCode = "device_code"
+    case userCode = "user_code"
+    case page = "verification_uri"
+    case olderPage = "verification_url"
+    case completePage = "verification_uri_complete"
+    case seconds = "expires_in"
+    case interval
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Key.self)
+    deviceCode = try members.decode(String.self, forKey: .deviceCode)
+    userCode = try members.decode(String.self, forKey: .userCode)
+    page =
+      try members.decodeIfPresent(URL.self, forKey: .page) ?? members.decode(URL.self, forKey: .olderPage)  // drafts
+    completePage = try? members.decodeIfPresent(URL.self, forKey: .completePage)
+    seconds = try members.decode(Double.self, forKey: .seconds)
+    interval = try members.decodeIfPresent(Double.self, forKey: .interval) ?? 5
+  }
+}
+
+/// When the token of a device is asked for again (RFC 8628 §3.5).
+package struct DevicePolling: Sendable, Hashable {
+  /// The time before the next token request.
+  package private(set) var interval: Duration
+
+  /// - Parameter seconds: the interval of the device authorization response. At least one second is kept.
+  package init(seconds: Double) { interval = .seconds(min(max(seconds, 1), 3600)) }
+
+  /// Returns whether the token is to be asked for again after the server has refused it. `slow_down` adds five seconds
+  /// to this and all later intervals.
+  package mutating func continues(after refusal: TokenRefusal) -> Bool {
+    switch refusal.code {
+    case "authorization_pending": return true
+    case "slow_down":
+      interval += .seconds(5)
+      return true
+    default: return false  // access_denied, expired_token
+    }
+  }
+
+  /// Doubles the interval after a request that was not answered in time.
+  package mutating func backOff() { interval = min(interval * 2, .seconds(3600)) }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct OAuthClientTests {
+  /// A server of orders that accepts one token.
+  private func api(accepting token: @escaping @Sendable () -> String) throws -> LoopbackServer {
+    try LoopbackServer { request in
+      request.fields[.authorization] == "Bearer \(token())"
+        ? .text("orders") : .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+    }
+  }
+
+  private func session(_ tokens: TokenSource) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.credentials = [tokens]
+    configuration.cache = nil
+    return HTTPSession(transport: SocketTransport(), configuration: configuration)
+  }
+
+  @Test(arguments: [
+    (OAuthClient.Authentication.none, ["client_id": "app"]),
+    (.form(secret: "s&t"), ["client_id": "app", "client_secret": "s&t"]),
+    (.basic(secret: "s t"), ["authorization": "Basic " + Data("app:s+t".utf8).base64EncodedString()]),
+  ])
+  func clientAuthenticatesItself(_ authentication: OAuthClient.Authentication, _ parts: [String: String]) async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+
+    let token = try await server.client(authentication).token(by: .clientCredentials(scopes: ["write", "read"]))
+
+    let common = ["grant_type": "client_credentials", "scope": "read write", "path": "/token"]
+    #expect(server.received == [common.merging(parts) { $1 }])
+    #expect(token.value == "a" && token.type == "bearer" && token.refreshToken == nil && token.expires != nil)
+  }
+
+  @Test func requestsGetTheTokenOfTheClient() async throws {
+    let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
+    let accepted = Awaitable("0")
+    let api = try api { accepted.value }
+    let session = session(server.client().tokens(for: .origin(of: api.url), by: .clientCredentials()))
+
+    #expect(try await session.data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+    accepted.update { $0 = "1" }
+    #expect(try await session.data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+
+    #expect(api.requests.map { $0.fields[.authorization] } == ["Bearer 0", "Bearer 0", "Bearer 1"])
+    #expect(server.received.count == 2, "the second token was obtained after the 401")
+  }
+
+  @Test func refreshTokensRotateAndTheNewestIsKept() async throws {
+    let server = try OAuthServer { form, count in
+      form["refresh_token"].map { OAuthServer.token("\(count)", refresh: $0 == "r0" ? "r1" : nil) }
+        ?? OAuthServer.token("0", refresh: "r0")
+    }
+    let accepted = Awaitable("0")
+    let api = try api { accepted.value }
+    let store = MemoryKeyValueStore()
+    func run(_ token: String) async throws -> HTTPStatus {
+      accepted.update { $0 = token }
+      let tokens = try await server.client()
+        .tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+      return try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status
+    }
+
+    for token in ["0", "0", "1", "2", "2"] { #expect(try await run(token) == .ok) }
+
+    #expect(server.received.map { $0["refresh_token"] } == [nil, "r0", "r1"], "a run continues with the stored token")
+    let stored = try JSONDecoder().decode(AccessToken.self, from: try #require(store.value(for: "oauth-token")))
+    #expect(stored.value == "2" && stored.refreshToken == "r1", "a response without a refresh token keeps the old one")
+  }
+
+  @Test func newerTokenOfAnotherProcessIsUsed() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("own") }
+    let api = try api { "other" }
+    let store = MemoryKeyValueStore()
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+    try store.set(JSONEncoder().encode(AccessToken("other")), for: "oauth-token")
+
+    #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+    #expect(server.received.isEmpty)
+  }
+
+  @Test func refusedRefreshTokenLeadsToALogin() async throws {
+    let server = try OAuthServer { form, _ in
+      form["grant_type"] == "refresh_token" ? OAuthServer.refusal("invalid_grant") : OAuthServer.token("new")
+    }
+    let api = try api { "new" }
+    let store = MemoryKeyValueStore()
+    try store.set(JSONEncoder().encode(AccessToken("old", expires: .distantPast, refreshToken: "r")), for: "key")
+    let tokens = try await server.client()
+      .tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store, as: "key")
+
+    let (_, response) = try await session(tokens).data(for: HTTPRequest(.get, api.url))
+
+    #expect(response.status == .ok)
+    #expect(server.received.map { $0["grant_type"] } == ["refresh_token", "client_credentials"])
+  }
+
+  @Test func damagedStoredTokenIsNone() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("new") }
+    let api = try api { "new" }
+    let store = MemoryKeyValueStore()
+    store.set(Data("?".utf8), for: "oauth-token")
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+    #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+  }
+
+  @Test func refusalIsAnErrorWithItsCodeAndWithoutSecrets() async throws {
+    let server = try OAuthServer { form, _ in
+      OAuthServer.refusal("invalid_client", "no such secret: \(form["client_secret"] ?? "")\\u0007")
+    }
+    let client = server.client(.form(secret: "hunter2"))
+
+    let error = await #expect(throws: HTTPError.self) { try await client.token(by: .clientCredentials()) }
+
+    let refusal = try #require(error?.underlying as? OAuthError)
+    #expect(error?.kind == .authenticationFailed)
+    #expect(refusal.code == "invalid_client" && refusal.detail == "no such secret: ***")
+    #expect(error?.message == "the authorization server refused the request: invalid_client (no such secret: ***)")
+    #expect(error?.response?.status == .badRequest)
+    var text = "\(client) \(client.authentication)"
+    dump(error, to: &text)
+    dump(client, to: &text)
+    #expect(!text.contains("hunter2"))
+  }
+
+  @Test(arguments: [
+    (Reply.text("<html>", status: .ok), "is not JSON with an access_token: check the URL"),
+    (.text("oops", status: .internalServerError), "the authorization server answered 500 Internal Server Error"),
+    (
+      .redirect(to: "/elsewhere", status: .temporaryRedirect),
+      "the authorization server answered 307 Temporary Redirect"
+    ),
+  ])
+  func otherResponsesAreErrors(_ reply: Reply, _ message: String) async throws {
+    let server = try OAuthServer { _, _ in reply }
+    let error = await #expect(throws: HTTPError.self) { try await server.client().token(by: .clientCredentials()) }
+    #expect(error?.kind == .authenticationFailed)
+    #expect(error?.message.hasSuffix(message) == true)
+    #expect(error?.body == nil)
+    #expect(server.received.count == 1, "a redirect is not followed")
+  }
+
+  @Test func secretsAreSentToNoUnprotectedServer() async throws {
+    let session = HTTPSession(transport: MockTransport { _ in .status(.ok) })
+    let client = OAuthClient(id: "app", tokenEndpoint: url("http://a.example/token?x=y"), session: session)
+    let error = await #expect(throws: HTTPError.self) { try await client.token(by: .clientCredentials()) }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("'http://a.example/token?…' of the authorization server is not https") == true)
+  }
+
+  @Test func tokenWithoutARefreshTokenCannotBeRenewed() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("new") }
+    let error = await #expect(throws: HTTPError.self) { try await server.client().renewed(AccessToken("a")) }
+    #expect(error?.kind == .authenticationFailed)
+    #expect(server.received.isEmpty)
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct PagesTests {
+  private let session = HTTPSession(transport: SocketTransport())
+
+  /// Pages 1 to 3 with relative links.
+  private func threePages() throws -> LoopbackServer {
+    try LoopbackServer { request in
+      let page = request.query.flatMap { Int($0.dropFirst("page=".count)) } ?? 1
+      let reply = Reply.json("[\(page)]")
+      return page < 3 ? reply.with(.link, "<?page=\(page + 1)>; rel=\"next\", <?page=3>; rel=last") : reply
+    }
+  }
+
+  @Test func pagesFollowOneAnotherToTheLast() async throws {
+    let server = try threePages()
+    let request = HTTPRequest(.get, server.url("/orders"), fields: [.authorization: "Bearer a"])
+
+    var pages: [[Int]] = []
+    for try await page in session.pages(of: [Int].self, for: request) { pages.append(page) }
+
+    #expect(pages == [[1], [2], [3]])
+    #expect(server.requests.map(\.target) == ["/orders", "/orders?page=2", "/orders?page=3"])
+    #expect(
+      server.requests.allSatisfy { $0.fields[.authorization] == "Bearer a" && $0.fields[.accept] == "application/json" }
+    )
+  }
+
+  @Test func pageIsRequestedWhenItIsTaken() async throws {
+    let server = try threePages()
+    var pages = session.pages(of: [Int].self, for: HTTPRequest(.get, server.url)).makeAsyncIterator()
+    #expect(server.requests.isEmpty)
+    _ = try await pages.next()
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func linksAreRelativeToWhereARedirectLed() async throws {
+    let server = try LoopbackServer { request in
+      switch request.path {
+      case "/old": .redirect(to: "/new/list")
+      case "/new/list": .json("1").with(.link, "<more>; rel=next")
+      default: .json("2")
+      }
+    }
+    var values: [Int] = []
+    for try await value in session.pages(of: Int.self, for: HTTPRequest(.get, server.url("/old"))) {
+      values.append(value)
+    }
+    #expect(values == [1, 2])
+    #expect(server.requests.last?.target == "/new/more")
+  }
+
+  @Test func linkToAnotherOriginCarriesNoCredentials() async throws {
+    let other = try LoopbackServer { _ in .json("2") }
+    let server = try LoopbackServer { _ in .json("1").with(.link, "<\(other.url("/next"))>; rel=next") }
+    let request = HTTPRequest(
+      .get, server.url,
+      fields: [.authorization: "Bearer a", .cookie: "a=b", "X-Api-Key": "k", "X-Tenant": "7", .host: "a.example"])
+
+    var values: [Int] = []
+    for try await value in session.pages(of: Int.self, for: request) { values.append(value) }
+
+    #expect(values == [1, 2])
+    let fields = try #require(other.requests.first).fields
+    for name: FieldName in [.authorization, .cookie, "X-Api-Key"] { #expect(!fields.contains(name)) }
+    #expect(fields[.host] == "127.0.0.1:\(other.port)")
+    #expect(fields["X-Tenant"] == "7")
+  }
+
+  @Test func credentialsDoNotComeBackAfterAnotherOrigin() async throws {
+    let home = Awaitable<URL?>(nil)
+    let other = try LoopbackServer { _ in .json("2").with(.link, "<\(home.value?.absoluteString ?? "")/3>; rel=next") }
+    let server = try LoopbackServer { request in
+      request.path == "/3" ? .json("3") : .json("1").with(.link, "<\(other.url("/2"))>; rel=next")
+    }
+    home.update { $0 = server.url }
+    let request = HTTPRequest(.get, server.url, fields: [.authorization: "Bearer a"])
+
+    var values: [Int] = []
+    for try await value in session.pages(of: Int.self, for: request) { values.append(value) }
+
+    #expect(values == [1, 2, 3])
+    #expect(server.requests.map { $0.fields[.authorization] } == ["Bearer a", nil])
+  }
+
+  @Test(arguments: [
+    ("</b>; rel=next", 2, "the link to the next page leads to one that was read, http://127.0.0.1:"),
+    ("<#top>; rel=next", 1, "the link to the next page leads to one that was read, http://127.0.0.1:"),
+    (
+      "<ftp://a.example/x?key=secret>; rel=next", 1,
+      "the link to the next page, 'ftp://a.example/x?…', cannot be followed"
+    ),
+  ])
+  func linkThatLeadsNowhereIsAnErrorAfterThePage(_ link: String, _ count: Int, _ message: String) async throws {
+    let server = try LoopbackServer { _ in .json("1").with(.link, link) }
+    var read = 0
+    let error = await #expect(throws: HTTPError.self) {
+      for try await _ in session.pages(of: Int.self, for: HTTPRequest(.get, server.url("/a"))) { read += 1 }
+    }
+    #expect(error?.kind == .unexpectedResponse)
+    #expect(error?.message.hasPrefix(message) == true)
+    #expect(read == count && server.requests.count == count)
+  }
+
+  @Test func morePagesThanTheLimitAreAnError() async throws {
+    let server = try threePages()
+    let error = await #expect(throws: HTTPError.self) {
+      for try await _ in session.pages(of: [Int].self, for: HTTPRequest(.get, server.url), limit: 2) {}
+    }
+    #expect(error?.message == "there are more pages than the limit of 2: raise the limit")
+    #expect(server.requests.count == 2)
+    for try await _ in session.pages(of: [Int].self, for: HTTPRequest(.get, server.url), limit: 3) {}
+  }
+
+  @Test func linkOfAnotherResourceIsIgnored() async throws {
+    let server = try LoopbackServer { _ in .json("1").with(.link, "</b>; rel=next; anchor=\"/other\"") }
+    for try await _ in session.pages(of: Int.self, for: HTTPRequest(.get, server.url)) {}
+    #expect(server.requests.count == 1)
+  }
+}

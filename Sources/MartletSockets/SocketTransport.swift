@@ -334,10 +334,10 @@ extension Duration {
 
   /// Nanoseconds; 0 for a negative duration, and no more than what fits into a timer.
   var nanoseconds: UInt64 {
-    let (seconds, attoseconds) = components
-    guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    guard seconds < 1 << 33 else { return UInt64(1 << 33) * 1_000_000_000 }
-    return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
+    guard self > .zero else { return 0 }
+    // `components` takes ten times as long
+    let nanoseconds = attoseconds / 1_000_000_000
+    return UInt64(truncatingIfNeeded: min(nanoseconds, 1_000_000_000 << 33))
   }
 }
 #endif

@@ -22,6 +22,13 @@ public protocol BodySource: Sendable {
 
   /// The trailer fields; complete after ``next()`` has returned nil.
   var trailers: HTTPFields { get }
+
+  /// Returns all bytes if nothing was read and they need not be waited for; nil otherwise. They then count as read to
+  /// their end, and the trailers are complete. Nil by default; a source whose bytes are often there with the head saves
+  /// the reader of a small body a call that may suspend.
+  ///
+  /// - Throws: the error with which the body ends.
+  func takeReceived() throws(HTTPError) -> Data?
 }
 
 extension BodySource {
@@ -29,6 +36,8 @@ extension BodySource {
   public func cancel() {}
   /// Returns no fields.
   public var trailers: HTTPFields { [:] }
+  /// Returns nil: the bytes have to be read.
+  public func takeReceived() throws(HTTPError) -> Data? { nil }
 }
 
 /// A source of bytes in memory.
@@ -44,8 +53,7 @@ package final class DataSource: BodySource {
     }
   }
 
-  /// Returns the bytes that were not read.
-  func takeRest() -> Data { rest.withLock { $0.take() } ?? Data() }
+  package func takeReceived() -> Data? { rest.withLock { $0.take() } ?? Data() }
 }
 
 /// A source that reads a file.

@@ -78,27 +78,16 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// Returns the whole body if it has been received and nothing was read; nil if it has to be read.
     package func takeReceived() throws(HTTPError) -> Data? {
-      try (source as? SessionBody)?.takeReceived()
+      try source?.takeReceived()
     }
   }
 
   /// Returns the bytes if all of them have been received and nothing was read; nil if the body has to be read.
-  func takeReceived() -> Data? {
+  func takeReceived() throws(HTTPError) -> Data? {
     guard claim.take() else { return nil }
-    let data = Self.takeReceived(from: source)
+    let data = try source.takeReceived()
     if data == nil { claim.release() }
     return data
-  }
-
-  /// Returns the bytes of a source that has all of them; nil for any other. The reader then need not wait, nor ask for
-  /// the end.
-  static func takeReceived(from source: any BodySource) -> Data? {
-    switch source {
-    case let transfer as TransferBody: transfer.takeReceived()
-    case let memory as DataSource: memory.takeRest()
-    case let stored as StoredBody: stored.takeReceived()
-    default: nil
-    }
   }
 
   /// Whether the body is being read.

@@ -45,7 +45,7 @@ final class SessionBody: BodySource {
   func takeReceived() throws(HTTPError) -> Data? {
     do throws(HTTPError) {
       try checkLength()
-      guard let data = ResponseBody.takeReceived(from: base) else { return nil }
+      guard let data = try base.takeReceived() else { return nil }
       if !data.isEmpty { try report(data) }
       finish(nil)
       return data

@@ -176,7 +176,7 @@ extension HTTPSession {
   private static func receivedBody(
     of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
   ) throws(HTTPError) -> Data? {
-    guard !call.isObserved, response.body.length ?? 0 <= limit, let data = response.body.takeReceived() else {
+    guard !call.isObserved, response.body.length ?? 0 <= limit, let data = try response.body.takeReceived() else {
       return nil
     }
     guard data.count <= limit else {

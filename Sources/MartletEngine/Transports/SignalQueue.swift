@@ -116,9 +116,7 @@ extension SignalQueue {
     }
 
     @usableFromInline let highWater: Int
-    /// The signals; those before `first` were read.
-    @usableFromInline var signals: [Signal?] = []
-    @usableFromInline var first = 0
+    @usableFromInline var signals = HeadQueue<Signal>()
     /// The unread bytes.
     @usableFromInline var byteCount = 0
     @usableFromInline var isPaused = false
@@ -134,8 +132,11 @@ extension SignalQueue {
     mutating func push(_ batch: [Signal]) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
       for signal in batch {
-        if first < signals.count, let last = signals[signals.count - 1], signal.replaces(last) { signals.removeLast() }
-        signals.append(signal)
+        if let last = signals.last, signal.replaces(last) {
+          signals.replaceLast(with: signal)
+        } else {
+          signals.append(signal)
+        }
         byteCount += signal.byteCount
       }
       guard let reader else { return nil }
@@ -148,7 +149,7 @@ extension SignalQueue {
     @inlinable
     mutating func push(_ signal: Signal) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
-      guard let reader, first == signals.count else { return push([signal]) }
+      guard let reader, signals.isEmpty else { return push([signal]) }
       self.reader = nil
       waitingSince = nil
       let resumesSender = isPaused
@@ -160,16 +161,7 @@ extension SignalQueue {
     @inlinable
     mutating func pull() -> Pull {
       if let error { return .stopped(error) }
-      guard first < signals.count, let signal = signals[first] else { return .empty }
-      signals[first] = nil  // frees the chunk now, and not when the array is emptied
-      first += 1
-      if first == signals.count {
-        signals.removeAll(keepingCapacity: true)
-        first = 0
-      } else if first > 64, first > signals.count / 2 {  // it may never be empty
-        signals.removeFirst(first)
-        first = 0
-      }
+      guard let signal = signals.popFirst() else { return .empty }
       byteCount -= signal.byteCount
       let resumesSender = isPaused && byteCount <= highWater / 4
       if resumesSender { isPaused = false }
@@ -199,8 +191,7 @@ extension SignalQueue {
     @inlinable
     mutating func stop(_ error: any Error) -> UnsafeContinuation<Pulled, any Error>? {
       if self.error == nil { self.error = error }
-      signals = []
-      first = 0
+      signals.removeAll()
       byteCount = 0
       defer { reader = nil }
       return reader

@@ -15,9 +15,7 @@ import Synchronization
   }
 
   fileprivate struct State {
-    var chunks: [Data] = []
-    /// The first chunk that was not taken.
-    var first = 0
+    var chunks = HeadQueue<Data>()
     var buffered = 0
     /// The trailers, once the body has ended.
     var trailers: HTTPFields?
@@ -86,8 +84,7 @@ import Synchronization
   public func close() {
     let producer = state.withLock { state in
       state.isClosed = true
-      state.chunks = []
-      state.first = 0
+      state.chunks.removeAll()
       defer { state.producer = nil }
       return state.producer
     }
@@ -109,21 +106,11 @@ import Synchronization
 
 extension UploadQueue.State {
   fileprivate mutating func take() -> UploadQueue.Next {
-    guard first < chunks.count else {
+    guard let chunk = chunks.popFirst() else {
       if isClosed { return .end(trailers: [:]) }
       if let trailers { return .end(trailers: trailers) }
       loopWaits = true
       return .nothingYet
-    }
-    let chunk = chunks[first]
-    chunks[first] = Data()
-    first += 1
-    if first == chunks.count {
-      chunks.removeAll(keepingCapacity: true)
-      first = 0
-    } else if first > 64, first > chunks.count / 2 {  // it may never be empty
-      chunks.removeFirst(first)
-      first = 0
     }
     buffered -= chunk.count
     return .chunk(chunk)

@@ -60,6 +60,13 @@ package enum ByteScan {
     return true
   }
 
+  /// Whether the bytes begin with a text.
+  static func begins(_ bytes: UnsafeRawBufferPointer, with text: StaticString) -> Bool {
+    guard bytes.count >= text.utf8CodeUnitCount else { return false }
+    for index in 0..<text.utf8CodeUnitCount where bytes[index] != text.utf8Start[index] { return false }
+    return true
+  }
+
   /// Calls the closure with each element of a list without quoted strings (RFC 9110 §5.6.1): what is between commas,
   /// without surrounding white space, and not empty.
   static func forEachElement(of list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {

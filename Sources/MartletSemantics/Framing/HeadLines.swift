@@ -23,8 +23,8 @@ package struct StatusLine: Sendable, Hashable {
   /// Parses the line that libcurl creates for the head of an HTTP/2 response, `HTTP/2 200 `.
   package init(synthesised line: UnsafeRawBufferPointer) throws(MessageFault) {
     let line = try FieldLine.content(of: line)
-    guard line.starts(with: "HTTP/".utf8) else { throw .statusLine }
-    guard line.starts(with: "HTTP/2 ".utf8) else { throw .version }
+    guard ByteScan.begins(line, with: "HTTP/") else { throw .statusLine }
+    guard ByteScan.begins(line, with: "HTTP/2 ") else { throw .version }
     guard line.count == 10 || line.count == 11 && line[10] == 32 else { throw .statusCode }
     version = .http2
     status = try Self.status(UnsafeRawBufferPointer(rebasing: line[7..<10]))
@@ -132,7 +132,7 @@ extension ResponseHead {
     let (line, end) = lines.withUnsafeBytes { bytes in
       let end = ByteScan.lineEnd(in: bytes, from: 0) ?? bytes.count
       let first = UnsafeRawBufferPointer(rebasing: bytes[..<end])
-      return ((try? StatusLine(first)) ?? (try? StatusLine(synthesised: first)), end)
+      return (try? StatusLine.begins(first) ? StatusLine(first) : StatusLine(synthesised: first), end)
     }
     self.init(
       status: HTTPStatus(line?.status ?? 0), fields: HTTPFields(lines: lines[end...]), version: line?.version)

@@ -41,7 +41,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     let parts = url.withUTF8 { bytes -> (isSecure: Bool, host: String, port: Int?)? in
       let isSecure = bytes.count > 4 && bytes[4] == UInt8(ascii: "s")
       let start = isSecure ? 8 : 7
-      guard bytes.count > start, bytes[..<start].elementsEqual((isSecure ? "https://" : "http://").utf8) else {
+      guard bytes.count > start, ByteScan.begins(.init(bytes), with: isSecure ? "https://" : "http://") else {
         return nil
       }
       var end = start
@@ -86,13 +86,12 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
   /// The origin as the `Origin` field contains it (RFC 6454 §6.2): the port is omitted if it is the default of the
   /// scheme.
-  public var description: String { "\(scheme)://" + hostAndPort(host) }
+  public var description: String { "\(scheme)://" + withPort(Self.isIPv6(host) ? "[\(host)]" : host) }
 
   /// Host and port as the `Host` field contains them (RFC 9110 §7.2): without the zone of an address, which is only
   /// meaningful locally (RFC 6874 §4), and without the port if it is the default of the scheme.
   package var authority: String {
-    Self.isIPv6(host) && host.utf8.contains(UInt8(ascii: "%"))
-      ? hostAndPort(String(host.prefix { $0 != "%" })) : hostAndPort(host)
+    withPort(Self.isIPv6(host) ? "[\(host.prefix { $0 != "%" })]" : host)
   }
 
   private static func isIPv6(_ host: String) -> Bool {
@@ -100,9 +99,8 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     return host.withUTF8 { $0.contains(UInt8(ascii: ":")) }
   }
 
-  private func hostAndPort(_ host: String) -> String {
-    let literal = Self.isIPv6(host) ? "[\(host)]" : host
-    return port == Self.defaultPort(of: scheme) ? literal : literal + ":" + String(port)
+  private func withPort(_ host: String) -> String {
+    port == (isSecure ? 443 : 80) ? host : host + ":" + String(port)
   }
 
   private static func defaultPort(of scheme: String) -> Int? {

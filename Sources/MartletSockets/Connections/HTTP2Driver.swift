@@ -7,7 +7,8 @@ import MartletSemantics
 final class HTTP2Driver: ConnectionDriver {
   private let connection: Connection  // which releases its driver when it is closed
   private var session: HTTP2Session?
-  private var streams: [ObjectIdentifier: HTTP2Transfer] = [:]
+  /// By the numbers of their streams.
+  private var streams = NumberTable<HTTP2Transfer>()
   /// Frames that wait to be sent.
   private var outgoing = SendBuffer()
   /// What has to be told to the network when the session is not at work: how many requests have ended, those that may
@@ -44,8 +45,8 @@ extension HTTP2Driver {
     let stream = HTTP2Transfer(transfer, of: self)
     do throws(HTTPError) {
       let id = try session.submit(head, headerLimit: transfer.exchange.limits.headerBytes, handler: stream)
+      streams[Int(id)] = stream
       stream.begin(id)
-      streams[ObjectIdentifier(transfer)] = stream
     } catch {
       // the session takes no more requests
       network.drain(connection)
@@ -117,7 +118,7 @@ extension HTTP2Driver {
     return outgoing.isEmpty
   }
 
-  func continueUpload(of transfer: Transfer) { resume(streams[ObjectIdentifier(transfer)]) }
+  func continueUpload(of transfer: Transfer) { resume(stream(of: transfer)) }
 
   fileprivate func resume(_ stream: HTTP2Transfer?) {
     guard let stream else { return }
@@ -125,7 +126,9 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
-  func resumeReading(for transfer: Transfer) { streams[ObjectIdentifier(transfer)]?.giveBackWindow() }
+  func resumeReading(for transfer: Transfer) { stream(of: transfer)?.giveBackWindow() }
+
+  private func stream(of transfer: Transfer) -> HTTP2Transfer? { transfer.stream.flatMap { streams[$0] } }
 
   func abandon(_ transfer: Transfer) {
     if let index = held.firstIndex(where: { $0 === transfer }) {
@@ -134,7 +137,8 @@ extension HTTP2Driver {
       transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
       return connection.noteOutput()
     }
-    guard let stream = streams.removeValue(forKey: ObjectIdentifier(transfer)) else { return }
+    guard let stream = stream(of: transfer) else { return }
+    streams[Int(stream.id)] = nil
     session?.reset(stream.id)
     transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
     endedCount += 1
@@ -207,7 +211,7 @@ extension HTTP2Driver {
   fileprivate func reset(_ stream: HTTP2Transfer) { abandon(stream.transfer) }
 
   fileprivate func ended(_ stream: HTTP2Transfer, _ failure: HTTP2Failure? = nil) {
-    streams[ObjectIdentifier(stream.transfer)] = nil
+    streams[Int(stream.id)] = nil
     endedCount += 1
     if let failure { failed.append((stream.transfer, failure)) }
     connection.noteOutput()
@@ -235,6 +239,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   /// The request was given this stream.
   func begin(_ id: Int32) {
     self.id = id
+    transfer.stream = Int(id)
     guard let time = transfer.exchange.limits.expectation else { return }
     let timer = LoopTimer { [weak self] in self?.beginUpload() }
     expectation = timer

@@ -359,7 +359,7 @@ extension Network {
     guard !isPerforming else { return pending += actions.map { ($0, failure) } }
     if !actions.isEmpty { performAll(actions, failure) }
     // without actions too: a connection may have become idle, or be the last that was opened ahead
-    if expiry.due == .max { watchIdleConnections() }
+    if expiry.due == .max, pool.idleCount > 0 { watchIdleConnections() }
     finishPreconnects()
   }
 

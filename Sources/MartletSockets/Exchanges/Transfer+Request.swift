@@ -62,6 +62,7 @@ extension Transfer {
   /// Prepares for another connection: nothing of a response was received.
   func beginAgain(isStale: Bool) {
     connection = nil
+    stream = nil
     phase = .resolving
     timing = TransferTiming(start: timing.start)
     if isStale { staleCount += 1 } else { unsentCount += 1 }

@@ -9,6 +9,8 @@ final class Transfer: LoopTimer {
   let network: Network
   /// The connection that sends the request; nil while it waits for one.
   var connection: Connection?
+  /// The number of its stream on the connection; nil over HTTP/1.
+  var stream: Int?
   /// Its number while it waits for a connection.
   var waiter: Int?
   /// What the connection that it waits for, or has, serves.

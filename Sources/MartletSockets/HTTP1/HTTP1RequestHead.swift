@@ -92,7 +92,7 @@ struct HTTP1RequestHead: Sendable {
       }
     }
     if let refusal = request.fields.refusal { throw HTTPError(wrapping: refusal) }
-    guard request.fields[values: .host].count < 2 else {
+    guard !request.fields.contains(.host) || request.fields[values: .host].count < 2 else {
       throw .invalid("a request cannot have several Host fields (RFC 9112 §3.2)")
     }
   }

@@ -2,8 +2,9 @@
 import Glibc
 
 /// The field section of a response that is being received, as lines of text. Its memory is reused: an array would check
-/// several times for each field whether it is shared, and whether there is room.
-struct HTTP2FieldBlock: ~Copyable {
+/// several times for each field whether it is shared, and whether there is room. It is an object, so that nghttp2's call
+/// for each field does not check whether somebody else changes it at the same time.
+final class HTTP2FieldBlock {
   private var memory: UnsafeMutablePointer<UInt8>?
   private var capacity = 0
   private var count = 0
@@ -21,7 +22,7 @@ struct HTTP2FieldBlock: ~Copyable {
   /// Begins another section.
   ///
   /// - Parameter room: the most bytes that it may have; nil if nobody wants it.
-  mutating func begin(room: Int?) {
+  func begin(room: Int?) {
     if capacity > Self.keptCapacity {
       free(memory)
       memory = nil
@@ -39,7 +40,7 @@ struct HTTP2FieldBlock: ~Copyable {
   /// Appends a valid field. The only pseudo-field of a response, `:status`, becomes the line `HTTP/2 200 `.
   ///
   /// - Returns: whether there was room for it.
-  mutating func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+  func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let room else { return true }
     size += name.count + value.count + 4
     guard size <= room, reserve(name.count + value.count + 8) else { return false }
@@ -49,7 +50,7 @@ struct HTTP2FieldBlock: ~Copyable {
       write(value)
       write(" \r\n")
     } else {
-      if Self.isContentLength(name) { contentLength = Int64(String(decoding: value, as: UTF8.self)) }
+      if Self.isContentLength(name) { contentLength = Self.number(value) }
       write(name)
       write(": ")
       write(value)
@@ -64,11 +65,23 @@ struct HTTP2FieldBlock: ~Copyable {
     return memcmp(start, expected.utf8Start, name.count) == 0
   }
 
+  /// The number of a `Content-Length`, in which nghttp2 has found nothing but digits; nil if it is too large.
+  private static func number(_ digits: UnsafeBufferPointer<UInt8>) -> Int64? {
+    var number: Int64 = 0
+    for digit in digits {
+      let (tenfold, overflows) = number.multipliedReportingOverflow(by: 10)
+      let (sum, exceeds) = tenfold.addingReportingOverflow(Int64(digit & 15))
+      guard !overflows, !exceeds else { return nil }
+      number = sum
+    }
+    return number
+  }
+
   /// A copy of the lines, each with its line break.
   var lines: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
 
   /// Makes room for so many bytes. Returns false if there is no memory.
-  private mutating func reserve(_ more: Int) -> Bool {
+  private func reserve(_ more: Int) -> Bool {
     guard capacity - count < more else { return true }
     let larger = max(1024, 2 * capacity, count + more)
     guard let moved = realloc(memory, larger) else { return false }
@@ -78,13 +91,13 @@ struct HTTP2FieldBlock: ~Copyable {
   }
 
   /// Appends bytes for which there is room.
-  private mutating func write(_ bytes: UnsafeBufferPointer<UInt8>) {
+  private func write(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard let memory, let start = bytes.baseAddress, bytes.count <= capacity - count else { return }
     memcpy(memory + count, start, bytes.count)
     count += bytes.count
   }
 
-  private mutating func write(_ text: StaticString) {
+  private func write(_ text: StaticString) {
     write(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 }

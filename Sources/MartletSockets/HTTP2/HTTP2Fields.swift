@@ -51,14 +51,16 @@ struct HTTP2Fields: Sendable, Hashable {
     let nominated = fields.contains(.connection) ? fields.list(.connection).map { ASCII.lowercased($0) } : []
     fields.forEachLine { name, value in
       let canonical = name.canonicalName
-      guard !Self.isOmitted(canonical), !nominated.contains(canonical) else { return }
-      switch canonical {
-      case "te":
+      guard nominated.isEmpty || !nominated.contains(canonical) else { return }
+      switch Treatment(of: canonical) {
+      case .omitted: break
+      case .te:
         // any other value is left out: it is an offer to the next recipient only
         if Self.acceptsTrailers(value) { append(canonical, "trailers") }
-      case "cookie" where FieldOctets.hasOctets(value):
+      case .secret where canonical == "cookie" && FieldOctets.hasOctets(value):
         append(canonical, bytes: Array(FieldOctets.bytes(value)), isSecret: true)
-      default: append(canonical, value, isSecret: Self.isSecret(canonical))
+      case .secret: append(canonical, value, isSecret: true)
+      case .plain: append(canonical, value)
       }
     }
   }
@@ -67,23 +69,27 @@ struct HTTP2Fields: Sendable, Hashable {
     FieldList.elements(of: value[...]).contains { ASCII.equalIgnoringCase($0, "trailers") }
   }
 
-  // To compare a name with some others takes less time than to hash it for a set.
+  /// How a field of a message is sent.
+  private enum Treatment {
+    case plain
+    case omitted
+    /// The fields whose values are secrets of the user: what a table shares with other requests, an attacker who causes
+    /// some of them could guess by the sizes of messages (RFC 7541 §7.1).
+    case secret
+    case te
 
-  private static func isOmitted(_ name: String) -> Bool {
-    switch name {
-    case "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-authorization",
-      "proxy-connection", "transfer-encoding", "upgrade":
-      true
-    default: false
-    }
-  }
-
-  /// The fields whose values are secrets of the user: what a table shares with other requests, an attacker who causes
-  /// some of them could guess by the sizes of messages (RFC 7541 §7.1).
-  private static func isSecret(_ name: String) -> Bool {
-    switch name {
-    case "authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token", "x-xsrf-token": true
-    default: false
+    /// The names are sorted by their lengths: to compare a name with all of them takes longer than to send it.
+    init(of name: String) {
+      switch (name.utf8.count, name) {
+      case (2, "te"): self = .te
+      case (4, "host"), (7, "upgrade"), (10, "connection"), (10, "keep-alive"), (14, "content-length"),
+        (14, "http2-settings"), (16, "proxy-connection"), (17, "transfer-encoding"), (19, "proxy-authorization"):
+        self = .omitted
+      case (6, "cookie"), (9, "x-api-key"), (10, "set-cookie"), (12, "x-auth-token"), (12, "x-csrf-token"),
+        (12, "x-xsrf-token"), (13, "authorization"):
+        self = .secret
+      default: self = .plain
+      }
     }
   }
 }

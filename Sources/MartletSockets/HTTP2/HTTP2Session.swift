@@ -48,7 +48,7 @@ final class HTTP2Session {
   /// The stream of the last event, which is most often that of the next.
   var recent: HTTP2Stream?
   /// The head or the trailers that are being received, of one stream at a time (RFC 9113 §4.3).
-  var block = HTTP2FieldBlock()
+  let block = HTTP2FieldBlock()
   var budget = FrameBudget()
   var receivedBytes: UInt64 = 0
   /// How many bytes had been received when the first request was submitted after a time without any.

@@ -20,7 +20,10 @@ struct NumberTable<Value>: Sequence {
       return slots[index(of: number)].value
     }
     set {
-      guard let newValue else { return removeValue(of: number) }
+      guard let newValue else {
+        _ = take(number)
+        return
+      }
       if 2 * (count + 1) > slots.count { grow() }
       let index = index(of: number)
       if slots[index].value == nil { count += 1 }
@@ -31,8 +34,10 @@ struct NumberTable<Value>: Sequence {
 
   /// Removes the value of a number and returns it; nil if there is none.
   mutating func take(_ number: Int) -> Value? {
-    let value = self[number]
-    if value != nil { removeValue(of: number) }
+    guard count > 0 else { return nil }
+    let index = index(of: number)
+    guard let value = slots[index].value else { return nil }
+    free(index)
     return value
   }
 
@@ -52,10 +57,8 @@ struct NumberTable<Value>: Sequence {
     return index
   }
 
-  private mutating func removeValue(of number: Int) {
-    guard count > 0 else { return }
-    var free = index(of: number)
-    guard slots[free].value != nil else { return }
+  private mutating func free(_ index: Int) {
+    var free = index
     count -= 1
     slots[free].value = nil
     // those behind it that could not have its place move up, so that they are still found

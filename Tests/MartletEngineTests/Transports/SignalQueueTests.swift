@@ -155,4 +155,35 @@ struct SignalQueueTests {
 
     await #expect(throws: Stopped.self) { try await reader.value }
   }
+
+  @Test func aSenderAndAReaderOfDifferentThreadsExchangeEverySignal() async throws {
+    let queue = SignalQueue<Signal>(highWater: 100)
+    let sender = Task.detached {
+      for number in 0..<5000 {
+        if number.isMultiple(of: 3) { queue.push([.chunk(number)]) } else { queue.push(.chunk(number)) }
+        if number.isMultiple(of: 7) { await Task.yield() }
+      }
+    }
+
+    for number in 0..<5000 { #expect(try await queue.next().signal == .chunk(number)) }
+
+    await sender.value
+  }
+
+  @Test func aStopDuringAReadEndsItOnce() async {
+    for _ in 0..<500 {
+      let queue = SignalQueue<Signal>(highWater: 100)
+      let reader = Task.detached { try await queue.next() }
+      let sender = Task.detached { queue.push(.sent(1)) }
+      queue.stop(Stopped())
+
+      // the signal was read before the stop, or never
+      switch await reader.result {
+      case .success(let pulled): #expect(pulled.signal == .sent(1))
+      case .failure(let error): #expect(error is Stopped)
+      }
+      await sender.value
+      await #expect(throws: Stopped.self) { try await queue.next() }
+    }
+  }
 }

@@ -68,4 +68,16 @@ struct ReceivedFieldsTests {
     fields["Last"] = "\u{e9}"
     #expect(fields == corrected)
   }
+
+  @Test func areReadBySeveralTasksAtOnce() async {
+    for _ in 0..<100 {
+      let fields = HTTPFields(lines: Array("A: b\r\nContent-Type: text/html\r\n".utf8)[...])
+      await withTaskGroup(of: [String].self) { group in
+        for _ in 0..<8 {
+          group.addTask { fields.map { "\($0.name)=\($0.value)" } + [fields["content-type"] ?? ""] }
+        }
+        for await texts in group { #expect(texts == ["A=b", "Content-Type=text/html", "text/html"]) }
+      }
+    }
+  }
 }

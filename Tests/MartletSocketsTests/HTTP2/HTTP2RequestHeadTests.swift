@@ -117,6 +117,32 @@ struct HTTP2RequestHeadTests {
     #expect(server.requests[id]?["x-other"] == "1")
   }
 
+  @Test(arguments: [
+    "Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token", "X-CSRF-Token", "X-XSRF-Token",
+  ])
+  func everySecretIsMarked(_ name: String) throws {
+    var fields: HTTPFields = ["Accept": "*/*"]
+    fields.append("a=b", for: try FieldName(name))
+
+    let head = try head(.get, "https://host.example/", fields)
+
+    #expect(head.fields[ASCII.lowercased(name)] == ["a=b"])
+    #expect(head.fields.lines.map(\.isSecret) == [false, false, false, false, false, true])
+  }
+
+  @Test(arguments: [
+    "Connection", "Content-Length", "Host", "HTTP2-Settings", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
+    "Transfer-Encoding", "Upgrade",
+  ])
+  func everyFieldOfAConnectionIsLeftOut(_ name: String) throws {
+    var fields: HTTPFields = ["Accept": "*/*"]
+    fields.append("a", for: try FieldName(name))
+
+    let head = try head(.get, "https://host.example/", fields)
+
+    #expect(head.fields.names == [":method", ":scheme", ":authority", ":path", "accept"])
+  }
+
   @Test func theBytesOfACookieAreThoseOfTheServer() throws {
     let cookie = FieldOctets.text([97, 61, 0xff, 0xfe])
     var fields: HTTPFields = [:]

@@ -1,0 +1,57 @@
+/// A queue in an array whose front is taken without moving the other elements. The memory of a taken element is freed at
+/// once.
+///
+/// The code is inlinable, so that a queue of signals has no cost of its own in another module.
+@_spi(Transports) public struct HeadQueue<Element> {
+  /// The elements; those before `first` were taken, and are nil.
+  @usableFromInline var elements: [Element?] = []
+  @usableFromInline var first = 0
+
+  /// Makes an empty queue.
+  @inlinable
+  public init() {}
+
+  /// Whether there are no elements.
+  @inlinable
+  public var isEmpty: Bool { first == elements.count }
+
+  /// The element that was added last; nil if the queue is empty.
+  @inlinable
+  public var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
+
+  /// Adds an element at the end.
+  @inlinable
+  public mutating func append(_ element: Element) { elements.append(element) }
+
+  /// Replaces the element that was added last, or adds one to an empty queue.
+  @inlinable
+  public mutating func replaceLast(with element: Element) {
+    if !isEmpty { elements.removeLast() }
+    elements.append(element)
+  }
+
+  /// Removes and returns the first element; nil if there is none.
+  @inlinable
+  public mutating func popFirst() -> Element? {
+    guard first < elements.count else { return nil }
+    let element = elements[first].take()
+    first += 1
+    if first == elements.count {
+      elements.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first > 64, first > elements.count / 2 {  // it may never be empty
+      elements.removeFirst(first)
+      first = 0
+    }
+    return element
+  }
+
+  /// Removes all elements, and frees the memory.
+  @inlinable
+  public mutating func removeAll() {
+    elements = []
+    first = 0
+  }
+}
+
+extension HeadQueue: Sendable where Element: Sendable {}

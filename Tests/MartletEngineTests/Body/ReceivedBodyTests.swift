@@ -1,0 +1,81 @@
+import MartletEngine
+import MartletSemantics
+import Synchronization
+import Testing
+
+/// Bodies whose bytes are there with their head, which are collected without a read.
+@Suite(.timeLimit(.minutes(5)))
+struct ReceivedBodyTests {
+  /// A source that has all its bytes, or its error, and counts how often it is read.
+  private final class ReceivedSource: BodySource {
+    private let received: Result<Data, HTTPError>
+    private let readCount = Mutex(0)
+
+    init(_ received: Result<Data, HTTPError>) { self.received = received }
+
+    var reads: Int { readCount.withLock { $0 } }
+
+    func next() async throws -> Data? {
+      readCount.withLock { $0 += 1 }
+      return nil
+    }
+
+    func takeReceived() throws(HTTPError) -> Data? { try received.get() }
+  }
+
+  private let url = TestSupport.url("https://host.example/")
+
+  /// A session whose transport answers with the source.
+  private func session(_ source: ReceivedSource, _ listeners: [any EventListener]) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    configuration.listeners = listeners
+    let transport = TestTransport { [url] _ in
+      HTTPResponse(url: url, networkHead: ResponseHead(status: .ok), body: ResponseBody(from: source))
+    }
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  @Test(arguments: [false, true]) func areCollectedWithoutARead(isObserved: Bool) async throws {
+    let (source, log) = (ReceivedSource(.success(Data([1, 2, 3]))), EventLog())
+
+    let (data, _) = try await session(source, isObserved ? [log] : []).data(for: HTTPRequest(.get, url))
+
+    #expect(data == Data([1, 2, 3]))
+    #expect(source.reads == 0)
+    #expect(log.lines.last == (isObserved ? "finished" : nil))
+  }
+
+  @Test(arguments: [false, true]) func endWithTheErrorOfTheirSource(isObserved: Bool) async throws {
+    let (source, log) = (ReceivedSource(.failure(HTTPError(.connectionLost, "lost"))), EventLog())
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(source, isObserved ? [log] : []).data(for: HTTPRequest(.get, url))
+    }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.request?.url == url)
+    #expect(log.lines.filter { $0.hasPrefix("finished") } == (isObserved ? ["finished connectionLost"] : []))
+  }
+
+  @Test(arguments: [false, true]) func areLimitedLikeOthers(isObserved: Bool) async throws {
+    let source = ReceivedSource(.success(Data(count: 11)))
+    var request = HTTPRequest(.get, url)
+    request.options.collectLimit = 10
+
+    let error = await #expect(throws: HTTPError.self) { [request] in
+      try await session(source, isObserved ? [EventLog()] : []).data(for: request)
+    }
+
+    #expect(error?.kind == .bodyTooLarge)
+  }
+
+  @Test func areNotCollectedTwice() async throws {
+    let body = ResponseBody(from: ReceivedSource(.success(Data([1]))))
+    #expect(try await body.collect(upTo: 10) == Data([1]))
+
+    let error = await #expect(throws: HTTPError.self) { try await body.collect(upTo: 10) }
+
+    #expect(error?.kind == .bodyAlreadyRead)
+  }
+}

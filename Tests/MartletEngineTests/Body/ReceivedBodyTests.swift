@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 /// Bodies whose bytes are there with their head, which are collected without a read.

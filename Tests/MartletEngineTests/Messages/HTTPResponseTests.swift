@@ -1,6 +1,7 @@
-import MartletEngine
 import MartletSemantics
 import Testing
+
+@testable import MartletEngine
 
 /// A response is a value, although its copies share their parts.
 @Suite(.timeLimit(.minutes(5)))

@@ -50,9 +50,8 @@ struct ReceivedBodyTests {
   @Test(arguments: [false, true]) func endWithTheErrorOfTheirSource(isObserved: Bool) async throws {
     let (source, log) = (ReceivedSource(.failure(HTTPError(.connectionLost, "lost"))), EventLog())
 
-    let error = await #expect(throws: HTTPError.self) {
-      try await session(source, isObserved ? [log] : []).data(for: HTTPRequest(.get, url))
-    }
+    let (session, request) = (session(source, isObserved ? [log] : []), HTTPRequest(.get, url))
+    let error = await #expect(throws: HTTPError.self) { _ = try await session.data(for: request) }
 
     #expect(error?.kind == .connectionLost)
     #expect(error?.request?.url == url)
@@ -60,13 +59,12 @@ struct ReceivedBodyTests {
   }
 
   @Test(arguments: [false, true]) func areLimitedLikeOthers(isObserved: Bool) async throws {
-    let source = ReceivedSource(.success(Data(count: 11)))
-    var request = HTTPRequest(.get, url)
-    request.options.collectLimit = 10
+    let session = session(ReceivedSource(.success(Data(count: 11))), isObserved ? [EventLog()] : [])
+    var options = RequestOptions()
+    options.collectLimit = 10
+    let request = HTTPRequest(.get, url, options: options)
 
-    let error = await #expect(throws: HTTPError.self) { [request] in
-      try await session(source, isObserved ? [EventLog()] : []).data(for: request)
-    }
+    let error = await #expect(throws: HTTPError.self) { _ = try await session.data(for: request) }
 
     #expect(error?.kind == .bodyTooLarge)
   }
@@ -75,7 +73,7 @@ struct ReceivedBodyTests {
     let body = ResponseBody(from: ReceivedSource(.success(Data([1]))))
     #expect(try await body.collect(upTo: 10) == Data([1]))
 
-    let error = await #expect(throws: HTTPError.self) { try await body.collect(upTo: 10) }
+    let error = await #expect(throws: HTTPError.self) { _ = try await body.collect(upTo: 10) }
 
     #expect(error?.kind == .bodyAlreadyRead)
   }

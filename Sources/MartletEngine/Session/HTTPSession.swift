@@ -41,7 +41,7 @@ public struct HTTPSession: Sendable {
     var response: HTTPResponse
     do {
       let method: HTTPMethod
-      (response, method) = try await run(request, in: call, until: deadline)
+      (response, method) = try await run(request, in: call)
       if let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call) { return (data, response) }
       response = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
@@ -125,7 +125,7 @@ extension HTTPSession {
   ) async throws(HTTPError) -> HTTPResponse {
     let call = makeCall(for: request, until: deadline)
     do {
-      let (response, method) = try await run(request, in: call, until: deadline)
+      let (response, method) = try await run(request, in: call)
       return Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
   }
@@ -178,11 +178,8 @@ extension HTTPSession {
   }
 
   private func run(
-    _ request: HTTPRequest, in call: Call, until deadline: Deadline?
+    _ request: HTTPRequest, in call: Call
   ) async throws -> (response: HTTPResponse, method: HTTPMethod) {
-    try await call.context.perform {
-      guard let deadline else { return try await pipeline.loop.run(request, in: call) }
-      return try await deadline.holding { [pipeline] in try await pipeline.loop.run(request, in: call) }
-    }
+    try await call.context.perform { try await pipeline.loop.run(request, in: call) }
   }
 }

@@ -89,8 +89,10 @@ public struct SocketTransport: Transport {
   public func statistics() async -> [Origin: PoolStatistics] { await raw.statistics() }
 }
 
+@_spi(Transports) extension SocketTransport: DeadlineAware {}
+
 /// The transport without content codings: bodies are delivered as they come over the network.
-struct RawSocketTransport: Transport {
+struct RawSocketTransport: Transport, DeadlineAware {
   private let configuration: ConnectionConfiguration
   let thread: Result<LoopThread, HTTPError>
   let identity: TLSIdentity
@@ -118,7 +120,7 @@ struct RawSocketTransport: Transport {
     let way = try way(of: request)
     let proxy = ForwardingProxy.make(of: way, for: request, authentications)
     while true {
-      let body = request.body.isEmpty ? nil : try await request.body.open()
+      let body = request.body.isEmpty ? nil : try await call.holding { try await request.body.open() }
       let (source, stream) = try begin(request, by: way, through: proxy, sending: body, on: thread, in: call)
       let head = try await source.head()
       if try proxy?.answers(head) == true, request.body.canBeSent {

@@ -41,7 +41,7 @@ extension BodySource {
 }
 
 /// A source of bytes in memory.
-package final class DataSource: BodySource {
+package final class DataSource: BodySource, DeadlineAware {
   private let rest: Mutex<Data?>
 
   package init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }

@@ -20,7 +20,12 @@ final class SessionBody: BodySource {
   ///   - deadline: the deadline of the call; nil for none.
   init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call) {
     let source = response.body.source
-    base = deadline.map { DeadlineBody(source, until: $0, in: call.context) } ?? source
+    base =
+      if let deadline, !Deadline.ends(source) {
+        DeadlineBody(source, until: deadline, in: call.context)
+      } else {
+        source
+      }
     length = response.body.length
     self.limit = limit
     self.call = call
@@ -120,7 +125,7 @@ final class SessionBody: BodySource {
   }
 }
 
-/// A body whose chunks do not arrive later than a deadline, even if its source ignores cancellation. One task reads all
+/// A body whose chunks do not arrive later than a deadline, around a source that does not end its own waits then. One task reads all
 /// of them, one at a time and only on demand. At its end the deadline is released: a response may be kept for long.
 final class DeadlineBody: BodySource {
   private let base: any BodySource

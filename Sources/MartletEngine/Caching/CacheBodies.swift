@@ -5,11 +5,12 @@ import Synchronization
 ///
 /// It is stored only if it is complete. If the reader stops early, the body fails or has another length than announced,
 /// or the store fails, nothing is stored, and the reader continues as without a cache.
-final class StoringBody: BodySource {
+final class StoringBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
   private let id: CacheEntry.ID
   private let transaction: CacheTransaction
+  let endsAtDeadline: Bool
   private let state: Mutex<State>
 
   private struct State {
@@ -33,6 +34,7 @@ final class StoringBody: BodySource {
     id = entry.id
     self.transaction = transaction
     let decide = transaction.request.options.storageDecision
+    endsAtDeadline = decide == nil && Deadline.ends(transaction.cache.store) && Deadline.ends(body.source)
     let writer = decide.map { DecidingWriter(entry, for: transaction, around: writer, $0) } ?? writer
     state = Mutex(State(writer: writer))
   }
@@ -40,7 +42,7 @@ final class StoringBody: BodySource {
   func next() async throws -> Data? {
     let chunk: Data?
     do { chunk = try await base.next() } catch {
-      end(HTTPError(wrapping: error).isCancelled ? .abandoned : .unshared)
+      end(HTTPError(wrapping: error).isOfTheCaller ? .abandoned : .unshared)
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
@@ -157,7 +159,7 @@ private final class DecidingWriter: CacheWriter {
 
 /// The body of a stored response. The first bytes are read when it is opened, so that the request can be sent instead
 /// if the store fails at once. If the store fails later, reading throws and the entry is removed.
-final class StoredBody: BodySource {
+final class StoredBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let first: Mutex<Data?>
   private let length: Int
@@ -200,6 +202,8 @@ final class StoredBody: BodySource {
           + "the origin", phase: .receiving, underlying: error)
     }
   }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   /// Returns the whole body if that is what was read when it was opened, and nothing of it was read since.
   func takeReceived() -> Data? {

@@ -123,7 +123,7 @@ final class CacheTransaction: Sendable {
       call.emit(.note("waiting for the response to an identical request"))
       // No outcome: the identical request waits for this call, or the time is up.
       let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
-      let outcome = try await result.result(in: call.context, within: limit)
+      let outcome = try await call.holding { [call] in try await result.result(in: call.context, within: limit) }
       if outcome != .abandoned { state.withLock { $0.waitsForOthers = false } }
       return false
     }
@@ -161,11 +161,16 @@ final class CacheTransaction: Sendable {
     cache.transactions.remove(registration, of: key, outcome)
   }
 
-  /// Ends the transaction of a request that failed. If it was cancelled, or is sent again because a pooled connection
+  /// Ends the transaction of a request that failed. If its caller gave it up, or it is sent again because a pooled connection
   /// was closed, one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
-    finish(error.isCancelled || error.delivery == .staleConnection ? .abandoned : .unshared)
+    finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared)
   }
+}
+
+extension HTTPError {
+  /// Whether only this call has ended, by its cancellation or its deadline, and not what it waited for.
+  var isOfTheCaller: Bool { isCancelled || kind == .deadlineExceeded }
 }
 
 /// The transactions of a cache whose requests are under way.

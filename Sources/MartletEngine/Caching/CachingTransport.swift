@@ -4,10 +4,11 @@ import MartletSemantics
 ///
 /// It follows the rules of MartletSemantics: `CachePlan` before a request is sent, `CacheUpdate` when there is a
 /// response. What concerns other requests that are under way is in ``CacheTransaction``.
-struct CachingTransport: Transport {
+struct CachingTransport: Transport, DeadlineAware {
   let base: any Transport
   let cache: HTTPCache
   let clock: any Clock<Duration>
+  var endsAtDeadline: Bool { Deadline.ends(cache.store) && Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let transaction = CacheTransaction(request, in: call, of: cache)
@@ -164,7 +165,9 @@ struct CachingTransport: Transport {
       transaction.releaseWaiters()
     }
     let body = StoringBody(response.body, of: entry, to: writer, for: transaction)
-    if response.body.length == 0 { _ = try? await body.next() }  // A reader may not ask for the end of an empty body.
+    if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
+      _ = try? await transaction.call.holding { try await body.next() }
+    }
     var response = response
     response.body = ResponseBody(length: response.body.length, from: body)
     return response

@@ -91,6 +91,8 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
   }
 }
 
+@_spi(Transports) extension MemoryCacheStore: DeadlineAware {}
+
 extension HTTPError {
   fileprivate static func notStored(limit: Int64) -> HTTPError {
     HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store accepts, or was aborted")

@@ -9,6 +9,8 @@ final class AttemptLoop: Sendable {
   /// The chain for requests without interceptors.
   private let chain: InterceptorChain
   private let transport: any Transport
+  /// Whether the transport ends its waits at a call's deadline.
+  private let transportEndsAtDeadline: Bool
   private let limit: Int
   private let clock: any Clock<Duration>
 
@@ -19,6 +21,7 @@ final class AttemptLoop: Sendable {
   ) {
     self.interceptors = interceptors
     self.transport = transport
+    transportEndsAtDeadline = Deadline.ends(transport)
     self.limit = limit
     self.clock = clock
     chain = InterceptorChain(interceptors.session + interceptors.engine)
@@ -36,9 +39,10 @@ final class AttemptLoop: Sendable {
       var described = DescribedRequest(request)
       do {
         try Task.checkCancellation()
+        try call.activeDeadline?.check()
         var answer: InterceptorChain.Answer?
         if let first = chain.prepareNow(&described, in: call) {
-          answer = try await chain.prepare(&described, from: first, in: call)
+          answer = try await prepare(&described, by: chain, from: first, in: call)
           try Task.checkCancellation()  // in case an interceptor ignored the cancellation
         }
         let sent = described.request
@@ -57,7 +61,7 @@ final class AttemptLoop: Sendable {
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
           call.emit(.resend(resend.request, after: resend.delay, reason: record.reason))
-          if resend.delay > .zero { try await clock.sleep(for: resend.delay.bounded) }
+          if resend.delay > .zero { try await wait(resend.delay, in: call) }
           request = resend.request
         }
       } catch {
@@ -67,11 +71,38 @@ final class AttemptLoop: Sendable {
     }
   }
 
+  /// Lets interceptors prepare a request, the first of which needs an `await`.
+  @inline(never)
+  private func prepare(
+    _ request: inout DescribedRequest, by chain: InterceptorChain, from first: Int, in call: Call
+  ) async throws -> InterceptorChain.Answer? {
+    guard call.hasDeadline else { return try await chain.prepare(&request, from: first, in: call) }
+    let (prepared, answer) = try await call.holding { [request] in
+      var request = request
+      let answer = try await chain.prepare(&request, from: first, in: call)
+      return (request, answer)
+    }
+    request = prepared
+    return answer
+  }
+
+  @inline(never)
+  private func wait(_ delay: Duration, in call: Call) async throws {
+    try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
+  }
+
   /// Sends the request, unless an interceptor has returned the response.
   @inline(never)  // so that a call that waits has room for one response, and not for all variables of the loop
   private func outcome(of request: HTTPRequest, or answer: HTTPResponse?, in call: Call) async -> Outcome {
     do {
-      let response = if let answer { answer } else { try await transport.send(request, in: call) }
+      let response =
+        if let answer {
+          answer
+        } else if transportEndsAtDeadline || !call.hasDeadline {
+          try await transport.send(request, in: call)
+        } else {
+          try await call.holding { [transport] in try await transport.send(request, in: call) }
+        }
       call.emit(.response(response.head, from: response.url))
       return .success(response)
     } catch { return .failure(error) }
@@ -86,6 +117,18 @@ final class AttemptLoop: Sendable {
   /// the response of this attempt is discarded.
   @inline(never)
   private func review(
+    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
+    in call: Call
+  ) async throws -> Step {
+    guard call.hasDeadline else {
+      return try await reviewed(received, of: attempt, by: chain, from: first, preparedCount, in: call)
+    }
+    return try await call.holding {
+      try await self.reviewed(received, of: attempt, by: chain, from: first, preparedCount, in: call)
+    }
+  }
+
+  private func reviewed(
     _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
     in call: Call
   ) async throws -> Step {

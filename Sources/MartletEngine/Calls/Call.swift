@@ -15,6 +15,8 @@ public final class Call: Work {
   private let listeners: [any EventListener]
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
+  /// Whether the call was made with a deadline.
+  let hasDeadline: Bool
   private let responseTimeout: Duration?
   /// Whether a listener wants the bytes of bodies.
   let wantsBodies: Bool
@@ -36,6 +38,7 @@ public final class Call: Work {
     self.asked = asked?.url.replacingUserInformation(with: nil)
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
+    hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
     wantsBodies = listeners.contains { $0.wantsBodies }
@@ -43,7 +46,17 @@ public final class Call: Work {
 
   /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. A
   /// delay that is longer, before a retry for example, should not begin.
-  public var remainingTime: Duration? { deadline.withLock { $0 }?.remaining }
+  public var remainingTime: Duration? { activeDeadline?.remaining }
+
+  /// The deadline; nil without one, and after the call's end.
+  var activeDeadline: Deadline? { hasDeadline ? deadline.withLock { $0 } : nil }
+
+  /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end in
+  /// time. Without a deadline it is awaited as usual.
+  package func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    guard let deadline = activeDeadline else { return try await work() }
+    return try await deadline.holding(work)
+  }
 
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
   package var askedURL: URL? { asked }
@@ -68,7 +81,7 @@ public final class Call: Work {
   /// Ends the call, and reports that. Nothing waits for the call afterwards.
   package func end(_ error: HTTPError?) {
     hasEnded.store(true, ordering: .relaxed)
-    _ = deadline.withLock { $0.take() }
+    if hasDeadline { _ = deadline.withLock { $0.take() } }
     emit(.finished(error))
   }
 

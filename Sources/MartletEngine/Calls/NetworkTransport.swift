@@ -6,8 +6,9 @@ package import MartletSemantics
 /// A request must not be sent if it may only be answered from a cache, which sends none of these on; or if its
 /// credentials could not be obtained without a network: then it fails as if the origin could not be reached either. The
 /// cache above this transport may have a response, and retries may send the request again.
-struct NetworkTransport: Transport {
+struct NetworkTransport: Transport, DeadlineAware {
   let base: any Transport
+  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await base.send(try observed(request, in: call), in: call)

@@ -16,14 +16,20 @@ package final class Alarm: Sendable {
   ///   - delay: the time from now; if it is not positive, the alarm is due at once.
   ///   - clock: measures the time.
   ///   - action: what to do. It runs in a task without the caller's task-local values, and should be quick.
-  package init(after delay: Duration, on clock: any Clock<Duration>, _ action: @escaping @Sendable () -> Void) {
+  package convenience init(
+    after delay: Duration, on clock: any Clock<Duration>, _ action: @escaping @Sendable () -> Void
+  ) {
+    self.init(at: delay, on: Stopwatch(clock), action)
+  }
+
+  /// Sets an alarm for the moment when a stopwatch measures a time.
+  init(at time: Duration, on stopwatch: Stopwatch, _ action: @escaping @Sendable () -> Void) {
     self.action = Mutex(action)
-    if clock is ContinuousClock {
-      AlarmTimer.shared.add(self, at: .now + delay.bounded)
+    if let instant = stopwatch.continuousInstant(at: time) {
+      AlarmTimer.shared.add(self, at: instant)
     } else {
-      let stopwatch = Stopwatch(clock)
       let sleeper = Task.detached { [weak self] in
-        guard (try? await stopwatch.sleep(until: delay)) != nil else { return }
+        guard (try? await stopwatch.sleep(until: time)) != nil else { return }
         self?.fire()
       }
       task.withLock { $0 = sleeper }

@@ -1,12 +1,17 @@
 import MartletSemantics
 import Synchronization
 
-/// A time limit for one or several operations. It also ends a wait for work that ignores cancellation.
+/// A time limit for one or several operations, on one alarm, which is set when something waits for the first time.
+///
+/// It ends a wait in one of two ways. What is known to end its own waits (``DeadlineAware``) is told when the time is up.
+/// All else, such as an interceptor or a store of the caller's, runs in a task of its own, which is cancelled then and
+/// not waited for (``holding(_:)``): so the deadline also holds against code that ignores cancellation.
 package final class Deadline: Sendable {
   private let limit: Duration
   private let stopwatch: Stopwatch
   private let waits: Waits
-  private let alarm: Alarm?
+  /// nil before the first wait.
+  private let alarm = Mutex<Alarm?>(nil)
 
   /// Makes a deadline, which counts from now.
   ///
@@ -15,29 +20,31 @@ package final class Deadline: Sendable {
   ///   - subject: what the limit is for, in the error's message.
   ///   - clock: measures the time.
   package init(_ limit: Duration, for subject: String = "the call", on clock: any Clock<Duration>) {
-    let waits = Waits { HTTPError(.deadlineExceeded, "\(subject) took longer than its deadline of \(limit)") }
     self.limit = limit.bounded
-    self.waits = waits
     stopwatch = Stopwatch(clock)
-    alarm = limit > .zero ? Alarm(after: limit, on: clock) { waits.expire() } : nil
-    if alarm == nil { waits.expire() }
+    waits = Waits(limit, for: subject)
   }
 
-  deinit { alarm?.cancel() }
+  deinit { alarm.withLock { $0 }?.cancel() }
 
   /// The time that is left; zero after the deadline.
   var remaining: Duration { max(.zero, limit - stopwatch.elapsed) }
+
+  /// Throws `.deadlineExceeded` after the deadline.
+  func check() throws(HTTPError) {
+    if remaining == .zero { throw waits.error }
+  }
 
   /// Runs work, and throws `.deadlineExceeded` if it does not end in time. The work is then cancelled and not waited
   /// for.
   package func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let result = OneShot<Value>()
-    guard waits.add(result) else { return try await result.wait() }
+    guard add(result) else { return try await result.wait() }
     let worker = Task {
       do { result.answer(.success(try await work())) } catch { result.answer(.failure(error)) }
     }
     defer {
-      waits.remove(result)
+      remove(result)
       worker.cancel()
     }
     return try await result.wait()
@@ -45,51 +52,90 @@ package final class Deadline: Sendable {
 
   /// Waits for a result, and throws `.deadlineExceeded` if it does not arrive in time.
   func wait<Value>(for result: OneShot<Value>) async throws -> Value {
-    defer { waits.remove(result) }
-    _ = waits.add(result)
+    defer { remove(result) }
+    _ = add(result)
     return try await result.wait()
   }
 
-  /// The waits that the deadline ends.
+  /// Adds a wait, which fails if it is not removed in time. After the deadline it fails at once, and false is returned.
+  func add(_ wait: any FailableWait) -> Bool {
+    guard waits.add(wait) else { return false }
+    alarm.withLock { alarm in
+      if alarm == nil { alarm = Alarm(at: limit, on: stopwatch) { [waits] in waits.expire() } }
+    }
+    return true
+  }
+
+  /// Removes a wait that has ended.
+  func remove(_ wait: any FailableWait) { waits.remove(wait) }
+
+  /// The waits that the deadline ends. The alarm refers to them, and not to the deadline, whose end cancels the alarm.
   private final class Waits: Sendable {
-    private let makeError: @Sendable () -> HTTPError
-    private let state = Mutex((isExpired: false, results: [any Failable]()))
+    private let limit: Duration
+    private let subject: String
+    private let state: Mutex<(isExpired: Bool, waits: [any FailableWait])>
 
-    /// - Parameter makeError: makes the error of a wait that the deadline ends.
-    init(_ makeError: @escaping @Sendable () -> HTTPError) { self.makeError = makeError }
+    init(_ limit: Duration, for subject: String) {
+      self.limit = limit
+      self.subject = subject
+      state = Mutex((isExpired: limit <= .zero, waits: []))
+    }
 
-    /// Adds a wait. After the deadline it fails at once, and false is returned.
-    func add(_ result: any Failable) -> Bool {
+    /// The error of a wait that the deadline ends.
+    var error: HTTPError {
+      HTTPError(.deadlineExceeded, "\(subject) took longer than its deadline of \(limit)")
+    }
+
+    func add(_ wait: any FailableWait) -> Bool {
       let isInTime = state.withLock { state in
-        if !state.isExpired { state.results.append(result) }
+        if !state.isExpired { state.waits.append(wait) }
         return !state.isExpired
       }
-      if !isInTime { result.fail(makeError()) }
+      if !isInTime { wait.fail(error) }
       return isInTime
     }
 
-    func remove(_ result: any Failable) {
-      state.withLock { $0.results.removeAll { $0 === result } }
+    func remove(_ wait: any FailableWait) {
+      state.withLock { state in
+        if let index = state.waits.firstIndex(where: { $0 === wait }) { state.waits.remove(at: index) }
+      }
     }
 
     func expire() {
-      let results = state.withLock { state in
+      let waits = state.withLock { state in
         state.isExpired = true
-        defer { state.results = [] }
-        return state.results
+        defer { state.waits = [] }
+        return state.waits
       }
-      guard !results.isEmpty else { return }
-      let error = makeError()
-      for result in results { result.fail(error) }
+      guard !waits.isEmpty else { return }
+      let error = error
+      for wait in waits { wait.fail(error) }
     }
   }
 }
 
-/// A wait that an error can end, whatever its value is.
-private protocol Failable: AnyObject, Sendable {
-  func fail(_ error: any Error)
+/// A wait that an error can end, whatever it waits for.
+protocol FailableWait: AnyObject, Sendable {
+  func fail(_ error: HTTPError)
 }
 
-extension OneShot: Failable {
-  fileprivate func fail(_ error: any Error) { answer(.failure(error)) }
+extension OneShot: FailableWait {
+  func fail(_ error: HTTPError) { answer(.failure(error)) }
+}
+
+/// A transport, a store or the source of a body that can be awaited in the task of a call with a deadline: it does not
+/// wait, or only for what ends its waits at the deadline. For any other a task is needed: see ``Deadline/holding(_:)``.
+@_spi(Transports) public protocol DeadlineAware: Sendable {
+  /// Whether it is so; another one's answer if it wraps that.
+  var endsAtDeadline: Bool { get }
+}
+
+@_spi(Transports) extension DeadlineAware {
+  /// True.
+  public var endsAtDeadline: Bool { true }
+}
+
+extension Deadline {
+  /// Whether a transport, a store or the source of a body is known to end its waits at the deadline of its call.
+  static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
 }

@@ -2,24 +2,47 @@ import MartletSemantics
 
 /// Measures time since its creation, on a clock of any type.
 package struct Stopwatch: Sendable {
-  private let start: any ClockReading
+  /// The usual clock has a case of its own, because calls may start a stopwatch each.
+  private enum Start: Sendable {
+    case continuous(ContinuousClock.Instant)
+    case other(any ClockReading)
+  }
+
+  private let start: Start
 
   /// Starts a stopwatch.
-  package init(_ clock: any Clock<Duration>) { start = Self.read(clock) }
+  package init(_ clock: any Clock<Duration>) {
+    start = type(of: clock) == ContinuousClock.self ? .continuous(.now) : .other(Self.read(clock))
+  }
 
   private static func read(_ clock: some Clock<Duration>) -> any ClockReading { Reading(clock: clock, time: clock.now) }
 
   /// The time since the start.
-  package var elapsed: Duration { start.elapsed }
+  package var elapsed: Duration {
+    switch start {
+    case .continuous(let instant): instant.duration(to: .now)
+    case .other(let reading): reading.elapsed
+    }
+  }
+
+  /// The instant at which a stopwatch on a `ContinuousClock` measures this time; nil on another clock.
+  func continuousInstant(at time: Duration) -> ContinuousClock.Instant? {
+    guard case .continuous(let instant) = start else { return nil }
+    return instant + time.bounded
+  }
 
   /// Suspends until the stopwatch has measured this time.
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
-  func sleep(until time: Duration) async throws { try await start.sleep(until: time) }
+  func sleep(until time: Duration) async throws {
+    switch start {
+    case .continuous(let instant): try await ContinuousClock().sleep(until: instant + time.bounded)
+    case .other(let reading): try await reading.sleep(until: time)
+    }
+  }
 }
 
-/// A clock together with one of its instants. For `ContinuousClock` it is small enough to be stored without an
-/// allocation.
+/// A clock together with one of its instants.
 private protocol ClockReading: Sendable {
   var elapsed: Duration { get }
   func sleep(until offset: Duration) async throws

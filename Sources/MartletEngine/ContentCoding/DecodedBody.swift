@@ -6,7 +6,7 @@ import Synchronization
 /// Chunks have at most 64 KiB, and coded bytes are pulled only when they are needed, so that a slow reader slows the
 /// sender down at any compression ratio. It ends when the coded data *and* the underlying source have ended, so that
 /// damage in either is an error.
-final class DecodedBody: BodySource {
+final class DecodedBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let state: Mutex<State>
   private let wording: Wording
@@ -56,6 +56,8 @@ final class DecodedBody: BodySource {
   func cancel() { base.cancel() }
 
   var trailers: HTTPFields { base.trailers }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
 extension DecodedBody {
@@ -145,7 +147,7 @@ extension DecodedBody {
 }
 
 /// A source that counts its bytes.
-final class CountedBody: BodySource {
+final class CountedBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let total = Atomic(0)
 
@@ -163,10 +165,12 @@ final class CountedBody: BodySource {
   func cancel() { base.cancel() }
 
   var trailers: HTTPFields { base.trailers }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
 /// A source that limits the ratio of decoded to coded bytes: ``RequestOptions/decompressionRatioLimit``.
-final class RatioLimitedBody: BodySource {
+final class RatioLimitedBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let coded: CountedBody
   private let limit: Int
@@ -200,4 +204,6 @@ final class RatioLimitedBody: BodySource {
   func cancel() { base.cancel() }
 
   var trailers: HTTPFields { base.trailers }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
 }

@@ -110,3 +110,8 @@ extension HTTPResponse {
     return response
   }
 }
+
+@_spi(Transports) extension DecodingTransport: DeadlineAware {
+  /// That of the transport that it wraps.
+  public var endsAtDeadline: Bool { Deadline.ends(base) }
+}

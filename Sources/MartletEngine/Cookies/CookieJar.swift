@@ -112,6 +112,9 @@ public final class CookieJar: Sendable {
   /// Whether there are certainly no cookies, so that none need be looked up.
   var isEmpty: Bool { immediate?.isEmpty ?? false }
 
+  /// Whether the store never waits.
+  var endsAtDeadline: Bool { immediate != nil }
+
   /// Returns the cookies for a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }

@@ -50,7 +50,7 @@ public protocol CookieStore: Sendable {
   func removeAll() async throws
 }
 
-/// A store that knows at once whether it has cookies.
+/// A store that never waits, and knows at once whether it has cookies.
 package protocol ImmediateCookieStore: CookieStore {
   /// Whether there are no cookies.
   var isEmpty: Bool { get }

@@ -4,9 +4,10 @@ import MartletSemantics
 ///
 /// Cookies are stored only from a head that came over the network in this call: a response from the cache must not set
 /// old cookies again. Those of informational responses are ignored, as RFC 6265bis §5.6 allows.
-struct CookieTransport: Transport {
+struct CookieTransport: Transport, DeadlineAware {
   let base: any Transport
   let jar: CookieJar
+  var endsAtDeadline: Bool { jar.endsAtDeadline && Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let context = Self.context(of: request) else { return try await base.send(request, in: call) }

@@ -52,6 +52,19 @@ public struct CorrelationInterceptor: Interceptor {
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request
+    _ = prepareNow(&request, in: call)
+    return .send(request)
+  }
+
+  private func makeTrace(_ id: String) -> TraceParent {
+    let isSampled = trace == .sampled
+    return TraceParent(uuid: id, isSampled: isSampled)
+      ?? TraceParent(random: (.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)), isSampled: isSampled)
+  }
+}
+
+extension CorrelationInterceptor: QuickInterceptor {
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
     let id = request.fields[field] ?? call.correlationID ?? makeID()
     call.correlationID = id
     if !request.fields.contains(field) { request.fields[field] = id }
@@ -60,13 +73,7 @@ public struct CorrelationInterceptor: Interceptor {
       call[traceParent] = trace
       request.fields[Self.traceParent] = trace.value(span: .random(in: 1...UInt64.max))
     }
-    return .send(request)
-  }
-
-  private func makeTrace(_ id: String) -> TraceParent {
-    let isSampled = trace == .sampled
-    return TraceParent(uuid: id, isSampled: isSampled)
-      ?? TraceParent(random: (.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)), isSampled: isSampled)
+    return true
   }
 }
 

@@ -48,10 +48,8 @@ public struct DefaultFieldsInterceptor: Interceptor {
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return .send(request) }
-    if let refusal = fields.refusal { throw refusal }
     var prepared = request
-    for (name, value) in fields where !request.fields.contains(name) { prepared.fields.append(value, for: name) }
+    if !prepareNow(&prepared, in: call), let refusal = fields.refusal { throw refusal }
     return .send(prepared)
   }
 
@@ -63,6 +61,17 @@ public struct DefaultFieldsInterceptor: Interceptor {
       parent.scheme == origin.scheme && parent.port == origin.port && !parent.isAddress
         && origin.host.hasSuffix("." + parent.host)
     }
+  }
+}
+
+extension DefaultFieldsInterceptor: QuickInterceptor {
+  /// Returns false if the fields cannot be sent.
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return true }
+    guard fields.refusal == nil else { return false }
+    let own = request.fields
+    for (name, value) in fields where !own.contains(name) { request.fields.append(value, for: name) }
+    return true
   }
 }
 

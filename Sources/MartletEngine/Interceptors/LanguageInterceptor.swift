@@ -36,10 +36,16 @@ public struct LanguageInterceptor: Interceptor {
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard let value else { return .send(request) }
     var request = request
-    request.fields[.acceptLanguage] = value
+    _ = prepareNow(&request, in: call)
     return .send(request)
+  }
+}
+
+extension LanguageInterceptor: QuickInterceptor {
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    if let value { request.fields[.acceptLanguage] = value }
+    return true
   }
 }
 

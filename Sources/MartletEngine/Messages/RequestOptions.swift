@@ -258,6 +258,7 @@ extension RequestOptions {
 
   /// Returns the options with those of the session where they are not set.
   func inheriting(from defaults: RequestOptions) -> RequestOptions {
+    if defaults.content.values.isEmpty { return self }
     var options = defaults
     if !content.values.isEmpty { options.content = Content(content.values.inheriting(from: defaults.content.values)) }
     options.isCollected = isCollected

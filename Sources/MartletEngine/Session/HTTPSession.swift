@@ -42,7 +42,7 @@ public struct HTTPSession: Sendable {
     var response: HTTPResponse
     do {
       let method: HTTPMethod
-      (response, method) = try await run(request, in: call, until: deadline)
+      (response, method) = try await run(request, in: call)
       if request.options.accepts(response.status),
         let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call)
       {
@@ -141,7 +141,7 @@ extension HTTPSession {
     let call = makeCall(for: request, until: deadline)
     let answer: HTTPResponse
     do {
-      let (response, method) = try await run(request, in: call, until: deadline)
+      let (response, method) = try await run(request, in: call)
       answer = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
     guard request.options.accepts(answer.status) else { throw await unexpectedStatus(of: answer, to: request) }
@@ -196,11 +196,8 @@ extension HTTPSession {
   }
 
   private func run(
-    _ request: HTTPRequest, in call: Call, until deadline: Deadline?
+    _ request: HTTPRequest, in call: Call
   ) async throws -> (response: HTTPResponse, method: HTTPMethod) {
-    try await call.context.perform {
-      guard let deadline else { return try await pipeline.loop.run(request, in: call) }
-      return try await deadline.holding { [pipeline] in try await pipeline.loop.run(request, in: call) }
-    }
+    try await call.context.perform { try await pipeline.loop.run(request, in: call) }
   }
 }

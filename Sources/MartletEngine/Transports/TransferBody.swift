@@ -15,8 +15,8 @@ import Synchronization
 }
 
 /// Reads a response that a loop thread receives: first its head, then its body. When it is released, the transfer is
-/// cancelled.
-@_spi(Transports) public final class TransferBody: BodySource {
+/// cancelled; at the deadline of its call it fails if it is being read.
+@_spi(Transports) public final class TransferBody: BodySource, DeadlineAware {
   private let signals: SignalQueue<TransferSignal>
   private let transfer: any TransferControl
   private let thread: any AnyObject & Sendable
@@ -110,6 +110,9 @@ import Synchronization
   /// Returns the next signal, and sends events to the listeners of the call. Throws after a stop.
   private func signal() async throws -> TransferSignal {
     if Task.isCancelled { cancel() }
+    let deadline = call.activeDeadline
+    _ = deadline?.add(self)
+    defer { deadline?.remove(self) }
     let (signal, resumesSender) = try await withTaskCancellationHandler {
       try await signals.next()
     } onCancel: {
@@ -117,7 +120,7 @@ import Synchronization
     }
     if resumesSender { transfer.resumeReading() }
     if case .ask(let question) = signal {
-      do { try await question(call) } catch {
+      do { try await call.holding { [call] in try await question(call) } } catch {
         cancel()
         throw error
       }
@@ -149,6 +152,19 @@ import Synchronization
     producer?.cancel()
   }
 
+  /// Stops because of an error, which the reader gets.
+  func fail(_ error: HTTPError) {
+    let wasRunning = state.withLock { state in
+      guard case .running = state else { return false }
+      state = .failed(error)
+      return true
+    }
+    guard wasRunning else { return }
+    signals.stop(error)
+    transfer.cancel()
+    producer?.cancel()
+  }
+
   /// Stops: the rest of the response is not read.
   public func cancel() {
     let previous = state.withLock { state in
@@ -169,3 +185,5 @@ import Synchronization
     }
   }
 }
+
+extension TransferBody: FailableWait {}

@@ -1,0 +1,184 @@
+import MartletSemantics
+import MartletTesting
+import Synchronization
+import Testing
+
+@_spi(Transports) @testable import MartletEngine
+
+/// What ends at a call's deadline by itself is awaited in the caller's task, and all else is not.
+@Suite("Deadlines of calls", .timeLimit(.minutes(5)))
+struct CallDeadlineTests {
+  private let clock = ManualClock()
+
+  /// A transport that ends its waits at the deadline.
+  private struct AwareTransport: Transport, DeadlineAware {
+    let answer: @Sendable (HTTPRequest, Call) async throws -> HTTPResponse
+
+    init(_ answer: @escaping @Sendable (HTTPRequest, Call) async throws -> HTTPResponse) { self.answer = answer }
+
+    func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse { try await answer(request, call) }
+  }
+
+  /// Counts the cancellations of a transfer.
+  private final class Loop: TransferControl {
+    let cancellations = Counter()
+
+    func resumeReading() {}
+    func continueUpload() {}
+    func cancel() { cancellations.next() }
+    func fail(_ error: HTTPError) {}
+  }
+
+  private func session(
+    _ transport: any Transport, _ change: (inout SessionConfiguration) -> Void = { _ in }
+  ) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.clock = clock
+    change(&configuration)
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  private func request(_ deadline: Duration = .seconds(10)) -> HTTPRequest {
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = deadline
+    return request
+  }
+
+  /// A transport whose response is read from these signals.
+  private func transport(_ signals: SignalQueue<TransferSignal>, _ loop: Loop) -> AwareTransport {
+    AwareTransport { request, call in
+      let body = TransferBody(signals, of: loop, on: loop, sending: .none, from: nil, in: call)
+      return HTTPResponse(to: request, networkHead: try await body.head(), from: body)
+    }
+  }
+
+  private static var task: Int? { withUnsafeCurrentTask { $0?.hashValue } }
+
+  @Test(arguments: [true, false])
+  func onlyATransportThatEndsAtTheDeadlineIsAwaitedInTheCallersTask(_ isAware: Bool) async throws {
+    let seen = Mutex<[Int?]>([])
+    let answer: @Sendable (HTTPRequest, Call) async throws -> HTTPResponse = { _, _ in
+      seen.withLock { $0.append(Self.task) }
+      return .text("hello")
+    }
+    let session = session(isAware ? AwareTransport(answer) : CallTransport(answer))
+
+    #expect(try await session.data(for: request()).0 == Data("hello".utf8))
+    #expect(seen.withLock { $0 == [Self.task] } == isAware)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1)])
+  func afterTheDeadlineNothingIsSent(_ deadline: Duration) async throws {
+    let session = session(
+      AwareTransport { _, _ in
+        Issue.record("the request was sent")
+        return .text("hello")
+      })
+
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: request(deadline)) }
+    #expect(error?.kind == .deadlineExceeded)
+  }
+
+  @Test func theDeadlineEndsTheWaitForAHead() async throws {
+    let loop = Loop()
+    let session = session(transport(SignalQueue(highWater: 1000), loop))
+    let call = Task { try await session.data(for: request()) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+    #expect(error?.message == "the call took longer than its deadline of 10.0 seconds")
+    #expect(error?.request?.url == origin)
+    #expect(loop.cancellations.value == 1)
+  }
+
+  @Test func theDeadlineEndsTheWaitForABody() async throws {
+    let loop = Loop()
+    let signals = SignalQueue<TransferSignal>(highWater: 1000)
+    signals.push(.head(Array("HTTP/1.1 200 OK\r\n".utf8)))
+    signals.push(.chunk(Data("part".utf8)))
+    let (body, _) = try await session(transport(signals, loop)).bytes(for: request())
+    var chunks = body.makeAsyncIterator()
+    #expect(try await chunks.next() == Data("part".utf8))
+
+    clock.advance(by: .seconds(10))
+    let error = await #expect(throws: HTTPError.self) { try await chunks.next() }
+    #expect(error?.kind == .deadlineExceeded)
+    #expect(error?.response?.status == .ok)
+    #expect(loop.cancellations.value == 1)
+  }
+
+  enum Stage: String, CaseIterable, Sendable { case prepare, review }
+
+  @Test(arguments: Stage.allCases)
+  func theDeadlineEndsAnInterceptorThatIgnoresCancellation(_ stage: Stage) async throws {
+    let never = Gate()
+    let wait: @Sendable () async -> Void = { await Task.detached { try? await never.wait() }.value }
+    let session = session(AwareTransport { _, _ in .text("hello") }) {
+      $0.interceptors = [
+        TestInterceptor(
+          prepare: { request in
+            if stage == .prepare { await wait() }
+            return request
+          },
+          review: { _, _ in
+            if stage == .review { await wait() }
+            return .accept
+          })
+      ]
+    }
+    let call = Task { try await session.data(for: request()) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+    never.open()
+  }
+
+  @Test func noInterceptorIsAskedAfterTheDeadline() async throws {
+    let reviews = Counter()
+    let session = session(transport(SignalQueue(highWater: 1000), Loop())) {
+      $0.interceptors = [
+        TestInterceptor(review: { _, attempt in
+          reviews.next()
+          return .resend(attempt.request, reason: "once more")
+        })
+      ]
+    }
+    let call = Task { try await session.data(for: request()) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+    #expect(reviews.value == 0)
+  }
+
+  @Test func theDeadlineOfARequestDoesNotEndAnIdenticalOne() async throws {
+    let sent = Counter()
+    let hasBegun = Gate()
+    let session = session(
+      AwareTransport { _, call in
+        guard sent.next() == 1 else { return .text("second") }
+        let loop = Loop()
+        let body = TransferBody(
+          SignalQueue(highWater: 1000), of: loop, on: loop, sending: .none, from: nil, in: call)
+        hasBegun.open()
+        _ = try await body.head()
+        return .text("first")
+      })
+    let first = Task { try await session.data(for: request()) }
+    try await hasBegun.wait()
+    let waits = Waits()
+    let second = waits.observe { Task { try await session.data(for: HTTPRequest(.get, origin)).0 } }
+    try await waits.reached(1)
+    try await clock.sleepers(2)
+    clock.advance(by: .seconds(10))
+
+    let error = await #expect(throws: HTTPError.self) { try await first.value }
+    #expect(error?.kind == .deadlineExceeded)
+    #expect(try await second.value == Data("second".utf8))
+  }
+}

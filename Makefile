@@ -40,7 +40,7 @@ example-sap: build-libraries ## an example app for SAP Mobile Services, with a s
 test: test-libraries ## all tests, with warnings as errors
 	@scripts/test $(tested) -- $(ARGS)
 
-check: bench-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: test-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots

@@ -6,12 +6,12 @@ import Synchronization
 /// | state | begins with | identical requests | a removal from the cache |
 /// | --- | --- | --- | --- |
 /// | new | `init` | do not see it | does not concern it |
-/// | started | ``start(since:on:)`` | wait for it, if it is shareable | also prevents that its response is stored |
+/// | started | ``start(since:)`` | wait for it, if it is shareable | also prevents that its response is stored |
 /// | started, without waiters | ``start()``, ``releaseWaiters()`` | are sent | the same |
 /// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
 ///
-/// Before it starts, a transaction may itself wait for an identical one: `start` then returns false, and the stored
-/// responses are looked up again. The first outcome counts; a transaction that is deallocated without one is abandoned.
+/// Before it starts, a transaction may itself ``wait(for:on:)`` for an identical one; then the stored responses are looked
+/// up again. The first outcome counts; a transaction that is deallocated without one is abandoned.
 final class CacheTransaction: Sendable {
   /// How a transaction ends, for the identical requests that wait for it.
   enum Outcome: Sendable {
@@ -29,6 +29,9 @@ final class CacheTransaction: Sendable {
   let key: CacheKey
   let call: Call
   let cache: HTTPCache
+  /// Whether stored responses can answer the request. The key contains neither the body nor a host other than that of
+  /// the URL, and a connection that changes its protocol belongs to one caller.
+  let isCacheable: Bool
   private let isShareable: Bool
   private let state = Mutex(State())
 
@@ -44,6 +47,7 @@ final class CacheTransaction: Sendable {
     self.call = call
     self.cache = cache
     key = CacheKey(request.url, partition: request.options.cachePartition)
+    isCacheable = Self.isCacheable(request)
     isShareable = Self.isShareable(request)
   }
 
@@ -53,11 +57,9 @@ final class CacheTransaction: Sendable {
 
   var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
 
-  /// Whether stored responses can answer the request. The key contains neither the body nor a host other than that of
-  /// the URL, and a connection that changes its protocol belongs to one caller.
-  var isCacheable: Bool {
-    (request.method == .get || request.method == .head) && request.body.isEmpty && !hasForeignHost
-      && !request.fields.contains(.upgrade)
+  private static func isCacheable(_ request: HTTPRequest) -> Bool {
+    (request.method == .get || request.method == .head) && request.body.isEmpty
+      && !CacheKey.isForeignHost(in: request.head) && !request.fields.contains(.upgrade)
   }
 
   /// Whether the request does not have the credentials that it should have, and no partition identifies the user. Only
@@ -80,13 +82,19 @@ final class CacheTransaction: Sendable {
       in: key.partition, at: cache.now())
   }
 
-  /// Returns what ``CacheUpdate`` needs besides the response to the request, which is sent now.
-  func context(sending head: RequestHead, validating entry: CacheEntry? = nil) -> CacheUpdate.Context {
+  /// Decides what to do with a response.
+  ///
+  /// - Parameters:
+  ///   - sent: The request as it was sent.
+  ///   - requestTime: When it was sent.
+  @inline(never)  // its variables would have room in the frame of its caller, which every waiting call keeps
+  func update(after response: HTTPResponse, to sent: OriginRequest, sentAt requestTime: Date) -> CacheUpdate {
     var context = CacheUpdate.Context(
-      request: request.head, sent: head, policy: policy, partition: key.partition, requestTime: cache.now())
-    context.stored = entry?.response
-    context.storedLength = entry?.length ?? 0
-    return context
+      request: request.head, sent: sent.head, policy: isCacheable ? policy : .useProtocolCachePolicy,
+      partition: key.partition, requestTime: requestTime)
+    context.stored = sent.entry?.response
+    context.storedLength = sent.entry?.length ?? 0
+    return CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
   }
 
   /// Returns how the stored response may be used instead of the error; nil if it may not, or if the request is sent
@@ -100,33 +108,45 @@ final class CacheTransaction: Sendable {
 
   // MARK: Other requests
 
-  /// Registers the request before it is sent. If an identical request is under way, waits for that one instead, as long
-  /// as for a response at most.
+  /// What comes after the lookup of a request that no stored response answers.
+  enum Start {
+    /// The request is registered, and to be sent.
+    case started
+    /// A response may have been stored since the lookup: look again.
+    case outdated
+    /// An identical request is under way: wait for it, and look again.
+    case identical(RunningWork<Outcome>)
+  }
+
+  /// Registers the request before it is sent, unless an identical request is under way.
   ///
-  /// - Parameters:
-  ///   - storedCount: ``CacheTransactions/storedCount`` before the lookup.
-  ///   - clock: Measures the time of the wait.
-  /// - Returns: Whether to send the request. If not, look again: the response may have been stored since the lookup.
-  /// - Throws: `CancellationError` if the task is cancelled while it waits.
-  func start(since storedCount: Int, on clock: any Clock<Duration>) async throws -> Bool {
-    guard registration == nil else { return true }
+  /// - Parameter storedCount: ``CacheTransactions/storedCount`` before the lookup.
+  func start(since storedCount: Int) -> Start {
+    guard registration == nil else { return .started }
     guard isShareable, state.withLock({ $0.waitsForOthers }), !cache.transactions.isUnstorable(key) else {
       start()
-      return true
+      return .started
     }
     switch cache.transactions.register(RequestRoute(key, request.fields), for: call) {
     case .registered(let registration):
       state.withLock { $0.registration = registration }
-      return registration.route == nil || cache.transactions.storedCount == storedCount
+      return registration.route == nil || cache.transactions.storedCount == storedCount ? .started : .outdated
     case .identical(let result):
       cache.count { $0.collapsed += 1 }
       call.emit(.note("waiting for the response to an identical request"))
-      // No outcome: the identical request waits for this call, or the time is up.
-      let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
-      let outcome = try await call.holding { [call] in try await result.result(in: call.context, within: limit) }
-      if outcome != .abandoned { state.withLock { $0.waitsForOthers = false } }
-      return false
+      return .identical(result)
     }
+  }
+
+  /// Waits for an identical request, as long as for a response at most.
+  ///
+  /// - Parameter clock: Measures the time of the wait.
+  /// - Throws: `CancellationError` if the task is cancelled while it waits.
+  func wait(for result: RunningWork<Outcome>, on clock: any Clock<Duration>) async throws {
+    // No outcome: the identical request waits for this call, or the time is up.
+    let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
+    let outcome = try await call.holding { [call] in try await result.result(in: call.context, within: limit) }
+    if outcome != .abandoned { state.withLock { $0.waitsForOthers = false } }
   }
 
   /// Registers the request, without regard to identical ones, unless it is registered already.

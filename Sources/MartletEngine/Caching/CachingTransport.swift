@@ -13,34 +13,97 @@ struct CachingTransport: Transport, DeadlineAware {
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let transaction = CacheTransaction(request, in: call, of: cache)
     guard transaction.isCacheable else { return try await sendUncached(transaction) }
+    let first = try stepNow(of: transaction)
+    if case .send(let sent) = first { return try await fetch(sent, for: transaction) }
+    switch try await lastStep(of: transaction, after: first) {
+    case .answer(let response): return response
+    case .send(let sent): return try await fetch(sent, for: transaction)
+    }
+  }
+
+  /// What is done after a lookup.
+  private enum Step {
+    /// Send the request, which has started.
+    case send(OriginRequest)
+    indirect case serve(CacheEntry, CachePlan.Serving)
+    /// Wait for an identical request, then look again.
+    case wait(RunningWork<CacheTransaction.Outcome>)
+    case lookUpAgain
+    case answer(HTTPResponse)
+  }
+
+  /// What is done in the end.
+  private enum LastStep {
+    case send(OriginRequest)
+    case answer(HTTPResponse)
+  }
+
+  /// Takes steps until the request is answered or has to be sent.
+  @inline(never)
+  private func lastStep(of transaction: CacheTransaction, after first: Step) async throws -> LastStep {
+    var step = first
     var unreadable: Set<CacheEntry.ID> = []
     while true {
-      let storedCount = cache.transactions.storedCount
-      var entries = await cache.entries(for: transaction)
-      if !unreadable.isEmpty { entries.removeAll { unreadable.contains($0.id) } }
-      switch transaction.plan(among: entries) {
-      case .serve(let index, let serving):
+      switch step {
+      case .send(let sent): return .send(sent)
+      case .answer(let response): return .answer(response)
+      case .serve(let entry, let serving):
         let source = serving == .fresh ? ResponseSource.cache : .stale
-        guard let response = await response(from: entries[index], as: source, to: transaction) else {
-          unreadable.insert(entries[index].id)
-          continue
+        if let response = await response(from: entry, as: source, to: transaction) {
+          if case .staleWhileRevalidating(let head) = serving {
+            revalidate(OriginRequest(head, validating: entry), for: transaction)
+          }
+          return .answer(response)
         }
-        if case .staleWhileRevalidating(let head) = serving { revalidate(entries[index], with: head, for: transaction) }
-        return response
-      case .validate(let index, let head):
-        guard try await transaction.start(since: storedCount, on: clock) else { continue }
-        return try await fetch(head, validating: entries[index], for: transaction)
-      case .forward(let head):
-        guard try await transaction.start(since: storedCount, on: clock) else { continue }
-        await cache.removeOldest(of: entries, for: transaction)
-        return try await fetch(head, for: transaction)
-      case .answerGatewayTimeout:
-        var response = HTTPResponse(status: .gatewayTimeout, url: request.url)
-        response.source = .cache
-        return response
-      case .failNotCached:
-        throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
+        unreadable.insert(entry.id)
+      case .wait(let result): try await transaction.wait(for: result, on: clock)
+      case .lookUpAgain: break
       }
+      step = try await self.step(of: transaction, without: unreadable)
+    }
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+
+  /// Looks up the stored responses without an `await`, if that is all that is needed.
+  @inline(never)
+  private func stepNow(of transaction: CacheTransaction) throws -> Step {
+    let storedCount = cache.transactions.storedCount
+    guard let entries = cache.entriesNow(for: transaction), entries.count < HTTPCache.variantLimit else {
+      return .lookUpAgain
+    }
+    return try step(of: transaction, among: entries, since: storedCount)
+  }
+
+  /// Looks up the stored responses.
+  private func step(of transaction: CacheTransaction, without unreadable: Set<CacheEntry.ID>) async throws -> Step {
+    let storedCount = cache.transactions.storedCount
+    let entries = await cache.entries(for: transaction).filter { !unreadable.contains($0.id) }
+    let step = try step(of: transaction, among: entries, since: storedCount)
+    if case .send(let sent) = step, sent.entry == nil { await cache.removeOldest(of: entries, for: transaction) }
+    return step
+  }
+
+  @inline(never)
+  private func step(
+    of transaction: CacheTransaction, among entries: [CacheEntry], since storedCount: Int
+  ) throws -> Step {
+    let sent: OriginRequest
+    switch transaction.plan(among: entries) {
+    case .serve(let index, let serving): return .serve(entries[index], serving)
+    case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
+    case .forward(let head): sent = OriginRequest(head)
+    case .answerGatewayTimeout:
+      var response = HTTPResponse(status: .gatewayTimeout, url: transaction.request.url)
+      response.source = .cache
+      return .answer(response)
+    case .failNotCached:
+      throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
+    }
+    return switch transaction.start(since: storedCount) {
+    case .started: .send(sent)
+    case .outdated: .lookUpAgain
+    case .identical(let result): .wait(result)
     }
   }
 
@@ -61,7 +124,10 @@ struct CachingTransport: Transport, DeadlineAware {
     response.head = answer.head
     response.networkHead = received?.networkHead
     response.source = source
-    if !answer.range.isEmpty {
+    if !answer.range.isEmpty, let memory = cache.memory {
+      guard let bytes = memory.bytes(of: entry.id, range: answer.range) else { return nil }
+      response.body = ResponseBody(bytes)
+    } else if !answer.range.isEmpty {
       guard let body = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
         return nil
       }
@@ -74,8 +140,8 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Validates a stale response in the background (RFC 5861 §3), once at a time for an entry.
-  private func revalidate(_ entry: CacheEntry, with head: RequestHead, for transaction: CacheTransaction) {
-    guard cache.beginRevalidation(of: entry.id) else { return }
+  private func revalidate(_ sent: OriginRequest, for transaction: CacheTransaction) {
+    guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
     var request = transaction.request
     request.options.isCollected = false
     // A call of its own: for listeners, the first one ends with its response.
@@ -85,7 +151,7 @@ struct CachingTransport: Transport, DeadlineAware {
     background.start()  // now, so that a removal that comes next includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
-      guard let response = try? await fetch(head, validating: entry, for: background) else { return }
+      guard let response = try? await fetch(sent, for: background) else { return }
       var body = response.body.makeAsyncIterator()
       while (try? await body.next()) != nil {}
     }
@@ -93,29 +159,44 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // MARK: From the origin
 
-  /// Sends the request to the origin, and does with the response what the rules say.
+  /// Sends a request to the origin, and does with the response what the rules say.
   ///
   /// - Parameters:
-  ///   - head: The request as it is sent.
-  ///   - entry: The stored response that it validates.
-  ///   - transaction: The request, which has started.
-  private func fetch(
-    _ head: RequestHead, validating entry: CacheEntry? = nil, for transaction: CacheTransaction
-  ) async throws -> HTTPResponse {
-    var request = transaction.request
-    request.fields = head.fields
-    let context = transaction.context(sending: head, validating: entry)
+  ///   - sent: The request.
+  ///   - transaction: The same, as its caller made it. It has started.
+  private func fetch(_ sent: OriginRequest, for transaction: CacheTransaction) async throws -> HTTPResponse {
+    let requestTime = cache.now()
     let response: HTTPResponse
-    do { response = try await base.send(request, in: transaction.call) } catch {
-      transaction.finish(after: HTTPError(wrapping: error))
-      guard let entry, let use = transaction.staleUse(of: entry, after: HTTPError(wrapping: error)),
-        let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction)
-      else { throw error }
-      return stale
+    do {
+      response = try await base.send(transaction.request.with(sent.head.fields), in: transaction.call)
+    } catch {
+      return try await stale(sent.entry, insteadOf: error, to: transaction)
     }
-    let update = CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
+    let update = transaction.update(after: response, to: sent, sentAt: requestTime)
+    guard case .ignore = update else { return try await apply(update, of: response, to: sent.entry, for: transaction) }
+    transaction.finish(.unstorable)
+    cache.count { $0.misses += 1 }
+    return response
+  }
+
+  /// Returns the stored response instead of an error, if it may be used then.
+  private func stale(
+    _ entry: CacheEntry?, insteadOf error: any Error, to transaction: CacheTransaction
+  ) async throws -> HTTPResponse {
+    let failure = HTTPError(wrapping: error)
+    transaction.finish(after: failure)
+    guard let entry, let use = transaction.staleUse(of: entry, after: failure),
+      let stale = await response(from: entry, as: ResponseSource(use), to: transaction)
+    else { throw error }
+    return stale
+  }
+
+  /// Does with a response what the rules say.
+  private func apply(
+    _ update: CacheUpdate, of response: HTTPResponse, to entry: CacheEntry?, for transaction: CacheTransaction
+  ) async throws -> HTTPResponse {
     switch (update, entry) {
-    case (.store, _) where !request.options.storesResponse:
+    case (.store, _) where !transaction.request.options.storesResponse:
       if let entry { await cache.remove(.entry(entry.id), for: transaction) }
       transaction.finish(.unshared)
     case (.store(let stored), _):
@@ -123,13 +204,13 @@ struct CachingTransport: Transport, DeadlineAware {
     case (.confirm(let merged), let entry?):
       let updated = await cache.update(entry, to: merged, for: transaction)
       guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
-      else { return try await fetch(transaction.request.head, for: transaction) }
+      else { return try await fetch(OriginRequest(transaction.request.head), for: transaction) }
       transaction.finish(.stored)
       return confirmed
     case (.repeatWithoutConditions, let entry?):
       await response.discardBody()
       await cache.remove(.entry(entry.id), for: transaction)
-      return try await fetch(transaction.request.head, for: transaction)
+      return try await fetch(OriginRequest(transaction.request.head), for: transaction)
     case (.serveStale(let use), let entry?):
       transaction.finish(.unshared)
       let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
@@ -183,8 +264,7 @@ struct CachingTransport: Transport, DeadlineAware {
           + "URL, can be answered from the cache")
     }
     let request = transaction.request.head
-    var context = transaction.context(sending: request)
-    context.policy = .useProtocolCachePolicy
+    let requestTime = cache.now()
     // Now, so that a removal that comes next includes its response.
     if request.method == .post, !transaction.hasForeignHost { transaction.start() }
     let response = try await base.send(transaction.request, in: transaction.call)
@@ -192,10 +272,32 @@ struct CachingTransport: Transport, DeadlineAware {
       await cache.remove(.key(key), for: transaction)
     }
     guard transaction.canStore, transaction.request.options.storesResponse,
-      case .store(let stored) = CacheUpdate.of(
-        response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
+      case .store(let stored) = transaction.update(after: response, to: OriginRequest(request), sentAt: requestTime)
     else { return response }
     return await store(response, as: stored, for: transaction)
+  }
+}
+
+/// A request on its way to the origin. It is a reference, because every waiting call would have a copy.
+final class OriginRequest: Sendable {
+  /// The request as it is sent.
+  let head: RequestHead
+  /// The stored response that it validates; nil if there is none.
+  let entry: CacheEntry?
+
+  init(_ head: RequestHead, validating entry: CacheEntry? = nil) {
+    self.head = head
+    self.entry = entry
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the request with these fields.
+  fileprivate func with(_ fields: HTTPFields) -> HTTPRequest {
+    guard fields != self.fields else { return self }
+    var request = self
+    request.fields = fields
+    return request
   }
 }
 

@@ -27,6 +27,8 @@ import Synchronization
 public final class HTTPCache: Sendable {
   /// Where the responses are stored.
   public let store: any CacheStore
+  /// The store if it is the one in memory, which answers without an `await`.
+  let memory: MemoryCacheStore?
   let now: @Sendable () -> Date
   let transactions = CacheTransactions()
   private let counts = Mutex(CacheStatistics())
@@ -39,6 +41,7 @@ public final class HTTPCache: Sendable {
   ///   - now: Returns the current time; for tests.
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
+    memory = store as? MemoryCacheStore
     self.now = now
   }
 
@@ -94,7 +97,7 @@ extension HTTPCache {
 
 // What a transaction does with the store. An error of the store becomes a note.
 extension HTTPCache {
-  private static let variantLimit = 32
+  static let variantLimit = 32
 
   /// Performs an operation of the store. If it throws, the result is nil, and the failure is counted and noted.
   @discardableResult
@@ -110,7 +113,17 @@ extension HTTPCache {
   /// Returns the entries of the request's key, without those that it may not use.
   func entries(for transaction: CacheTransaction) async -> [CacheEntry] {
     let entries = await attempt(in: transaction.call) { try await store.entries(for: transaction.key) } ?? []
-    return transaction.lacksCredentials ? entries.filter(\.response.isForAllUsers) : entries
+    return usable(entries, for: transaction)
+  }
+
+  /// The same without an `await`; nil if the store needs one.
+  func entriesNow(for transaction: CacheTransaction) -> [CacheEntry]? {
+    memory.map { usable($0.entriesNow(for: transaction.key), for: transaction) }
+  }
+
+  private func usable(_ entries: [CacheEntry], for transaction: CacheTransaction) -> [CacheEntry] {
+    guard !entries.isEmpty, transaction.lacksCredentials else { return entries }
+    return entries.filter(\.response.isForAllUsers)
   }
 
   /// Replaces the stored head of an entry, and returns the entry.
@@ -128,7 +141,7 @@ extension HTTPCache {
     await attempt(in: transaction.call) { try await store.remove(selection) }
   }
 
-  /// Removes the oldest of 32 or more variants. If a response varies by a field whose values do not repeat, such as a
+  /// Removes the oldest variant, where there are ``variantLimit`` or more. If a response varies by a field whose values do not repeat, such as a
   /// cookie, each lookup would otherwise take longer than the one before.
   func removeOldest(of entries: [CacheEntry], for transaction: CacheTransaction) async {
     guard entries.count >= Self.variantLimit,

@@ -12,22 +12,34 @@ public struct CacheKey: Sendable, Hashable {
   /// The normalized URL: without fragment, user information and default port, with scheme and host in lower case, and
   /// with a path (RFC 9110 §4.2.3). Path and query are unchanged.
   public let url: String
+  /// A key is looked up several times, and its URL may be long.
+  private let hash: Int
 
   /// Creates the key of a URL.
   public init(_ url: URL, partition: String = "") {
-    self.partition = partition
-    self.url = Self.normal(url)
+    self.init(partition: partition, normalizedURL: Self.normal(url))
   }
 
   /// Creates a key from its parts, as a store has saved them.
   public init(partition: String, normalizedURL: String) {
     self.partition = partition
     url = normalizedURL
+    var hasher = Hasher()
+    hasher.combine(normalizedURL)
+    hasher.combine(partition)
+    hash = hasher.finalize()
   }
+
+  public static func == (left: Self, right: Self) -> Bool {
+    left.hash == right.hash && left.url == right.url && left.partition == right.partition
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
   /// Whether the request has a `Host` field with another host than its URL. No key exists for the response to such a
   /// request.
   package static func isForeignHost(in request: RequestHead) -> Bool {
+    guard request.fields.contains(.host) else { return false }
     let lines = request.fields[values: .host]
     guard let line = lines.first else { return false }
     guard lines.count == 1, let origin = Origin(request.url) else { return true }
@@ -37,9 +49,35 @@ public struct CacheKey: Sendable, Hashable {
   }
 
   private static func normal(_ url: URL) -> String {
-    guard let origin = Origin(url) else { return url.absoluteString }
+    var text = url.absoluteString
+    if text.withUTF8({ isNormal($0) }) { return text }
+    guard let origin = Origin(url) else { return text }
     let target = target(of: url)
     return origin.description + (target.utf8.first == UInt8(ascii: "/") ? target : "/" + target)
+  }
+
+  /// Whether a URL is known to be normalized as it is, which almost every one is: scheme and host in lower case, a port only
+  /// if it is another than the scheme's, a path, and no fragment.
+  private static func isNormal(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    let isSecure = text.count > 4 && text[4] == UInt8(ascii: "s")
+    let start = isSecure ? 8 : 7
+    guard text.count > start, ByteScan.begins(.init(text), with: isSecure ? "https://" : "http://") else {
+      return false
+    }
+    var end = start
+    while end < text.count, Origin.isPlain(text[end]) { end += 1 }
+    guard end > start else { return false }
+    if end < text.count, text[end] == UInt8(ascii: ":") {
+      var port = 0
+      end += 1
+      while end < text.count, ASCII.isDigit(text[end]), port < 65_536, port > 0 || text[end] != UInt8(ascii: "0") {
+        port = port * 10 + Int(text[end] - UInt8(ascii: "0"))
+        end += 1
+      }
+      guard (1...65_535).contains(port), port != (isSecure ? 443 : 80) else { return false }
+    }
+    guard end < text.count, text[end] == UInt8(ascii: "/") else { return false }
+    return !text[end...].contains(UInt8(ascii: "#"))
   }
 
   /// Returns path and query, cut from the text of the URL: this runs for every request, and `URLComponents` takes ten

@@ -32,14 +32,14 @@ package enum CachePlan: Sendable, Hashable {
   ///   - now: The current time.
   package static func make(
     for request: RequestHead, policy: CachePolicy, stored: [(response: StoredResponse, length: Int64)],
-    in partition: String = "", at now: Date
+    in partition: String = "", at now: @autoclosure () -> Date
   ) -> CachePlan {
     guard request.method == .get || request.method == .head else { return .forward(request) }
     let directives = CacheControl(request.fields)
     let candidate = usable(for: request, policy: policy, directives: directives, in: partition, among: stored)
     let plan =
       candidate.map { index in
-        Decision(request: request, directives: directives, stored: stored[index].response, index: index, now: now)
+        Decision(request: request, directives: directives, stored: stored[index].response, index: index, now: now())
           .plan(policy: policy)
       } ?? .forward(reloading(request, policy: policy))
     return plan.withoutNetwork(policy: policy, directives: directives)

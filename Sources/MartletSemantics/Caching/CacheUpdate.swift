@@ -1,5 +1,5 @@
 /// What a cache does after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
-package enum CacheUpdate: Sendable, Hashable {
+package indirect enum CacheUpdate: Sendable, Hashable {
   /// Return the stored response, which the origin has validated, and update it to this.
   case confirm(StoredResponse)
   /// Remove the stored response, and send the request again without the conditions of the cache: the 304 has another

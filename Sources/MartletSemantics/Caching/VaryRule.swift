@@ -1,7 +1,9 @@
 /// Selects the stored response that matches a request (RFC 9111 §4.1).
 package enum VaryRule {
   /// Whether no request can match: `Vary` contains `*`.
-  package static func matchesNothing(_ fields: HTTPFields) -> Bool { fields.list(.vary).contains("*") }
+  package static func matchesNothing(_ fields: HTTPFields) -> Bool {
+    fields.contains(.vary) && fields.list(.vary).contains("*")
+  }
 
   /// Returns the variant of a response: a fingerprint of the request fields that `Vary` names, and of the credentials.
   /// Empty if there are none.

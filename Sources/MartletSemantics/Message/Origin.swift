@@ -36,7 +36,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
   /// Creates the origin of a URL in its usual form: scheme and host in lower case, without user information, and of
   /// characters that are not decoded. nil for any other URL. The parts of a `URL` take ten times as long to get.
-  private init?(plain url: String) {
+  init?(plain url: String) {
     var url = url
     let parts = url.withUTF8 { bytes -> (isSecure: Bool, host: String, port: Int?)? in
       let isSecure = bytes.count > 4 && bytes[4] == UInt8(ascii: "s")
@@ -66,7 +66,8 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     port = parts.port ?? (parts.isSecure ? 443 : 80)
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
+  /// Whether a byte stands for itself in a host.
+  static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case 48...57, 97...122, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
     default: false

@@ -15,6 +15,7 @@ public enum HTTPDate {
   ///   - now: The current time. A two-digit year is the latest one that is at most 50 years in the future.
   /// - Returns: The date in whole seconds; nil if the text is not a date.
   public static func parse(_ text: some StringProtocol, now: Date) -> Date? {
+    if let moment = usual(String(text)) { return moment.date }
     var scanner = DateScanner(text)
     guard let weekday = scanner.word() else { return nil }
     let moment: CivilTime? =
@@ -48,6 +49,39 @@ public enum HTTPDate {
 
   private static func isShortWeekday(_ word: String) -> Bool {
     word.utf8.count == 3 && weekdays.contains { $0.hasPrefix(word) }
+  }
+
+  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT` exactly as it has to be sent, which takes a tenth of the time. nil for any other
+  /// text, even if it is a date.
+  private static func usual(_ text: String) -> CivilTime? {
+    var text = text
+    return text.withUTF8 { bytes in
+      guard bytes.count == form.utf8CodeUnitCount else { return nil }
+      // what is neither a digit nor a letter of a name is as in the form
+      for index in 0..<bytes.count {
+        let expected = form.utf8Start[index]
+        switch expected {
+        case UInt8(ascii: "?"): break
+        case UInt8(ascii: "0"): guard ASCII.isDigit(bytes[index]) else { return nil }
+        default: guard bytes[index] == expected else { return nil }
+        }
+      }
+      func number(_ start: Int, _ end: Int) -> Int { (start..<end).reduce(0) { $0 * 10 + Int(bytes[$1] - 48) } }
+      guard place(of: bytes, 0, in: "SunMonTueWedThuFriSat") != nil,
+        let month = place(of: bytes, 8, in: "JanFebMarAprMayJunJulAugSepOctNovDec")
+      else { return nil }
+      return moment(number(12, 16), month + 1, number(5, 7), (number(17, 19), number(20, 22), number(23, 25)))
+    }
+  }
+
+  /// Digits are 0, and letters of names are question marks.
+  private static let form: StaticString = "???, 00 ??? 0000 00:00:00 GMT"
+
+  /// Returns the place of the three letters at an index in a list of such names.
+  private static func place(of bytes: UnsafeBufferPointer<UInt8>, _ index: Int, in names: StaticString) -> Int? {
+    (0..<names.utf8CodeUnitCount / 3).first { place in
+      (0..<3).allSatisfy { bytes[index + $0] == names.utf8Start[place * 3 + $0] }
+    }
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, starting at the comma.

@@ -184,8 +184,15 @@ struct CacheUpdateTests {
     ("HTTP://A.example:80", "http://a.example/"), ("http://a.example/#x", "http://a.example/"),
     ("http://u:p@a.example/b?c=D", "http://a.example/b?c=D"), ("https://a.example:443/%7Ea", "https://a.example/%7Ea"),
     ("http://a.example:8080/", "http://a.example:8080/"), ("http://a.example/?", "http://a.example/?"),
+    ("http://a.example:80/b", "http://a.example/b"), ("https://a.example:80/b", "https://a.example:80/b"),
+    ("http://a.example:0080/b", "http://a.example/b"), ("http://a.example:08080/b", "http://a.example:8080/b"),
+    ("http://a.example:8080?c", "http://a.example:8080/?c"), ("http://a.example:8080/#x", "http://a.example:8080/"),
+    ("http://a.Example:8080/B", "http://a.example:8080/B"), ("http://a.example?c#x", "http://a.example/?c"),
+    ("http://[::1]:8080/b", "http://[::1]:8080/b"), ("http://u@a.example:8080/b", "http://a.example:8080/b"),
   ])
   func keysAreNormalizedURLs(url: String, key: String) {
     #expect(CacheKey(TestSupport.url(url)).url == key)
+    #expect(CacheKey(TestSupport.url(url), partition: "p") == CacheKey(partition: "p", normalizedURL: key))
+    #expect(CacheKey(TestSupport.url(url), partition: "p") != CacheKey(partition: "q", normalizedURL: key))
   }
 }

@@ -119,13 +119,29 @@ public final class CookieJar: Sendable {
   public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
     let site = site(of: request.host)
-    let moment = now()
-    let chosen = CookieList(try await backing.cookies(in: site)).cookies(for: request, in: context, now: moment)
-    guard !chosen.isEmpty else { return [] }
-    let isDue = accesses.withLock { $0.note(chosen, in: site, at: moment) }
+    let (chosen, isDue) = chosen(among: try await backing.cookies(in: site), of: site, for: request, in: context)
     // The cookies are valid even if the times of access cannot be written.
     if isDue { try? await change(site) { _, _ in } }
     return chosen
+  }
+
+  /// Returns the cookies for a request to the URL without an `await`; nil if that needs one.
+  func cookiesNow(for url: URL, in context: CookieContext) -> [Cookie]? {
+    guard let immediate else { return nil }
+    guard !immediate.isEmpty, let request = CookieRequest(url) else { return [] }
+    let site = site(of: request.host)
+    let (chosen, isDue) = chosen(among: immediate.cookiesNow(in: site), of: site, for: request, in: context)
+    return isDue ? nil : chosen
+  }
+
+  /// Returns the cookies that are sent, and whether the times of access are due to be written.
+  private func chosen(
+    among cookies: [Cookie], of site: String, for request: CookieRequest, in context: CookieContext
+  ) -> (cookies: [Cookie], isDue: Bool) {
+    let moment = now()
+    let chosen = CookieList(cookies).cookies(for: request, in: context, now: moment)
+    guard !chosen.isEmpty else { return ([], false) }
+    return (chosen, accesses.withLock { $0.note(chosen, in: site, at: moment) })
   }
 
   /// Returns the value of the `Cookie` field for a request to the URL; nil if there are no cookies for it.

@@ -54,6 +54,9 @@ public protocol CookieStore: Sendable {
 package protocol ImmediateCookieStore: CookieStore {
   /// Whether there are no cookies.
   var isEmpty: Bool { get }
+
+  /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``.
+  func cookiesNow(in site: String) -> [Cookie]
 }
 
 /// Stores cookies in memory, as long as the store exists. This is the default of ``CookieJar``.
@@ -68,9 +71,9 @@ public final class MemoryCookieStore: ImmediateCookieStore {
   /// Creates an empty store.
   public init() {}
 
-  public func cookies(in site: String) async throws -> [Cookie] {
-    state.withLock { $0.sites[site] ?? [] }
-  }
+  public func cookies(in site: String) async throws -> [Cookie] { cookiesNow(in: site) }
+
+  package func cookiesNow(in site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
 
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result

@@ -285,6 +285,22 @@ struct CookieJarTests {
   }
 
   @Test
+  func cookiesInMemoryNeedNoAwaitExceptWhenTheirTimesAreDueToBeWritten() async throws {
+    let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+    let jar = CookieJar(now: { time.withLock { $0 } })
+    #expect(jar.cookiesNow(for: Self.home, in: .init()) == [])
+    try await jar.store(setCookie: ["a=1"], for: Self.home)
+    #expect(jar.cookiesNow(for: Self.home, in: .init())?.map(\.pair) == ["a=1"])
+    #expect(jar.cookiesNow(for: url("https://example.org/"), in: .init()) == [])
+
+    time.withLock { $0 += 3601 }
+    #expect(jar.cookiesNow(for: Self.home, in: .init()) == nil)
+    #expect(try await jar.cookieHeader(for: Self.home) == "a=1")
+    #expect(jar.cookiesNow(for: Self.home, in: .init())?.map(\.pair) == ["a=1"])
+    #expect(CookieJar(store: CountingStore()).cookiesNow(for: Self.home, in: .init()) == nil)
+  }
+
+  @Test
   func manyTasksUseOneJar() async throws {
     let jar = CookieJar()
     try await withThrowingTaskGroup { group in

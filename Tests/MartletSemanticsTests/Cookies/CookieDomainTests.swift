@@ -114,9 +114,18 @@ struct CookieDomainTests {
     #expect(suffixes.site(of: host) == site)
   }
 
-  @Test
-  func relativeURLIsReadWhole() throws {
-    let base = try #require(URL(string: "HTTPS://www.Example.org/a/b"))
+  @Test(arguments: [
+    ("http://a.example", "/"), ("http://a.example/", "/"), ("http://a.example?b=/c", "/"), ("http://a.example#/b", "/"),
+    ("http://a.example:8080/b/c?d=/e#f", "/b/c"), ("http://a/b;c=d#e/f?g", "/b;c=d"), ("https://a/%2Fb//", "/%2Fb//"),
+    ("http://u@a.example/b?c", "/b"), ("http://a", "/"), ("https://a", "/"),
+  ])
+  func thePathIsThatOfTheURL(_ url: String, path: String) {
+    #expect(CookieClient.request(url)?.path == path)
+  }
+
+  @Test(arguments: ["HTTPS://www.Example.org/a/b", "https://www.example.org/a/b"])
+  func relativeURLIsReadWhole(_ base: String) throws {
+    let base = try #require(URL(string: base))
     let request = try #require(URL(string: "c/d?e", relativeTo: base).flatMap(CookieRequest.init))
     #expect(request.host == "www.example.org")
     #expect(request.path == "/a/c/d")

@@ -15,6 +15,8 @@ import MartletSemantics
 /// of that origin; it is never sent without a challenge, and never as part of the URL.
 package struct AuthenticationInterceptor: QuickInterceptor {
   private let sources: [any CredentialSource]
+  /// The sources that need no `await` for most requests; nil in place of the others.
+  private let quick: [(any QuickCredentialSource)?]
   private let urlCredentials: URLCredentials
   private let progress = CallLocal(Progress())
 
@@ -34,6 +36,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
   package init(_ sources: [any CredentialSource]) {
     urlCredentials = URLCredentials()
     self.sources = [urlCredentials.source] + sources
+    quick = self.sources.map { $0 as? any QuickCredentialSource }
   }
 
   package func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
@@ -57,13 +60,31 @@ package struct AuthenticationInterceptor: QuickInterceptor {
   }
 
   func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-    guard sources.count == 1 else { return false }
-    request = urlCredentials.extract(from: request, in: call)
-    return urlCredentials.isEmpty(in: call)
+    guard sources.count > 1 else {
+      request = urlCredentials.extract(from: request, in: call)
+      return urlCredentials.isEmpty(in: call)
+    }
+    var progress = call[progress]
+    guard !request.url.mayHaveUserInformation, urlCredentials.isEmpty(in: call), progress.answering == nil,
+      progress.credentialsError == nil, request.options.credentialsError == nil
+    else { return false }
+    progress.candidates = candidates(for: request, in: call)
+    progress.authorizer = nil
+    var prepared = request
+    for index in progress.candidates where progress.authorizer == nil {
+      guard quick[index]?.authorizeNow(&prepared, in: call) == true else { return false }
+      if prepared.fields.contains(.authorization) { progress.authorizer = index }
+    }
+    request = prepared
+    call[self.progress] = progress
+    return true
   }
 
   func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
-    status == nil || call[progress].candidates.isEmpty
+    guard let status else { return true }
+    let progress = call[progress]
+    if progress.candidates.isEmpty { return true }
+    return status != .unauthorized && (progress.authorizer.map { quick[$0] != nil } ?? true)
   }
 
   package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {

@@ -76,6 +76,12 @@ public protocol CredentialSource: Sendable {
   func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
+/// A source that authorizes most requests without an `await`, and needs to know of no other responses than 401.
+protocol QuickCredentialSource: CredentialSource {
+  /// Does what `authorize` does, and returns true; or returns false, with the request unchanged, if that needs an `await`.
+  func authorizeNow(_ request: inout HTTPRequest, in call: Call) -> Bool
+}
+
 extension CredentialSource {
   /// Returns false: there are no other credentials.
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool { false }

@@ -32,6 +32,9 @@ package final class Renewal<Value: Sendable>: Sendable {
   /// The number of the current value, nil if there is none; and the running renewal, nil if there is none.
   package var now: (number: Int?, running: RunningWork<Version?>?) { state.withLock { ($0.number, $0.runningWork) } }
 
+  /// Returns the value if it can be used at once; nil if it would have to be renewed, or waited for.
+  func usable(where isUsable: (Version) -> Bool) -> Version? { state.withLock { $0.usable(where: isUsable) } }
+
   /// Returns the value if it meets the condition, a new one otherwise.
   package func value(
     where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Work
@@ -128,8 +131,13 @@ package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
   ///
   /// - Parameter work: the work of the renewal if one has to be started.
   package mutating func value(where isUsable: (Version) -> Bool, _ work: @autoclosure () -> Work) -> Decision {
-    if running == nil, !isRefused, let latest, isUsable(latest) { return .use(latest) }
-    return waitOrStart(work)
+    usable(where: isUsable).map(Decision.use) ?? waitOrStart(work)
+  }
+
+  /// Returns the value if it can be used at once.
+  func usable(where isUsable: (Version) -> Bool) -> Version? {
+    guard running == nil, !isRefused, let latest, isUsable(latest) else { return nil }
+    return latest
   }
 
   /// Decides how a caller gets another value than the refused one, which meets the condition.

@@ -32,7 +32,7 @@ public import MartletSemantics
 ///   the context, or such a request an `Authorization` of its own.
 ///
 /// Tokens are as secret as the connection: use a scope of https origins, and http only for the loopback interface.
-public final class TokenSource: CredentialSource {
+public final class TokenSource: CredentialSource, QuickCredentialSource {
   /// Returns the next token, or nil if there is none. The argument is the last token; nil if there was none. Called by
   /// one task at a time.
   public typealias Refresh = @Sendable (_ old: AccessToken?) async throws -> AccessToken?
@@ -46,6 +46,14 @@ public final class TokenSource: CredentialSource {
   private struct Received: Sendable {
     let token: AccessToken
     let date: Date
+    /// The value of `Authorization`.
+    let authorization: String
+
+    init(token: AccessToken, date: Date) {
+      self.token = token
+      self.date = date
+      authorization = token.authorization
+    }
   }
 
   private struct Progress: Sendable {
@@ -104,12 +112,22 @@ public final class TokenSource: CredentialSource {
     let outcome = try await renewal.value(
       where: { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }, by: call, renew: renew)
     let version = outcome.version
-    call[progress].used = version.map { ($0.value.token.authorization, $0.number) }
+    call[progress].used = version.map { ($0.value.authorization, $0.number) }
     if !outcome.isSkipped, version == nil || version?.number != number { call[progress].hasRenewed = true }
-    guard let authorization = version?.value.token.authorization else { return request }
+    guard let authorization = version?.value.authorization else { return request }
     var request = request
     request.fields[.authorization] = authorization
     return request
+  }
+
+  func authorizeNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    let date = now()
+    let isRenewable = refresh != nil
+    let version = renewal.usable { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }
+    guard let version else { return false }
+    call[progress].used = (version.value.authorization, version.number)
+    request.fields[.authorization] = version.value.authorization
+    return true
   }
 
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {

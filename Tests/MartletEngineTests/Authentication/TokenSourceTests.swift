@@ -1,4 +1,4 @@
-import MartletEngine
+@testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
@@ -62,6 +62,42 @@ struct TokenSourceTests {
 
   private func status(_ session: HTTPSession, _ text: String = "http://a.example/x") async throws -> HTTPStatus {
     try await session.data(for: HTTPRequest(.get, url(text))).1.status
+  }
+
+  /// A source of another kind.
+  private struct OtherSource: CredentialSource {
+    var scope: CredentialScope { .any }
+
+    func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest { request }
+  }
+
+  @Test func aTokenThatIsThereIsAddedWithoutAnAwait() async throws {
+    let token = TokenSource(AccessToken("abc"), for: .origin(of: origin))
+    let interceptor = AuthenticationInterceptor([token])
+    let call = Call()
+    var request = HTTPRequest(.get, origin)
+
+    #expect(interceptor.prepareNow(&request, in: call))
+
+    #expect(request.fields[.authorization] == "Bearer abc")
+    let attempt = Attempt(number: 1, request: HTTPRequest(.get, origin), sent: request, history: [])
+    #expect(interceptor.accepts(200, of: attempt, in: call))
+    #expect(!interceptor.accepts(401, of: attempt, in: call))
+    var foreign = HTTPRequest(.get, url("http://b.example/"))
+    #expect(interceptor.prepareNow(&foreign, in: call))
+    #expect(!foreign.fields.contains(.authorization))
+  }
+
+  @Test func whatNeedsAnAwaitLeavesTheRequestAsItIs() async throws {
+    let missing = TokenSource(for: .any) { _ in AccessToken("new") }
+    let present = TokenSource(AccessToken("abc"), for: .any)
+    for sources in [[missing], [OtherSource(), present], [missing, present]] as [[any CredentialSource]] {
+      var request = HTTPRequest(.get, origin)
+      #expect(!AuthenticationInterceptor(sources).prepareNow(&request, in: Call()))
+      #expect(!request.fields.contains(.authorization))
+    }
+    var withUser = HTTPRequest(.get, url("http://u:p@a.example/"))
+    #expect(!AuthenticationInterceptor([present]).prepareNow(&withUser, in: Call()))
   }
 
   @Test func theTokenIsSentToItsOriginsOnly() async throws {

@@ -60,15 +60,22 @@ final class AttemptLoop: Sendable {
         case .again(let resend, let record):
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
-          call.emit(.resend(resend.request, after: resend.delay, reason: record.reason))
-          if resend.delay > .zero { try await wait(resend.delay, in: call) }
+          try await wait(for: resend, because: record.reason, in: call)
           request = resend.request
         }
       } catch {
-        throw HTTPError(wrapping: error)
-          .addingContext(request: described.request.head, response: nil, attempts: history)
+        throw Self.failure(error, of: described.request, after: history)
       }
     }
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `run`, which every waiting call keeps.
+
+  @inline(never)
+  private static func failure(
+    _ error: any Error, of request: HTTPRequest, after history: [AttemptRecord]
+  ) -> HTTPError {
+    HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
   }
 
   /// Lets interceptors prepare a request, the first of which needs an `await`.
@@ -86,13 +93,17 @@ final class AttemptLoop: Sendable {
     return answer
   }
 
+  /// Reports a resend, and waits until it is due.
   @inline(never)
-  private func wait(_ delay: Duration, in call: Call) async throws {
+  private func wait(for resend: InterceptorChain.Resend, because reason: String, in call: Call) async throws {
+    let delay = resend.delay
+    call.emit(.resend(resend.request, after: delay, reason: reason))
+    guard delay > .zero else { return }
     try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
   }
 
   /// Sends the request, unless an interceptor has returned the response.
-  @inline(never)  // so that a call that waits has room for one response, and not for all variables of the loop
+  @inline(never)
   private func outcome(of request: HTTPRequest, or answer: HTTPResponse?, in call: Call) async -> Outcome {
     do {
       let response =

@@ -26,7 +26,8 @@ public final class Call: Work {
   private let isFinished = Atomic(false)
   static let lastID = Atomic<UInt64>(0)
   private let hasEnded = Atomic(false)
-  private let locals = Mutex<[UniqueID: any Sendable]>([:])
+  /// There are few: a search takes less time than to hash an identifier.
+  private let locals = Mutex<[(id: UniqueID, value: any AnyObject & Sendable)]>([])
 
   /// Makes a call. Sessions do this, and tests of a transport or an interceptor may.
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
@@ -65,6 +66,7 @@ public final class Call: Work {
   public var isObserved: Bool { !listeners.isEmpty }
 
   /// Reports an event to all listeners, in the order in which they were added. Without listeners it is not evaluated.
+  @inline(never)  // an event would have room in the frame of each asynchronous function that reports one
   public func emit(_ event: @autoclosure () -> Event) {
     guard isObserved, !isFinished.load(ordering: .relaxed) else { return }
     let event = event()
@@ -91,10 +93,21 @@ public final class Call: Work {
   /// A value that is kept for this call, from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {
     get {
-      guard let value = locals.withLock({ $0[local.id] }) else { return local.initialValue }
-      return value as? Value ?? local.initialValue
+      let kept = locals.withLock { locals in locals.first { $0.id == local.id }?.value }
+      return (kept as? CallLocal<Value>.Kept)?.value ?? local.initialValue
     }
-    set { locals.withLock { $0[local.id] = newValue } }
+    set {
+      let kept = CallLocal<Value>.Kept(newValue)
+      // the earlier value is released outside the lock
+      _ = locals.withLock { locals -> (any AnyObject & Sendable)? in
+        guard let index = locals.firstIndex(where: { $0.id == local.id }) else {
+          locals.append((local.id, kept))
+          return nil
+        }
+        defer { locals[index].value = kept }
+        return locals[index].value
+      }
+    }
   }
 
   /// Copies all values that are kept for another call, which sends the same request.
@@ -145,6 +158,13 @@ extension Call {
 public final class CallLocal<Value: Sendable>: Sendable {
   fileprivate let id = UniqueID()
   fileprivate let initialValue: Value
+
+  /// A value in a call. It is an object, because the type of an object is checked in much less time than that of a value.
+  fileprivate final class Kept: Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+  }
 
   /// Makes a local with the value that it has in a call before it is set.
   public init(_ initialValue: Value) { self.initialValue = initialValue }

@@ -27,16 +27,28 @@ public struct DecodingTransport: Transport {
   public init(_ base: any Transport) { self.base = base }
 
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    guard !request.fields.contains(.acceptEncoding) else { return try await base.send(request, in: call) }
+    let response = try await base.send(Self.acceptingCodings(request), in: call)
+    guard response.fields.contains(.contentEncoding) else { return response }
+    return try decoded(response, to: request, in: call)
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+
+  @inline(never)
+  private static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
+    guard !request.fields.contains(.acceptEncoding) else { return request }
     var request = request
-    guard !request.fields.contains(.range) else {
-      request.fields[.acceptEncoding] = "identity"
-      return try await base.send(request, in: call)
-    }
-    request.fields[.acceptEncoding] = ContentDecoders.acceptEncoding
-    let response = try await base.send(request, in: call)
-    guard response.fields.contains(.contentEncoding), response.hasWholeBody(for: request) else { return response }
-    do { return try decoded(response, to: request, in: call) } catch {
+    request.fields[.acceptEncoding] = request.fields.contains(.range) ? "identity" : ContentDecoders.acceptEncoding
+    return request
+  }
+
+  /// Returns the response with its codings decoded, if the caller has not asked for coded bytes.
+  @inline(never)
+  private func decoded(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) throws -> HTTPResponse {
+    guard !request.fields.contains(.acceptEncoding), !request.fields.contains(.range),
+      response.hasWholeBody(for: request)
+    else { return response }
+    do { return try undoingCodings(of: response, to: request, in: call) } catch {
       response.body.cancel()
       throw error
     }
@@ -44,9 +56,8 @@ public struct DecodingTransport: Transport {
 
   /// Returns the response with its codings decoded, the last one first (RFC 9110 §8.4), up to the first that is not
   /// known.
-  @inline(never)  // its variables would have room in the frame of `send`, which every waiting call keeps
-  private func decoded(
-    _ response: HTTPResponse, to request: HTTPRequest, in call: Call
+  private func undoingCodings(
+    of response: HTTPResponse, to request: HTTPRequest, in call: Call
   ) throws -> HTTPResponse {
     var codings = response.fields.list(.contentEncoding)
     guard codings.count <= Self.codingLimit else {

@@ -64,13 +64,19 @@ import Synchronization
   /// - Throws: the error of the request.
   public func head() async throws -> ResponseHead {
     while true {
-      switch try await signal() {
-      case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
-      case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
-      case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
-      default: continue
-      }
+      if let head = try finalHead(try await signal()) { return head }
     }
+  }
+
+  @inline(never)  // its variables would have room in the frame of a call that waits for a head
+  private func finalHead(_ signal: TransferSignal) throws -> ResponseHead? {
+    switch signal {
+    case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
+    case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
+    case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
+    default: break
+    }
+    return nil
   }
 
   /// Returns the next bytes of the response's body; nil at its end.

@@ -64,11 +64,18 @@ public struct LogListener: EventListener {
     return kept
   }
 
+  /// Returns a text with a space in place of each control character.
+  private static func withoutControls(_ text: String) -> String {
+    // the bytes of control characters, and the first of those from U+0080 on
+    guard text.utf8.contains(where: { $0 < 32 || $0 == 127 || $0 == 0xC2 }) else { return text }
+    let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+    return String(String.UnicodeScalarView(scalars))
+  }
+
   private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String) {
     guard sink.isEnabled(level) else { return }
     // A message may contain text of a server, which must not start lines of its own.
-    let line = text().unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
-    sink.write("#\(call.id) " + String(String.UnicodeScalarView(line)), at: level)
+    sink.write("#\(call.id) \(Self.withoutControls(text()))", at: level)
   }
 }
 

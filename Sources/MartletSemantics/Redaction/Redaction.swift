@@ -84,6 +84,7 @@ public struct Redaction: Sendable, Hashable {
   public func hides(_ field: FieldName) -> Bool {
     if isOff || shownFields.contains(field) { return false }
     if hiddenFields.contains(field) || Self.credentials.contains(field) { return true }
+    if hiddenNames.isEmpty, Self.usual.contains(field) { return false }
     let joined = SecretName.joined(field.rawName)
     if shownNames.contains(joined) { return false }
     return hiddenNames.contains(joined) || SecretName.isSecretField(field.rawName)
@@ -96,6 +97,13 @@ public struct Redaction: Sendable, Hashable {
 
   /// Whether the caller has declared that the name is not secret.
   func isShown(_ name: String) -> Bool { shownNames.contains(SecretName.joined(name)) }
+
+  /// Fields of most messages, whose names are not secret: to find that out takes long.
+  package static let usual: Set<FieldName> = [
+    .accept, .acceptEncoding, .acceptLanguage, .acceptRanges, .age, .cacheControl, .connection, .contentEncoding,
+    .contentLength, .contentType, .date, .eTag, .expires, .host, .lastModified, .transferEncoding, .userAgent, .vary,
+    "Server",
+  ]
 
   private static let credentials: Set<FieldName> = [.authorization, .proxyAuthorization, .cookie, .setCookie]
 }
@@ -168,7 +176,7 @@ extension Redaction {
 
   /// Returns a URL reference (RFC 3986 §4.1), which may be invalid, without secrets.
   package func redacted(reference: String) -> String {
-    guard !hidesNothing else { return reference }
+    guard !hidesNothing, reference.utf8.contains(where: Self.mayBeginSecret) else { return reference }
     let bytes = reference.utf8
     let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
     let query = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment
@@ -182,9 +190,18 @@ extension Redaction {
     return text
   }
 
+  /// Whether a part of a URL that can have secrets may begin with this byte, or end: user information, query, fragment and
+  /// the parameters of a path.
+  private static func mayBeginSecret(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "@"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: ";"): true
+    default: false
+    }
+  }
+
   /// Removes everything before the last `@` of the authority: `https://user:password@host/path`.
   package static func withoutUser(_ text: Substring) -> Substring {
-    guard let start = text.firstRange(of: "//")?.upperBound else { return text }
+    guard text.utf8.contains(UInt8(ascii: "@")), let start = text.firstRange(of: "//")?.upperBound else { return text }
     let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
     guard let at = text[start..<end].lastIndex(of: "@") else { return text }
     return text[..<start] + text[text.index(after: at)...]

@@ -55,6 +55,17 @@ struct LogListenerTests {
     #expect(await log(HTTPRequest(.get, origin), cancelling) == ["info GET http://a.example/ → cancelled, 0 ms"])
   }
 
+  @Test(arguments: [
+    ("a\u{85}b", "a b"), ("a\u{7F}b\u{0}", "a b "), ("3\u{A0}§ ©", "3\u{A0}§ ©"), ("é\t…", "é …"), ("über", "über"),
+  ])
+  func controlCharactersOfAMessageBecomeSpaces(_ message: String, shown: String) async {
+    let failing = ScriptedTransport(.failure(HTTPError(.cannotConnect, message)))
+
+    #expect(
+      await log(HTTPRequest(.get, origin), failing)
+        == ["error GET http://a.example/ → failed with cannotConnect: \(shown), 0 ms"])
+  }
+
   @Test func intermediateEventsAreLoggedAtDebug() async {
     let target = url("http://u:p@a.example/?q=1&token=hidden")
     let transport = ScriptedTransport(.redirect(to: "/new?key=hidden"), .text(""))

@@ -45,6 +45,13 @@ struct RedactionTests {
     #expect(!Redaction.standard.hides(name: name))
   }
 
+  @Test(arguments: Redaction.usual)
+  func theNamesOfUsualFieldsAreNotSecretUnlessTheCallerSaysSo(name: FieldName) {
+    #expect(!Redaction.standard.hiding(names: ["other"]).hides(name), "found without the list of usual names")
+    #expect(Redaction.standard.hiding(names: [name.rawName]).hides(name))
+    #expect(Redaction.standard.hiding(fields: [name]).hides(name))
+  }
+
   @Test func callersExtendAndReduceWhatIsHidden() {
     let redaction = Redaction.standard.hiding(fields: ["X-Tenant"], names: ["IBAN", "page_no"])
       .showing(fields: [.cookie], names: ["code"])

@@ -49,11 +49,11 @@ for _ in 1...2 {
 }
 
 let stranger = makeService(api: server.url, tokens: server.url("/token"), secret: "another")
-do { _ = try await stranger.text(for: report) } catch { print(error.kind, error.underlying ?? "") }
+do { _ = try await stranger.text(for: report) } catch { print(error.message) }
 
 // Prints:
 // Bearer own
 // Open https://a.example/d and enter WDJB.
 // Bearer user
 // Bearer user
-// authenticationFailed invalid_client
+// the access token could not be renewed: the authorization server refused the request: invalid_client

@@ -50,4 +50,5 @@ do { _ = try await session.data(for: HTTPRequest(.get, server.url("/orders/1")))
 
 // Prints:
 // renewals: 1
-// ?
+// the access token could not be renewed: nobody is logged in: show the login page
+// authenticationFailed

@@ -41,11 +41,11 @@ try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
 print("renewals:", server.requests.filter { $0.path == "/token" }.count)
 
 try await store.set(try stored("an old one"), for: "token")
-tokens.use(nil)
+tokens.use(AccessToken("", expires: .distantPast))
 do { _ = try await session.data(for: HTTPRequest(.get, server.url("/orders/1"))) } catch { print(error.message) }
 
-try await store.removeValue(for: "token")  // a sign-out: also for the next run
-tokens.use(nil)
+tokens.use(nil)  // a sign-out
+try await store.removeValue(for: "token")  // also for the next run
 do { _ = try await session.data(for: HTTPRequest(.get, server.url("/orders/1"))) } catch { print(error.kind) }
 
 // Prints:

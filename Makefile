@@ -20,7 +20,7 @@ export TEST_MINUTES ?= 30
 # Passed on by demo, bench, check, docs, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs sanitize \
+.PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs api sanitize \
   sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -58,6 +58,10 @@ interop: interop-libraries ## sessions against servers, proxies and readers that
 docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it
 	@swift build $(strict)
 	@exec scripts/documentation $(ARGS)
+
+api: test-libraries ## write the public API of each module into Tests/API, where a commit shows its changes
+	@swift build $(strict)
+	@scripts/api
 
 sanitize: sanitize-thread sanitize-address ## the root's tests under the thread and the address sanitizer
 

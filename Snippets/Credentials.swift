@@ -8,10 +8,8 @@ func makeSession(api: URL, reports: URL) throws -> HTTPSession {
   configuration.credentials = [
     // renewed once, however many requests meet an expired token
     TokenSource(for: .origin(of: api)) { old in
-      let form = [("grant_type", "refresh_token"), ("refresh_token", old?.refreshToken ?? "")]
-      let request = HTTPRequest(.post, api.appending(path: "token"), body: .form(form))
-      let (data, _) = try await HTTPSession.shared.data(for: request)
-      return AccessToken(String(decoding: data, as: UTF8.self))
+      let request = HTTPRequest(.post, api.appending(path: "token"), body: .form([("key", "k1")]))
+      return AccessToken(try await HTTPSession.shared.text(for: request, expecting: .successful).0)
     },
     // Basic or Digest, whichever is the stronger that the server offers
     PasswordSource(Credential(user: "anna", password: "secret"), for: .origin(of: reports)),
@@ -34,7 +32,7 @@ let reports = try LoopbackServer { request in
 
 let session = try makeSession(api: api.url, reports: reports.url)
 for url in [api.url("/orders"), reports.url("/today")] {
-  print(String(decoding: try await session.data(for: HTTPRequest(.get, url)).0, as: UTF8.self))
+  print(try await session.text(for: HTTPRequest(.get, url)).0)
 }
 
 // Prints:

@@ -42,5 +42,6 @@ for path in ["/report", "/moved"] {
 // Prints:
 // reused a connection: false
 // secret
+// reused a connection: true
 // reused a connection: false
 // no key

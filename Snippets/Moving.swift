@@ -20,15 +20,15 @@ func article(_ id: Int, at api: URL, in session: HTTPSession) async throws(HTTPE
 func page(at url: URL, in session: HTTPSession) async throws(HTTPError) -> Data {
   var request = HTTPRequest(.get, url, fields: ["User-Agent": "Reader/1.0"])
   request.options.deadline = .seconds(30)
-  let (body, response) = try await session.bytes(for: request)
-  guard response.status == .ok else { return Data() }
+  let (body, _) = try await session.bytes(for: request, expecting: .only([.ok]))
   return try await body.collect(upTo: 1 << 20)
 }
 
 // From Alamofire: parameters, a body, retries, and progress.
 func publish(_ article: Article, at api: URL, in session: HTTPSession) async throws(HTTPError) -> Article {
-  let url = api.appending(path: "articles").appending(queryItems: [URLQueryItem(name: "draft", value: "false")])
-  var request = HTTPRequest(.post, url, fields: ["Idempotency-Key": "1"], body: try .json(article))
+  var request = HTTPRequest(
+    .post, api.appending(path: "articles"), query: [("draft", "false")], fields: ["Idempotency-Key": "1"],
+    body: try .json(article))
   request.options.retryPolicy = .standard
   request.options.listeners = [
     EventHandler { event, _ in
@@ -38,10 +38,11 @@ func publish(_ article: Article, at api: URL, in session: HTTPSession) async thr
   return try await session.value(of: Article.self, for: request).0
 }
 
-// From httpx: a client with headers, basic authentication, a timeout, and errors by their kind.
+// From httpx: a client with a base URL, headers, basic authentication, a timeout, and errors by their kind.
 func makeClient(for api: URL) -> HTTPSession {
   var configuration = SessionConfiguration()
-  configuration.interceptors = [DefaultFieldsInterceptor(["X-App": "Reader/1.0"], for: [api])]
+  configuration.baseURL = api
+  configuration.fields = ["X-App": "Reader/1.0"]
   configuration.credentials = [PasswordSource(Credential(user: "anna", password: "secret"), for: .origin(of: api))]
   configuration.options.responseTimeout = .seconds(5)
   configuration.options.idleTimeout = .seconds(5)
@@ -63,10 +64,11 @@ print(try await page(at: server.url("/page"), in: session).count)
 print(try await publish(Article(id: 0, title: "Autumn"), at: server.url, in: session).id)
 
 do {
-  _ = try await article(9, at: server.url, in: session)
+  print(try await session.value(of: Article.self, for: HTTPRequest(.get, "articles/1")).0.title)
+  print(try await session.value(of: Article.self, for: HTTPRequest(.get, "articles/9")).0.title)
 } catch  where error.isTimeout {
   print("too slow")
-} catch  where error.isConnectionFailure {
+} catch HTTPError.Kind.cannotConnect {
   print("no connection")
 } catch {
   print(error.response?.status ?? 0, error.message)
@@ -77,4 +79,5 @@ do {
 // 5
 // sent
 // 2
+// Summer
 // 404 Not Found unexpected status 404 Not Found

@@ -4,8 +4,7 @@ import Martlet
 import MartletTesting
 
 func lineCount(of url: URL, in session: HTTPSession) async throws(HTTPError) -> Int {
-  let (body, response) = try await session.bytes(for: HTTPRequest(.get, url))
-  guard response.status.isSuccessful else { return 0 }
+  let (body, _) = try await session.bytes(for: HTTPRequest(.get, url), expecting: .successful)
   var count = 0
   for try await chunk in body { count += chunk.count { $0 == UInt8(ascii: "\n") } }
   return count

@@ -3,38 +3,29 @@
 import Martlet
 import MartletTesting
 
-/// The answer of a token server (RFC 6749 §5.1).
-struct TokenAnswer: Decodable, Sendable {
-  var access_token: String
-  var refresh_token: String
-  var expires_in: Double
+/// The source of a token that is renewed with its refresh token, and kept in a store.
+func makeTokens(for api: URL, at tokenURL: URL, in store: any KeyValueStore) async throws -> TokenSource {
+  let client = OAuthClient(id: "reader", tokenEndpoint: tokenURL, session: HTTPSession())
+  let login = OAuthLogin { _ in throw HTTPError(.authenticationFailed, "nobody is logged in: show the login page") }
+  return try await client.tokens(for: .origin(of: api), by: login, keptIn: store, as: "token")
 }
 
-func makeTokens(for api: URL, at tokenURL: URL, in store: any KeyValueStore) async throws -> TokenSource {
-  let saved = try await store.value(for: "refresh").map { String(decoding: $0, as: UTF8.self) }
-  let stored = saved.map { AccessToken("", expires: .distantPast, refreshToken: $0) }
-  return TokenSource(stored, for: .origin(of: api)) { old in
-    guard let refresh = old?.refreshToken else { return nil }  // nobody is logged in: a 401 is the caller's
-    let form = [(name: "grant_type", value: "refresh_token"), (name: "refresh_token", value: refresh)]
-    let request = HTTPRequest(.post, tokenURL, body: .form(form))
-    let (answer, _) = try await HTTPSession.shared.value(of: TokenAnswer.self, for: request)
-    try await store.set(Data(answer.refresh_token.utf8), for: "refresh")
-    return AccessToken(
-      answer.access_token, expires: Date(timeIntervalSinceNow: answer.expires_in), refreshToken: answer.refresh_token)
-  }
+/// What the last run left in the store: an expired token that can be renewed.
+func stored(_ refreshToken: String) throws -> Data {
+  try JSONEncoder().encode(AccessToken("", expires: .distantPast, refreshToken: refreshToken))
 }
 
 let server = try LoopbackServer { request in
   switch (request.path, request.fields[.authorization]) {
   case ("/token", _) where String(decoding: request.body, as: UTF8.self).contains("refresh_token=r1"):
-    .json(#"{"access_token": "a1", "refresh_token": "r2", "expires_in": 3600}"#)
+    .json(#"{"access_token": "a1", "token_type": "Bearer", "refresh_token": "r2", "expires_in": 3600}"#)
   case ("/token", _): .json(#"{"error": "invalid_grant"}"#, status: .badRequest)
   case (_, "Bearer a1"): .text("orders")
   default: .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
   }
 }
-let store = MemoryKeyValueStore()  // or a SQLiteKeyValueStore
-store.set(Data("r1".utf8), for: "refresh")
+let store: any KeyValueStore = MemoryKeyValueStore()  // or a SQLiteKeyValueStore
+try await store.set(try stored("r1"), for: "token")
 
 var configuration = SessionConfiguration()
 let tokens = try await makeTokens(for: server.url, at: server.url("/token"), in: store)
@@ -49,13 +40,15 @@ try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
 }
 print("renewals:", server.requests.filter { $0.path == "/token" }.count)
 
-tokens.use(AccessToken("", expires: .distantPast, refreshToken: "an old one"))
-do { _ = try await session.data(for: HTTPRequest(.get, server.url("/orders/1"))) } catch { print(error.kind) }
+try await store.set(try stored("an old one"), for: "token")
+tokens.use(AccessToken("", expires: .distantPast))
+do { _ = try await session.data(for: HTTPRequest(.get, server.url("/orders/1"))) } catch { print(error.message) }
 
 tokens.use(nil)  // a sign-out
-print(try await session.data(for: HTTPRequest(.get, server.url("/orders/1"))).1.status)
+try await store.removeValue(for: "token")  // also for the next run
+do { _ = try await session.data(for: HTTPRequest(.get, server.url("/orders/1"))) } catch { print(error.kind) }
 
 // Prints:
 // renewals: 1
+// the access token could not be renewed: nobody is logged in: show the login page
 // authenticationFailed
-// 401 Unauthorized

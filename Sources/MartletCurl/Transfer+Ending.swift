@@ -74,7 +74,7 @@ extension Transfer {
     metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
     metrics.requestStart = duration(CURLINFO_PRETRANSFER_TIME_T)
     metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
-    metrics.total = duration(CURLINFO_TOTAL_TIME_T)
+    metrics.total = max(duration(CURLINFO_TOTAL_TIME_T), metrics.firstByte)  // libcurl counts it at the end only
     metrics.bytesSent = handle.offset(CURLINFO_SIZE_UPLOAD_T)
     metrics.bytesReceived = handle.offset(CURLINFO_SIZE_DOWNLOAD_T)
     metrics.headerBytesReceived = Int64(handle.long(CURLINFO_HEADER_SIZE))

@@ -352,6 +352,7 @@ extension Transfer {
     guard let block = heldHead else { return }
     heldHead = nil
     hasHead = true
+    if let metrics = metrics(before: .head(block)) { undelivered.append(.metrics(metrics)) }
     undelivered.append(.head(block))
   }
 

@@ -9,6 +9,8 @@ public import MartletSemantics
 /// configuration.credentials = [tokens]
 /// ```
 ///
+/// For the tokens of an OAuth 2 server, ``OAuthClient/tokens(for:by:)`` makes a source.
+///
 /// The token is renewed shortly before it expires (see ``AccessToken/expires``), and after a 401. The closure runs once
 /// at a time, in a task of its own, and all requests that need the new token wait for it: a thousand requests with an
 /// expired token cause one renewal. If a request gets a 401 for an old token while a newer one is available, it is sent

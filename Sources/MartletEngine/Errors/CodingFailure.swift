@@ -10,11 +10,17 @@ struct CodingFailure {
   var reason: String {
     switch error {
     case DecodingError.keyNotFound: "missing key\(place)"
-    case DecodingError.typeMismatch(let type, _): "type mismatch: expected \(type)\(place)"
-    case DecodingError.valueNotFound(let type, _): "unexpected null: expected \(type)\(place)"
+    case DecodingError.typeMismatch(let type, _): "type mismatch: expected \(name(of: type))\(place)"
+    case DecodingError.valueNotFound(let type, _): "unexpected null: expected \(name(of: type))\(place)"
     case DecodingError.dataCorrupted: syntaxFault ?? "invalid value\(place)"
     default: "it cannot be decoded\(place)"
     }
+  }
+
+  /// What was expected: for a container the decoder does not say which type of the program it is.
+  private func name(of type: Any.Type) -> String {
+    if type == [Any].self { return "an array" }
+    return type == [String: Any].self ? "an object" : "\(type)"
   }
 
   /// The path within the value, as ` at 'a.b[2]'`; empty for the whole value, or if the path is not known.

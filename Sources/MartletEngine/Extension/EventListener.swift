@@ -57,6 +57,8 @@ public enum Event: Sendable {
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
   /// The transport finished an attempt, or the attempt failed in it: how long each phase took, as far as it was reached.
+  /// An attempt whose response is not read to its end, because the request is sent again or the body is cancelled, is
+  /// measured until then.
   case metrics(TransferMetrics)
   /// The request is sent again: the next request, the delay, and the reason.
   case resend(HTTPRequest, after: Duration, reason: String)

@@ -8,6 +8,9 @@ public import MartletSemantics
 /// DefaultFieldsInterceptor(["X-Api-Key": key], for: [serviceURL], subdomains: .included)
 /// ```
 ///
+/// Fields for the whole of a service are simpler as ``SessionConfiguration/fields``, with a
+/// ``SessionConfiguration/baseURL``.
+///
 /// Without URLs, the fields are added to requests to every origin, but not after a redirect to another one.
 public struct DefaultFieldsInterceptor: Interceptor {
   /// It prepares requests, and reviews nothing.

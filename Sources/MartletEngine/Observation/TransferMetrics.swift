@@ -19,7 +19,7 @@ public struct TransferMetrics: Sendable, Hashable {
   public var requestStart: Duration = .zero
   /// Until the first byte of the response.
   public var firstByte: Duration = .zero
-  /// Until the last byte of the response.
+  /// Until the last byte of the response, or until the rest of it was given up.
   public var total: Duration = .zero
   /// The bytes of the request's body, as sent over the network.
   public var bytesSent: Int64 = 0

@@ -34,6 +34,12 @@ public struct HTTPSession: Sendable {
   }
 
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
+  ///
+  /// - Throws: ``HTTPError``. By its kind or a question, a caller can tell that the server could not be reached
+  ///   (``HTTPError/isConnectionFailure``), that a time limit is over (``HTTPError/isTimeout``), that its task was
+  ///   cancelled (``HTTPError/isCancelled``), that the body is too large (`.bodyTooLarge`), or that the response is not
+  ///   HTTP (`.protocolViolation`). ``HTTPError/Kind`` lists all. A status is an error, of kind `.unexpectedResponse`,
+  ///   only with ``RequestOptions/expecting``.
   public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
     let request = withOptions(request, isCollected: true)
     let limit = min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
@@ -60,6 +66,8 @@ public struct HTTPSession: Sendable {
   /// let (body, response) = try await session.bytes(for: request)
   /// for try await chunk in body { print(chunk.count) }
   /// ```
+  ///
+  /// - Throws: ``HTTPError``, as ``data(for:)``; the body throws what goes wrong while it is read.
   public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, isCollected: false)
   }
@@ -80,6 +88,8 @@ public struct HTTPSession: Sendable {
   }
 
   /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``.
+  ///
+  /// - Throws: ``HTTPError``, as ``data(for:)``, and of kind `.file` if the body is a file that cannot be read.
   public func upload(
     for request: HTTPRequest, from body: RequestBody
   ) async throws(HTTPError) -> (Data, HTTPResponse) {

@@ -25,6 +25,8 @@ import Synchronization
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
+  /// The metrics that the loop thread sent last, until they are reported; nil without listeners.
+  private let measured = Mutex<Measured?>(nil)
 
   private enum State {
     case running
@@ -111,18 +113,18 @@ import Synchronization
     }
   }
 
-  deinit { cancel() }
+  deinit { stop() }
 
   /// Returns the next signal, and sends events to the listeners of the call. Throws after a stop.
   private func signal() async throws -> TransferSignal {
-    if Task.isCancelled { cancel() }
+    if Task.isCancelled { stop() }
     let deadline = call.activeDeadline
     _ = deadline?.add(self)
     defer { deadline?.remove(self) }
     let (signal, resumesSender) = try await withTaskCancellationHandler {
       try await signals.next()
     } onCancel: {
-      cancel()
+      stop()
     }
     if resumesSender { transfer.resumeReading() }
     if case .ask(let question) = signal {
@@ -140,17 +142,19 @@ import Synchronization
     switch signal {
     case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
     case .note(let note): call.emit(.note(note))
-    case .metrics(let metrics): call.emit(.metrics(metrics))
+    case .metrics(let metrics): measured.withLock { $0 = Measured(metrics) }
     case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
     case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
     case .failed(let error):
       finish(.failed(error))
       throw error
-    case .informational, .ask, .head, .chunk: break
+    case .chunk(let data): if call.isObserved { measured.withLock { $0?.metrics.bytesReceived += Int64(data.count) } }
+    case .informational, .ask, .head: break
     }
   }
 
   private func finish(_ end: State) {
+    if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.metrics)) }
     state.withLock { state in
       if case .stopped = state, case .received = end { return }
       state = end
@@ -171,8 +175,13 @@ import Synchronization
     producer?.cancel()
   }
 
-  /// Stops: the rest of the response is not read.
+  /// Stops: the rest of the response is not read. An attempt that ends by this is measured until now.
   public func cancel() {
+    stop()
+    if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
+  }
+
+  private func stop() {
     let previous = state.withLock { state in
       let previous = state
       switch state {
@@ -189,6 +198,20 @@ import Synchronization
     case .received: signals.stop(CancellationError())
     case .stopped, .failed, .ended: break
     }
+  }
+}
+
+/// The metrics of a transfer at some time of its way.
+private struct Measured: Sendable {
+  var metrics: TransferMetrics
+  private let stopwatch = Stopwatch(ContinuousClock())
+
+  init(_ metrics: TransferMetrics) { self.metrics = metrics }
+
+  var untilNow: TransferMetrics {
+    var metrics = metrics
+    metrics.total += stopwatch.elapsed
+    return metrics
   }
 }
 

@@ -15,7 +15,8 @@ public import MartletSemantics
   case head([UInt8])
   /// Bytes of the response's body.
   case chunk(Data)
-  /// How long the phases took, just before the end of a response or a failure; only for calls with listeners.
+  /// How long the phases took so far: before the head, for a response that is not read to its end, and again just
+  /// before the end or a failure. Only for calls with listeners.
   indirect case metrics(TransferMetrics)
   /// The end of a complete response, with the raw lines of its trailers.
   case end(trailers: [UInt8])

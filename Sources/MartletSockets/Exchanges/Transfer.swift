@@ -95,6 +95,7 @@ extension Transfer {
     phase = .receiving
     responseLength = length
     if exchange.limits.isObserved {
+      addMetrics()
       add(.head(lines))
     } else {
       undeliveredHead = lines

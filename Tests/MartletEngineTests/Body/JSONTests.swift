@@ -72,6 +72,8 @@ struct JSONTests {
       #"{"id": 1, "lines": [{"name": "secret", "price": "secret"}]}"#,
       "type mismatch: expected Double at 'lines[0].price'"
     ),
+    (#"{"id": 1, "lines": "secret"}"#, "type mismatch: expected an array at 'lines'"),
+    (#"{"id": 1, "lines": ["secret"]}"#, "type mismatch: expected an object at 'lines[0]'"),
     (#"{"id": null, "lines": []}"#, "unexpected null: expected Int at 'id'"),
     (#"{"id": 1.5, "lines": []}"#, "invalid value"),
     (#"{"id": secret"#, "invalid JSON at line 1, column 8"),

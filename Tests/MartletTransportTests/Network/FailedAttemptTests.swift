@@ -2,11 +2,12 @@ import MartletEngine
 import MartletObservation
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import TestServers
 import TestSupport
 import Testing
 
-/// What listeners get to know of attempts that fail.
+/// What listeners get to know of attempts that fail, or whose response is not the last.
 @Suite(.timeLimit(.minutes(5)), .overCurlAndSockets)
 struct FailedAttemptTests {
   /// Sends a request that fails. Returns what was measured.
@@ -44,6 +45,52 @@ struct FailedAttemptTests {
     #expect(metrics.total >= metrics.firstByte)
     #expect(metrics.bytesReceived == 500)
     #expect(metrics.headerBytesReceived > 0)
+  }
+
+  /// The body of its response is dropped, whether it has come or is still coming.
+  @Test(arguments: [nil, 5] as [Int64?]) func anAttemptThatIsSentAgainIsMeasuredBeforeTheNext(stall: Int64?)
+    async throws
+  {
+    let server = try LoopbackServer { request in
+      guard request.path == "/old" else { return .text("here") }
+      let moved = Reply.text("it has moved", status: .found).with(.location, "/new")
+      return stall.map { moved.stalled(after: $0) } ?? moved
+    }
+    let recorder = Recorder()
+    let order = Mutex<[String]>([])
+    var request = HTTPRequest(.get, server.url("/old"))
+    request.options.listeners = [
+      recorder,
+      EventHandler { event, _ in
+        switch event {
+        case .attempt(let number, _): order.withLock { $0.append("attempt \(number)") }
+        case .metrics: order.withLock { $0.append("metrics") }
+        default: break
+        }
+      },
+    ]
+    let (data, _) = try await HTTPSession.uncached().data(for: request)
+
+    #expect(data == Data("here".utf8))
+    #expect(order.withLock { $0 } == ["attempt 1", "metrics", "attempt 2", "metrics"])
+    let first = try #require(recorder.metrics.first)
+    #expect(first.version == .http1_1 && first.headerBytesReceived > 0)
+    #expect(first.requestStart > .zero && first.total >= first.firstByte)
+  }
+
+  @Test func aBodyThatIsCancelledIsMeasuredOnceWithWhatWasRead() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 1000)).stalled(after: 500) }
+    let recorder = Recorder()
+    var request = HTTPRequest(.get, server.url)
+    request.options.listeners = [recorder]
+    let (body, _) = try await HTTPSession.uncached().bytes(for: request)
+    var chunks = body.makeAsyncIterator()
+    var count = 0
+    while count < 500, let chunk = try await chunks.next() { count += chunk.count }
+    body.cancel()
+    body.cancel()
+
+    #expect(recorder.metrics.map(\.bytesReceived) == [500])
   }
 
   /// Its parts are those of the attempt until it failed.

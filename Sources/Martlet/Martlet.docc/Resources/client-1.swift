@@ -6,11 +6,15 @@ struct Article: Codable, Sendable {
 }
 
 struct NewsService: Sendable {
-  let api: URL
   let session: HTTPSession
 
+  init(at api: URL) {
+    var configuration = SessionConfiguration()
+    configuration.baseURL = api
+    session = HTTPSession(configuration: configuration)
+  }
+
   func articles() async throws(HTTPError) -> [Article] {
-    let request = HTTPRequest(.get, api.appending(path: "articles"))
-    return try await session.value(of: [Article].self, for: request).0
+    try await session.value(of: [Article].self, for: HTTPRequest(.get, "articles")).0
   }
 }

@@ -6,29 +6,26 @@ struct Article: Codable, Sendable {
 }
 
 struct NewsService: Sendable {
-  let api: URL
   let session: HTTPSession
 
-  init(at api: URL, refreshToken: String) {
+  init(at api: URL, secret: String) {
     var configuration = SessionConfiguration()
-    configuration.credentials = [makeTokens(for: api, refreshToken: refreshToken)]
+    configuration.baseURL = api
+    configuration.credentials = [makeTokens(for: api, secret: secret)]
     configuration.retry = .standard
     configuration.options.deadline = .seconds(60)
-    self.api = api
     session = HTTPSession(configuration: configuration)
   }
 
   func articles() async throws(HTTPError) -> [Article] {
-    let request = HTTPRequest(.get, api.appending(path: "articles"))
-    return try await session.value(of: [Article].self, for: request).0
+    try await session.value(of: [Article].self, for: HTTPRequest(.get, "articles")).0
   }
 
   /// Publishes an article once, also if the request has to be sent again.
   func publish(_ title: String) async throws(HTTPError) -> Article {
-    let url = api.appending(path: "articles")
     let key = UUID().uuidString
     let request = HTTPRequest(
-      .post, url, fields: ["Idempotency-Key": key], body: try .json(Article(id: 0, title: title)))
+      .post, "articles", fields: ["Idempotency-Key": key], body: try .json(Article(id: 0, title: title)))
     return try await session.value(of: Article.self, for: request).0
   }
 }
@@ -39,20 +36,9 @@ func explanation(of error: HTTPError) -> String {
   return error.message
 }
 
-struct TokenAnswer: Decodable, Sendable {
-  var access_token: String
-  var refresh_token: String
-  var expires_in: Double
-}
-
-func makeTokens(for api: URL, refreshToken: String) -> TokenSource {
-  let start = AccessToken("", expires: .distantPast, refreshToken: refreshToken)
-  return TokenSource(start, for: .origin(of: api)) { old in
-    guard let refresh = old?.refreshToken else { return nil }
-    let form = [(name: "grant_type", value: "refresh_token"), (name: "refresh_token", value: refresh)]
-    let request = HTTPRequest(.post, api.appending(path: "token"), body: .form(form))
-    let answer = try await HTTPSession.shared.value(of: TokenAnswer.self, for: request).0
-    return AccessToken(
-      answer.access_token, expires: Date(timeIntervalSinceNow: answer.expires_in), refreshToken: answer.refresh_token)
-  }
+func makeTokens(for api: URL, secret: String) -> TokenSource {
+  let client = OAuthClient(
+    id: "reader", tokenEndpoint: api.appending(path: "token"), authentication: .basic(secret: secret),
+    session: HTTPSession())
+  return client.tokens(for: .origin(of: api), by: .clientCredentials())
 }

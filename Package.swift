@@ -19,6 +19,7 @@ let package = Package(
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
+    .executable(name: "martlet", targets: ["martlet"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
@@ -104,6 +105,15 @@ let package = Package(
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
+    // Above the APIs: the command-line tool. `martlet` is its entry point, so that the rest can be tested in process.
+    .target(
+      name: "MartletCommandLine",
+      dependencies: [
+        "Martlet", "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets",
+        "MartletTesting",
+      ]),
+    .executableTarget(name: "martlet", dependencies: ["MartletCommandLine"]),
+
     .target(name: "TestSupport", path: "Tests/Support"),
     .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Servers"),
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "TestSupport"]),
@@ -174,6 +184,13 @@ let package = Package(
       dependencies: [
         "MartletImages", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletTesting",
         "SAPFoundationTesting",
+      ],
+      exclude: ["Fixtures"]),
+    .testTarget(
+      name: "MartletCommandLineTests",
+      dependencies: [
+        "MartletCommandLine", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting",
+        "TestSupport", "martlet",
       ],
       exclude: ["Fixtures"]),
   ],

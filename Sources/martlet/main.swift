@@ -1,0 +1,2 @@
+import MartletCommandLine
+import Martlet

@@ -19,7 +19,7 @@ extension Catalogue {
     options: [
       OptionDescription(
         .verbose, short: "v", "tells on standard error what happens: attempts, redirects, cookies, cache, times"),
-      OptionDescription(.events, "writes one line for each event on standard error"),
+      OptionDescription(.events, "writes each event as a line of JSON on standard error"),
       OptionDescription(.headers, "shows only the head of the response"),
       OptionDescription(.body, short: "b", "shows only the body; the default if the output is no terminal"),
       OptionDescription(
@@ -28,7 +28,6 @@ extension Catalogue {
       OptionDescription(
         .pretty, .oneOf(["all", "format", "colors", "none"]), "formats JSON and XML, or not; on a terminal: all"),
       OptionDescription(.color, .oneOf(["auto", "always", "never"]), "colors; auto, on a terminal, by default"),
-      OptionDescription(.stream, short: "S", "shows each line as it comes, also of a type that is not known to be lines"),
       OptionDescription(.showSecrets, "shows passwords, tokens and cookies in --verbose, --events, --curl and --har"),
       OptionDescription(.curl, "prints the curl command for the request, and sends nothing"),
     ])

@@ -46,8 +46,9 @@ struct DownloadCommand {
     progress.end()
     try keep(nil)
     let file = try place(response)
-    let size = (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int64) ?? nil
-    surroundings.report("\(file.lastPathComponent)\(size.map { ": \(Quantity.text($0))" } ?? "")")
+    var status = stat()
+    stat(file.path, &status)
+    surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
   }
 
   /// Writes down where the next try continues; without one, removes what was written down.

@@ -115,6 +115,7 @@ final class Story: EventListener {
   }
 
   private static func ending(_ call: CallState, _ error: HTTPError?) -> String {
+    if let error, error.isCancelled, call.status != nil { return "* ended: the body was not read" }
     if let error { return VisibleText.line("* failed with \(error.kind): \(error.message)") }
     var parts = [call.status.map { "\($0)" } ?? "no response"]
     if call.number > 1 { parts.append("\(call.number) attempts") }

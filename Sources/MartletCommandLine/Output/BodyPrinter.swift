@@ -20,12 +20,18 @@ struct BodyPrinter {
       return try await convert(first, &chunks, coding, kind)
     }
     var formatter = formatter(for: kind)
+    var last: UInt8?
     var chunk: Data? = first
     while let bytes = chunk {
-      try output.write(formatter?.format(bytes) ?? Array(bytes))
+      let shown = formatter?.format(bytes) ?? Array(bytes)
+      try output.write(shown)
+      last = shown.last ?? last
       chunk = try await chunks.next()
     }
-    if var formatter { try output.write(formatter.finish()) }
+    let rest = formatter?.finish() ?? []
+    // on a terminal the prompt comes on a line of its own
+    let isOpen = choice.isForTerminal && (rest.last ?? last).map { $0 != 10 } ?? false
+    try output.write(isOpen ? rest + [10] : rest)
   }
 
   private func formatter(for kind: BodyKind) -> (any BodyFormatter)? {
@@ -60,5 +66,6 @@ struct BodyPrinter {
     var formatter = formatter(for: kind) ?? PlainTextFormatter(isForTerminal: true)
     try output.write(formatter.format(Data(text.utf8)) + formatter.finish())
     while let chunk = try await chunks.next() { try output.write(formatter.format(chunk)) }
+    if !text.hasSuffix("\n") { try output.write("\n") }
   }
 }

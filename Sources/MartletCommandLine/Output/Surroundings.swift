@@ -20,7 +20,7 @@ struct Surroundings: Sendable {
   static func ofProcess() -> Surroundings {
     Surroundings(
       output: DescriptorOutput(STDOUT_FILENO), errors: DescriptorOutput(STDERR_FILENO), input: STDIN_FILENO,
-      environment: ProcessEnvironment.all, folder: URL(filePath: ProcessEnvironment.workingFolder))
+      environment: ProcessEnvironment.all, folder: URL(filePath: ProcessEnvironment.workingFolder, directoryHint: .isDirectory))
   }
 
   var inputFiles: InputFiles { InputFiles(folder: folder, input: input) }

@@ -33,7 +33,7 @@ struct CallCommand {
       return code
     } catch {
       do { try await call.finish() } catch { surroundings.report("martlet: \(error)") }
-      throw error
+      throw arguments.has(.replay) ? NotRecorded.or(error) : error
     }
   }
 
@@ -50,7 +50,6 @@ struct CallCommand {
         try await write(body, to: file)
       } else if choice.parts.contains(.responseBody), call.request.method != .head {
         try await BodyPrinter(choice, to: output).print(body, type: response.fields.mediaType)
-        if choice.isForTerminal { try endLine() }
       } else {
         for try await _ in body {}
       }
@@ -71,11 +70,6 @@ struct CallCommand {
     guard choice.parts.contains(.responseHead) else { return }
     let separator = choice.parts.contains(.responseBody) ? "\n" : ""
     try output.write(text.response(response.head) + separator)
-  }
-
-  /// On a terminal the prompt comes on a line of its own.
-  private func endLine() throws(OutputError) {
-    if !choice.isFormatted { try output.write("\n") }
   }
 
   private func outputFile() throws(UsageError) -> OutputFile? {

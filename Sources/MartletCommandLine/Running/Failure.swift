@@ -12,6 +12,7 @@ struct Failure: Sendable, Hashable {
     case let error as UsageError: self.init(.usage, [error.description])
     case let error as OutputError: self = error == .closed ? .closed : Failure(.failure, [error.description])
     case let error as HTTPError: self = Self.of(error)
+    case let error as NotRecorded: self.init(.notStored, [error.description])
     case is CancellationError: self.init(.interrupted, [])
     default: self.init(.failure, ["\(error)"])
     }
@@ -42,5 +43,16 @@ struct Failure: Sendable, Hashable {
     case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"
     default: nil
     }
+  }
+}
+
+/// An archive has no response for a request.
+struct NotRecorded: Error, CustomStringConvertible {
+  let description: String
+
+  /// Recorded failures have a kind; the transport's own error has none.
+  static func or(_ error: any Error) -> any Error {
+    guard let error = error as? HTTPError, error.kind == .other, error.response == nil else { return error }
+    return NotRecorded(description: error.message)
   }
 }

@@ -94,7 +94,7 @@ private enum FolderList {
       </ul>
 
       """
-    return .data(Data(page.utf8)).with(.contentType, "text/html; charset=utf-8")
+    return Reply(fields: [.contentType: "text/html; charset=utf-8"], content: Data(page.utf8))
   }
 
   private static func row(_ name: String, in folder: URL) -> String {

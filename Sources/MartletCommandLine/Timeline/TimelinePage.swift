@@ -104,8 +104,10 @@ struct TimelinePage {
       return bar("cache", "answered without the network", from: start, length: end - start)
     }
     guard let metrics = attempt.metrics else {
-      let end = (attempt.end ?? timeline.end).inMilliseconds
-      return bar("wait", "not complete", from: start, length: end - start)
+      // the body was not read to its end, so that the transport measured nothing
+      let end = (attempt.headTime ?? attempt.end ?? timeline.end).inMilliseconds
+      let title = attempt.headTime == nil ? "no response" : "until the head of the response"
+      return bar("wait", title, from: start, length: end - start)
     }
     return Phases(metrics).map { phase in
       bar(

@@ -1,14 +1,16 @@
 @testable import MartletCommandLine
+import MartletSemantics
 import Testing
 
 @Suite("Command lines")
 struct ArgumentTests {
-  @Test(arguments: [
-    (["get", "h.example"], "GET", ["h.example"]), (["h.example/a", "b=1"], nil, ["h.example/a", "b=1"]),
-    (["-v", "post", ":80"], "POST", [":80"]), (["--auth", "u:p", "PUT", ":80"], "PUT", [":80"]),
-    (["PROPFIND", ":80/dav"], "PROPFIND", [":80/dav"]), (["localhost"], nil, ["localhost"]),
-    (["get", ":80", "--", "--verbose"], "GET", [":80", "--verbose"]),
-  ] as [([String], String?, [String])])
+  @Test(
+    arguments: [
+      (["get", "h.example"], "GET", ["h.example"]), (["h.example/a", "b=1"], nil, ["h.example/a", "b=1"]),
+      (["-v", "post", ":80"], "POST", [":80"]), (["--auth", "u:p", "PUT", ":80"], "PUT", [":80"]),
+      (["PROPFIND", ":80/dav"], "PROPFIND", [":80/dav"]), (["localhost"], nil, ["localhost"]),
+      (["get", ":80", "--", "--verbose"], "GET", [":80", "--verbose"]),
+    ] as [([String], String?, [String])])
   func theMethodIsTheFirstWordOrIsLeftOut(line: [String], method: String?, words: [String]) throws {
     let parsed = try ArgumentParser.parse(line)
     #expect(parsed.method == method)
@@ -16,7 +18,9 @@ struct ArgumentTests {
   }
 
   @Test func optionsHaveValuesInThreeForms() throws {
-    let parsed = try ArgumentParser.parse(["get", ":80", "--timeout=2.5", "--auth", "u:p", "-oname", "-vq", "--pin", "a", "--pin=b"])
+    let parsed = try ArgumentParser.parse([
+      "get", ":80", "--timeout=2.5", "--auth", "u:p", "-oname", "-vq", "--pin", "a", "--pin=b",
+    ])
     #expect(parsed.seconds(.timeout) == .seconds(2.5))
     #expect(parsed.value(.auth) == "u:p")
     #expect(parsed.value(.output) == "name")
@@ -31,7 +35,10 @@ struct ArgumentTests {
     (["get", ":80", "--timeout"], "--timeout needs a value: --timeout SECONDS"),
     (["get", ":80", "--timeout", "soon"], "--timeout SECONDS: 'soon' is not a number of seconds above 0"),
     (["get", ":80", "--retry=-1"], "--retry NUMBER: '-1' is not a whole number from 0"),
-    (["get", ":80", "--color=allways"], "--color auto|always|never: 'allways' is none of auto, always, never: did you mean 'always'?"),
+    (
+      ["get", ":80", "--color=allways"],
+      "--color auto|always|never: 'allways' is none of auto, always, never: did you mean 'always'?"
+    ),
     (["get", ":80", "--verbose=yes"], "--verbose takes no value, and got 'yes': leave '=yes' out"),
     (["-v", "serve", "."], "write 'serve' first, before its options: martlet serve …"),
   ])
@@ -49,16 +56,17 @@ struct ArgumentTests {
 
 @Suite("Items")
 struct RequestItemTests {
-  @Test(arguments: [
-    ("a=b", .text("a", .text("b"))), ("a==b", .query("a", .text("b"))), ("a:b", .field("a", .text("b"))),
-    ("a: b ", .field("a", .text("b"))), ("a:=[1]", .json("a", .text("[1]"))), ("a:", .removedField("a")),
-    ("a;", .emptyField("a")), ("a@b.txt", .file("a", path: "b.txt", type: nil)),
-    ("a@b;type=image/png", .file("a", path: "b", type: "image/png")), ("a=@b", .text("a", .file("b"))),
-    ("a:=@b", .json("a", .file("b"))), ("a:@b", .field("a", .file("b"))), ("@b", .body(path: "b")),
-    ("@-", .body(path: "-")), ("a=b:c", .text("a", .text("b:c"))), ("a=", .text("a", .text(""))),
-    (#"a\:b=c"#, .text("a:b", .text("c"))), ("X:http://h/?a=b", .field("X", .text("http://h/?a=b"))),
-    ("me@x.example=1", .file("me", path: "x.example=1", type: nil)), (#"me\@x=1"#, .text("me@x", .text("1"))),
-  ] as [(String, RequestItem)])
+  @Test(
+    arguments: [
+      ("a=b", .text("a", .text("b"))), ("a==b", .query("a", .text("b"))), ("a:b", .field("a", .text("b"))),
+      ("a: b ", .field("a", .text("b"))), ("a:=[1]", .json("a", .text("[1]"))), ("a:", .removedField("a")),
+      ("a;", .emptyField("a")), ("a@b.txt", .file("a", path: "b.txt", type: nil)),
+      ("a@b;type=image/png", .file("a", path: "b", type: "image/png")), ("a=@b", .text("a", .file("b"))),
+      ("a:=@b", .json("a", .file("b"))), ("a:@b", .field("a", .file("b"))), ("@b", .body(path: "b")),
+      ("@-", .body(path: "-")), ("a=b:c", .text("a", .text("b:c"))), ("a=", .text("a", .text(""))),
+      (#"a\:b=c"#, .text("a:b", .text("c"))), ("X:http://h/?a=b", .field("X", .text("http://h/?a=b"))),
+      ("me@x.example=1", .file("me", path: "x.example=1", type: nil)), (#"me\@x=1"#, .text("me@x", .text("1"))),
+    ] as [(String, RequestItem)])
   func theFirstSeparatorDecides(text: String, item: RequestItem) throws {
     #expect(try RequestItem.parse(text) == item)
   }

@@ -25,17 +25,18 @@ struct CallTests {
   @Test func aTerminalGetsHeadAndFormattedBodyInColors() async throws {
     let server = try echo()
     let result = try await run("get", url(server), isTerminal: true)
-    #expect(result.text == """
-      \u{1B}[2mHTTP/1.1 \u{1B}[0m\u{1B}[1;32m200 OK\u{1B}[0m
-      \u{1B}[34mContent-Type\u{1B}[0m: application/json
-      \u{1B}[34mContent-Length\u{1B}[0m: 15
+    #expect(
+      result.text == """
+        \u{1B}[2mHTTP/1.1 \u{1B}[0m\u{1B}[1;32m200 OK\u{1B}[0m
+        \u{1B}[34mContent-Type\u{1B}[0m: application/json
+        \u{1B}[34mContent-Length\u{1B}[0m: 15
 
-      {
-        \u{1B}[34m"b"\u{1B}[0m: \u{1B}[36m1\u{1B}[0m,
-        \u{1B}[34m"a"\u{1B}[0m: \u{1B}[36m2.0\u{1B}[0m
-      }
+        {
+          \u{1B}[34m"b"\u{1B}[0m: \u{1B}[36m1\u{1B}[0m,
+          \u{1B}[34m"a"\u{1B}[0m: \u{1B}[36m2.0\u{1B}[0m
+        }
 
-      """)
+        """)
   }
 
   @Test func colorsAreOffWithNoColorAndOnIfTheyAreAskedFor() async throws {
@@ -148,13 +149,16 @@ struct CallTests {
 
   @Test func binaryBodiesAreNotShownOnATerminal() async throws {
     let server = try LoopbackServer { _ in Reply(fields: [.contentType: "image/png"], content: Data([0, 1, 2, 27])) }
-    #expect(try await run("get", url(server), "--body", "--color=never", isTerminal: true).text
-      == "(4 B of image/png, not text: --output FILE writes it to a file)\n")
+    #expect(
+      try await run("get", url(server), "--body", "--color=never", isTerminal: true).text
+        == "(4 B of image/png, not text: --output FILE writes it to a file)\n")
     #expect(try await run("get", url(server)).output.data == Data([0, 1, 2, 27]))
   }
 
   @Test func otherCharsetsAreConvertedForATerminal() async throws {
-    let server = try LoopbackServer { _ in Reply(fields: [.contentType: "text/plain; charset=latin1"], content: Data([0x68, 0xE9])) }
+    let server = try LoopbackServer { _ in
+      Reply(fields: [.contentType: "text/plain; charset=latin1"], content: Data([0x68, 0xE9]))
+    }
     #expect(try await run("get", url(server), "-b", isTerminal: true).text == "hé\n")
   }
 
@@ -182,7 +186,9 @@ struct CallTests {
     let result = try await run("get", url(server), "Authorization:Bearer t0ken", "--curl")
     #expect(result.text.hasPrefix("curl 'http://localhost:\(server.port)/'"))
     #expect(!result.text.contains("t0ken"))
-    #expect(try await run("get", url(server), "Authorization:Bearer t0ken", "--curl", "--show-secrets").text.contains("t0ken"))
+    #expect(
+      try await run("get", url(server), "Authorization:Bearer t0ken", "--curl", "--show-secrets").text.contains("t0ken")
+    )
     #expect(server.connectionCount == 0)
   }
 }

@@ -22,7 +22,9 @@ struct DescriptionTests {
       for option in command.options { #expect(help.contains(option.usage)) }
       for line in (help + HelpText.overview).split(separator: "\n") { #expect(line.count <= 114, "\(line)") }
     }
-    for code in ExitCode.allCases { #expect(HelpText.of(Catalogue.description(of: .get)).contains("\n  \(code.rawValue) ")) }
+    for code in ExitCode.allCases {
+      #expect(HelpText.of(Catalogue.description(of: .get)).contains("\n  \(code.rawValue) "))
+    }
   }
 
   @Test func examplesOfTheHelpAreCommandLines() throws {
@@ -46,7 +48,9 @@ struct DescriptionTests {
       complete_line martlet serve --st
       """
     let bash = try ChildProcess("bash", ["-c", test], output: .readWithErrors)
-    #expect(String(decoding: bash.readToEnd(), as: UTF8.self) == "patch\n--timeout --timeline\nauto always\n--status --stall\n")
+    #expect(
+      String(decoding: bash.readToEnd(), as: UTF8.self)
+        == "patch\n--timeline --timeout\nauto always\n--status --stall\n")
     #expect(bash.succeeds())
   }
 
@@ -104,7 +108,9 @@ struct DescriptionTests {
   @Test func interruptionKeepsWhatADownloadHas() async throws {
     let folder = try TemporaryFolder()
     let gate = Gate()
-    let server = try LoopbackServer { _ in .data(Data(count: 5000)).with(.eTag, "\"1\"").stalled(after: 1000, until: gate) }
+    let server = try LoopbackServer { _ in
+      .data(Data(count: 5000)).with(.eTag, "\"1\"").stalled(after: 1000, until: gate)
+    }
     let command = "echo $$; exec '\(try builtProgram("martlet"))' get :\(server.port)/a.bin --download --events"
     let program = try ChildProcess("bash", ["-c", command], in: folder.url, output: .readWithErrors)
     var text = ""

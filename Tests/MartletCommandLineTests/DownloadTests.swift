@@ -11,14 +11,15 @@ struct DownloadTests {
 
   init() throws { run = try TestRun() }
 
-  @Test(arguments: [
-    (#"attachment; filename="report.pdf""#, "report.pdf"), ("attachment; filename=report.pdf", "report.pdf"),
-    (#"attachment; filename="../../etc/passwd""#, "passwd"), (#"attachment; filename="C:\\x\\a.txt""#, "a.txt"),
-    (#"attachment; filename=".bashrc""#, "bashrc"), (#"attachment; filename="-rf""#, "rf"),
-    ("attachment; filename=a.txt; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
-    ("attachment; filename*=UTF-8''..%2F..%2Fx", "x"), (#"attachment; filename="..""#, nil), ("attachment", nil),
-    ("inline; filename*=UTF-8''%E2%80%AEfdp.exe", "fdp.exe"), (#"attachment; filename="a/""#, "a"),
-  ] as [(String, String?)])
+  @Test(
+    arguments: [
+      (#"attachment; filename="report.pdf""#, "report.pdf"), ("attachment; filename=report.pdf", "report.pdf"),
+      (#"attachment; filename="../../etc/passwd""#, "passwd"), (#"attachment; filename="C:\\x\\a.txt""#, "a.txt"),
+      (#"attachment; filename=".bashrc""#, "bashrc"), (#"attachment; filename="-rf""#, "rf"),
+      ("attachment; filename=a.txt; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
+      ("attachment; filename*=UTF-8''..%2F..%2Fx", "x"), (#"attachment; filename="..""#, nil), ("attachment", nil),
+      ("inline; filename*=UTF-8''%E2%80%AEfdp.exe", "fdp.exe"), (#"attachment; filename="a/""#, "a"),
+    ] as [(String, String?)])
   func theNameOfAServerIsNeverAPath(disposition: String, name: String?) {
     #expect(DownloadName.suggested(by: disposition) == name)
   }
@@ -77,8 +78,10 @@ struct DownloadTests {
   @Test func progressFitsTheTerminal() {
     let half = TransferProgress(.received, completed: 500_000, total: 1_000_000)
     let line = DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 80)
-    #expect(line == "[█████████████░░░░░░░░░░░░░] 50 %  500 kB of 1 MB  500 kB/s  1 s left")
-    #expect(DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 30) == "50 %  500 kB of 1 MB  500 kB/s  1 s left")
+    #expect(line == "[██████████████████░░░░░░░░░░░░░░░░░] 50 %  500 kB of 1 MB  500 kB/s  1 s left")
+    #expect(
+      DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 30)
+        == "50 %  500 kB of 1 MB  500 kB/s  1 s left")
     let unknown = TransferProgress(.received, completed: 2000, total: nil)
     #expect(DownloadProgress.line(unknown, offset: 1000, elapsed: .zero, columns: 80) == "3 kB")
   }

@@ -22,7 +22,9 @@ struct FormatterTests {
   }
 
   @Test(arguments: [
-    (#"{"b":1.0,"a":[1,{"c":null}],"e":{},"f":[]}"#, """
+    (
+      #"{"b":1.0,"a":[1,{"c":null}],"e":{},"f":[]}"#,
+      """
       {
         "b": 1.0,
         "a": [
@@ -35,7 +37,8 @@ struct FormatterTests {
         "f": []
       }
 
-      """),
+      """
+    ),
     ("[ ]", "[]\n"), (" 12345678901234567890.10 ", "12345678901234567890.10\n"), (#""a\"}{""#, "\"a\\\"}{\"\n"),
     ("{\"a\":1}\n{\"a\":2}", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n"), ("", ""),
     (#"{"a":"b""#, "{\n  \"a\": \"b\"\n"), ("<html>", "<html>\n"), ("]]1", "\n]\n]\n1\n"),
@@ -47,16 +50,17 @@ struct FormatterTests {
 
   @Test func jsonIsColoredByWhatItsTokensAre() {
     let colored = format(json(true), #"{"a":"b","c":[-1,true]}"#)
-    #expect(colored == """
-      {
-        \u{1B}[34m"a"\u{1B}[0m: \u{1B}[32m"b"\u{1B}[0m,
-        \u{1B}[34m"c"\u{1B}[0m: [
-          \u{1B}[36m-1\u{1B}[0m,
-          \u{1B}[35mtrue\u{1B}[0m
-        ]
-      }
+    #expect(
+      colored == """
+        {
+          \u{1B}[34m"a"\u{1B}[0m: \u{1B}[32m"b"\u{1B}[0m,
+          \u{1B}[34m"c"\u{1B}[0m: [
+            \u{1B}[36m-1\u{1B}[0m,
+            \u{1B}[35mtrue\u{1B}[0m
+          ]
+        }
 
-      """)
+        """)
   }
 
   /// Whatever arrives, only white space between tokens is added or removed.
@@ -82,14 +86,17 @@ struct FormatterTests {
   }
 
   @Test(arguments: [
-    (#"<?xml version="1.0"?><a x="1>2"><b>text</b><c/></a>"#, """
+    (
+      #"<?xml version="1.0"?><a x="1>2"><b>text</b><c/></a>"#,
+      """
       <?xml version="1.0"?>
       <a x="1>2">
         <b>text</b>
         <c/>
       </a>
 
-      """),
+      """
+    ),
     ("<a>\n  <b>\n <c></c>\n</b>\n</a>\n", "<a>\n  <b>\n    <c></c>\n  </b>\n</a>\n"),
     ("<p>mixed <i>in</i> line</p>", "<p>mixed <i>in</i> line</p>\n"),
     ("<a><!-- > --><![CDATA[<x>]]></a>", "<a>\n  <!-- > --><![CDATA[<x>]]></a>\n"),
@@ -110,17 +117,19 @@ struct FormatterTests {
     #expect(String(decoding: lines.finish(), as: UTF8.self) == "{\n")
 
     var events = EventStreamFormatter(palette: .plain, isForTerminal: false)
-    #expect(String(decoding: events.format(Data("event: a\r\ndata: {\"b\":1}\n\n: x".utf8)), as: UTF8.self)
-      == "event: a\ndata: {\"b\":1}\n\n")
+    #expect(
+      String(decoding: events.format(Data("event: a\r\ndata: {\"b\":1}\n\n: x".utf8)), as: UTF8.self)
+        == "event: a\ndata: {\"b\":1}\n\n")
     #expect(String(decoding: events.finish(), as: UTF8.self) == ": x\n")
   }
 
-  @Test(arguments: [
-    ("application/json", "{}", .json), ("application/problem+json", "{}", .json), ("image/svg+xml", "<a/>", .xml),
-    ("application/x-ndjson", "{}", .jsonLines), ("text/event-stream", "a", .eventStream), ("text/plain", "a", .text),
-    ("text/plain", "\0\u{1}", .binary), ("application/octet-stream", "a", .text), ("image/png", "\u{1}\0", .binary),
-    ("application/json", "\0", .binary), (nil, "text é", .text),
-  ] as [(String?, String, BodyKind)])
+  @Test(
+    arguments: [
+      ("application/json", "{}", .json), ("application/problem+json", "{}", .json), ("image/svg+xml", "<a/>", .xml),
+      ("application/x-ndjson", "{}", .jsonLines), ("text/event-stream", "a", .eventStream), ("text/plain", "a", .text),
+      ("text/plain", "\0\u{1}", .binary), ("application/octet-stream", "a", .text), ("image/png", "\u{1}\0", .binary),
+      ("application/json", "\0", .binary), (nil, "text é", .text),
+    ] as [(String?, String, BodyKind)])
   func theTypeAndTheFirstBytesSayWhatABodyIs(type: String?, text: String, kind: BodyKind) {
     #expect(BodyKind(type.flatMap { MediaType($0) }, beginning: Data(text.utf8)) == kind)
   }

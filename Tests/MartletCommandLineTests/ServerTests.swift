@@ -1,5 +1,6 @@
 @testable import MartletCommandLine
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import MartletSockets
 import MartletTesting
@@ -30,7 +31,9 @@ struct ServerTests {
     #expect(part.text.contains("206 Partial Content") && part.text.hasSuffix("\n23"))
   }
 
-  @Test(arguments: ["/../outside.txt", "/%2e%2e/outside.txt", "/sub/..%2f..%2foutside.txt", "//outside.txt", "/..", "/%00"])
+  @Test(arguments: [
+    "/../outside.txt", "/%2e%2e/outside.txt", "/sub/..%2f..%2foutside.txt", "//outside.txt", "/..", "/%00",
+  ])
   func pathsDoNotLeaveTheFolder(path: String) async throws {
     let server = try server()
     let session = HTTPSession(transport: SocketTransport(ConnectionConfiguration()))

@@ -19,7 +19,8 @@ enum Catalogue {
 
   private static func call(_ command: CommandName) -> CommandDescription {
     CommandDescription(
-      name: command, summary: "makes \(command == .options ? "an" : "a") \(command.rawValue.uppercased()) request", arguments: "URL [ITEM …]",
+      name: command, summary: "makes \(command == .options ? "an" : "a") \(command.rawValue.uppercased()) request",
+      arguments: "URL [ITEM …]",
       discussion: RequestItem.help, groups: callGroups, examples: examples)
   }
 

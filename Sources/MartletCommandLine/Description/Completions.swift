@@ -156,7 +156,8 @@ enum Completions {
     var lines = ["# Completions of \(program) for fish."]
     for command in Catalogue.all {
       lines.append(
-        "complete -c \(program) -n __fish_use_subcommand -a \(command.name.rawValue) -d \(quotedForFish(command.summary))")
+        "complete -c \(program) -n __fish_use_subcommand -a \(command.name.rawValue) -d \(quotedForFish(command.summary))"
+      )
     }
     for group in groups {
       let condition = quotedForFish(

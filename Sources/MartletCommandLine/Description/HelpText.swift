@@ -7,7 +7,8 @@ enum HelpText {
     let commands = Catalogue.all.map { (left: $0.name.rawValue, right: $0.summary) }
     text += columns(commands, width: 14) + "\n"
     text += "Examples:\n" + examples(Catalogue.examples) + "\n"
-    text += "'\(Catalogue.program) get --help' explains items and options; '\(Catalogue.program) man' prints a manual.\n"
+    text +=
+      "'\(Catalogue.program) get --help' explains items and options; '\(Catalogue.program) man' prints a manual.\n"
     return text
   }()
 

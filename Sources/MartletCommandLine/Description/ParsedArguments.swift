@@ -86,7 +86,7 @@ struct ArgumentParser {
 
   /// Whether the word is a method of its own, such as PROPFIND: in capitals, so that no host is taken for one.
   private static func isMethod(_ word: String) -> Bool {
-    word.utf8.allSatisfy { (65...90).contains($0) || $0 == UInt8(ascii: "-") }
+    !word.isEmpty && word.utf8.allSatisfy { (65...90).contains($0) || $0 == UInt8(ascii: "-") }
   }
 
   private static func looksLikeURL(_ word: String) -> Bool {
@@ -111,7 +111,9 @@ struct ArgumentParser {
 
   private mutating func readLong(_ text: Substring) throws(UsageError) {
     let name = text.prefix { $0 != "=" }
-    guard let option = description.options.first(where: { $0.name.rawValue == name }) else { throw unknown("--\(name)") }
+    guard let option = description.options.first(where: { $0.name.rawValue == name }) else {
+      throw unknown("--\(name)")
+    }
     let given = name.endIndex == text.endIndex ? nil : String(text[text.index(after: name.endIndex)...])
     try add(option, given, as: "--\(name)")
   }

@@ -29,9 +29,11 @@ struct EventLines: EventListener {
     case .informational(let head): return named("informational", self.head(head))
     case .progress(let progress):
       let total = progress.total.map { [("total", "\($0)")] } ?? []
-      return named("progress", [text("direction", "\(progress.direction)"), ("bytes", "\(progress.completed)")] + total)
+      return named(
+        "progress", [text("direction", "\(progress.direction)"), ("bytes", "\(progress.completed)")] + total)
     case .bytes: return nil
-    case .response(let head, let url): return named("response", [text("url", redaction.redacted(url))] + self.head(head))
+    case .response(let head, let url):
+      return named("response", [text("url", redaction.redacted(url))] + self.head(head))
     case .metrics(let metrics): return named("metrics", self.metrics(metrics))
     case .resend(let request, let delay, let reason):
       return named("resend", [("delay", Self.number(delay)), text("reason", reason)] + head(request.head))

@@ -102,14 +102,19 @@ final class Story: EventListener {
       String(ASCII.trimmed(String(line.prefix { $0 != "=" && $0 != ";" })))
     }
     guard !names.isEmpty else { return [] }
-    return [VisibleText.line("* the response sets \(names.count == 1 ? "the cookie" : "cookies") \(names.joined(separator: ", "))")]
+    return [
+      VisibleText.line(
+        "* the response sets \(names.count == 1 ? "the cookie" : "cookies") \(names.joined(separator: ", "))")
+    ]
   }
 
   private static func phases(_ metrics: TransferMetrics) -> String {
     var parts = Phases(metrics).filter { $0.length > .zero }.map { "\($0.name) \(Quantity.text($0.length))" }
     if let version = metrics.version { parts.append("\(version)") }
     if let address = metrics.remoteAddress {
-      parts.append((metrics.reusedConnection ? "reused connection to " : "") + address + (metrics.remotePort.map { " port \($0)" } ?? ""))
+      parts.append(
+        (metrics.reusedConnection ? "reused connection to " : "") + address
+          + (metrics.remotePort.map { " port \($0)" } ?? ""))
     }
     return "times: " + parts.joined(separator: ", ")
   }

@@ -37,7 +37,9 @@ struct BodyPrinter {
   private func formatter(for kind: BodyKind) -> (any BodyFormatter)? {
     let isForTerminal = choice.isForTerminal
     guard choice.isFormatted || choice.palette.isColored || isForTerminal, kind != .binary else { return nil }
-    guard choice.isFormatted || choice.palette.isColored else { return PlainTextFormatter(isForTerminal: isForTerminal) }
+    guard choice.isFormatted || choice.palette.isColored else {
+      return PlainTextFormatter(isForTerminal: isForTerminal)
+    }
     return switch kind {
     case .json:
       JSONFormatter(

@@ -50,7 +50,9 @@ struct DescriptorOutput: Output {
   func write(_ bytes: [UInt8]) throws(OutputError) {
     var offset = 0
     while offset < bytes.count {
-      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset) }
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset)
+      }
       if count > 0 { offset += count; continue }
       switch errno {
       case EINTR: continue

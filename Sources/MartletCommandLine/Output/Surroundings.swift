@@ -20,7 +20,8 @@ struct Surroundings: Sendable {
   static func ofProcess() -> Surroundings {
     Surroundings(
       output: DescriptorOutput(STDOUT_FILENO), errors: DescriptorOutput(STDERR_FILENO), input: STDIN_FILENO,
-      environment: ProcessEnvironment.all, folder: URL(filePath: ProcessEnvironment.workingFolder, directoryHint: .isDirectory))
+      environment: ProcessEnvironment.all,
+      folder: URL(filePath: ProcessEnvironment.workingFolder, directoryHint: .isDirectory))
   }
 
   var inputFiles: InputFiles { InputFiles(folder: folder, input: input) }
@@ -41,7 +42,9 @@ enum ProcessEnvironment {
     var pointer = environ
     while let entry = pointer.pointee {
       let text = String(cString: entry)
-      if let equal = text.firstIndex(of: "=") { result[String(text[..<equal])] = String(text[text.index(after: equal)...]) }
+      if let equal = text.firstIndex(of: "=") {
+        result[String(text[..<equal])] = String(text[text.index(after: equal)...])
+      }
       pointer += 1
     }
     return result

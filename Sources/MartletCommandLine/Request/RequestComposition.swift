@@ -61,7 +61,11 @@ struct RequestComposition {
         var value = try files.text(source)
         while value.hasSuffix("\n") || value.hasSuffix("\r\n") { value.removeLast() }
         // an item replaces a default, and is added to another item
-        if isFirst.insert(name).inserted { request.fields[name] = value } else { request.fields.append(value, for: name) }
+        if isFirst.insert(name).inserted {
+          request.fields[name] = value
+        } else {
+          request.fields.append(value, for: name)
+        }
         if request.fields.refusal != nil {
           throw UsageError("the value of \(name) has a control character, such as a line break, and cannot be sent")
         }

@@ -1,34 +1,67 @@
+import Glibc
 import MartletEngine
 import MartletSemantics
 
 /// The command-line tool: carries out a command line.
 package enum CommandLineTool {
-  /// Carries out a command line that needs no call, and returns the code that the program ends with; nil if there is
-  /// more to do than can be done at once.
-  package static func runNow(_ arguments: [String]) -> Int32? {
-    runNow(arguments, Surroundings.ofProcess())?.rawValue
+  /// Carries out a command line in this process, and ends the process.
+  ///
+  /// What can be done at once is done on the main thread. The work of a call begins in a task, and ends the process from
+  /// there: the main thread only waits, which starts fewer threads than an asynchronous main function.
+  package static func run(_ arguments: [String]) -> Never {
+    // a reader that closes the output is an error of the write, and no signal, so that connections and files are closed
+    signal(SIGPIPE, SIG_IGN)
+    let surroundings = Surroundings.ofProcess()
+    switch begin(arguments, surroundings) {
+    case .done(let code): exit(code.rawValue)
+    case .work(let parsed):
+      Task.detached {
+        guard writesAtEnd(parsed) else { exit(await perform(parsed, surroundings).rawValue) }
+        let code = try? await Interruption.running { await perform(parsed, surroundings) }
+        exit((code ?? .interrupted).rawValue)
+      }
+      while true { pause() }
+    }
   }
 
-  /// Carries out a command line, and returns the code that the program ends with.
-  package static func run(_ arguments: [String]) async -> Int32 {
-    let surroundings = Surroundings.ofProcess()
-    guard writesAtEnd(arguments) else { return await run(arguments, surroundings).rawValue }
-    let code = try? await Interruption.running { await run(arguments, surroundings) }
-    return (code ?? .interrupted).rawValue
+  /// Carries out a command line, and returns how the program would end.
+  static func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
+    switch begin(arguments, surroundings) {
+    case .done(let code): code
+    case .work(let parsed): await perform(parsed, surroundings)
+    }
+  }
+
+  private enum Beginning {
+    case done(ExitCode)
+    case work(ParsedArguments)
+  }
+
+  /// Reads the command line, and does what needs no call.
+  private static func begin(_ arguments: [String], _ surroundings: Surroundings) -> Beginning {
+    do {
+      if arguments.isEmpty || arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
+        try surroundings.output.write(HelpText.overview)
+        return .done(.success)
+      }
+      let parsed = try ArgumentParser.parse(arguments)
+      guard let text = try text(for: parsed) else { return .work(parsed) }
+      try surroundings.output.write(text)
+      return .done(.success)
+    } catch {
+      return .done(report(Failure(error), surroundings))
+    }
   }
 
   /// Whether something is left to do after Ctrl-C. For other calls the system ends the program, which closes the
   /// connection.
-  private static func writesAtEnd(_ arguments: [String]) -> Bool {
-    guard let parsed = try? ArgumentParser.parse(arguments) else { return false }
+  private static func writesAtEnd(_ parsed: ParsedArguments) -> Bool {
     let files: [OptionName] = [.download, .output, .har, .timeline, .session, .cookies]
     return !parsed.command.isMethod || files.contains(where: parsed.has)
   }
 
-  static func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
-    if let code = runNow(arguments, surroundings) { return code }
+  private static func perform(_ parsed: ParsedArguments, _ surroundings: Surroundings) async -> ExitCode {
     do {
-      let parsed = try ArgumentParser.parse(arguments)
       switch parsed.command {
       case .serve: return try await ServeCommand(parsed, surroundings).run()
       case .record: return try await RecordCommand(parsed, surroundings).run()
@@ -40,22 +73,8 @@ package enum CommandLineTool {
     }
   }
 
-  /// Help, the version, completions, the manual page, and command lines that cannot be carried out.
-  static func runNow(_ arguments: [String], _ surroundings: Surroundings) -> ExitCode? {
-    do {
-      guard let text = try textNow(arguments) else { return nil }
-      try surroundings.output.write(text)
-      return .success
-    } catch {
-      return report(Failure(error), surroundings)
-    }
-  }
-
-  private static func textNow(_ arguments: [String]) throws(UsageError) -> String? {
-    if arguments.isEmpty || arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
-      return HelpText.overview
-    }
-    let parsed = try ArgumentParser.parse(arguments)
+  /// The help, the version, completions or the manual page; nil if something else is asked for.
+  private static func text(for parsed: ParsedArguments) throws(UsageError) -> String? {
     if parsed.has(.version) { return "\(Catalogue.program) \(Catalogue.version)\n" }
     if parsed.has(.help) { return HelpText.of(Catalogue.description(of: parsed.command)) }
     switch parsed.command {

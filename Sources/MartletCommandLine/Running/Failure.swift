@@ -37,7 +37,8 @@ struct Failure: Sendable, Hashable {
       error.request.flatMap { Origin($0.url) }.map { "does a server listen on port \($0.port) of \($0.host)?" }
     case .cannotResolveHost: "is the host's name written correctly?"
     case .untrustedCertificate: "--ca FILE trusts an authority; --insecure accepts any certificate, for development"
-    case .responseTimeout, .idleTimeout, .connectTimeout: "--timeout SECONDS allows more time, --retry NUMBER tries again"
+    case .responseTimeout, .idleTimeout, .connectTimeout:
+      "--timeout SECONDS allows more time, --retry NUMBER tries again"
     case .deadlineExceeded: "--deadline SECONDS allows more time"
     case .notCached: "without --offline the network is asked"
     case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"

@@ -33,7 +33,9 @@ struct RecordCommand {
     let (archive, surroundings) = (archive, surroundings)
     let writer = EventHandler { event, _ in
       guard case .finished = event else { return }
-      do throws(HTTPError) { try recorder.write(to: archive) } catch { surroundings.report("martlet: \(error.message)") }
+      do throws(HTTPError) { try recorder.write(to: archive) } catch {
+        surroundings.report("martlet: \(error.message)")
+      }
     }
     let forwarder = Forwarder(to: origin, over: connection, listeners: [recorder, writer])
     let server = try LocalServer.start(port) { request in
@@ -82,9 +84,10 @@ struct Forwarder: Sendable {
     switch result {
     case .success(let (body, response)):
       let local = request.fields[.host].map { "http://\($0)" } ?? ""
-      let fields = incoming(response.fields, local: local)
+      var fields = incoming(response.fields, local: local)
       if request.method == .head || response.body.length == 0 {
         body.cancel()
+        if request.method == .head { fields[.contentLength] = response.fields[.contentLength] }
         return .status(response.status, fields: fields)
       }
       let chunks = Chunks(body)

@@ -104,6 +104,7 @@ private enum FolderList {
     let size = isKnown && !isFolder ? " – \(Quantity.text(Int64(status.st_size)))" : ""
     // "./" keeps a colon in a name from being read as the end of a scheme
     let link = "./" + PercentEncoding.pathSegment.encode(name) + (isFolder ? "/" : "")
-    return "<li><a href=\"\(TimelinePage.escaped(link))\">\(TimelinePage.escaped(name))\(isFolder ? "/" : "")</a>\(size)"
+    return
+      "<li><a href=\"\(TimelinePage.escaped(link))\">\(TimelinePage.escaped(name))\(isFolder ? "/" : "")</a>\(size)"
   }
 }

@@ -82,7 +82,9 @@ final class TimelineRecorder: EventListener {
     }
     if case .finished(let error) = event {
       call.end = time
-      call.error = error.map { "\($0.kind): \($0.message)" }
+      // a body that was not needed, such as that of a token's response, is no failure
+      let isUnread = error?.isCancelled == true && call.attempts.last?.status != nil
+      call.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)" }
     }
     guard let last = call.attempts.indices.last else { return }
     update(&call.attempts[last], event, at: time)

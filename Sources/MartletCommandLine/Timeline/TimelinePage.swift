@@ -119,7 +119,8 @@ struct TimelinePage {
   private func bar(_ style: String, _ title: String, from start: Double, length: Double) -> String {
     let left = min(100, start / total * 100)
     let width = max(0, min(100 - left, length / total * 100))
-    return "<i class=\"\(style)\" style=\"left:\(Self.percent(left));width:max(2px,\(Self.percent(width)))\" title=\"\(title)\"></i>"
+    return
+      "<i class=\"\(style)\" style=\"left:\(Self.percent(left));width:max(2px,\(Self.percent(width)))\" title=\"\(title)\"></i>"
   }
 
   /// With two decimals, without those of the machine's language.

@@ -33,7 +33,7 @@ enum RequestItem: Sendable, Hashable {
       name==value     a pair of the query         Name:value    a field of the head; 'Name:' leaves one out
       name=value      text in the body            Name:@file    a field with the content of a file
       name=@file      text from a file            Name;         a field without a value
-      name:=json      a number, list, … in JSON   name@file     a file in a form; ';type=image/png' after it
+      name:=json      a number, a list (JSON)     name@file     a file in a form; ';type=image/png' after it
       name:=@file     JSON from a file            @file, @-     a file, or standard input, as the body
     Fields of the body make a JSON object, or a form with --form. A body comes from standard input if that is a file
     or a pipe, and the command is post, put or patch.

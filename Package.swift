@@ -19,7 +19,6 @@ let package = Package(
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
-    .executable(name: "martlet", targets: ["martlet"]),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
@@ -105,15 +104,6 @@ let package = Package(
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
-    // Above the APIs: the command-line tool. `martlet` is its entry point, so that the rest can be tested in process.
-    .target(
-      name: "MartletCommandLine",
-      dependencies: [
-        "Martlet", "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets",
-        "MartletTesting",
-      ]),
-    .executableTarget(name: "martlet", dependencies: ["MartletCommandLine"]),
-
     .target(name: "TestSupport", path: "Tests/Support"),
     .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Servers"),
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "TestSupport"]),
@@ -186,16 +176,29 @@ let package = Package(
         "SAPFoundationTesting",
       ],
       exclude: ["Fixtures"]),
-    .testTarget(
-      name: "MartletCommandLineTests",
-      dependencies: [
-        "MartletCommandLine", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting",
-        "TestSupport", "martlet",
-      ],
-      exclude: ["Fixtures"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Above the APIs: the command-line tool, for Linux. All of it but the entry point is a library, so that tests run it in
+// their process. A module cannot be called martlet where file systems take that for Martlet.
+#if os(Linux)
+package.products.append(.executable(name: "martlet", targets: ["martlet-tool"]))
+package.targets += [
+  .target(
+    name: "MartletCommandLine",
+    dependencies: [
+      "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets", "MartletTesting",
+    ]),
+  .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
+  .testTarget(
+    name: "MartletCommandLineTests",
+    dependencies: [
+      "MartletCommandLine", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSockets",
+      "MartletTesting", "TestSupport", "martlet-tool",
+    ]),
+]
+#endif
 
 for target in package.targets where target.type != .system {
   target.swiftSettings = [

@@ -109,14 +109,14 @@ struct FormatterTests {
   }
 
   @Test func linesAreShownWhenTheyAreComplete() {
-    var lines = JSONLinesFormatter(palette: Palette(isColored: true), isForTerminal: false)
+    var lines = LineFormatter.json(Palette(isColored: true), isForTerminal: false)
     #expect(lines.format(Data(#"{"a":"#.utf8)).isEmpty)
     #expect(
       String(decoding: lines.format(Data("1}\n{".utf8)), as: UTF8.self)
         == "{\u{1B}[34m\"a\"\u{1B}[0m:\u{1B}[36m1\u{1B}[0m}\n")
     #expect(String(decoding: lines.finish(), as: UTF8.self) == "{\n")
 
-    var events = EventStreamFormatter(palette: .plain, isForTerminal: false)
+    var events = LineFormatter.events(.plain, isForTerminal: false)
     #expect(
       String(decoding: events.format(Data("event: a\r\ndata: {\"b\":1}\n\n: x".utf8)), as: UTF8.self)
         == "event: a\ndata: {\"b\":1}\n\n")

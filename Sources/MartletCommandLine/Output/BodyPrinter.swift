@@ -44,9 +44,9 @@ struct BodyPrinter {
     case .json:
       JSONFormatter(
         choice.isFormatted ? .indented : .unchanged, palette: choice.palette, isForTerminal: isForTerminal)
-    case .jsonLines: JSONLinesFormatter(palette: choice.palette, isForTerminal: isForTerminal)
+    case .jsonLines: LineFormatter.json(choice.palette, isForTerminal: isForTerminal)
     case .xml: XMLFormatter(isIndented: choice.isFormatted, palette: choice.palette, isForTerminal: isForTerminal)
-    case .eventStream: EventStreamFormatter(palette: choice.palette, isForTerminal: isForTerminal)
+    case .eventStream: LineFormatter.events(choice.palette, isForTerminal: isForTerminal)
     case .text, .binary: PlainTextFormatter(isForTerminal: isForTerminal)
     }
   }

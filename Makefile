@@ -20,7 +20,10 @@ export TEST_MINUTES ?= 30
 # Passed on by demo, bench, check, docs, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-.PHONY: help demo slideshow-window example-sap test check check-window format bench interop docs api sanitize \
+# Where `make install` puts the command-line tool; DESTDIR comes before it, for packages.
+PREFIX ?= /usr/local
+
+.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop docs api sanitize \
   sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -70,6 +73,13 @@ sanitize-thread sanitize-address: sanitize-%: test-libraries
 
 fuzz-images: test-libraries ## thousands of damaged pictures under the address sanitizer
 	@MARTLET_FUZZ_ROUNDS=$${MARTLET_FUZZ_ROUNDS:-1000} scripts/sanitize address --filter MartletImagesTests.DamageTests $(ARGS)
+
+# The program has the Swift libraries in it, so that it runs where there is no Swift.
+install: build-libraries ## martlet, the command-line tool, with manual page and completions; PREFIX=~/.local for one user
+	@scripts/install-tool install "$(DESTDIR)$(PREFIX)"
+
+uninstall: ## remove what install has put under PREFIX
+	@scripts/install-tool uninstall "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built
 	@rm -rf $(addsuffix /.build,. Interop Tests/Consumer $(packages))

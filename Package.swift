@@ -180,6 +180,26 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// Above the APIs: the command-line tool, for Linux. All of it but the entry point is a library, so that tests run it in
+// their process. A module cannot be called martlet where file systems take that for Martlet.
+#if os(Linux)
+package.products.append(.executable(name: "martlet", targets: ["martlet-tool"]))
+package.targets += [
+  .target(
+    name: "MartletCommandLine",
+    dependencies: [
+      "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets", "MartletTesting",
+    ]),
+  .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
+  .testTarget(
+    name: "MartletCommandLineTests",
+    dependencies: [
+      "MartletCommandLine", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSockets",
+      "MartletTesting", "TestSupport", "martlet-tool",
+    ]),
+]
+#endif
+
 for target in package.targets where target.type != .system {
   target.swiftSettings = [
     .enableUpcomingFeature("ExistentialAny"),

@@ -239,6 +239,7 @@ private struct CSRFFetch {
     var answer = Answer.none
     for _ in 0..<Self.attemptLimit {
       let (body, response) = try await session.bytes(for: request)
+      if body.length == 0 { _ = try? await body.collect(upTo: 0) }  // so that the call ends well, with its metrics
       body.cancel()
       // After a redirect, to a login page for example, the token of another origin is not valid for this one.
       guard Origin(response.url) == Origin(url) else { return .none }

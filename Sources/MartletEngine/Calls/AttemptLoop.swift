@@ -148,11 +148,11 @@ final class AttemptLoop: Sendable {
       guard let first,
         let resend = try await chain.review(&outcome, of: attempt, from: first, by: preparedCount, in: call)
       else { return .done(try outcome.get()) }
-      await outcome.discard(on: clock)
+      await outcome.discard(on: clock, in: call)
       return .again(
         resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
     } catch {
-      await outcome.discard(on: clock)
+      await outcome.discard(on: clock, in: call)
       throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, attempts: [])
     }
   }
@@ -171,11 +171,13 @@ extension Outcome {
 
   /// Discards a response whose body is not needed. A body that is not read to its end is not stored in the cache, so
   /// that of a redirect is read if it is small and arrives soon.
-  fileprivate func discard(on clock: any Clock<Duration>) async {
+  fileprivate func discard(on clock: any Clock<Duration>, in call: Call) async {
     guard let response = try? get() else { return }
     if response.status.isRedirection, let body = response.body.source as? StoringBody {
       await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
     }
+    // a body without bytes is at its end already, and what the transport measured comes with that
+    if call.isObserved, response.body.length == 0 { _ = try? await response.body.collect(upTo: 0) }
     response.body.cancel()
   }
 }

@@ -47,7 +47,7 @@ public struct LogListener: EventListener {
       log(.debug, call, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
     case .informational(let head): log(.debug, call, "\(head.status)")
     case .resend(_, let delay, let reason):
-      log(.debug, call, delay > .zero ? "again in \(CallSummary.text(delay)): \(reason)" : "again: \(reason)")
+      log(.debug, call, delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
     case .note(let text): log(.debug, call, text)
     case .finished:
@@ -130,38 +130,14 @@ struct CallSummary: Sendable {
     if attempts > 1 { parts.append("\(attempts) attempts") }
     let out = metrics?.bytesSent ?? sent
     let back = metrics?.bytesReceived ?? received
-    if out > 0 { parts.append("\(Self.text(out)) sent") }
-    if back > 0 || error == nil { parts.append("\(Self.text(back)) received") }
-    parts.append(Self.text(stopwatch.elapsed))
+    if out > 0 { parts.append("\(Quantity.text(out)) sent") }
+    if back > 0 || error == nil { parts.append("\(Quantity.text(back)) received") }
+    parts.append(Quantity.text(stopwatch.elapsed))
     if let metrics {
       let version = metrics.version?.description ?? "HTTP"
       parts.append(version + (metrics.reusedConnection ? " on a reused connection" : ""))
     }
     let target = request.map { "\($0.method) \(redaction.redacted($0.url))" } ?? "a request"
     return "\(target) → \(parts.joined(separator: ", "))"
-  }
-
-  /// `17 B`, `1.2 kB`, `34.5 MB`.
-  static func text(_ bytes: Int64) -> String {
-    guard bytes >= 1000 else { return "\(bytes) B" }
-    var value = Double(bytes) / 1000
-    for unit in ["kB", "MB", "GB"] {
-      if value < 999.5 { return "\(rounded(value)) \(unit)" }
-      value /= 1000
-    }
-    return "\(rounded(value)) TB"
-  }
-
-  /// `0.3 ms`, `34 ms`, `1.5 s`.
-  static func text(_ duration: Duration) -> String {
-    let milliseconds = duration.inMilliseconds
-    return milliseconds < 999.5 ? "\(rounded(milliseconds)) ms" : "\(rounded(milliseconds / 1000)) s"
-  }
-
-  /// With one decimal below ten, without any from there on.
-  private static func rounded(_ value: Double) -> String {
-    let tenths = (value * 10).rounded()
-    guard tenths < 100, tenths.truncatingRemainder(dividingBy: 10) != 0 else { return String(Int(value.rounded())) }
-    return "\(Int(tenths) / 10).\(Int(tenths) % 10)"
   }
 }

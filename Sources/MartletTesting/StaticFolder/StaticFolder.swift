@@ -45,6 +45,15 @@ public struct StaticFolder: Sendable {
     }
   }
 
+  /// The folder that a path means, without following it out of the root; nil if there is none.
+  package func folder(at path: String) -> URL? {
+    guard path.hasPrefix(prefix), let names = FolderPath.names(in: path.dropFirst(prefix.count)),
+      let resolved = FolderPath.resolve(names, in: root)
+    else { return nil }
+    let isFolder = (try? FileManager.default.attributesOfItem(atPath: resolved)[.type] as? FileAttributeType) ?? nil
+    return isFolder == .typeDirectory ? URL(filePath: resolved) : nil
+  }
+
   private func file(at path: String) -> FolderFile? {
     guard path.hasPrefix(prefix), var names = FolderPath.names(in: path.dropFirst(prefix.count)) else { return nil }
     if path.hasSuffix("/") { names.append("index.html") }

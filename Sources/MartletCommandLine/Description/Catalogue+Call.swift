@@ -1,0 +1,108 @@
+// The options of the commands that make a request, and examples of them.
+extension Catalogue {
+  static let callGroups: [OptionGroup] = [
+    bodyOptions, outputOptions, fileOptions, kept, credentials, behavior, connection, everywhere,
+  ]
+
+  private static let bodyOptions = OptionGroup(
+    title: "The request's body",
+    options: [
+      OptionDescription(.json, short: "j", "sends fields as JSON, the default, and asks for JSON"),
+      OptionDescription(.form, short: "f", "sends fields as a form; as multipart if one is a file"),
+      OptionDescription(.multipart, "sends fields as multipart/form-data"),
+      OptionDescription(.raw, .text("TEXT"), "sends this text as it is"),
+      OptionDescription(.ignoreStandardInput, short: "I", "does not read the body from standard input"),
+    ])
+
+  private static let outputOptions = OptionGroup(
+    title: "What is shown",
+    options: [
+      OptionDescription(
+        .verbose, short: "v", "tells on standard error what happens: attempts, redirects, cookies, cache, times"),
+      OptionDescription(.events, "writes each event as a line of JSON on standard error"),
+      OptionDescription(.headers, "shows only the head of the response"),
+      OptionDescription(.body, short: "b", "shows only the body; the default if the output is no terminal"),
+      OptionDescription(
+        .print, short: "p", .text("PARTS"), "shows these parts: H and B of the request, h and b of the response"),
+      OptionDescription(.quiet, short: "q", "shows nothing but errors"),
+      OptionDescription(
+        .pretty, .oneOf(["all", "format", "colors", "none"]), "formats JSON and XML, or not; on a terminal: all"),
+      OptionDescription(.color, .oneOf(["auto", "always", "never"]), "colors; auto, on a terminal, by default"),
+      OptionDescription(.showSecrets, "shows passwords, tokens and cookies in --verbose, --events, --curl and --har"),
+      OptionDescription(.curl, "prints the curl command for the request, and sends nothing"),
+    ])
+
+  private static let fileOptions = OptionGroup(
+    title: "Files",
+    options: [
+      OptionDescription(.output, short: "o", .file, "writes the body to a file, which appears when it is complete"),
+      OptionDescription(
+        .download, short: "d", "downloads to a file that the server or the URL names, and resumes an earlier try"),
+      OptionDescription(.overwrite, "replaces a file that exists"),
+      OptionDescription(.har, .file, "records the call as an HTTP Archive"),
+      OptionDescription(.replay, .file, "answers from an HTTP Archive, without the network"),
+      OptionDescription(.timeline, .file, "writes a page that shows calls, attempts and phases over time (HTML)"),
+    ])
+
+  private static let kept = OptionGroup(
+    title: "What is kept for the next time",
+    options: [
+      OptionDescription(
+        .session, .text("NAME"), "keeps cookies, fields and the credentials for this host under a name"),
+      OptionDescription(.cookies, .file, "reads and writes cookies in the format of curl and wget"),
+      OptionDescription(.cache, .folder, "keeps responses in a folder, as HTTP allows it"),
+      OptionDescription(.offline, "answers from --cache only, without the network"),
+    ])
+
+  private static let credentials = OptionGroup(
+    title: "Credentials",
+    options: [
+      OptionDescription(
+        .auth, short: "a", .text("USER:PASSWORD"), "credentials for the URL's host; a password left out is asked for"),
+      OptionDescription(
+        .authType, short: "A", .oneOf(["basic", "digest", "bearer"]), "what they are; basic by default"),
+      OptionDescription(.netrc, "takes user and password from ~/.netrc"),
+      OptionDescription(.netrcFile, .file, "takes user and password from this file"),
+      OptionDescription(
+        .csrf, .text("ROOT"), "fetches a CSRF token there for requests that change something, and renews it"),
+    ])
+
+  private static let behavior = OptionGroup(
+    title: "Behavior",
+    options: [
+      OptionDescription(.checkStatus, "ends with 3, 4 or 5 for a status 3xx, 4xx or 5xx"),
+      OptionDescription(.noRedirects, "does not follow redirects"),
+      OptionDescription(
+        .timeout, .seconds, "how long connecting, waiting for the response, and a pause in it may take; 30 and 60"),
+      OptionDescription(.deadline, .seconds, "how long all may take together"),
+      OptionDescription(.retry, .count, "sends again after failures that may pass, so many times"),
+      OptionDescription(.correlation, "adds X-CorrelationID and traceparent"),
+      OptionDescription(.language, .text("LIST"), "the languages to ask for: de,en"),
+    ])
+
+  private static let connection = OptionGroup(
+    title: "Connection",
+    options: [
+      OptionDescription(
+        .proxy, .text("URL"), "http, https or socks5 proxy; 'none' for none; by default the environment's"),
+      OptionDescription(.ca, .file, "certificates of authorities to trust besides the system's (PEM)"),
+      OptionDescription(.cert, .file, "the client's certificate (PEM, or PKCS#12 with .p12 or .pfx)"),
+      OptionDescription(.key, .file, "its private key, if it is in another file (PEM)"),
+      OptionDescription(.certPassword, .text("PASSWORD"), "the password of the key or the container"),
+      OptionDescription(
+        .pin, .text("SHA256"), repeatable: true, "a public key that the server must have: base64 of its SHA-256"),
+      OptionDescription(.insecure, "accepts a certificate that is not trusted; for development"),
+      OptionDescription(.http1, "uses HTTP/1.1 only"),
+      OptionDescription(.http2, "uses HTTP/2 for http URLs too, without asking the server"),
+    ])
+
+  static let examples: [(command: String, meaning: String)] = [
+    ("martlet get api.example.com/orders state==open", "GET https://api.example.com/orders?state=open"),
+    ("martlet post :8080/orders item=Tea count:=2 X-Trace:1", "JSON to http://localhost:8080/orders"),
+    ("martlet post :8080/photos --form title=Sea picture@sea.jpg", "a form with a file"),
+    ("martlet put :8080/notes/1 @note.txt", "a file as the body"),
+    ("martlet get :8080/orders --verbose --auth ada", "all that happens, with a password that is asked for"),
+    ("martlet get example.com/film.mp4 --download", "a download that the same command continues"),
+    ("martlet get :8080/orders --timeline orders.html", "a picture of the call"),
+  ]
+}

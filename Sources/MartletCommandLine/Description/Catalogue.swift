@@ -1,0 +1,105 @@
+/// The description of all commands: the parser, the help, the completions and the manual page read it.
+enum Catalogue {
+  static let program = "martlet"
+  static let version = "0.1"
+  static let purpose = "makes HTTP requests and shows what happens in them"
+
+  static func description(of command: CommandName) -> CommandDescription {
+    switch command {
+    case .get, .post, .put, .patch, .delete, .head, .options: call(command)
+    case .serve: serve
+    case .record: record
+    case .completions: completions
+    case .man: man
+    case .help: help
+    }
+  }
+
+  static let all = CommandName.allCases.map { description(of: $0) }
+
+  private static func call(_ command: CommandName) -> CommandDescription {
+    CommandDescription(
+      name: command, summary: "makes \(command == .options ? "an" : "a") \(command.rawValue.uppercased()) request",
+      arguments: "URL [ITEM …]",
+      discussion: RequestItem.help, groups: callGroups, examples: examples)
+  }
+
+  private static let serve = CommandDescription(
+    name: .serve, summary: "serves a folder over HTTP on this machine, with faults on demand", arguments: "FOLDER",
+    discussion: """
+      Serves the files of a folder on 127.0.0.1, with content types, ranges, entity tags and a list of each folder
+      without an index.html. Paths cannot leave the folder.
+
+      A fault concerns the paths that match a pattern, in which * stands for any characters: --delay '/slow/*=2.5'.
+      Without a pattern it concerns all. A request can ask for it itself, in its query: /a.json?status=503&delay=1.
+      """,
+    groups: [
+      OptionGroup(
+        title: "Where",
+        options: [
+          OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free")
+        ]),
+      OptionGroup(
+        title: "Faults",
+        options: [
+          OptionDescription(.delay, .text("[PATH=]SECONDS"), repeatable: true, "waits before it answers"),
+          OptionDescription(.status, .text("[PATH=]STATUS"), repeatable: true, "answers with this status"),
+          OptionDescription(
+            .truncate, .text("[PATH=]BYTES"), repeatable: true, "closes the connection after so many bytes of the body"),
+          OptionDescription(
+            .stall, .text("[PATH=]BYTES"), repeatable: true, "stops sending after so many bytes of the body"),
+          OptionDescription(
+            .reset, .text("[PATH=]BYTES"), repeatable: true, "resets the connection after so many bytes of the body"),
+        ]),
+      everywhere,
+    ],
+    examples: [
+      ("martlet serve public --port 8080", "serve the folder 'public'"),
+      ("martlet serve . --delay '/api/*=2' --status /api/orders=503", "a slow service that is not there"),
+    ])
+
+  private static let record = CommandDescription(
+    name: .record, summary: "passes requests on to a server, and records them as an HTTP Archive",
+    arguments: "--origin URL --har FILE",
+    discussion: """
+      Listens on 127.0.0.1, sends what it gets on to the origin, and writes requests and responses to FILE after each
+      of them, without secrets. --replay FILE answers from it later, and so do tests with ReplayTransport.
+      """,
+    groups: [
+      OptionGroup(
+        title: "What",
+        options: [
+          OptionDescription(.origin, .text("URL"), "the server that is recorded"),
+          OptionDescription(.har, .file, "the archive to write"),
+          OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
+          OptionDescription(.insecure, "accepts the origin's certificate even if it is not trusted"),
+          OptionDescription(.ca, .file, "certificates of authorities to trust besides the system's (PEM)"),
+        ]),
+      everywhere,
+    ],
+    examples: [
+      ("martlet record --origin https://api.example.com --har api.har", "record"),
+      ("martlet get https://api.example.com/orders --replay api.har", "replay"),
+    ])
+
+  private static let completions = CommandDescription(
+    name: .completions, summary: "prints completions for a shell", arguments: "bash|zsh|fish",
+    discussion: "Prints a script that completes commands and options. 'make install' installs all three.",
+    groups: [everywhere], examples: [("source <(martlet completions bash)", "completions in this shell")])
+
+  private static let man = CommandDescription(
+    name: .man, summary: "prints the manual page", arguments: "",
+    discussion: "Prints the manual page in the format of man(7).", groups: [everywhere],
+    examples: [("martlet man | man -l -", "read it")])
+
+  private static let help = CommandDescription(
+    name: .help, summary: "shows the help of a command", arguments: "[COMMAND]", discussion: "", groups: [everywhere],
+    examples: [])
+
+  static let everywhere = OptionGroup(
+    title: "Help",
+    options: [
+      OptionDescription(.help, short: "h", "shows this help"),
+      OptionDescription(.version, "shows the version"),
+    ])
+}

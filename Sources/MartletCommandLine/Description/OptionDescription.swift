@@ -1,0 +1,112 @@
+/// What the parser, the help, the completions and the manual page know about an option.
+struct OptionDescription: Sendable {
+  /// What follows an option's name.
+  enum Value: Sendable, Hashable {
+    /// Nothing: the option is a switch.
+    case none
+    /// Any text, shown in help under this name.
+    case text(String)
+    /// The path of a file.
+    case file
+    /// The path of a folder.
+    case folder
+    /// One of these words.
+    case oneOf([String])
+    /// A number of seconds, with or without a fraction.
+    case seconds
+    /// A whole number that is not negative.
+    case count
+  }
+
+  let name: OptionName
+  let short: Character?
+  let value: Value
+  /// Whether it may be given several times; otherwise the last one counts.
+  let isRepeatable: Bool
+  /// One sentence or two, without a period at the end of the first line of help.
+  let help: String
+
+  init(
+    _ name: OptionName, short: Character? = nil, _ value: Value, repeatable: Bool = false, _ help: String
+  ) {
+    (self.name, self.short, self.value, self.isRepeatable, self.help) = (name, short, value, repeatable, help)
+  }
+
+  /// Makes a switch.
+  init(_ name: OptionName, short: Character? = nil, _ help: String) {
+    self.init(name, short: short, .none, help)
+  }
+
+  /// The name with its value, as help shows it: `-o, --output FILE`.
+  var usage: String {
+    let names = short.map { "-\($0), --\(name.rawValue)" } ?? "--\(name.rawValue)"
+    return placeholder.map { "\(names) \($0)" } ?? names
+  }
+
+  /// The name of the value in help; nil for a switch.
+  var placeholder: String? {
+    switch value {
+    case .none: nil
+    case .text(let name): name
+    case .file: "FILE"
+    case .folder: "FOLDER"
+    case .oneOf(let words): words.joined(separator: "|")
+    case .seconds: "SECONDS"
+    case .count: "NUMBER"
+    }
+  }
+
+  /// Why a value cannot be used; nil if it can.
+  func fault(in text: String) -> String? {
+    switch value {
+    case .none, .text: return nil
+    case .file, .folder: return text.isEmpty ? "it is empty" : nil
+    case .oneOf(let words):
+      guard !words.contains(text) else { return nil }
+      let hint = Spelling.nearest(to: text, among: words).map { ": did you mean '\($0)'?" } ?? ""
+      return "'\(text)' is none of \(words.joined(separator: ", "))\(hint)"
+    case .seconds:
+      guard let seconds = Double(text), seconds > 0, seconds <= 1_000_000_000 else {
+        return "'\(text)' is not a number of seconds above 0"
+      }
+      return nil
+    case .count:
+      guard let count = Int(text), count >= 0 else { return "'\(text)' is not a whole number from 0" }
+      return nil
+    }
+  }
+}
+
+/// The options of all commands, under the names that follow the two dashes.
+enum OptionName: String, Sendable, Hashable, CaseIterable {
+  // the request
+  case json, form, multipart, raw
+  case ignoreStandardInput = "ignore-stdin"
+  // what is shown
+  case print, headers, body, verbose, events, quiet, pretty, color, curl
+  case showSecrets = "show-secrets"
+  // files
+  case download, output, overwrite
+  case har, replay, timeline
+  // what is kept
+  case session, cookies, cache, offline
+  // authentication
+  case auth
+  case authType = "auth-type"
+  case netrc
+  case netrcFile = "netrc-file"
+  case csrf
+  // behavior
+  case correlation, language, retry, timeout, deadline
+  case noRedirects = "no-redirects"
+  case checkStatus = "check-status"
+  // connections
+  case proxy, ca, cert, key
+  case certPassword = "cert-password"
+  case pin, insecure, http1, http2
+  // serve and record
+  case port, origin
+  case delay, status, truncate, stall, reset
+  // everywhere
+  case help, version
+}

@@ -1,0 +1,96 @@
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// Downloads to a file: `--download`. The same command continues an earlier try.
+struct DownloadCommand {
+  private let call: PreparedCall
+  private let surroundings: Surroundings
+  private let progress: DownloadProgress
+  /// The file that `--output` names; nil if the server or the URL names it.
+  private let chosen: URL?
+  private let overwrites: Bool
+  /// The file that is filled; the chosen one, or a hidden one that gets its name at the end.
+  private let destination: URL
+  /// Where an unfinished download is described.
+  private let state: URL
+
+  init(
+    _ call: PreparedCall, _ arguments: ParsedArguments, _ surroundings: Surroundings, progress: DownloadProgress
+  ) throws(UsageError) {
+    (self.call, self.surroundings, self.progress) = (call, surroundings, progress)
+    overwrites = arguments.has(.overwrite)
+    chosen = arguments.value(.output).map { surroundings.file($0) }
+    if let chosen, let path = arguments.value(.output) {
+      let file = try OutputFile(chosen, shown: path, overwrites: overwrites)
+      if file.isSpecial { throw UsageError("'\(path)' is no regular file: leave --download out") }
+    }
+    let name = chosen?.lastPathComponent ?? DownloadName.name(of: call.request.url)
+    let folder = chosen?.deletingLastPathComponent() ?? surroundings.folder
+    destination = chosen ?? folder.appending(component: ".\(name).download")
+    state = folder.appending(component: ".\(name).resumption")
+  }
+
+  /// Downloads, and tells the file's name on standard error.
+  func run() async throws {
+    let saved = (try? Data(contentsOf: state)).flatMap { try? JSONDecoder().decode(DownloadResumption.self, from: $0) }
+    progress.begin(at: saved?.byteCount ?? 0)
+    let response: HTTPResponse
+    do {
+      response = try await call.session.resumableDownload(for: call.request, to: destination, resuming: saved)
+    } catch {
+      progress.end()
+      try keep(error.resumption)
+      throw error
+    }
+    progress.end()
+    try keep(nil)
+    let file = try place(response)
+    var status = stat()
+    stat(file.path, &status)
+    surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
+  }
+
+  /// Writes down where the next try continues; without one, removes what was written down.
+  private func keep(_ resumption: DownloadResumption?) throws {
+    guard let resumption else {
+      unlink(state.path)
+      return
+    }
+    let partial = try PartialFile(for: state, access: .ownerOnly)
+    try partial.append(try JSONEncoder().encode(resumption))
+    try partial.complete()
+    let total = resumption.size.map { " of \(Quantity.text($0))" } ?? ""
+    surroundings.report("\(Quantity.text(resumption.byteCount))\(total) are kept: the same command continues")
+  }
+
+  /// Gives the file its name.
+  private func place(_ response: HTTPResponse) throws -> URL {
+    if let chosen { return chosen }
+    let name = DownloadName.name(response.fields, response.url)
+    if overwrites {
+      let file = surroundings.folder.appending(component: name)
+      guard rename(destination.path, file.path) == 0 else { throw failure(file) }
+      return file
+    }
+    for number in 0..<10_000 {
+      let file = surroundings.folder.appending(component: DownloadName.numbered(name, number))
+      // a link fails if the name is taken, so that no file is replaced that appeared meanwhile
+      if link(destination.path, file.path) == 0 {
+        unlink(destination.path)
+        return file
+      }
+      if errno == EEXIST { continue }
+      // a file system without hard links
+      guard errno == EPERM || errno == ENOTSUP, access(file.path, F_OK) != 0,
+        rename(destination.path, file.path) == 0
+      else { throw failure(file) }
+      return file
+    }
+    throw failure(surroundings.folder.appending(component: name))
+  }
+
+  private func failure(_ file: URL) -> HTTPError {
+    HTTPError(.file, "'\(file.path)' cannot be written; the download is '\(destination.path)'", phase: .receiving)
+  }
+}

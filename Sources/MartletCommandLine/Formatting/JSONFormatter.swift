@@ -1,0 +1,147 @@
+import MartletSemantics
+
+/// Indents and colors JSON as it arrives.
+///
+/// It works on tokens and changes only the white space between them: the order of members, the digits of numbers and
+/// the escapes of strings stay as they are. What is not JSON is passed on, so that no byte of a damaged body is missing.
+/// It keeps one bit of state for each open bracket.
+struct JSONFormatter: BodyFormatter {
+  /// How white space is treated.
+  enum Layout: Sendable {
+    /// Each member and element on a line of its own.
+    case indented
+    /// As it is.
+    case unchanged
+  }
+
+  private enum State: Sendable {
+    case between
+    case string(isEscaped: Bool)
+    /// A number, a literal, or anything else without structure.
+    case word
+  }
+
+  private let layout: Layout
+  private let palette: Palette
+  private var visible: VisibleText?
+  private var state = State.between
+  /// The open brackets: whether each is that of an object.
+  private var open: [Bool] = []
+  /// Whether the next string is the name of a member.
+  private var expectsName = false
+  /// Whether a bracket was opened, and nothing followed yet.
+  private var isAtOpening = false
+  private var hasValue = false
+  private var endsWithNewline = true
+
+  init(_ layout: Layout, palette: Palette, isForTerminal: Bool) {
+    self.layout = layout
+    self.palette = palette
+    visible = isForTerminal ? VisibleText() : nil
+  }
+
+  mutating func format(_ chunk: Data) -> [UInt8] {
+    var out: [UInt8] = []
+    out.reserveCapacity(chunk.count + chunk.count / 2)
+    if let filtered = visible?.filter(chunk) {
+      for byte in filtered { add(byte, to: &out) }
+    } else {
+      for byte in chunk { add(byte, to: &out) }
+    }
+    if let last = out.last { endsWithNewline = last == 10 }
+    return out
+  }
+
+  mutating func finish() -> [UInt8] {
+    var out: [UInt8] = []
+    for byte in visible?.finish() ?? [] { add(byte, to: &out) }
+    if case .between = state {} else { out += palette.end.utf8 }
+    state = .between
+    if layout == .indented, !(out.last.map { $0 == 10 } ?? endsWithNewline) { out.append(10) }
+    return out
+  }
+
+  private mutating func add(_ byte: UInt8, to out: inout [UInt8]) {
+    switch state {
+    case .string(let isEscaped):
+      out.append(byte)
+      if isEscaped {
+        state = .string(isEscaped: false)
+      } else if byte == UInt8(ascii: "\\") {
+        state = .string(isEscaped: true)
+      } else if byte == UInt8(ascii: "\"") {
+        out += palette.end.utf8
+        state = .between
+      }
+    case .word:
+      guard Self.isDelimiter(byte) else { return out.append(byte) }
+      out += palette.end.utf8
+      state = .between
+      addBetween(byte, to: &out)
+    case .between: addBetween(byte, to: &out)
+    }
+  }
+
+  private static func isDelimiter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 9, 10, 13, 32, UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","),
+      UInt8(ascii: ":"), UInt8(ascii: "\""):
+      true
+    default: false
+    }
+  }
+
+  private mutating func addBetween(_ byte: UInt8, to out: inout [UInt8]) {
+    switch byte {
+    case 9, 10, 13, 32: if layout == .unchanged { out.append(byte) }
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      beginValue(&out)
+      out.append(byte)
+      open.append(byte == UInt8(ascii: "{"))
+      (expectsName, isAtOpening) = (byte == UInt8(ascii: "{"), true)
+    case UInt8(ascii: "}"), UInt8(ascii: "]"):
+      _ = open.popLast()
+      if !isAtOpening { breakLine(&out) }
+      out.append(byte)
+      (isAtOpening, expectsName, hasValue) = (false, false, true)
+    case UInt8(ascii: ","):
+      out.append(byte)
+      (isAtOpening, expectsName, hasValue) = (false, open.last ?? false, false)
+      breakLine(&out)
+    case UInt8(ascii: ":"):
+      out.append(byte)
+      if layout == .indented { out.append(32) }
+      (isAtOpening, expectsName, hasValue) = (false, false, false)
+    case UInt8(ascii: "\""):
+      beginValue(&out)
+      out += palette.begin(expectsName ? .name : .text).utf8
+      out.append(byte)
+      state = .string(isEscaped: false)
+      hasValue = true
+    default:
+      beginValue(&out)
+      let isNumber = ASCII.isDigit(byte) || byte == UInt8(ascii: "-")
+      out += palette.begin(isNumber ? .number : .literal).utf8
+      out.append(byte)
+      state = .word
+      hasValue = true
+    }
+  }
+
+  /// Begins a value: on a line of its own after an opening bracket, and after a value that no comma follows.
+  private mutating func beginValue(_ out: inout [UInt8]) {
+    if isAtOpening {
+      breakLine(&out)
+      isAtOpening = false
+    } else if hasValue {
+      breakLine(&out)
+    }
+    hasValue = false
+  }
+
+  private func breakLine(_ out: inout [UInt8]) {
+    guard layout == .indented else { return }
+    out.append(10)
+    out.append(contentsOf: repeatElement(32, count: 2 * min(open.count, 40)))
+  }
+}

@@ -1,0 +1,83 @@
+import MartletEngine
+import MartletSemantics
+
+/// Writes each event as one line of JSON on standard error, for programs: `--events`.
+///
+/// Every line has `ms`, the time since the run began in milliseconds, `call`, the number of the call, and `event`.
+struct EventLines: EventListener {
+  let output: any Output
+  let redaction: Redaction
+  let stopwatch: Stopwatch
+
+  init(to output: any Output, redaction: Redaction, clock: any Clock<Duration>) {
+    (self.output, self.redaction) = (output, redaction)
+    stopwatch = Stopwatch(clock)
+  }
+
+  func receive(_ event: Event, in call: Call) {
+    guard let members = members(event) else { return }
+    let all: [(String, String)] = [("ms", Self.number(stopwatch.elapsed)), ("call", "\(call.id)")] + members
+    let line = all.map { "\(JSONText.quoted($0.0)):\($0.1)" }.joined(separator: ",")
+    do throws(OutputError) { try output.write("{\(line)}\n") } catch {}
+  }
+
+  private func members(_ event: Event) -> [(String, String)]? {
+    switch event {
+    case .started(let request): return named("started", head(request.head))
+    case .attempt(let number, let request): return named("attempt", [("number", "\(number)")] + head(request.head))
+    case .sending(let head): return named("sending", self.head(head) + [("fields", fields(head.fields))])
+    case .informational(let head): return named("informational", self.head(head))
+    case .progress(let progress):
+      let total = progress.total.map { [("total", "\($0)")] } ?? []
+      return named(
+        "progress", [text("direction", "\(progress.direction)"), ("bytes", "\(progress.completed)")] + total)
+    case .bytes: return nil
+    case .response(let head, let url):
+      return named("response", [text("url", redaction.redacted(url))] + self.head(head))
+    case .metrics(let metrics): return named("metrics", self.metrics(metrics))
+    case .resend(let request, let delay, let reason):
+      return named("resend", [("delay", Self.number(delay)), text("reason", reason)] + head(request.head))
+    case .cookieRefused(let refusal): return named("cookieRefused", [text("reason", "\(refusal)")])
+    case .note(let note): return named("note", [text("text", note)])
+    case .finished(let error):
+      return named("finished", error.map { [text("error", $0.kind.name), text("message", $0.message)] } ?? [])
+    }
+  }
+
+  private func named(_ name: String, _ members: [(String, String)]) -> [(String, String)] {
+    [text("event", name)] + members
+  }
+
+  private func text(_ name: String, _ value: String) -> (String, String) { (name, JSONText.quoted(value)) }
+
+  private func head(_ head: RequestHead) -> [(String, String)] {
+    [text("method", head.method.rawValue), text("url", redaction.redacted(head.url))]
+  }
+
+  private func head(_ head: ResponseHead) -> [(String, String)] {
+    [("status", "\(head.status.code)"), ("fields", fields(head.fields))]
+      + (head.version.map { [text("version", $0.rawValue)] } ?? [])
+  }
+
+  private func fields(_ fields: HTTPFields) -> String {
+    let pairs = redaction.redacted(fields).map { "[\(JSONText.quoted($0.name.rawName)),\(JSONText.quoted($0.value))]" }
+    return "[\(pairs.joined(separator: ","))]"
+  }
+
+  private func metrics(_ metrics: TransferMetrics) -> [(String, String)] {
+    let phases = Phases(metrics).map { "\(JSONText.quoted($0.name)):\(Self.number($0.length))" }
+    return [
+      ("phases", "{\(phases.joined(separator: ","))}"), ("bytesSent", "\(metrics.bytesSent)"),
+      ("bytesReceived", "\(metrics.bytesReceived)"), ("reusedConnection", "\(metrics.reusedConnection)"),
+    ] + (metrics.remoteAddress.map { [text("address", $0)] } ?? [])
+  }
+
+  /// Milliseconds, with at most three decimals.
+  private static func number(_ duration: Duration) -> String {
+    let microseconds = Int64((duration.inMilliseconds * 1000).rounded())
+    let rest = microseconds % 1000
+    guard rest > 0 else { return "\(microseconds / 1000)" }
+    let digits = String(rest)
+    return "\(microseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+  }
+}

@@ -1,0 +1,164 @@
+import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Tells on standard error what happens in the calls of a run: `--verbose`.
+///
+/// Each line begins with the time since the run began. The calls that the library makes itself, to renew a token or to
+/// fetch a CSRF token, have a number before their lines.
+final class Story: EventListener {
+  private let output: any Output
+  private let text: MessageText
+  private let stopwatch: Stopwatch
+  private let state = Mutex(State())
+
+  private struct State: Sendable {
+    var first: UInt64?
+    var calls: [UInt64: CallState] = [:]
+  }
+
+  /// What is known of a call's present attempt.
+  private struct CallState: Sendable {
+    var number = 0
+    var prepared: RequestHead?
+    var wasSent = false
+    var status: HTTPStatus?
+    var received: Int64 = 0
+  }
+
+  init(to output: any Output, palette: Palette, redaction: Redaction, clock: any Clock<Duration>) {
+    self.output = output
+    text = MessageText(palette: palette, redaction: redaction)
+    stopwatch = Stopwatch(clock)
+  }
+
+  func receive(_ event: Event, in call: Call) {
+    let time = stopwatch.elapsed
+    let lines: [String] = state.withLock { state in
+      let isFirst = state.first == nil || state.first == call.id
+      if state.first == nil { state.first = call.id }
+      let lines = Self.lines(event, &state.calls[call.id, default: CallState()], text)
+      if case .finished = event { state.calls[call.id] = nil }
+      return isFirst ? lines : lines.map { "[\(call.id)] \($0)" }
+    }
+    write(lines, at: time)
+  }
+
+  /// Writes all lines at once, so that those of several threads are not mixed.
+  private func write(_ lines: [String], at time: Duration) {
+    guard !lines.isEmpty else { return }
+    let stamp = Quantity.text(time)
+    let first = text.palette.text(String(repeating: " ", count: max(0, 8 - stamp.count)) + stamp, .dimmed)
+    let others = String(repeating: " ", count: 8)
+    let block = lines.enumerated().map { ($0.offset == 0 ? first : others) + "  \($0.element)\n" }.joined()
+    do throws(OutputError) { try output.write(block) } catch {}
+  }
+
+  private static func lines(_ event: Event, _ call: inout CallState, _ text: MessageText) -> [String] {
+    switch event {
+    case .started(let request):
+      return ["* \(request.method) \(VisibleText.line(text.redaction.redacted(request.url)))"]
+    case .attempt(let number, let request):
+      call = CallState(number: number, prepared: request.head)
+      return number > 1 ? ["* attempt \(number)"] : []
+    case .sending(let head):
+      call.wasSent = true
+      return additions(to: call.prepared, head) + text.request(head).lines.map { "> \($0)" }
+    case .informational(let head): return text.response(head).lines.map { "< \($0)" }
+    case .response(let head, _):
+      call.status = head.status
+      return (call.wasSent ? [] : ["* answered without the network"])
+        + text.response(head).lines.map { "< \($0)" } + cookies(head)
+    case .metrics(let metrics): return ["* \(phases(metrics))"]
+    case .resend(_, let delay, let reason):
+      return [VisibleText.line(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)")]
+    case .cookieRefused(let refusal): return [VisibleText.line("* \(refusal)")]
+    case .note(let note): return [VisibleText.line("* \(note)")]
+    case .progress(let progress):
+      if progress.direction == .received { call.received = progress.completed }
+      return []
+    case .bytes: return []
+    case .finished(let error): return [ending(call, error)]
+    }
+  }
+
+  /// What was added below the interceptors: cookies, and the conditions of the cache.
+  private static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
+    guard let prepared else { return [] }
+    var lines: [String] = []
+    if !prepared.fields.contains(.cookie), let cookies = sent.fields[.cookie] {
+      let count = cookies.split(separator: ";").count
+      lines.append("* the cookie jar has \(count) cookie\(count == 1 ? "" : "s") for it")
+    }
+    for name in [FieldName.ifNoneMatch, .ifModifiedSince]
+    where !prepared.fields.contains(name) && sent.fields.contains(name) {
+      lines.append("* the cache asks whether its response is still valid (\(name))")
+    }
+    return lines
+  }
+
+  private static func cookies(_ head: ResponseHead) -> [String] {
+    let names = head.fields[values: .setCookie].map { line in
+      String(ASCII.trimmed(String(line.prefix { $0 != "=" && $0 != ";" })))
+    }
+    guard !names.isEmpty else { return [] }
+    return [
+      VisibleText.line(
+        "* the response sets \(names.count == 1 ? "the cookie" : "cookies") \(names.joined(separator: ", "))")
+    ]
+  }
+
+  private static func phases(_ metrics: TransferMetrics) -> String {
+    var parts = Phases(metrics).filter { $0.length > .zero }.map { "\($0.name) \(Quantity.text($0.length))" }
+    if let version = metrics.version { parts.append("\(version)") }
+    if let address = metrics.remoteAddress {
+      parts.append(
+        (metrics.reusedConnection ? "reused connection to " : "") + address
+          + (metrics.remotePort.map { " port \($0)" } ?? ""))
+    }
+    return "times: " + parts.joined(separator: ", ")
+  }
+
+  private static func ending(_ call: CallState, _ error: HTTPError?) -> String {
+    if let error, error.isCancelled, call.status != nil { return "* ended: the body was not read" }
+    if let error { return VisibleText.line("* failed with \(error.kind): \(error.message)") }
+    var parts = [call.status.map { "\($0)" } ?? "no response"]
+    if call.number > 1 { parts.append("\(call.number) attempts") }
+    parts.append("a body of \(Quantity.text(call.received))")
+    return "* complete: " + parts.joined(separator: ", ")
+  }
+}
+
+extension String {
+  /// The lines, without an empty last one.
+  fileprivate var lines: [Substring] { split(separator: "\n") }
+}
+
+/// The phases of an attempt with their lengths: the differences of what the transport measured.
+struct Phases: Sendable, Sequence {
+  /// A phase: its name, when it began in the attempt, and how long it took.
+  struct Phase: Sendable, Hashable {
+    let name: String
+    let start: Duration
+    let length: Duration
+  }
+
+  private let phases: [Phase]
+
+  init(_ metrics: TransferMetrics) {
+    var phases: [Phase] = []
+    var last = Duration.zero
+    let ends: [(String, Duration)] = [
+      ("queue", metrics.queued), ("DNS", metrics.nameLookup), ("connect", metrics.connect),
+      ("TLS", metrics.secureConnect), ("request", metrics.requestStart), ("wait", metrics.firstByte),
+      ("receive", metrics.total),
+    ]
+    for (name, end) in ends where end > last {
+      phases.append(Phase(name: name, start: last, length: end - last))
+      last = end
+    }
+    self.phases = phases
+  }
+
+  func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }
+}

@@ -1,0 +1,73 @@
+import MartletEngine
+import MartletSemantics
+
+/// Writes a response's body to an output as it arrives: formatted, as text, or as it is.
+struct BodyPrinter {
+  private let choice: OutputChoice
+  private let output: any Output
+  /// The largest body in another coding than UTF-8 that is converted for a terminal.
+  private static let convertedLimit = 16 << 20
+
+  init(_ choice: OutputChoice, to output: any Output) { (self.choice, self.output) = (choice, output) }
+
+  /// Reads the body to its end, and writes it. Bytes that are no text are counted and not written to a terminal.
+  func print(_ body: ResponseBody, type: MediaType?) async throws {
+    var chunks = body.makeAsyncIterator()
+    guard let first = try await chunks.next() else { return }
+    let kind = BodyKind(type, beginning: first)
+    if kind == .binary, choice.isForTerminal { return try await count(first, &chunks, type) }
+    if choice.isForTerminal, let coding = type?.charset.flatMap({ TextCoding(label: $0) }), coding != .utf8 {
+      return try await convert(first, &chunks, coding, kind)
+    }
+    var formatter = formatter(for: kind)
+    var last: UInt8?
+    var chunk: Data? = first
+    while let bytes = chunk {
+      let shown = formatter?.format(bytes) ?? Array(bytes)
+      try output.write(shown)
+      last = shown.last ?? last
+      chunk = try await chunks.next()
+    }
+    let rest = formatter?.finish() ?? []
+    // on a terminal the prompt comes on a line of its own
+    let isOpen = choice.isForTerminal && (rest.last ?? last).map { $0 != 10 } ?? false
+    try output.write(isOpen ? rest + [10] : rest)
+  }
+
+  private func formatter(for kind: BodyKind) -> (any BodyFormatter)? {
+    let isForTerminal = choice.isForTerminal
+    guard choice.isFormatted || choice.palette.isColored || isForTerminal, kind != .binary else { return nil }
+    guard choice.isFormatted || choice.palette.isColored else {
+      return PlainTextFormatter(isForTerminal: isForTerminal)
+    }
+    return switch kind {
+    case .json:
+      JSONFormatter(
+        choice.isFormatted ? .indented : .unchanged, palette: choice.palette, isForTerminal: isForTerminal)
+    case .jsonLines: LineFormatter.json(choice.palette, isForTerminal: isForTerminal)
+    case .xml: XMLFormatter(isIndented: choice.isFormatted, palette: choice.palette, isForTerminal: isForTerminal)
+    case .eventStream: LineFormatter.events(choice.palette, isForTerminal: isForTerminal)
+    case .text, .binary: PlainTextFormatter(isForTerminal: isForTerminal)
+    }
+  }
+
+  private func count(_ first: Data, _ chunks: inout ResponseBody.Iterator, _ type: MediaType?) async throws {
+    var count = Int64(first.count)
+    while let chunk = try await chunks.next() { count += Int64(chunk.count) }
+    let what = type.map { " of \($0.essence)" } ?? ""
+    let text = "(\(Quantity.text(count))\(what), not text: --output FILE writes it to a file)\n"
+    try output.write(choice.palette.text(text, .dimmed))
+  }
+
+  private func convert(
+    _ first: Data, _ chunks: inout ResponseBody.Iterator, _ coding: TextCoding, _ kind: BodyKind
+  ) async throws {
+    var data = first
+    while data.count <= Self.convertedLimit, let chunk = try await chunks.next() { data += chunk }
+    let text = coding.text(data) ?? String(decoding: data, as: UTF8.self)
+    var formatter = formatter(for: kind) ?? PlainTextFormatter(isForTerminal: true)
+    try output.write(formatter.format(Data(text.utf8)) + formatter.finish())
+    while let chunk = try await chunks.next() { try output.write(formatter.format(chunk)) }
+    if !text.hasSuffix("\n") { try output.write("\n") }
+  }
+}

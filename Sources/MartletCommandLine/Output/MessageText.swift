@@ -1,0 +1,45 @@
+import MartletEngine
+import MartletSemantics
+
+/// Writes the heads of messages, without secrets where the redaction hides them.
+struct MessageText: Sendable {
+  let palette: Palette
+  let redaction: Redaction
+
+  /// `GET /orders?state=open`, and the fields.
+  func request(_ head: RequestHead) -> String {
+    "\(palette.text(head.method.rawValue, .good)) \(Self.shown(redaction.redacted(head.url)))\n" + fields(head.fields)
+  }
+
+  /// `HTTP/1.1 200 OK`, and the fields.
+  func response(_ head: ResponseHead) -> String { statusLine(head) + "\n" + fields(head.fields) }
+
+  func statusLine(_ head: ResponseHead) -> String {
+    let version = head.version.map { "\($0) " } ?? ""
+    return palette.text(version, .dimmed) + status(head.status)
+  }
+
+  func status(_ status: HTTPStatus) -> String {
+    let style: Palette.Style =
+      switch status.class {
+      case .informational, .successful: .good
+      case .redirection: .notice
+      case .clientError, .serverError, .invalid: .bad
+      }
+    return palette.text("\(status)", style)
+  }
+
+  func fields(_ fields: HTTPFields) -> String {
+    redaction.redacted(fields).map { line($0.name, $0.value) }.joined()
+  }
+
+  private func line(_ name: FieldName, _ value: String) -> String {
+    palette.text(name.rawName, .name) + ": \(Self.shown(value))\n"
+  }
+
+  /// The text without control characters. Octets above 127 that are UTF-8 are shown as what they are.
+  private static func shown(_ text: String) -> String {
+    let bytes = FieldOctets.bytes(text)
+    return VisibleText.line(String(validating: bytes, as: UTF8.self) ?? text)
+  }
+}

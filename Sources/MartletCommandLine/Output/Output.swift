@@ -1,0 +1,67 @@
+import Glibc
+import MartletSemantics
+
+/// Where the program writes: standard output or standard error, or memory in tests.
+protocol Output: Sendable {
+  /// Whether it is a terminal.
+  var isTerminal: Bool { get }
+  /// The width of the terminal in characters; 80 if it is not known.
+  var columns: Int { get }
+
+  /// Writes all the bytes.
+  func write(_ bytes: [UInt8]) throws(OutputError)
+}
+
+extension Output {
+  func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
+}
+
+/// The output cannot be written.
+enum OutputError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Its reader has closed it.
+  case closed
+  /// Another failure, with the system's reason.
+  case failed(String)
+
+  var description: String {
+    switch self {
+    case .closed: "the reader of the output closed it"
+    case .failed(let reason): "the output cannot be written: \(reason)"
+    }
+  }
+}
+
+/// A descriptor as output.
+struct DescriptorOutput: Output {
+  private let descriptor: Int32
+  let isTerminal: Bool
+
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+    isTerminal = isatty(descriptor) == 1
+  }
+
+  var columns: Int {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+    return Int(size.ws_col)
+  }
+
+  func write(_ bytes: [UInt8]) throws(OutputError) {
+    var offset = 0
+    while offset < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset)
+      }
+      if count > 0 { offset += count; continue }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN:  // somebody else has made the descriptor non-blocking
+        var waited = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&waited, 1, -1)
+      case EPIPE: throw .closed
+      default: throw .failed(String(cString: strerror(errno)))
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/// What is shown, and how: decided by the options and by where the output goes.
+struct OutputChoice: Sendable {
+  /// The parts of the exchange on standard output.
+  struct Parts: OptionSet, Sendable {
+    let rawValue: Int
+
+    static let requestHead = Parts(rawValue: 1)
+    static let requestBody = Parts(rawValue: 2)
+    static let responseHead = Parts(rawValue: 4)
+    static let responseBody = Parts(rawValue: 8)
+  }
+
+  let parts: Parts
+  let isFormatted: Bool
+  /// The colors on standard output.
+  let palette: Palette
+  /// The colors on standard error.
+  let errorPalette: Palette
+  let isForTerminal: Bool
+
+  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+    let isTerminal = surroundings.output.isTerminal
+    isForTerminal = isTerminal
+    parts = try Self.parts(arguments, isTerminal: isTerminal)
+    let pretty = arguments.value(.pretty) ?? (isTerminal ? "all" : "none")
+    isFormatted = pretty == "all" || pretty == "format"
+    let allowsColors = pretty == "all" || pretty == "colors" || arguments.value(.pretty) == nil
+    palette = Palette(
+      isColored: allowsColors && Self.isColored(arguments, surroundings, arguments.value(.pretty) != nil || isTerminal))
+    errorPalette = Palette(isColored: Self.isColored(arguments, surroundings, surroundings.errors.isTerminal))
+  }
+
+  /// `--color` decides, then `NO_COLOR` (no-color.org), then whether there is a terminal that can show colors.
+  private static func isColored(
+    _ arguments: ParsedArguments, _ surroundings: Surroundings, _ isWanted: Bool
+  ) -> Bool {
+    switch arguments.value(.color) {
+    case "always": true
+    case "never": false
+    default:
+      isWanted && surroundings.environment["NO_COLOR", default: ""].isEmpty
+        && surroundings.environment["TERM"] != "dumb"
+    }
+  }
+
+  private static func parts(_ arguments: ParsedArguments, isTerminal: Bool) throws(UsageError) -> Parts {
+    if let letters = arguments.value(.print) {
+      var parts: Parts = []
+      for letter in letters {
+        switch letter {
+        case "H": parts.insert(.requestHead)
+        case "B": parts.insert(.requestBody)
+        case "h": parts.insert(.responseHead)
+        case "b": parts.insert(.responseBody)
+        default: throw UsageError("--print knows H, B, h and b, and not '\(letter)'")
+        }
+      }
+      return parts
+    }
+    if arguments.has(.quiet) { return [] }
+    if arguments.has(.headers) { return .responseHead }
+    if arguments.has(.body) { return .responseBody }
+    if arguments.method == "HEAD" { return .responseHead }
+    // with --verbose standard error has the heads
+    return isTerminal && !arguments.has(.verbose) ? [.responseHead, .responseBody] : .responseBody
+  }
+}

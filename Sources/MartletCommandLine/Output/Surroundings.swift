@@ -1,0 +1,85 @@
+import Glibc
+import MartletSemantics
+
+/// What the program has from outside besides its arguments; tests set their own.
+struct Surroundings: Sendable {
+  var output: any Output
+  var errors: any Output
+  /// The descriptor of standard input.
+  var input: Int32
+  var environment: [String: String]
+  /// The folder that relative paths start from.
+  var folder: URL
+  /// Measures the times that are shown.
+  var clock: any Clock<Duration> = ContinuousClock()
+  var now: @Sendable () -> Date = { .now }
+  /// Asks for a password on the terminal; nil if there is none.
+  var askPassword: @Sendable (_ prompt: String) -> String? = { TerminalPrompt.password($0) }
+
+  /// Those of this process.
+  static func ofProcess() -> Surroundings {
+    Surroundings(
+      output: DescriptorOutput(STDOUT_FILENO), errors: DescriptorOutput(STDERR_FILENO), input: STDIN_FILENO,
+      environment: ProcessEnvironment.all,
+      folder: URL(filePath: ProcessEnvironment.workingFolder, directoryHint: .isDirectory))
+  }
+
+  var inputFiles: InputFiles { InputFiles(folder: folder, input: input) }
+
+  /// The file that a path of the command line means.
+  func file(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }
+
+  /// Writes a line to standard error. A failure cannot be reported anywhere.
+  func report(_ line: String) {
+    do throws(OutputError) { try errors.write(VisibleText.line(line) + "\n") } catch {}
+  }
+}
+
+/// What the process has from the system.
+enum ProcessEnvironment {
+  static var all: [String: String] {
+    var result: [String: String] = [:]
+    var pointer = environ
+    while let entry = pointer.pointee {
+      let text = String(cString: entry)
+      if let equal = text.firstIndex(of: "=") {
+        result[String(text[..<equal])] = String(text[text.index(after: equal)...])
+      }
+      pointer += 1
+    }
+    return result
+  }
+
+  static var workingFolder: String {
+    guard let path = getcwd(nil, 0) else { return "." }
+    defer { free(path) }
+    return String(cString: path)
+  }
+}
+
+/// Questions on the terminal.
+enum TerminalPrompt {
+  /// Asks for a password without showing it; nil if there is no terminal.
+  static func password(_ prompt: String) -> String? {
+    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+    guard terminal >= 0 else { return nil }
+    defer { close(terminal) }
+    var settings = termios()
+    guard tcgetattr(terminal, &settings) == 0 else { return nil }
+    var hidden = settings
+    hidden.c_lflag &= ~UInt32(ECHO)
+    tcsetattr(terminal, TCSAFLUSH, &hidden)
+    defer { tcsetattr(terminal, TCSAFLUSH, &settings) }
+    write(prompt, to: terminal)
+    defer { write("\n", to: terminal) }
+    var bytes: [UInt8] = []
+    var byte: UInt8 = 0
+    while read(terminal, &byte, 1) == 1, byte != 10 { bytes.append(byte) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func write(_ text: String, to terminal: Int32) {
+    let bytes = Array(text.utf8)
+    _ = Glibc.write(terminal, bytes, bytes.count)
+  }
+}

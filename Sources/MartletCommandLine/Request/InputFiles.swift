@@ -1,0 +1,79 @@
+import Dispatch
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// Reads what the command line names: files, and standard input.
+struct InputFiles: Sendable {
+  /// The folder that relative paths start from.
+  let folder: URL
+  /// The descriptor of standard input.
+  let input: Int32
+  /// The largest file that becomes part of a body or a field in memory.
+  static let textLimit: Int64 = 64 << 20
+
+  func url(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }
+
+  func text(_ source: RequestItem.Source) throws(UsageError) -> String {
+    switch source {
+    case .text(let text): return text
+    case .file(let path):
+      try check(path)
+      guard let data = try? Data(contentsOf: url(path)) else { throw UsageError("'\(path)' cannot be read") }
+      guard let text = String(validating: data, as: UTF8.self) else {
+        throw UsageError("'\(path)' is not text in UTF-8: send it with name@\(path) and --form, or as the body with @")
+      }
+      return text
+    }
+  }
+
+  /// Checks that a file can be read, so that a spelling mistake is not reported as a failed request.
+  func check(_ path: String) throws(UsageError) {
+    let name = url(path).path
+    var status = stat()
+    guard stat(name, &status) == 0 else { throw UsageError("there is no file '\(path)'") }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw UsageError("'\(path)' is a folder: name a file") }
+    guard access(name, R_OK) == 0 else { throw UsageError("'\(path)' cannot be read: check its permissions") }
+  }
+
+  /// Whether standard input is a file or a pipe. A terminal, a device such as /dev/null, and a socket, which services
+  /// have as standard input, are no body.
+  var hasStandardInput: Bool {
+    var status = stat()
+    guard fstat(input, &status) == 0 else { return false }
+    let type = status.st_mode & S_IFMT
+    return type == S_IFREG || type == S_IFIFO
+  }
+
+  /// Standard input as a body, read as it is sent.
+  func standardInput() -> RequestBody {
+    var status = stat()
+    let isFile = fstat(input, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    let rest = isFile ? Int64(status.st_size) - Int64(max(0, lseek(input, 0, SEEK_CUR))) : nil
+    return .singleUse(length: rest.map { max(0, $0) }, DescriptorChunks(descriptor: input))
+  }
+}
+
+/// The bytes of a descriptor. A read may wait for ever, so that it has a thread of its own.
+private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  let descriptor: Int32
+
+  func makeAsyncIterator() -> Self { self }
+
+  func next() async throws -> Data? {
+    let result: Result<Data, HTTPError> = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: read()) }
+    }
+    let data = try result.get()
+    return data.isEmpty ? nil : data
+  }
+
+  private func read() -> Result<Data, HTTPError> {
+    var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = Glibc.read(descriptor, &bytes, bytes.count)
+      if count >= 0 { return .success(Data(bytes.prefix(count))) }
+      guard errno == EINTR else { return .failure(HTTPError(.file, "standard input cannot be read", phase: .sending)) }
+    }
+  }
+}

@@ -1,0 +1,186 @@
+import MartletEngine
+import MartletSemantics
+
+/// Makes the request of a command line: its items, and the options that concern the body.
+struct RequestComposition {
+  private let arguments: ParsedArguments
+  private let items: [RequestItem]
+  /// Reads a file that the command line names; standard input for `-`.
+  private let files: InputFiles
+
+  init(_ arguments: ParsedArguments, files: InputFiles) throws(UsageError) {
+    self.arguments = arguments
+    self.files = files
+    var items: [RequestItem] = []
+    for word in arguments.words.dropFirst() { items.append(try RequestItem.parse(word)) }
+    self.items = items
+    try checkModes()
+  }
+
+  private func checkModes() throws(UsageError) {
+    let modes = [OptionName.json, .form, .multipart, .raw].filter(arguments.has)
+    if modes.count > 1 {
+      throw UsageError("--\(modes[0].rawValue) and --\(modes[1].rawValue) exclude each other: leave one out")
+    }
+    let wholes = items.filter { if case .body = $0 { true } else { false } }
+    if wholes.count > 1 || (!wholes.isEmpty && items.filter(\.isBody).count > wholes.count) {
+      throw UsageError("the body is either one @file or fields: leave the others out")
+    }
+    if arguments.has(.raw), items.contains(where: \.isBody) {
+      throw UsageError("the body is either --raw or items: leave one of them out")
+    }
+  }
+
+  /// Returns the request.
+  func request() throws -> HTTPRequest {
+    guard let word = arguments.words.first else {
+      throw UsageError("there is no URL: martlet \(arguments.command.rawValue) example.com/orders")
+    }
+    let url = try TargetURL.parse(word)
+    let body = try makeBody()
+    let method = arguments.method ?? (body == nil ? "GET" : "POST")
+    guard let method = HTTPMethod(rawValue: method) else { throw UsageError("'\(method)' is not a method of HTTP") }
+    var request = HTTPRequest(method, url, query: try query(), body: body ?? .empty)
+    request.fields[.accept] = isJSON(body) ? "application/json, */*;q=0.5" : "*/*"
+    try setFields(of: &request)
+    return request
+  }
+
+  private func query() throws -> [(name: String, value: String)] {
+    var pairs: [(name: String, value: String)] = []
+    for case .query(let name, let source) in items { pairs.append((name, try files.text(source))) }
+    return pairs
+  }
+
+  private func setFields(of request: inout HTTPRequest) throws {
+    var isFirst: Set<FieldName> = []
+    for item in items {
+      switch item {
+      case .field(let name, let source):
+        let name = try Self.fieldName(name)
+        var value = try files.text(source)
+        while value.hasSuffix("\n") || value.hasSuffix("\r\n") { value.removeLast() }
+        // an item replaces a default, and is added to another item
+        if isFirst.insert(name).inserted {
+          request.fields[name] = value
+        } else {
+          request.fields.append(value, for: name)
+        }
+        if request.fields.refusal != nil {
+          throw UsageError("the value of \(name) has a control character, such as a line break, and cannot be sent")
+        }
+      case .removedField(let name): request.fields.remove(try Self.fieldName(name))
+      case .emptyField(let name): request.fields[try Self.fieldName(name)] = ""
+      default: break
+      }
+    }
+  }
+
+  private static func fieldName(_ text: String) throws(UsageError) -> FieldName {
+    do { return try FieldName(text) } catch {
+      throw UsageError("'\(text)' is not a name of a field: letters, digits and - are, such as X-Trace")
+    }
+  }
+
+  private func isJSON(_ body: RequestBody?) -> Bool {
+    arguments.has(.json) || body?.fields[.contentType].flatMap { MediaType($0) }?.isJSON == true
+  }
+}
+
+// The body.
+extension RequestComposition {
+  private func makeBody() throws -> RequestBody? {
+    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), "text/plain; charset=utf-8") }
+    for case .body(let path) in items {
+      if path == "-" { return typed(files.standardInput(), "application/octet-stream") }
+      try files.check(path)
+      return typed(.file(files.url(path)), MediaType.ofFile(named: path).description)
+    }
+    let hasFile = items.contains { if case .file = $0 { true } else { false } }
+    if items.contains(where: \.isBody) {
+      if arguments.has(.multipart) || (hasFile && arguments.has(.form)) { return try multipart() }
+      if hasFile { throw UsageError("a file is sent in a form: add --form, or use name=@file for its text") }
+      return arguments.has(.form) ? try form() : try jsonObject()
+    }
+    let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
+    guard mayRead, files.hasStandardInput else { return nil }
+    return typed(files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
+  }
+
+  private func typed(_ body: RequestBody, _ type: String) -> RequestBody {
+    var body = body
+    body.fields[.contentType] = type
+    return body
+  }
+
+  private func form() throws -> RequestBody {
+    var pairs: [(name: String, value: String)] = []
+    for item in items {
+      switch item {
+      case .text(let name, let source), .json(let name, let source): pairs.append((name, try files.text(source)))
+      default: break
+      }
+    }
+    return .form(pairs)
+  }
+
+  private func multipart() throws -> RequestBody {
+    var form = MultipartForm()
+    for item in items {
+      switch item {
+      case .text(let name, let source), .json(let name, let source): form.append(try files.text(source), for: name)
+      case .file(let name, let path, let type):
+        try files.check(path)
+        form.append(.file(files.url(path)), for: name, contentType: type.flatMap { MediaType($0) })
+      default: break
+      }
+    }
+    return .multipart(form)
+  }
+
+  /// The object, with the members in the order of the items, and numbers as they were written. The last of several
+  /// values of a name counts.
+  private func jsonObject() throws -> RequestBody {
+    var members: [(name: String, value: String)] = []
+    func add(_ name: String, _ value: String) {
+      members.removeAll { $0.name == name }
+      members.append((name, value))
+    }
+    for item in items {
+      switch item {
+      case .text(let name, let source): add(name, JSONText.quoted(try files.text(source)))
+      case .json(let name, let source):
+        let text = String(ASCII.trimmed(try files.text(source)))
+        if let fault = JSONSyntax.fault(in: text.utf8) {
+          throw UsageError("the value of '\(name)' is not JSON (\(fault)): '\(name)=…' sends it as text")
+        }
+        add(name, text)
+      default: break
+      }
+    }
+    let text = members.map { "\(JSONText.quoted($0.name)):\($0.value)" }.joined(separator: ",")
+    return typed(.data(Data("{\(text)}".utf8)), "application/json")
+  }
+}
+
+/// Writes JSON.
+enum JSONText {
+  /// The text as a string of JSON (RFC 8259 §7).
+  static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}

@@ -1,0 +1,46 @@
+import MartletSemantics
+
+/// The URL of a call as it is written on the command line.
+enum TargetURL {
+  /// Returns the URL. Without a scheme it is http for this machine, and https for all others.
+  ///
+  /// `:8080/a` is `http://localhost:8080/a`, and `:/a` or `/a` is `http://localhost/a`.
+  static func parse(_ text: String) throws(UsageError) -> URL {
+    guard let url = URL(text: complete(text)), Origin(url) != nil else {
+      let scheme = text.firstRange(of: "://").map { String(text[..<$0.lowerBound]) }
+      if let scheme, !["http", "https"].contains(scheme.lowercased()) {
+        throw UsageError("the scheme of '\(shown(text))' is '\(scheme)': use http or https")
+      }
+      throw UsageError("'\(shown(text))' is not a URL: write one such as example.com/orders or :8080/orders")
+    }
+    return url
+  }
+
+  private static func shown(_ text: String) -> String { Redaction.standard.redacted(reference: text) }
+
+  private static func complete(_ text: String) -> String {
+    if text.contains("://") { return text }
+    if text.hasPrefix("/") { return "http://localhost" + text }
+    if text.hasPrefix(":") {
+      let rest = text.dropFirst()
+      guard let first = rest.utf8.first, ASCII.isDigit(first) else { return "http://localhost" + rest }
+      return "http://localhost" + text
+    }
+    return (isLocal(host(of: text)) ? "http://" : "https://") + text
+  }
+
+  /// The host of a URL that begins with its authority.
+  private static func host(of text: String) -> Substring {
+    let authority = text.prefix { !"/?#".contains($0) }
+    let afterUser = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+    if afterUser.hasPrefix("[") { return afterUser.prefix { $0 != "]" } + "]" }
+    return afterUser.prefix { $0 != ":" }
+  }
+
+  /// Whether the host is this machine: `localhost`, names below it (RFC 6761 §6.3), and the loopback addresses.
+  private static func isLocal(_ host: Substring) -> Bool {
+    let host = ASCII.lowercased(host)
+    return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+      || (host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") })
+  }
+}

@@ -1,0 +1,88 @@
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+
+/// Makes a request and shows the response: the commands that are methods.
+struct CallCommand {
+  private let arguments: ParsedArguments
+  private let surroundings: Surroundings
+  private let choice: OutputChoice
+  private let output: any Output
+
+  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+    self.arguments = arguments
+    self.surroundings = surroundings
+    choice = try OutputChoice(arguments, surroundings)
+    output = surroundings.output
+  }
+
+  /// Returns the code of a call that ended with a response; a call that did not throws its error.
+  func run() async throws -> ExitCode {
+    let progress = DownloadProgress(
+      to: surroundings.errors, palette: choice.errorPalette, clock: surroundings.clock,
+      isQuiet: arguments.has(.quiet) || arguments.has(.verbose) || arguments.has(.events))
+    let call = try await PreparedCall(
+      arguments, choice, surroundings, listeners: arguments.has(.download) ? [progress] : [])
+    if arguments.has(.curl) {
+      try output.write(call.request.curlCommand(redaction: call.redaction) + "\n")
+      return .success
+    }
+    do {
+      let code = try await perform(call, progress)
+      try await call.finish()
+      return code
+    } catch {
+      do { try await call.finish() } catch { surroundings.report("martlet: \(error)") }
+      throw arguments.has(.replay) ? NotRecorded.or(error) : error
+    }
+  }
+
+  private func perform(_ call: PreparedCall, _ progress: DownloadProgress) async throws -> ExitCode {
+    if arguments.has(.download) {
+      try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
+      return .success
+    }
+    let file = try outputFile()
+    let (body, response) = try await call.session.bytes(for: call.request)
+    do {
+      try showHeads(call, response)
+      if let file {
+        try await write(body, to: file)
+      } else if choice.parts.contains(.responseBody), call.request.method != .head {
+        try await BodyPrinter(choice, to: output).print(body, type: response.fields.mediaType)
+      } else {
+        for try await _ in body {}
+      }
+    } catch let error as OutputError {
+      body.cancel()
+      throw error
+    }
+    guard arguments.has(.checkStatus), let code = ExitCode(statusOf: response.head) else { return .success }
+    return code
+  }
+
+  private func showHeads(_ call: PreparedCall, _ response: HTTPResponse) throws(OutputError) {
+    let text = MessageText(palette: choice.palette, redaction: .off)
+    if choice.parts.contains(.requestHead) {
+      try output.write(text.request(call.sent?.head ?? call.request.head) + "\n")
+    }
+    if choice.parts.contains(.requestBody), !call.request.body.isEmpty {
+      try output.write((call.request.body.bytes.map { Array($0) } ?? Array("(\(call.request.body))".utf8)) + [10, 10])
+    }
+    guard choice.parts.contains(.responseHead) else { return }
+    let separator = choice.parts.contains(.responseBody) ? "\n" : ""
+    try output.write(text.response(response.head) + separator)
+  }
+
+  private func outputFile() throws(UsageError) -> OutputFile? {
+    guard let path = arguments.value(.output), path != "-" else { return nil }
+    return try OutputFile(surroundings.file(path), shown: path, overwrites: arguments.has(.overwrite))
+  }
+
+  /// Writes the body to a file, whatever the status.
+  private func write(_ body: ResponseBody, to file: OutputFile) async throws {
+    let writer = try file.open()
+    for try await chunk in body { try writer.append(chunk) }
+    try writer.complete()
+  }
+}

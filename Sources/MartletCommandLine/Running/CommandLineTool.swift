@@ -1,0 +1,104 @@
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// The command-line tool: carries out a command line.
+package enum CommandLineTool {
+  /// Carries out a command line in this process, and ends the process.
+  ///
+  /// What can be done at once is done on the main thread. The work of a call begins in a task, and ends the process from
+  /// there: the main thread only waits, which starts fewer threads than an asynchronous main function.
+  package static func run(_ arguments: [String]) -> Never {
+    // a reader that closes the output is an error of the write, and no signal, so that connections and files are closed
+    signal(SIGPIPE, SIG_IGN)
+    let surroundings = Surroundings.ofProcess()
+    switch begin(arguments, surroundings) {
+    case .done(let code): exit(code.rawValue)
+    case .work(let parsed):
+      Task.detached {
+        guard writesAtEnd(parsed) else { exit(await perform(parsed, surroundings).rawValue) }
+        let code = try? await Interruption.running { await perform(parsed, surroundings) }
+        exit((code ?? .interrupted).rawValue)
+      }
+      while true { pause() }
+    }
+  }
+
+  /// Carries out a command line, and returns how the program would end.
+  static func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
+    switch begin(arguments, surroundings) {
+    case .done(let code): code
+    case .work(let parsed): await perform(parsed, surroundings)
+    }
+  }
+
+  private enum Beginning {
+    case done(ExitCode)
+    case work(ParsedArguments)
+  }
+
+  /// Reads the command line, and does what needs no call.
+  private static func begin(_ arguments: [String], _ surroundings: Surroundings) -> Beginning {
+    do {
+      if arguments.isEmpty || arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
+        try surroundings.output.write(HelpText.overview)
+        return .done(.success)
+      }
+      let parsed = try ArgumentParser.parse(arguments)
+      guard let text = try text(for: parsed) else { return .work(parsed) }
+      try surroundings.output.write(text)
+      return .done(.success)
+    } catch {
+      return .done(report(Failure(error), surroundings))
+    }
+  }
+
+  /// Whether something is left to do after Ctrl-C. For other calls the system ends the program, which closes the
+  /// connection.
+  private static func writesAtEnd(_ parsed: ParsedArguments) -> Bool {
+    let files: [OptionName] = [.download, .output, .har, .timeline, .session, .cookies]
+    return !parsed.command.isMethod || files.contains(where: parsed.has)
+  }
+
+  private static func perform(_ parsed: ParsedArguments, _ surroundings: Surroundings) async -> ExitCode {
+    do {
+      switch parsed.command {
+      case .serve: return try await ServeCommand(parsed, surroundings).run()
+      case .record: return try await RecordCommand(parsed, surroundings).run()
+      case .get, .post, .put, .patch, .delete, .head, .options, .completions, .man, .help:
+        return try await CallCommand(parsed, surroundings).run()
+      }
+    } catch {
+      return report(Failure(error), surroundings)
+    }
+  }
+
+  /// The help, the version, completions or the manual page; nil if something else is asked for.
+  private static func text(for parsed: ParsedArguments) throws(UsageError) -> String? {
+    if parsed.has(.version) { return "\(Catalogue.program) \(Catalogue.version)\n" }
+    if parsed.has(.help) { return HelpText.of(Catalogue.description(of: parsed.command)) }
+    switch parsed.command {
+    case .help:
+      let name = parsed.words.first ?? ""
+      guard let command = CommandName(rawValue: name) else {
+        let nearest = Spelling.nearest(to: name, among: CommandName.allCases.map(\.rawValue))
+        throw UsageError("there is no command '\(name)'" + (nearest.map { ": did you mean '\($0)'?" } ?? ""))
+      }
+      return HelpText.of(Catalogue.description(of: command))
+    case .completions: return try Completions.script(for: parsed.words.first ?? "")
+    case .man: return ManualPage.text
+    default:
+      if parsed.command.isMethod, parsed.words.isEmpty {
+        throw UsageError("there is no URL: martlet \(parsed.command.rawValue) example.com/orders")
+      }
+      return nil
+    }
+  }
+
+  private static func report(_ failure: Failure, _ surroundings: Surroundings) -> ExitCode {
+    for (index, line) in failure.lines.enumerated() {
+      surroundings.report(index == 0 ? "martlet: \(line)" : "         \(line)")
+    }
+    return failure.code
+  }
+}

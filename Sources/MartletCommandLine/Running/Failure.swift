@@ -1,0 +1,59 @@
+import MartletEngine
+import MartletSemantics
+
+/// What the program says about an error, and how it ends.
+struct Failure: Sendable, Hashable {
+  let code: ExitCode
+  /// The lines for standard error; none where the end is what the user wanted.
+  let lines: [String]
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as UsageError: self.init(.usage, [error.description])
+    case let error as OutputError: self = error == .closed ? .closed : Failure(.failure, [error.description])
+    case let error as HTTPError: self = Self.of(error)
+    case let error as NotRecorded: self.init(.notStored, [error.description])
+    case is CancellationError: self.init(.interrupted, [])
+    default: self.init(.failure, ["\(error)"])
+    }
+  }
+
+  private init(_ code: ExitCode, _ lines: [String]) { (self.code, self.lines) = (code, lines) }
+
+  private static let closed = Failure(.brokenPipe, [])
+
+  private static func of(_ error: HTTPError) -> Failure {
+    if error.isCancelled { return Failure(.interrupted, []) }
+    if let cause = error.underlying as? OutputError, cause == .closed { return closed }
+    var text = error.message
+    if let request = error.request { text += " (\(request.method) \(request.url.redacted))" }
+    return Failure(ExitCode(error), [text] + (remedy(error).map { [$0] } ?? []))
+  }
+
+  /// An option that may help.
+  private static func remedy(_ error: HTTPError) -> String? {
+    switch error.kind {
+    case .cannotConnect:
+      error.request.flatMap { Origin($0.url) }.map { "does a server listen on port \($0.port) of \($0.host)?" }
+    case .cannotResolveHost: "is the host's name written correctly?"
+    case .untrustedCertificate: "--ca FILE trusts an authority; --insecure accepts any certificate, for development"
+    case .responseTimeout, .idleTimeout, .connectTimeout:
+      "--timeout SECONDS allows more time, --retry NUMBER tries again"
+    case .deadlineExceeded: "--deadline SECONDS allows more time"
+    case .notCached: "without --offline the network is asked"
+    case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"
+    default: nil
+    }
+  }
+}
+
+/// An archive has no response for a request.
+struct NotRecorded: Error, CustomStringConvertible {
+  let description: String
+
+  /// Recorded failures have a kind; the transport's own error has none.
+  static func or(_ error: any Error) -> any Error {
+    guard let error = error as? HTTPError, error.kind == .other, error.response == nil else { return error }
+    return NotRecorded(description: error.message)
+  }
+}

@@ -1,0 +1,110 @@
+import Glibc
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+
+/// Serves a folder on this machine: `martlet serve`.
+struct ServeCommand {
+  private let surroundings: Surroundings
+  private let port: Int
+  private let responder: FolderResponder
+
+  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+    guard let path = arguments.words.first, arguments.words.count == 1 else {
+      throw UsageError("name one folder: martlet serve public")
+    }
+    var status = stat()
+    let folder = surroundings.file(path)
+    guard stat(folder.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw UsageError("there is no folder '\(path)'")
+    }
+    self.surroundings = surroundings
+    port = try LocalServer.port(arguments)
+    var rules: [FaultRule] = []
+    for option in FaultRule.options {
+      for text in arguments.all(option) { rules.append(try FaultRule(option, text)) }
+    }
+    responder = FolderResponder(folder, rules)
+  }
+
+  func run() async throws -> ExitCode {
+    let (responder, surroundings) = (responder, surroundings)
+    let server = try LocalServer.start(port) { request in
+      let reply = responder.reply(to: request)
+      surroundings.report("\(request.method) \(request.target) \(reply.status.code)")
+      return reply
+    }
+    defer { server.stop() }
+    try surroundings.output.write("\(server.url)/ serves \(responder.folder.path)\n")
+    try await LocalServer.untilInterrupted()
+    return .success
+  }
+}
+
+/// Answers requests with the files of a folder, lists of its folders, and faults.
+struct FolderResponder: Sendable {
+  let folder: URL
+  private let files: StaticFolder
+  private let rules: [FaultRule]
+
+  init(_ folder: URL, _ rules: [FaultRule]) {
+    self.folder = folder
+    self.rules = rules
+    var files = StaticFolder(folder)
+    files.maxAge = nil  // a file that was changed is asked for again
+    self.files = files
+  }
+
+  func reply(to request: LoopbackRequest) -> Reply {
+    let faults = FaultRule.asked(in: request.query) + rules.filter { $0.matches(request.path) }.map(\.fault)
+    // a status replaces the reply, so that it comes first
+    let ordered = faults.filter(\.isStatus) + faults.filter { !$0.isStatus }
+    return ordered.reduce(content(for: request)) { $0.with($1) }
+  }
+
+  private func content(for request: LoopbackRequest) -> Reply {
+    let reply = files.reply(to: request)
+    guard reply.status == .notFound, let folder = files.folder(at: request.path) else { return reply }
+    guard request.path.hasSuffix("/") else {
+      return .redirect(to: request.path + "/", status: .movedPermanently)
+    }
+    return FolderList.reply(for: folder, at: request.path)
+  }
+}
+
+extension FaultRule.Fault {
+  fileprivate var isStatus: Bool { if case .status = self { true } else { false } }
+}
+
+/// The page that lists a folder.
+private enum FolderList {
+  static func reply(for folder: URL, at path: String) -> Reply {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    let rows = names.filter { !$0.hasPrefix(".") }.sorted().map { row($0, in: folder) }
+    let title = TimelinePage.escaped(PercentEncoding.pathSegment.decode(path))
+    let parent = path == "/" ? "" : "<li><a href=\"../\">..</a>\n"
+    let page = """
+      <!DOCTYPE html>
+      <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+      <title>\(title)</title>
+      <style>:root { color-scheme: light dark } body { font: 16px/1.6 system-ui, sans-serif; margin: 2rem }</style>
+      <h1>\(title)</h1>
+      <ul>
+      \(parent)\(rows.joined(separator: "\n"))
+      </ul>
+
+      """
+    return Reply(fields: [.contentType: "text/html; charset=utf-8"], content: Data(page.utf8))
+  }
+
+  private static func row(_ name: String, in folder: URL) -> String {
+    var status = stat()
+    let isKnown = stat(folder.appending(component: name).path, &status) == 0
+    let isFolder = isKnown && status.st_mode & S_IFMT == S_IFDIR
+    let size = isKnown && !isFolder ? " – \(Quantity.text(Int64(status.st_size)))" : ""
+    // "./" keeps a colon in a name from being read as the end of a scheme
+    let link = "./" + PercentEncoding.pathSegment.encode(name) + (isFolder ? "/" : "")
+    return
+      "<li><a href=\"\(TimelinePage.escaped(link))\">\(TimelinePage.escaped(name))\(isFolder ? "/" : "")</a>\(size)"
+  }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// What `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials. Only its
+/// owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`.
+struct StoredSession: Sendable, Codable {
+  struct Field: Sendable, Codable {
+    var name: String
+    var value: String
+  }
+
+  var cookies: [Cookie] = []
+  var fields: [Field] = []
+  var credentials: CallCredentials?
+
+  /// The file of a session.
+  static func file(named name: String, for origin: Origin, _ surroundings: Surroundings) throws(UsageError) -> URL {
+    let allowed = name.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "-_.".utf8.contains($0) }
+    guard !name.isEmpty, allowed, !name.hasPrefix(".") else {
+      throw UsageError("'\(name)' is no name of a session: use letters, digits, '-', '_' and '.'")
+    }
+    let configuration: URL
+    if let path = surroundings.environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
+      configuration = URL(filePath: path)
+    } else if let home = surroundings.environment["HOME"], !home.isEmpty {
+      configuration = URL(filePath: home).appending(component: ".config")
+    } else {
+      throw UsageError("--session needs a folder: set HOME or XDG_CONFIG_HOME")
+    }
+    let host = String(
+      String.UnicodeScalarView(
+        "\(origin)".unicodeScalars.map { $0 == ":" || $0 == "/" || $0 == "[" || $0 == "]" ? "_" : $0 }))
+    return configuration.appending(components: "martlet", "sessions", host, "\(name).json")
+  }
+
+  /// Reads a session; an empty one if there is no file.
+  static func read(_ file: URL) throws(UsageError) -> StoredSession {
+    var status = stat()
+    guard stat(file.path, &status) == 0 else { return StoredSession() }
+    guard status.st_mode & 0o077 == 0 else {
+      throw UsageError("'\(file.path)' has passwords, and others can read it: chmod 600 '\(file.path)'")
+    }
+    do { return try JSONDecoder().decode(StoredSession.self, from: Data(contentsOf: file)) } catch {
+      throw UsageError("'\(file.path)' is no session: remove it")
+    }
+  }
+
+  /// Writes the session to its file, which only its owner can read.
+  func write(to file: URL) throws {
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    let partial = try PartialFile(for: file, access: .ownerOnly)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    try partial.append(try encoder.encode(self))
+    try partial.complete()
+  }
+}

@@ -1,0 +1,172 @@
+import MartletEngine
+import MartletSemantics
+
+/// A page that shows a ``Timeline``: a row for each call and each attempt, and its phases as bars. It needs nothing but
+/// a browser: no script, no other file. The rows are `details` elements, which the keyboard opens.
+struct TimelinePage {
+  private let timeline: Timeline
+  /// The time that the whole width stands for, in milliseconds.
+  private let total: Double
+
+  /// Writes the page to a file, which only its owner can read, as it tells what was asked for.
+  static func write(_ timeline: Timeline, to file: URL) throws(HTTPError) {
+    let partial = try PartialFile(for: file, access: .ownerOnly)
+    try partial.append(Data(TimelinePage(timeline).html.utf8))
+    try partial.complete()
+  }
+
+  init(_ timeline: Timeline) {
+    self.timeline = timeline
+    total = max(timeline.end.inMilliseconds, 0.001)
+  }
+
+  var html: String {
+    let attempts = timeline.calls.map(\.attempts.count).reduce(0, +)
+    let calls = timeline.calls.count
+    let bytes = timeline.calls.flatMap(\.attempts).map { $0.metrics?.bytesReceived ?? 0 }.reduce(0, +)
+    let summary = [
+      "\(calls) call\(calls == 1 ? "" : "s")", "\(attempts) attempt\(attempts == 1 ? "" : "s")",
+      Quantity.text(timeline.end), "\(Quantity.text(bytes)) over the network",
+    ]
+    let title = timeline.calls.first.map { "\($0.method) \($0.url)" } ?? "no calls"
+    return """
+      <!DOCTYPE html>
+      <html lang="en">
+      <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+      <title>\(Self.escaped(title))</title>
+      <style>
+      \(Self.style)
+      </style>
+      </head>
+      <body>
+      <header>
+      <h1>\(Self.escaped(title))</h1>
+      <p>\(summary.joined(separator: " · ")) · \(Timestamp.format(timeline.began))</p>
+      <p class="legend">\(Self.legend)</p>
+      </header>
+      <main>
+      \(axis)
+      \(timeline.calls.map(section).joined(separator: "\n"))
+      </main>
+      </body>
+      </html>
+
+      """
+  }
+
+  private static let legend = ["queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
+    .map { "<span><i class=\"\($0.lowercased())\"></i>\($0)</span>" }.joined(separator: " ")
+
+  /// Five marks of time over the bars.
+  private var axis: String {
+    let marks = (0...4).map { step in
+      let time = Duration.milliseconds(total * Double(step) / 4)
+      return "<span style=\"left:\(step * 25)%\">\(Quantity.text(time))</span>"
+    }
+    return "<div class=\"axis\" aria-hidden=\"true\"><div>\(marks.joined())</div></div>"
+  }
+
+  private func section(_ call: Timeline.CallRecord) -> String {
+    let end = call.end ?? timeline.end
+    let state = call.error.map { "<p class=\"error\">\(Self.escaped($0))</p>" } ?? ""
+    return """
+      <section>
+      <h2><span class="what">\(Self.escaped("\(call.method) \(call.url)"))</span>\
+      <span class="time">\(Quantity.text(end - call.start))</span></h2>
+      \(state)
+      \(call.attempts.map(row).joined(separator: "\n"))
+      </section>
+      """
+  }
+
+  private func row(_ attempt: Timeline.AttemptRecord) -> String {
+    let status = attempt.status.map { "\($0.code)" } ?? "–"
+    let style = attempt.status.map { $0.code >= 400 ? "bad" : $0.code >= 300 ? "notice" : "good" } ?? "bad"
+    let size = attempt.metrics.map { Quantity.text($0.bytesReceived) } ?? (attempt.wasSent ? "" : "cache")
+    return """
+      <details>
+      <summary><span class="label"><b class="\(style)">\(status)</b> \(Self.escaped("\(attempt.method) \(attempt.url)"))\
+      </span><span class="size">\(size)</span><span class="bars">\(bars(attempt))</span></summary>
+      <div class="facts">
+      \(facts(attempt))
+      </div>
+      </details>
+      """
+  }
+
+  private func bars(_ attempt: Timeline.AttemptRecord) -> String {
+    let start = attempt.start.inMilliseconds
+    guard attempt.wasSent else {
+      let end = (attempt.end ?? timeline.end).inMilliseconds
+      return bar("cache", "answered without the network", from: start, length: end - start)
+    }
+    guard let metrics = attempt.metrics else {
+      // the body was not read to its end, so that the transport measured nothing
+      let end = (attempt.headTime ?? attempt.end ?? timeline.end).inMilliseconds
+      let title = attempt.headTime == nil ? "no response" : "until the head of the response"
+      return bar("wait", title, from: start, length: end - start)
+    }
+    return Phases(metrics).map { phase in
+      bar(
+        phase.name.lowercased(), "\(phase.name) \(Quantity.text(phase.length))",
+        from: start + phase.start.inMilliseconds, length: phase.length.inMilliseconds)
+    }.joined()
+  }
+
+  private func bar(_ style: String, _ title: String, from start: Double, length: Double) -> String {
+    let left = min(100, start / total * 100)
+    let width = max(0, min(100 - left, length / total * 100))
+    return
+      "<i class=\"\(style)\" style=\"left:\(Self.percent(left));width:max(2px,\(Self.percent(width)))\" title=\"\(title)\"></i>"
+  }
+
+  /// With two decimals, without those of the machine's language.
+  private static func percent(_ value: Double) -> String {
+    let hundredths = Int((value * 100).rounded())
+    let rest = hundredths % 100
+    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)%"
+  }
+
+  private func facts(_ attempt: Timeline.AttemptRecord) -> String {
+    var rows: [(String, String)] = [("attempt", "\(attempt.number), after \(Quantity.text(attempt.start))")]
+    if let metrics = attempt.metrics {
+      rows += Phases(metrics).map { ($0.name, Quantity.text($0.length)) }
+      rows.append(("sent", Quantity.text(metrics.bytesSent)))
+      rows.append(
+        ("received", "\(Quantity.text(metrics.bytesReceived)), decoded \(Quantity.text(attempt.received))"))
+      if let address = metrics.remoteAddress {
+        let port = metrics.remotePort.map { " port \($0)" } ?? ""
+        rows.append(("connection", "\(address)\(port), \(metrics.reusedConnection ? "reused" : "new")"))
+      }
+    }
+    if let version = attempt.metrics?.version ?? attempt.version { rows.append(("version", version.rawValue)) }
+    if !attempt.wasSent { rows.append(("cache", "answered without the network")) }
+    rows += attempt.notes.map { ("note", $0) }
+    let list = rows.map { "<dt>\(Self.escaped($0.0))</dt><dd>\(Self.escaped($0.1))</dd>" }.joined()
+    return "<dl>\(list)</dl>" + fields("request", attempt.requestFields) + fields("response", attempt.responseFields)
+  }
+
+  private func fields(_ title: String, _ fields: HTTPFields) -> String {
+    guard !fields.isEmpty else { return "" }
+    let lines = fields.map { "<dt>\(Self.escaped($0.name.rawName))</dt><dd>\(Self.escaped($0.value))</dd>" }.joined()
+    return "<h3>Fields of the \(title)</h3><dl>\(lines)</dl>"
+  }
+
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      case _ where scalar.properties.generalCategory == .control: result += " "
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
+  }
+}

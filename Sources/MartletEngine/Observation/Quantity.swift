@@ -1,0 +1,26 @@
+/// Numbers of bytes and durations as people read them.
+package enum Quantity {
+  /// `17 B`, `1.2 kB`, `34.5 MB`.
+  package static func text(_ bytes: Int64) -> String {
+    guard bytes >= 1000 else { return "\(bytes) B" }
+    var value = Double(bytes) / 1000
+    for unit in ["kB", "MB", "GB"] {
+      if value < 999.5 { return "\(rounded(value)) \(unit)" }
+      value /= 1000
+    }
+    return "\(rounded(value)) TB"
+  }
+
+  /// `0.3 ms`, `34 ms`, `1.5 s`.
+  package static func text(_ duration: Duration) -> String {
+    let milliseconds = duration.inMilliseconds
+    return milliseconds < 999.5 ? "\(rounded(milliseconds)) ms" : "\(rounded(milliseconds / 1000)) s"
+  }
+
+  /// With one decimal below ten, without any from there on.
+  private static func rounded(_ value: Double) -> String {
+    let tenths = (value * 10).rounded()
+    guard tenths < 100, tenths.truncatingRemainder(dividingBy: 10) != 0 else { return String(Int(value.rounded())) }
+    return "\(Int(tenths) / 10).\(Int(tenths) % 10)"
+  }
+}

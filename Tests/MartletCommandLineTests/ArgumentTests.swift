@@ -1,0 +1,105 @@
+@testable import MartletCommandLine
+import MartletSemantics
+import Testing
+
+@Suite("Command lines")
+struct ArgumentTests {
+  @Test(
+    arguments: [
+      (["get", "h.example"], "GET", ["h.example"]), (["h.example/a", "b=1"], nil, ["h.example/a", "b=1"]),
+      (["-v", "post", ":80"], "POST", [":80"]), (["--auth", "u:p", "PUT", ":80"], "PUT", [":80"]),
+      (["PROPFIND", ":80/dav"], "PROPFIND", [":80/dav"]), (["localhost"], nil, ["localhost"]),
+      (["get", ":80", "--", "--verbose"], "GET", [":80", "--verbose"]),
+    ] as [([String], String?, [String])])
+  func theMethodIsTheFirstWordOrIsLeftOut(line: [String], method: String?, words: [String]) throws {
+    let parsed = try ArgumentParser.parse(line)
+    #expect(parsed.method == method)
+    #expect(parsed.words == words)
+  }
+
+  @Test func optionsHaveValuesInThreeForms() throws {
+    let parsed = try ArgumentParser.parse([
+      "get", ":80", "--timeout=2.5", "--auth", "u:p", "-oname", "-vq", "--pin", "a", "--pin=b",
+    ])
+    #expect(parsed.seconds(.timeout) == .seconds(2.5))
+    #expect(parsed.value(.auth) == "u:p")
+    #expect(parsed.value(.output) == "name")
+    #expect(parsed.has(.verbose) && parsed.has(.quiet))
+    #expect(parsed.all(.pin) == ["a", "b"])
+  }
+
+  @Test(arguments: [
+    (["gte", ":80"], "'gte' is neither a command nor a URL: did you mean 'get'? 'martlet --help' lists the commands"),
+    (["get", "--tiemout", "3"], "there is no option --tiemout: did you mean --timeout?"),
+    (["get", "-Z"], "there is no option -Z: 'martlet get --help' lists them"),
+    (["get", ":80", "--timeout"], "--timeout needs a value: --timeout SECONDS"),
+    (["get", ":80", "--timeout", "soon"], "--timeout SECONDS: 'soon' is not a number of seconds above 0"),
+    (["get", ":80", "--retry=-1"], "--retry NUMBER: '-1' is not a whole number from 0"),
+    (
+      ["get", ":80", "--color=allways"],
+      "--color auto|always|never: 'allways' is none of auto, always, never: did you mean 'always'?"
+    ),
+    (["get", ":80", "--verbose=yes"], "--verbose takes no value, and got 'yes': leave '=yes' out"),
+    (["-v", "serve", "."], "write 'serve' first, before its options: martlet serve …"),
+  ])
+  func mistakesAreNamedWithTheirRemedy(line: [String], message: String) {
+    #expect(throws: UsageError(message)) { try ArgumentParser.parse(line) }
+  }
+
+  @Test(arguments: [
+    ("get", "get", 0), ("gte", "get", 1), ("timeuot", "timeout", 1), ("", "ab", 2), ("colour", "color", 1),
+  ])
+  func theDistanceCountsSwappedNeighborsOnce(left: String, right: String, distance: Int) {
+    #expect(Spelling.distance(left, right) == distance)
+  }
+}
+
+@Suite("Items")
+struct RequestItemTests {
+  @Test(
+    arguments: [
+      ("a=b", .text("a", .text("b"))), ("a==b", .query("a", .text("b"))), ("a:b", .field("a", .text("b"))),
+      ("a: b ", .field("a", .text("b"))), ("a:=[1]", .json("a", .text("[1]"))), ("a:", .removedField("a")),
+      ("a;", .emptyField("a")), ("a@b.txt", .file("a", path: "b.txt", type: nil)),
+      ("a@b;type=image/png", .file("a", path: "b", type: "image/png")), ("a=@b", .text("a", .file("b"))),
+      ("a:=@b", .json("a", .file("b"))), ("a:@b", .field("a", .file("b"))), ("@b", .body(path: "b")),
+      ("@-", .body(path: "-")), ("a=b:c", .text("a", .text("b:c"))), ("a=", .text("a", .text(""))),
+      (#"a\:b=c"#, .text("a:b", .text("c"))), ("X:http://h/?a=b", .field("X", .text("http://h/?a=b"))),
+      ("me@x.example=1", .file("me", path: "x.example=1", type: nil)), (#"me\@x=1"#, .text("me@x", .text("1"))),
+    ] as [(String, RequestItem)])
+  func theFirstSeparatorDecides(text: String, item: RequestItem) throws {
+    #expect(try RequestItem.parse(text) == item)
+  }
+
+  @Test(arguments: [
+    ("plain", "'plain' is no item: write name=value for the body, Name:value for a field, name==value for the query"),
+    ("=b", "'=b' has no name before '='"), ("a@", "'a@' names no file after '@'"),
+    ("a@b;type=png", "'png' in 'a@b;type=png' is no media type, such as image/png"),
+  ])
+  func whatIsNoItemIsRefused(text: String, message: String) {
+    #expect(throws: UsageError(message)) { try RequestItem.parse(text) }
+  }
+}
+
+@Suite("URLs on the command line")
+struct TargetURLTests {
+  @Test(arguments: [
+    ("example.com", "https://example.com"), ("example.com:8443/a", "https://example.com:8443/a"),
+    ("http://example.com", "http://example.com"), (":8080/a", "http://localhost:8080/a"),
+    (":/a", "http://localhost/a"), ("/a", "http://localhost/a"), ("localhost/a", "http://localhost/a"),
+    ("api.localhost", "http://api.localhost"), ("127.0.0.1:1", "http://127.0.0.1:1"), ("[::1]:1", "http://[::1]:1"),
+    ("u:p@localhost", "http://u:p@localhost"), ("localhost.example.com", "https://localhost.example.com"),
+    ("127.example.com", "https://127.example.com"), ("example.com/a b", "https://example.com/a%20b"),
+  ])
+  func shortFormsAreCompleted(text: String, url: String) throws {
+    #expect(try TargetURL.parse(text).absoluteString == url)
+  }
+
+  @Test(arguments: [
+    ("ftp://h/", "the scheme of 'ftp://h/' is 'ftp': use http or https"),
+    ("http://", "'http://' is not a URL: write one such as example.com/orders or :8080/orders"),
+  ])
+  func whatIsNoURLIsRefused(text: String, message: String) {
+    #expect(throws: UsageError(message)) { try TargetURL.parse(text) }
+  }
+}

@@ -1,0 +1,194 @@
+@testable import MartletCommandLine
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite("Calls from the command line", .timeLimit(.minutes(5)))
+struct CallTests {
+  private let run: TestRun
+
+  init() throws { run = try TestRun() }
+
+  private func url(_ server: LoopbackServer, _ path: String = "/") -> String { ":\(server.port)\(path)" }
+
+  private func echo() throws -> LoopbackServer { try LoopbackServer { _ in .json(#"{"b":1,"a":2.0}"#) } }
+
+  @Test func aPipeGetsTheBodyAsItIs() async throws {
+    let server = try echo()
+    let result = try await run("get", url(server))
+    #expect(result.code == .success)
+    #expect(result.text == #"{"b":1,"a":2.0}"#)
+    #expect(result.errors.text.isEmpty)
+  }
+
+  @Test func aTerminalGetsHeadAndFormattedBodyInColors() async throws {
+    let server = try echo()
+    let result = try await run("get", url(server), isTerminal: true)
+    #expect(
+      result.text == """
+        \u{1B}[2mHTTP/1.1 \u{1B}[0m\u{1B}[1;32m200 OK\u{1B}[0m
+        \u{1B}[34mContent-Type\u{1B}[0m: application/json
+        \u{1B}[34mContent-Length\u{1B}[0m: 15
+
+        {
+          \u{1B}[34m"b"\u{1B}[0m: \u{1B}[36m1\u{1B}[0m,
+          \u{1B}[34m"a"\u{1B}[0m: \u{1B}[36m2.0\u{1B}[0m
+        }
+
+        """)
+  }
+
+  @Test func colorsAreOffWithNoColorAndOnIfTheyAreAskedFor() async throws {
+    let server = try echo()
+    let plain = try TestRun(environment: ["NO_COLOR": "1"])
+    #expect(try await !plain("get", url(server), isTerminal: true).text.contains("\u{1B}"))
+    #expect(try await plain("get", url(server), "--color=always").text.contains("\u{1B}"))
+    #expect(try await !run("get", url(server), "--color=never", isTerminal: true).text.contains("\u{1B}"))
+    #expect(try await run("get", url(server), "--pretty=format").text == "{\n  \"b\": 1,\n  \"a\": 2.0\n}\n")
+  }
+
+  @Test func itemsBecomeQueryFieldsAndJSONInOrder() async throws {
+    let server = try echo()
+    let result = try await run(
+      "post", url(server, "/p"), "b=text", "a:=1.50", #"l:=[ 1 ]"#, "q==x y", "X-One:1", "X-One:2", "X-Empty;", "b=é\"")
+    #expect(result.code == .success)
+    let request = try await server.request(1)
+    #expect(request.method == .post)
+    #expect(request.target == "/p?q=x%20y")
+    #expect(request.text == #"{"a":1.50,"l":[ 1 ],"b":"é\""}"#)
+    #expect(request.fields[.contentType] == "application/json")
+    #expect(request.fields[.accept] == "application/json, */*;q=0.5")
+    #expect(request.fields[values: "X-One"] == ["1", "2"])
+    #expect(request.fields["X-Empty"] == "")
+  }
+
+  @Test func withoutAMethodABodyDecides() async throws {
+    let server = try echo()
+    _ = try await run(url(server), "a=1")
+    _ = try await run(url(server), "a==1")
+    #expect(try await server.request(1).method == .post)
+    #expect(try await server.request(2).method == .get)
+  }
+
+  @Test func formsAndFilesAreSent() async throws {
+    let server = try echo()
+    try run.folder.write(Data("file text".utf8), to: "note.txt")
+    _ = try await run("post", url(server), "--form", "a=1 2", "b:=3")
+    _ = try await run("post", url(server), "--form", "a=1", "f@note.txt;type=text/x-note")
+    _ = try await run("put", url(server), "@note.txt")
+    _ = try await run("post", url(server), "t=@note.txt")
+    #expect(try await server.request(1).text == "a=1+2&b=3")
+    let multipart = try await server.request(2)
+    #expect(multipart.fields[.contentType]?.hasPrefix("multipart/form-data; boundary=") == true)
+    #expect(multipart.text.contains("filename=\"note.txt\"") && multipart.text.contains("text/x-note"))
+    let file = try await server.request(3)
+    #expect(file.text == "file text" && file.fields[.contentType] == "text/plain")
+    #expect(try await server.request(4).text == #"{"t":"file text"}"#)
+  }
+
+  @Test func standardInputIsTheBodyOfWhatHasOne() async throws {
+    let server = try echo()
+    _ = try await run("post", url(server), input: "[1]")
+    _ = try await run("get", url(server), input: "[1]")
+    _ = try await run("post", url(server), "-I", input: "[1]")
+    _ = try await run("delete", url(server), "@-", input: "[2]")
+    #expect(try await server.request(1).text == "[1]")
+    #expect(try await server.request(2).text.isEmpty)
+    #expect(try await server.request(3).text.isEmpty)
+    #expect(try await server.request(4).text == "[2]")
+  }
+
+  @Test(arguments: [
+    (["post", ":1", "a:={"], "the value of 'a' is not JSON (line 1, column 2): 'a=…' sends it as text"),
+    (["post", ":1", "f@x"], "a file is sent in a form: add --form, or use name=@file for its text"),
+    (["post", ":1", "@none"], "there is no file 'none'"),
+    (["post", ":1", "--json", "--form"], "--json and --form exclude each other: leave one out"),
+    (["get", ":1", "X:a\nb"], "the value of X has a control character, such as a line break, and cannot be sent"),
+    (["get", ":1", "--offline"], "--offline answers from a cache: add --cache FOLDER"),
+    (["get"], "there is no URL: martlet get example.com/orders"),
+    (["get", ":1", "--session", "../x"], "'../x' is no name of a session: use letters, digits, '-', '_' and '.'"),
+    (["get", ":1", "--pin", "abc"], "--pin 'abc' is not the base64 of a SHA-256: it has 44 characters"),
+    (["get", ":1", "--proxy", "ftp://h"], "--proxy has the scheme 'ftp': use http, https or socks5"),
+    (["get", ":1", "--auth", "ada"], "there is no terminal to ask for the password: write --auth ada:PASSWORD"),
+  ])
+  func whatCannotBeCarriedOutIsAUsageError(line: [String], message: String) async throws {
+    let result = try await run.run(line)
+    #expect(result.code == .usage)
+    #expect(result.errors.text == "martlet: \(message.replacing("\n", with: " "))\n")
+  }
+
+  @Test(arguments: [(200, 0), (304, 0), (302, 3), (404, 4), (503, 5)])
+  func statusesAreExitCodesOnRequest(status: Int, code: Int32) async throws {
+    let server = try LoopbackServer { _ in .status(HTTPStatus(status)) }
+    #expect(try await run("get", url(server), "--check-status").code.rawValue == code)
+    #expect(try await run("get", url(server)).code == .success)
+  }
+
+  @Test func failuresHaveExitCodesAndRemedies() async throws {
+    let silent = try LoopbackServer { _ in .never }
+    let broken = try LoopbackServer { _ in .raw("NOT HTTP\r\n\r\n") }
+    let timeout = try await run("get", url(silent), "--timeout", "0.05")
+    #expect(timeout.code == .timeout)
+    #expect(timeout.errors.text.contains("--timeout SECONDS"))
+    #expect(try await run("get", url(broken)).code == .badResponse)
+    let port = silent.port
+    silent.stop()
+    let refused = try await run("get", ":\(port)")
+    #expect(refused.code == .connection)
+    #expect(refused.errors.text.contains("does a server listen on port \(port) of localhost?"))
+  }
+
+  @Test func aClosedOutputEndsQuietlyAndClosesTheConnection() async throws {
+    let server = try LoopbackServer { _ in .repeating(Data("line\n".utf8), length: 1 << 40) }
+    let result = try await run("get", url(server), outputLimit: 100)
+    #expect(result.code == .brokenPipe)
+    #expect(result.errors.text.isEmpty)
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  @Test func binaryBodiesAreNotShownOnATerminal() async throws {
+    let server = try LoopbackServer { _ in Reply(fields: [.contentType: "image/png"], content: Data([0, 1, 2, 27])) }
+    #expect(
+      try await run("get", url(server), "--body", "--color=never", isTerminal: true).text
+        == "(4 B of image/png, not text: --output FILE writes it to a file)\n")
+    #expect(try await run("get", url(server)).output.data == Data([0, 1, 2, 27]))
+  }
+
+  @Test func otherCharsetsAreConvertedForATerminal() async throws {
+    let server = try LoopbackServer { _ in
+      Reply(fields: [.contentType: "text/plain; charset=latin1"], content: Data([0x68, 0xE9]))
+    }
+    #expect(try await run("get", url(server), "-b", isTerminal: true).text == "hé\n")
+  }
+
+  @Test func requestPartsArePrintedAsSent() async throws {
+    let server = try echo()
+    let result = try await run("post", url(server, "/p"), "a=1", "--auth", "u:p", "--print", "HB")
+    #expect(result.text.hasPrefix("POST http://localhost:\(server.port)/p\n"))
+    #expect(result.text.contains("Authorization: Basic dTpw\n"))
+    #expect(result.text.hasSuffix("\n\n{\"a\":\"1\"}\n\n"))
+  }
+
+  @Test func aFileAppearsOnlyIfItMay() async throws {
+    let server = try echo()
+    #expect(try await run("get", url(server), "-o", "a.json").code == .success)
+    #expect(try run.text(of: "a.json") == #"{"b":1,"a":2.0}"#)
+    let second = try await run("get", url(server), "-o", "a.json")
+    #expect(second.code == .usage)
+    #expect(second.errors.text == "martlet: 'a.json' exists: --overwrite replaces it\n")
+    #expect(try await run("get", url(server), "-o", "a.json", "--overwrite").code == .success)
+    #expect(try await run("get", url(server), "-o", "/dev/null").code == .success)
+  }
+
+  @Test func theCurlCommandHasNoSecretsAndSendsNothing() async throws {
+    let server = try echo()
+    let result = try await run("get", url(server), "Authorization:Bearer t0ken", "--curl")
+    #expect(result.text.hasPrefix("curl 'http://localhost:\(server.port)/'"))
+    #expect(!result.text.contains("t0ken"))
+    #expect(
+      try await run("get", url(server), "Authorization:Bearer t0ken", "--curl", "--show-secrets").text.contains("t0ken")
+    )
+    #expect(server.connectionCount == 0)
+  }
+}

@@ -1,0 +1,95 @@
+@testable import MartletCommandLine
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import TestSupport
+import Testing
+
+@Suite("Downloads", .timeLimit(.minutes(5)))
+struct DownloadTests {
+  private let run: TestRun
+
+  init() throws { run = try TestRun() }
+
+  @Test(
+    arguments: [
+      (#"attachment; filename="report.pdf""#, "report.pdf"), ("attachment; filename=report.pdf", "report.pdf"),
+      (#"attachment; filename="../../etc/passwd""#, "passwd"), (#"attachment; filename="C:\\x\\a.txt""#, "a.txt"),
+      (#"attachment; filename=".bashrc""#, "bashrc"), (#"attachment; filename="-rf""#, "rf"),
+      ("attachment; filename=a.txt; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
+      ("attachment; filename*=UTF-8''..%2F..%2Fx", "x"), (#"attachment; filename="..""#, nil), ("attachment", nil),
+      ("inline; filename*=UTF-8''%E2%80%AEfdp.exe", "fdp.exe"), (#"attachment; filename="a/""#, "a"),
+    ] as [(String, String?)])
+  func theNameOfAServerIsNeverAPath(disposition: String, name: String?) {
+    #expect(DownloadName.suggested(by: disposition) == name)
+  }
+
+  @Test(arguments: [
+    ("http://h/a/film.mp4?x=1", "film.mp4"), ("http://h/", "download"), ("http://h/a/", "a"),
+    ("http://h/%2e%2e%2fx", "x"), ("http://h/a%20b", "a b"),
+  ])
+  func theURLNamesWhatTheServerDoesNot(url: String, name: String) throws {
+    #expect(DownloadName.name([:], try #require(URL(string: url))) == name)
+  }
+
+  @Test func longNamesKeepTheirEnd() throws {
+    let name = try #require(DownloadName.checked(String(repeating: "ä", count: 300) + ".tar"))
+    #expect(name.utf8.count <= 200 && name.hasSuffix("ä.tar"))
+    #expect(DownloadName.numbered("a.tar", 2) == "a-2.tar")
+    #expect(DownloadName.numbered("a", 0) == "a")
+  }
+
+  @Test func aFileThatExistsIsNotReplaced() async throws {
+    let server = try LoopbackServer { _ in .text("new").with(.contentDisposition, "attachment; filename=\"../a.txt\"") }
+    try run.folder.write(Data("old".utf8), to: "a.txt")
+    #expect(try await run("get", ":\(server.port)/x", "--download").errors.text == "a-1.txt: 3 B\n")
+    #expect(try run.text(of: "a.txt") == "old")
+    #expect(try run.text(of: "a-1.txt") == "new")
+    #expect(try await run("get", ":\(server.port)/x", "--download", "--overwrite").code == .success)
+    #expect(try run.text(of: "a.txt") == "new")
+    #expect(try run.folder.names() == ["a-1.txt", "a.txt"])
+    let chosen = try await run("get", ":\(server.port)/x", "--download", "-o", "a.txt")
+    #expect(chosen.code == .usage)
+  }
+
+  @Test func theSameCommandContinues() async throws {
+    let film = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+    let server = try LoopbackServer { request in
+      let whole = Reply.data(film).with(.eTag, "\"1\"")
+      guard request.fields[.range] == "bytes=1000-" else { return whole.truncated(after: 1000) }
+      return .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
+        .with(.contentRange, "bytes 1000-4999/5000")
+    }
+    let first = try await run("get", ":\(server.port)/film.bin", "--download")
+    #expect(first.code == .connection)
+    #expect(first.errors.text.contains("1 kB of 5 kB are kept: the same command continues"))
+    let second = try await run("get", ":\(server.port)/film.bin", "--download")
+    #expect(second.errors.text == "film.bin: 5 kB\n")
+    #expect(try Data(contentsOf: run.folder.file("film.bin")) == film)
+    #expect(try run.folder.names() == ["film.bin"])
+  }
+
+  @Test func aStatusThatIsAnErrorLeavesNoFile() async throws {
+    let server = try LoopbackServer { _ in .text("no", status: .notFound) }
+    #expect(try await run("get", ":\(server.port)/a", "--download").code == .clientError)
+    #expect(try run.folder.names().isEmpty)
+  }
+
+  @Test func progressFitsTheTerminal() {
+    let half = TransferProgress(.received, completed: 500_000, total: 1_000_000)
+    let line = DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 80)
+    #expect(line == "[██████████████████░░░░░░░░░░░░░░░░░] 50 %  500 kB of 1 MB  500 kB/s  1 s left")
+    #expect(
+      DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 30)
+        == "50 %  500 kB of 1 MB  500 kB/s  1 s left")
+    let unknown = TransferProgress(.received, completed: 2000, total: nil)
+    #expect(DownloadProgress.line(unknown, offset: 1000, elapsed: .zero, columns: 80) == "3 kB")
+  }
+
+  @Test func progressIsShownOnATerminalAndRemoved() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 10_000)) }
+    let errors = try await run("get", ":\(server.port)/a.bin", "--download", isTerminal: true).errors.text
+    #expect(errors.contains("10 kB of 10 kB"))
+    #expect(errors.hasSuffix("\r\u{1B}[Ka.bin: 10 kB\n"))
+  }
+}

@@ -1,0 +1,136 @@
+@testable import MartletCommandLine
+import MartletSemantics
+import TestSupport
+import Testing
+
+@Suite("Formatted bodies")
+struct FormatterTests {
+  /// Formats the text in pieces of so many bytes.
+  private func format(_ formatter: some BodyFormatter, _ text: String, pieces: Int = .max) -> String {
+    var formatter = formatter
+    var rest = Data(text.utf8)[...]
+    var out: [UInt8] = []
+    while !rest.isEmpty {
+      out += formatter.format(Data(rest.prefix(pieces)))
+      rest = rest.dropFirst(pieces)
+    }
+    return String(decoding: out + formatter.finish(), as: UTF8.self)
+  }
+
+  private func json(_ colored: Bool = false, terminal: Bool = false) -> JSONFormatter {
+    JSONFormatter(.indented, palette: Palette(isColored: colored), isForTerminal: terminal)
+  }
+
+  @Test(arguments: [
+    (
+      #"{"b":1.0,"a":[1,{"c":null}],"e":{},"f":[]}"#,
+      """
+      {
+        "b": 1.0,
+        "a": [
+          1,
+          {
+            "c": null
+          }
+        ],
+        "e": {},
+        "f": []
+      }
+
+      """
+    ),
+    ("[ ]", "[]\n"), (" 12345678901234567890.10 ", "12345678901234567890.10\n"), (#""a\"}{""#, "\"a\\\"}{\"\n"),
+    ("{\"a\":1}\n{\"a\":2}", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n"), ("", ""),
+    (#"{"a":"b""#, "{\n  \"a\": \"b\"\n"), ("<html>", "<html>\n"), ("]]1", "\n]\n]\n1\n"),
+  ])
+  func jsonKeepsItsTokensInOrder(text: String, expected: String) {
+    #expect(format(json(), text) == expected)
+    #expect(format(json(), text, pieces: 1) == expected)
+  }
+
+  @Test func jsonIsColoredByWhatItsTokensAre() {
+    let colored = format(json(true), #"{"a":"b","c":[-1,true]}"#)
+    #expect(
+      colored == """
+        {
+          \u{1B}[34m"a"\u{1B}[0m: \u{1B}[32m"b"\u{1B}[0m,
+          \u{1B}[34m"c"\u{1B}[0m: [
+            \u{1B}[36m-1\u{1B}[0m,
+            \u{1B}[35mtrue\u{1B}[0m
+          ]
+        }
+
+        """)
+  }
+
+  /// Whatever arrives, only white space between tokens is added or removed.
+  @Test func noByteOfDamagedJSONIsMissing() {
+    var random = SeededGenerator(seed: 7)
+    let valid = [Array(#"{"a": [1, 2.50, {"b": "x\"y"}], "c": null, "d": {}}"#.utf8), Array("[[],{}]".utf8)]
+    for _ in 0..<2000 {
+      let bytes = Mutation.mutated(valid[0], from: valid, using: &random)
+      var formatter = json()
+      let out = formatter.format(Data(bytes)) + formatter.finish()
+      let isSpace: (UInt8) -> Bool = { [9, 10, 13, 32].contains($0) }
+      #expect(out.filter { !isSpace($0) } == bytes.filter { !isSpace($0) })
+    }
+  }
+
+  @Test func bodiesCannotSendControlCharactersToATerminal() {
+    let hostile = "{\"a\":\"\u{1B}[31m\u{9B}2J\u{7}é\"}"
+    let shown = format(json(terminal: true), hostile, pieces: 1)
+    #expect(!shown.contains("\u{1B}") && !shown.contains("\u{9B}") && !shown.contains("\u{7}"))
+    #expect(shown.contains("␛[31m") && shown.contains("é"))
+    #expect(format(PlainTextFormatter(isForTerminal: true), "a\r\nb\rc\u{8}\td\n") == "a\nb␍c␈\td\n")
+    #expect(format(PlainTextFormatter(isForTerminal: false), "\u{1B}[0m\r\n") == "\u{1B}[0m\r\n")
+  }
+
+  @Test(arguments: [
+    (
+      #"<?xml version="1.0"?><a x="1>2"><b>text</b><c/></a>"#,
+      """
+      <?xml version="1.0"?>
+      <a x="1>2">
+        <b>text</b>
+        <c/>
+      </a>
+
+      """
+    ),
+    ("<a>\n  <b>\n <c></c>\n</b>\n</a>\n", "<a>\n  <b>\n    <c></c>\n  </b>\n</a>\n"),
+    ("<p>mixed <i>in</i> line</p>", "<p>mixed <i>in</i> line</p>\n"),
+    ("<a><!-- > --><![CDATA[<x>]]></a>", "<a>\n  <!-- > --><![CDATA[<x>]]></a>\n"),
+    ("<a><b", "<a><b\n"), ("", ""),
+  ])
+  func xmlIsIndentedExceptAroundText(text: String, expected: String) {
+    let formatter = XMLFormatter(isIndented: true, palette: .plain, isForTerminal: false)
+    #expect(format(formatter, text) == expected)
+    #expect(format(formatter, text, pieces: 1) == expected)
+  }
+
+  @Test func linesAreShownWhenTheyAreComplete() {
+    var lines = LineFormatter.json(Palette(isColored: true), isForTerminal: false)
+    #expect(lines.format(Data(#"{"a":"#.utf8)).isEmpty)
+    #expect(
+      String(decoding: lines.format(Data("1}\n{".utf8)), as: UTF8.self)
+        == "{\u{1B}[34m\"a\"\u{1B}[0m:\u{1B}[36m1\u{1B}[0m}\n")
+    #expect(String(decoding: lines.finish(), as: UTF8.self) == "{\n")
+
+    var events = LineFormatter.events(.plain, isForTerminal: false)
+    #expect(
+      String(decoding: events.format(Data("event: a\r\ndata: {\"b\":1}\n\n: x".utf8)), as: UTF8.self)
+        == "event: a\ndata: {\"b\":1}\n\n")
+    #expect(String(decoding: events.finish(), as: UTF8.self) == ": x\n")
+  }
+
+  @Test(
+    arguments: [
+      ("application/json", "{}", .json), ("application/problem+json", "{}", .json), ("image/svg+xml", "<a/>", .xml),
+      ("application/x-ndjson", "{}", .jsonLines), ("text/event-stream", "a", .eventStream), ("text/plain", "a", .text),
+      ("text/plain", "\0\u{1}", .binary), ("application/octet-stream", "a", .text), ("image/png", "\u{1}\0", .binary),
+      ("application/json", "\0", .binary), (nil, "text é", .text),
+    ] as [(String?, String, BodyKind)])
+  func theTypeAndTheFirstBytesSayWhatABodyIs(type: String?, text: String, kind: BodyKind) {
+    #expect(BodyKind(type.flatMap { MediaType($0) }, beginning: Data(text.utf8)) == kind)
+  }
+}

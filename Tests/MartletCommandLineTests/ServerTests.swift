@@ -1,0 +1,105 @@
+@testable import MartletCommandLine
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import Testing
+
+@Suite("serve and record", .timeLimit(.minutes(5)))
+struct ServerTests {
+  private let run: TestRun
+
+  init() throws { run = try TestRun() }
+
+  private func server(_ rules: [FaultRule] = []) throws -> LoopbackServer {
+    try run.folder.write(Data("0123456789".utf8), to: "pub/a.txt")
+    try run.folder.write(Data("{}".utf8), to: "pub/sub/b c.json")
+    try run.folder.write(Data("secret".utf8), to: "outside.txt")
+    let responder = FolderResponder(run.folder.file("pub"), rules)
+    return try LoopbackServer { responder.reply(to: $0) }
+  }
+
+  @Test func aFolderIsServedWithTypesRangesAndLists() async throws {
+    let server = try server()
+    let list = try await run("get", ":\(server.port)/", "-p", "hb")
+    #expect(list.text.contains("Content-Type: text/html; charset=utf-8"))
+    #expect(list.text.contains(#"<a href="./a.txt">a.txt</a> – 10 B"#))
+    #expect(list.text.contains(#"<a href="./sub/">sub/</a>"#))
+    #expect(try await run("get", ":\(server.port)/sub").text.contains("./b%20c.json"))
+    let part = try await run("get", ":\(server.port)/a.txt", "Range:bytes=2-3", "-p", "hb")
+    #expect(part.text.contains("206 Partial Content") && part.text.hasSuffix("\n23"))
+  }
+
+  @Test(arguments: [
+    "/../outside.txt", "/%2e%2e/outside.txt", "/sub/..%2f..%2foutside.txt", "//outside.txt", "/..", "/%00",
+  ])
+  func pathsDoNotLeaveTheFolder(path: String) async throws {
+    let server = try server()
+    let session = HTTPSession(transport: SocketTransport(ConnectionConfiguration()))
+    let (data, response) = try await session.data(for: HTTPRequest(.get, server.url(path)))
+    #expect(response.status == .notFound)
+    #expect(!String(decoding: data, as: UTF8.self).contains("secret"))
+  }
+
+  @Test func faultsComeFromRulesAndFromTheQuery() async throws {
+    let server = try server([
+      FaultRule(.status, "/sub/*=503"), FaultRule(.truncate, "/a.txt=4"),
+    ])
+    #expect(try await run("get", ":\(server.port)/sub/x", "--check-status").code == .serverError)
+    let cut = try await run("get", ":\(server.port)/a.txt")
+    #expect(cut.code == .connection && cut.text == "0123")
+    #expect(try await run("get", ":\(server.port)/?status=404", "--check-status").code == .clientError)
+    #expect(try await run("get", ":\(server.port)/?reset=0").code == .connection)
+    #expect(try await run("get", ":\(server.port)/?stall=1", "--timeout", "0.05").code == .timeout)
+  }
+
+  @Test(arguments: [
+    ("/a/*", "/a/b", true), ("/a/*", "/a", false), ("*", "/x", true), ("/a", "/a", true), ("/a", "/ab", false),
+    ("*.json", "/x/y.json", true), ("/a*c*e", "/abcde", true), ("/a*c*e", "/abde", false), ("/a*a", "/a", false),
+  ])
+  func aStarStandsForAnyCharacters(pattern: String, path: String, matches: Bool) {
+    #expect(FaultRule.matches(path[...], pattern[...]) == matches)
+  }
+
+  @Test(arguments: [
+    (OptionName.delay, "soon", "--delay 'soon': 'soon' is not a number of seconds, up to a day"),
+    (.status, "/a=99", "--status '/a=99': '99' is not a status from 200 to 599"),
+    (.truncate, "a=1", "--truncate 'a=1': a pattern begins with a slash, such as /api/*"),
+  ])
+  func rulesThatAreNoneAreRefused(option: OptionName, text: String, message: String) {
+    #expect(throws: UsageError(message)) { try FaultRule(option, text) }
+  }
+
+  @Test func theProxyPassesOnAndRecords() async throws {
+    let origin = try LoopbackServer { request in
+      request.path == "/go"
+        ? .redirect(to: "http://127.0.0.1:\(request.fields[.host]?.split(separator: ":").last ?? "")/end")
+          .with(.setCookie, "a=1; Path=/; Secure; Domain=127.0.0.1")
+        : .json(#"{"got":"\#(request.text)"}"#)
+    }
+    let recorder = HARRecorder()
+    let forwarder = Forwarder(to: origin.url, over: ConnectionConfiguration(), listeners: [recorder])
+    let proxy = try LoopbackServer { forwarder.reply(to: $0) }
+
+    let posted = try await run("post", ":\(proxy.port)/p?q=1", "--raw", "text", "X-Kept:1")
+    let redirect = try await run("get", ":\(proxy.port)/go", "--no-redirects", "-p", "h")
+
+    #expect(posted.text == #"{"got":"text"}"#)
+    let received = try await origin.request(1)
+    #expect(received.target == "/p?q=1" && received.fields["X-Kept"] == "1")
+    #expect(received.fields[.host] == "127.0.0.1:\(origin.port)")
+    #expect(redirect.text.contains("Location: http://localhost:\(proxy.port)/end\n"))
+    #expect(redirect.text.contains("Set-Cookie: a=1; Path=/\n"))
+    let urls = recorder.har.log.entries.map(\.request.url)
+    #expect(urls == ["http://127.0.0.1:\(origin.port)/p?q=1", "http://127.0.0.1:\(origin.port)/go"])
+  }
+
+  @Test func anOriginThatIsNotThereIsABadGateway() async throws {
+    let origin = try LoopbackServer { _ in .text("") }
+    origin.stop()
+    let forwarder = Forwarder(to: origin.url, over: ConnectionConfiguration(), listeners: [])
+    let proxy = try LoopbackServer { forwarder.reply(to: $0) }
+    #expect(try await run("get", ":\(proxy.port)/", "--check-status").code == .serverError)
+  }
+}

@@ -1,0 +1,75 @@
+@testable import MartletCommandLine
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite("What is kept between runs", .timeLimit(.minutes(5)))
+struct SessionTests {
+  private let run: TestRun
+
+  init() throws { run = try TestRun() }
+
+  private func file(_ server: LoopbackServer, _ name: String) -> URL {
+    run.folder.file(".config/martlet/sessions/http___localhost_\(server.port)/\(name).json")
+  }
+
+  @Test func aSessionKeepsCookiesFieldsAndCredentials() async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "sid=1") }
+    let target = ":\(server.port)/"
+    _ = try await run("get", target, "--session", "ada", "X-Kept:1", "If-Match:\"2\"", "--auth", "u:p")
+    _ = try await run("get", target, "--session", "ada")
+    _ = try await run("get", target, "--session", "other")
+    let second = try await server.request(2).fields
+    #expect(second[.cookie] == "sid=1")
+    #expect(second["X-Kept"] == "1")
+    #expect(second[.authorization] == "Basic dTpw")
+    #expect(second[.ifMatch] == nil)
+    #expect(try await server.request(3).fields[.cookie] == nil)
+    #expect(try run.permissions(of: file(server, "ada")) == 0o600)
+    #expect(try run.permissions(of: file(server, "ada").deletingLastPathComponent()) == 0o700)
+  }
+
+  @Test func aSessionThatOthersCanReadIsNotUsed() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    _ = try await run("get", ":\(server.port)/", "--session", "ada")
+    let path = file(server, "ada").path
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    let result = try await run("get", ":\(server.port)/", "--session", "ada")
+    #expect(result.code == .usage)
+    #expect(result.errors.text.contains("chmod 600"))
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func aCookieFileIsReadAndWritten() async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
+    try run.folder.write(Data("localhost\tFALSE\t/\tFALSE\t0\ta\t1\nnonsense\n".utf8), to: "c.txt")
+    let result = try await run("get", ":\(server.port)/", "--cookies", "c.txt")
+    #expect(result.errors.text.contains("line 2 of the cookie file was skipped"))
+    #expect(try await server.request(1).fields[.cookie] == "a=1")
+    let written = try run.text(of: "c.txt")
+    #expect(written.contains("\ta\t1\n") && written.contains("\tb\t2\n"))
+  }
+
+  @Test func aPasswordThatIsLeftOutIsAskedFor() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    _ = try await run("get", ":\(server.port)/", "--auth", "ada", password: "secret")
+    #expect(try await server.request(1).fields[.authorization] == "Basic YWRhOnNlY3JldA==")
+  }
+
+  @Test func digestDoesNotSendThePasswordToAServerThatWantsBasic() async throws {
+    let server = try LoopbackServer { _ in .status(.unauthorized).with(.wwwAuthenticate, "Basic realm=\"r\"") }
+    let result = try await run("get", ":\(server.port)/", "--auth", "u:p", "--auth-type", "digest", "-v")
+    #expect(result.errors.text.contains("the server does not offer Digest, so the password is not sent"))
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func credentialsStayWithTheirOrigin() async throws {
+    let other = try LoopbackServer { _ in .text("other") }
+    let target = "http://127.0.0.1:\(other.port)/"
+    let server = try LoopbackServer { _ in .redirect(to: target) }
+    #expect(try await run("get", ":\(server.port)/", "--auth", "t", "--auth-type", "bearer").text == "other")
+    #expect(try await server.request(1).fields[.authorization] == "Bearer t")
+    #expect(try await other.request(1).fields[.authorization] == nil)
+  }
+}

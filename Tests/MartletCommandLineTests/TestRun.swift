@@ -1,0 +1,94 @@
+import Glibc
+import MartletEngine
+@testable import MartletCommandLine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+
+/// An output in memory. After `limit` bytes its reader closes it.
+final class CapturedOutput: Output {
+  let isTerminal: Bool
+  let columns = 80
+  private let limit: Int
+  private let bytes = Mutex<[UInt8]>([])
+
+  init(isTerminal: Bool = false, limit: Int = .max) { (self.isTerminal, self.limit) = (isTerminal, limit) }
+
+  var data: Data { Data(bytes.withLock { $0 }) }
+  var text: String { String(decoding: data, as: UTF8.self) }
+
+  func write(_ more: [UInt8]) throws(OutputError) {
+    let isOpen = bytes.withLock { bytes in
+      guard bytes.count < limit else { return false }
+      bytes += more
+      return true
+    }
+    if !isOpen { throw .closed }
+  }
+}
+
+/// Runs command lines in this process, in a folder of their own.
+final class TestRun: Sendable {
+  let folder: TemporaryFolder
+  private let environment: [String: String]
+
+  init(environment: [String: String] = [:]) throws {
+    folder = try TemporaryFolder()
+    self.environment = environment.merging(["HOME": folder.url.path]) { given, _ in given }
+  }
+
+  struct Result {
+    let code: ExitCode
+    let output: CapturedOutput
+    let errors: CapturedOutput
+    var text: String { output.text }
+  }
+
+  /// - Parameters:
+  ///   - input: what standard input has; without it, it is /dev/null.
+  ///   - isTerminal: whether the outputs are terminals.
+  /// Runs a command line without more.
+  func run(_ arguments: [String]) async throws -> Result {
+    try await start(arguments, "/dev/null", CapturedOutput(), CapturedOutput(), ContinuousClock(), nil)
+  }
+
+  func callAsFunction(
+    _ arguments: String..., input: String? = nil, isTerminal: Bool = false, outputLimit: Int = .max,
+    clock: any Clock<Duration> = ContinuousClock(), password: String? = nil
+  ) async throws -> Result {
+    let output = CapturedOutput(isTerminal: isTerminal, limit: outputLimit)
+    let errors = CapturedOutput(isTerminal: isTerminal)
+    let path: String
+    if let input {
+      try folder.write(Data(input.utf8), to: ".input")
+      path = folder.file(".input").path
+    } else {
+      path = "/dev/null"
+    }
+    return try await start(arguments, path, output, errors, clock, password)
+  }
+
+  private func start(
+    _ arguments: [String], _ path: String, _ output: CapturedOutput, _ errors: CapturedOutput,
+    _ clock: any Clock<Duration>, _ password: String?
+  ) async throws -> Result {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    defer { close(descriptor) }
+    let surroundings = Surroundings(
+      output: output, errors: errors, input: descriptor, environment: environment,
+      folder: URL(filePath: folder.url.path, directoryHint: .isDirectory), clock: clock,
+      askPassword: { _ in password })
+    let code = await CommandLineTool.run(arguments, surroundings)
+    return Result(code: code, output: output, errors: errors)
+  }
+
+  func text(of name: String) throws -> String {
+    String(decoding: try Data(contentsOf: folder.file(name)), as: UTF8.self)
+  }
+
+  func permissions(of url: URL) throws -> Int {
+    var status = stat()
+    guard stat(url.path, &status) == 0 else { throw UsageError("there is no '\(url.path)'") }
+    return Int(status.st_mode & 0o777)
+  }
+}

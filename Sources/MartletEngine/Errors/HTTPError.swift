@@ -122,7 +122,9 @@ extension HTTPError {
   }
   /// Whether no connection was made, so that the request was not sent.
   public var isConnectionFailure: Bool {
-    [.cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .proxyFailed].contains(kind) || isTLSFailure
+    [
+      .cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .addressRefused, .proxyFailed,
+    ].contains(kind) || isTLSFailure
   }
   /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
   public var isTLSFailure: Bool {
@@ -228,6 +230,9 @@ extension HTTPError {
     public static let cannotResolveHost = Kind(name: "cannotResolveHost")
     /// The host does not accept connections on the port.
     public static let cannotConnect = Kind(name: "cannotConnect")
+    /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or the
+    /// proxy behind which its address is not known. Nothing was sent.
+    public static let addressRefused = Kind(name: "addressRefused")
     /// The proxy refused the request or cannot be reached.
     public static let proxyFailed = Kind(name: "proxyFailed")
     /// The connection was lost before the response was complete.

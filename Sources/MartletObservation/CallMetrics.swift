@@ -2,7 +2,7 @@ public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
-/// Counts calls, attempts and what the cache did, and measures how long requests take: for a service's
+/// Counts calls, attempts and what the cache and the limits did, and measures how long requests take: for a service's
 /// `/metrics`, without another package.
 ///
 /// ```swift
@@ -19,6 +19,7 @@ import Synchronization
 /// | `martlet_calls_total` | counter | `result`: `success`, or the kind of the error |
 /// | `martlet_resends_total` | counter | host and port: redirects, retries, challenges |
 /// | `martlet_responses_total` | counter | `source`: `network`, `cache`, `revalidated`, `stale`, `offline` |
+/// | `martlet_limits_total` | counter | `event`: `queued`, `throttled`, `paused`, `circuit_open` …, `hedged_first` or `_second`, which answered; host and port |
 /// | `martlet_pool_connections`, `martlet_pool_requests` | gauge | `state`; host and port |
 /// | `martlet_pool_connections_opened_total`, `martlet_pool_requests_reused_total` | counter | host and port |
 ///
@@ -55,6 +56,7 @@ public final class CallMetrics: EventListener {
     case .cached(let source): call[records]?.change { $0.source = source }
     case .response(let head, _): call[records]?.change { $0.status = head.status }
     case .metrics(let metrics): call[records]?.change { $0.metrics = metrics }
+    case .limit(let limit): counts.withLock { $0.add(limit) }
     case .resend:
       guard let attempt = call[records]?.end() else { return }
       counts.withLock { counts in
@@ -137,6 +139,7 @@ private struct Counts {
   var calls: [String: Int] = [:]
   var resends: [OriginLabel: Int] = [:]
   private var responses: [String: Int] = [:]
+  private var limits: [LimitLabel: Int] = [:]
   private var durations: [RequestLabel: MetricsSnapshot.Histogram] = [:]
   private var origins: Set<OriginLabel> = []
 
@@ -145,6 +148,11 @@ private struct Counts {
     var host = "_OTHER"
     var port = ""
     var scheme = ""
+  }
+
+  private struct LimitLabel: Hashable {
+    let event: String
+    let origin: OriginLabel
   }
 
   private struct RequestLabel: Hashable {
@@ -178,6 +186,18 @@ private struct Counts {
     durations[label, default: MetricsSnapshot.Histogram()].add(attempt.duration.inMilliseconds / 1000)
   }
 
+  mutating func add(_ event: LimitEvent) {
+    let (name, origin): (String, Origin) =
+      switch event {
+      case .queued(let origin, _): ("queued", origin)
+      case .throttled(let origin, _): ("throttled", origin)
+      case .paused(let origin, _): ("paused", origin)
+      case .circuit(let origin, let state): ("circuit_\(state.rawValue.replacing("-", with: "_"))", origin)
+      case .hedged(let origin, _, let secondWon): (secondWon ? "hedged_second" : "hedged_first", origin)
+      }
+    limits[LimitLabel(event: name, origin: label(origin)), default: 0] += 1
+  }
+
   /// The registered methods that clients use (RFC 9110 §9.1, RFC 5789).
   private static let methods: Set = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
@@ -201,6 +221,9 @@ extension Counts {
       Metric(
         "martlet_responses_total", .counter, "Responses by where they came from.",
         responses.map { Series([("source", $0)], $1) }),
+      Metric(
+        "martlet_limits_total", .counter, "What the limits of the session did.",
+        limits.map { Series([("event", $0.event)] + Self.labels($0.origin), $1) }),
     ]
   }
 

@@ -90,6 +90,21 @@ struct CallMetricsTests {
     #expect(snapshot["http_client_request_duration_seconds"]?.sum() == 1)
   }
 
+  @Test func whatLimitsDoIsCounted() async throws {
+    let metrics = CallMetrics()
+    let session = session(
+      ScriptedTransport(MockResponse(status: .tooManyRequests, fields: ["Retry-After": "60"])), metrics
+    ) {
+      $0.limits.rate = .ofServers
+    }
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    _ = try? await session.data(for: HTTPRequest(.get, origin))
+    let snapshot = metrics.snapshot()
+    #expect(snapshot["martlet_limits_total"]?.sum(where: ["event": "paused", "server_address": "a.example"]) == 1)
+    #expect(snapshot["martlet_calls_total"]?.sum(where: ["result": "rateLimited"]) == 1)
+    #expect(snapshot["http_client_request_duration_seconds"]?.sum() == 1)  // what was not sent is not measured
+  }
+
   @Test func furtherOriginsShareOneLabel() async throws {
     let metrics = CallMetrics(originLimit: 2)
     let session = session(MockTransport { _ in .text("ok") }, metrics)

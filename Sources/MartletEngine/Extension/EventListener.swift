@@ -65,6 +65,8 @@ public enum Event: Sendable {
   /// The response comes from the cache, and from where in it; after a 304, or because the origin failed, the request was
   /// sent too.
   case cached(ResponseSource)
+  /// A limit of the session delayed or refused the request, or sent a second one.
+  case limit(LimitEvent)
   /// A message for logs: why a request is not retried, or that a store failed and is not used.
   case note(String)
   /// The call ended: its body was read to the end, the call failed, or its body was cancelled. Always the last event.
@@ -87,6 +89,7 @@ extension Event: CustomStringConvertible {
     case .resend(_, let delay, let reason): "again after \(delay): \(reason)"
     case .cookieRefused(let refusal): "\(refusal)"
     case .cached(let source): "the response comes from the cache: \(source.rawValue)"
+    case .limit(let limit): "\(limit)"
     case .note(let text): text
     case .finished(let error): error.map { "finished: \($0)" } ?? "finished"
     }

@@ -11,8 +11,9 @@ import Synchronization
 /// | line | level |
 /// |---|---|
 /// | the head that is sent, the head of a response, what the transport measured | trace |
-/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache | debug |
+/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit | debug |
 /// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
+/// | a circuit breaker opens or closes; a server wants no more requests | notice |
 /// | a response of 500 and above | warning |
 /// | a call that failed | error |
 ///
@@ -66,6 +67,7 @@ public struct LogListener: EventListener {
     case .resend(_, let delay, let reason):
       log(.debug, call, delay > .zero ? "again in \(CallSummary.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
+    case .limit(let limit): log(limit.level, call, "\(limit)")
     case .cached, .note: log(.debug, call, "\(event)")
     case .finished:
       let summary = kept.summary.withLock { $0 }
@@ -96,6 +98,15 @@ extension String {
   fileprivate var withoutControls: String {
     let scalars = unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
     return String(String.UnicodeScalarView(scalars))
+  }
+}
+
+extension LimitEvent {
+  fileprivate var level: LogLevel {
+    switch self {
+    case .circuit, .paused: .notice
+    case .queued, .throttled, .hedged: .debug
+    }
   }
 }
 

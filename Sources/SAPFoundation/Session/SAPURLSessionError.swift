@@ -76,6 +76,7 @@ extension URLError {
     .poolTimeout: .timedOut, .connectTimeout: .timedOut, .deadlineExceeded: .timedOut,
     .cannotResolveHost: .cannotFindHost,
     .cannotConnect: .cannotConnectToHost, .addressRefused: .cannotConnectToHost,
+    .concurrencyLimit: .resourceUnavailable, .rateLimited: .resourceUnavailable, .circuitOpen: .resourceUnavailable,
     .proxyFailed: .cannotConnectToHost, .connectionLost: .networkConnectionLost,
     .protocolViolation: .badServerResponse, .untrustedCertificate: .serverCertificateUntrusted,
     .pinMismatch: .serverCertificateUntrusted, .tlsFailed: .secureConnectionFailed,

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Foundation
 import MeasuredClient
 import NIOCore
+import NIOHTTP1
 import NIOPosix
 import NIOSSL
 

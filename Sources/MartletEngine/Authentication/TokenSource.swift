@@ -40,6 +40,7 @@ public final class TokenSource: CredentialSource {
   public let scope: CredentialScope
   private let now: @Sendable () -> Date
   private let refresh: Refresh?
+  private let logout: SignOutMark
   private let renewal: Renewal<Received>
   private let progress = CallLocal(Progress())
 
@@ -56,9 +57,11 @@ public final class TokenSource: CredentialSource {
   }
 
   private init(
-    _ token: AccessToken?, _ scope: CredentialScope, _ now: @escaping @Sendable () -> Date, _ refresh: Refresh?
+    _ token: AccessToken?, _ scope: CredentialScope, _ now: @escaping @Sendable () -> Date, _ refresh: Refresh?,
+    _ logout: SignOutMark = SignOutMark()
   ) {
     self.scope = scope
+    self.logout = logout
     self.now = now
     self.refresh = refresh
     renewal = Renewal(token.map { Received(token: $0, date: now()) })
@@ -87,14 +90,27 @@ public final class TokenSource: CredentialSource {
     self.init(token, scope, now, refresh)
   }
 
+  /// - Parameter logout: is set when the user logs out.
+  convenience init(
+    _ token: AccessToken?, for scope: CredentialScope, logout: SignOutMark, refresh: @escaping Refresh
+  ) {
+    self.init(token, scope, { .now }, refresh, logout)
+  }
+
   /// Replaces the token: with the one of a login, or with nil after a logout.
   ///
   /// The result of a renewal that is running is discarded, and the requests that wait for it continue with this token.
-  public func use(_ token: AccessToken?) { renewal.use(token.map { Received(token: $0, date: now()) }) }
+  public func use(_ token: AccessToken?) {
+    if token == nil { logout.set() }
+    renewal.use(token.map { Received(token: $0, date: now()) })
+  }
 
   /// Removes the token because the user signs out. Like ``use(_:)`` with nil, but requests that wait for a renewal
   /// fail.
-  package func forget() { renewal.forget() }
+  package func forget() {
+    logout.set()
+    renewal.forget()
+  }
 
   public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
     let (number, running) = renewal.now

@@ -78,6 +78,7 @@ struct CachingTransport: Transport, DeadlineAware {
     guard cache.beginRevalidation(of: entry.id) else { return }
     var request = transaction.request
     request.options.isCollected = false
+    request.options.storesResponse = true  // also where a download started it
     // A call of its own: for listeners, the first one ends with its response.
     let call = Call(session: transaction.call.session)
     call.takeLocals(of: transaction.call)

@@ -35,7 +35,7 @@ public final class Call: Work {
 
   init(session: HTTPSession?, asked: HTTPRequest?, listeners: [any EventListener], deadline: Deadline?) {
     self.session = session
-    self.asked = asked?.url.replacingUserInformation(with: nil)
+    self.asked = (asked?.options.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
     hasDeadline = deadline != nil

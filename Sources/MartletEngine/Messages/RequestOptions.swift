@@ -144,6 +144,11 @@ public struct RequestOptions: Sendable {
     get { content.values.credentialsError }
     set { change { $0.credentialsError = newValue } }
   }
+  /// The URL that the caller asked for, of a request that continues another one; nil if it is the request's own.
+  package var askedURL: URL? {
+    get { content.values.askedURL }
+    set { change { $0.askedURL = newValue } }
+  }
   /// Whether the caller collects the body: a transport may then return a small one in one piece.
   package var isCollected = false
   /// The interceptors of this request, after ``SessionConfiguration/interceptors``.
@@ -211,6 +216,7 @@ extension RequestOptions {
     var expecting: StatusExpectation? { didSet { assigned.insert(.expecting) } }
     var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
     var credentialsError: HTTPError?
+    var askedURL: URL?
     var interceptors: [any Interceptor] = []
     var listeners: [any EventListener] = []
     /// The options that were set.
@@ -218,7 +224,7 @@ extension RequestOptions {
 
     /// Whether nothing is set that a session's options could be changed by.
     var isEmpty: Bool {
-      assigned.isEmpty && interceptors.isEmpty && listeners.isEmpty && credentialsError == nil
+      assigned.isEmpty && interceptors.isEmpty && listeners.isEmpty && credentialsError == nil && askedURL == nil
     }
   }
 
@@ -293,6 +299,7 @@ extension RequestOptions.Values {
     values.interceptors += interceptors
     values.listeners += listeners
     values.credentialsError = credentialsError
+    values.askedURL = askedURL
     return values
   }
 }

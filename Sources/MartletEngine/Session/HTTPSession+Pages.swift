@@ -11,9 +11,9 @@ extension HTTPSession {
   /// ```
   ///
   /// A page is requested when it is taken, as by ``value(of:for:expecting:decoder:)``; the next ones with a GET, and with
-  /// the fields and options of the request. A link to another origin is followed like a redirect to it: without
-  /// credentials, cookies and other fields with names of secrets, and never from https to http unless the request's
-  /// ``RedirectPolicy`` allows it.
+  /// the fields and options of the request. A link to another origin is followed like a redirect to it: without the
+  /// session's default fields, credentials, cookies and other fields with names of secrets, and only if the request's
+  /// ``RedirectPolicy`` follows such redirects; never from https to http unless it allows that.
   ///
   /// - Parameters:
   ///   - type: the type of a page.
@@ -118,7 +118,9 @@ extension HTTPRequest {
     guard let link else { return nil }
     let kept = options.redirectPolicy.crossOriginFields
     var asked = RequestHead(method: method, url: response.url, fields: fields)
-    if Origin(url) != Origin(response.url) {
+    if Origin(url) == Origin(response.url) {
+      asked.url = response.url.replacingUserInformation(with: url.userInformation)
+    } else {
       asked.fields.removeAll { RedirectRule.belongsToOrigin($0, unlessIn: kept) }
     }
     let seeOther = ResponseHead(status: .seeOther, fields: [.location: link.target])
@@ -129,7 +131,13 @@ extension HTTPRequest {
         "the link to the next page, '\(Redaction.strict.redacted(reference: link.target))', cannot be followed: it is no "
           + "http or https URL, or leads from https to http", response, to: self)
     }
+    guard options.redirectPolicy.scope == .any || Origin(head.url) == Origin(asked.url) else {
+      throw .unexpected(
+        "the link to the next page, \(head.url.redacted), leads to another origin, which the redirect policy does not allow",
+        response, to: self)
+    }
     var next = self
+    next.options.askedURL = options.askedURL ?? url
     next.head = head
     if !keepsBody { next.body = .empty }
     return next

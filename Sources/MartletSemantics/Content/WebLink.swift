@@ -65,10 +65,11 @@ extension WebLink {
     var rest = Substring(value)
     while let start = rest.utf8.firstIndex(where: { !ASCII.isWhitespace($0) && $0 != UInt8(ascii: ",") }) {
       rest = rest[start...]
-      guard rest.utf8.first == UInt8(ascii: "<"), let end = rest.utf8.firstIndex(of: UInt8(ascii: ">")) else {
+      guard rest.utf8.first == UInt8(ascii: "<") else {
         rest = rest[self.end(of: rest)...]
         continue
       }
+      guard let end = rest.utf8.firstIndex(of: UInt8(ascii: ">")) else { break }  // nor does a later link end
       // commas and semicolons between the brackets are the target's
       let target = ASCII.trimmed(rest[rest.utf8.index(after: start)..<end])
       rest = rest[rest.utf8.index(after: end)...]

@@ -109,7 +109,7 @@ extension URL {
   }
 
   /// `user:password`, percent-encoded; nil if the URL has none.
-  fileprivate var userInformation: String? {
+  package var userInformation: String? {
     guard let user = user(percentEncoded: true) else { return nil }
     return password(percentEncoded: true).map { "\(user):\($0)" } ?? user
   }

@@ -194,7 +194,8 @@ extension LayeredSocket {
   private static let readsInATurn = 4
 
   func socketIsReadable(_ socket: Socket) {
-    for _ in 0..<Self.readsInATurn {
+    var reads = 0
+    while true {
       let place = layers.isEmpty ? owner?.room : nil
       let room = place ?? memory.room(ofLayer: 0)
       let result = socket.receive(into: room)
@@ -202,8 +203,10 @@ extension LayeredSocket {
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
-        // a body that has ended fills its room, and nothing is expected after it
-        guard count == room.count, isOpen, isReading, place == nil || owner?.room != nil else { return }
+        reads += 1
+        // bytes that follow a body in its own room must be found before the next request is sent: they are no response to it
+        let mayHaveEnded = place != nil && owner?.room == nil
+        guard count == room.count, isOpen, isReading, reads < Self.readsInATurn || mayHaveEnded else { return }
       case .notReady: return
       case .end: return ended(.clean)
       case .failed(let code): return ended(.failed(code))

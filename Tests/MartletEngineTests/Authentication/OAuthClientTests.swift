@@ -84,6 +84,76 @@ struct OAuthClientTests {
     #expect(server.received.isEmpty)
   }
 
+  /// Seconds since 1970 have fewer digits than a date.
+  @Test func refusedTokenIsNotTakenFromTheStoreAgain() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("new") }
+    let api = try api { "new" }
+    let store = MemoryKeyValueStore()
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+    let expires = Date(
+      timeIntervalSinceReferenceDate: Date.now.timeIntervalSinceReferenceDate.rounded() + 3600 + 0x1p-23)
+    let old = AccessToken("old", expires: expires)
+    try store.set(JSONEncoder().encode(old), for: "oauth-token")
+    tokens.use(old)
+
+    #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+    #expect(server.received.count == 1)
+  }
+
+  @Test func afterALogoutTheStoredTokenIsNotUsed() async throws {
+    let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
+    let api = try LoopbackServer { request in .text(request.fields[.authorization] ?? "") }
+    let store = MemoryKeyValueStore()
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+    let session = session(tokens)
+    #expect(try await session.text(for: HTTPRequest(.get, api.url)).0 == "Bearer 0")
+
+    tokens.use(nil)
+
+    #expect(try await session.text(for: HTTPRequest(.get, api.url)).0 == "Bearer 1")
+  }
+
+  @Test func renewalThatRunsAtALogoutStoresNothing() async throws {
+    let gate = Gate()
+    let server = try OAuthServer { _, _ in OAuthServer.token("a").held(by: gate) }
+    let api = try LoopbackServer { _ in .text("orders") }
+    let store = MemoryKeyValueStore()
+    let sets = Awaitable(0)
+    let login = OAuthLogin { client in
+      defer { sets.update { $0 += 1 } }
+      return try await client.token(by: .clientCredentials())
+    }
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: login, keptIn: store)
+    let session = session(tokens)
+    async let request = session.data(for: HTTPRequest(.get, api.url))
+    _ = try await server.server.request(1)
+
+    tokens.use(nil)
+    _ = try await request
+    gate.open()
+
+    _ = try await sets.wait { $0 == 1 ? true : nil }
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(store.keys().isEmpty)
+  }
+
+  /// Of two processes that renew at the same moment the second gets a refusal.
+  @Test func tokenThatAnotherProcessRenewedMeanwhileIsUsed() async throws {
+    let store = MemoryKeyValueStore()
+    let other = try JSONEncoder().encode(AccessToken("other", refreshToken: "r1"))
+    let server = try OAuthServer { form, _ in
+      store.set(other, for: "oauth-token")
+      return form["grant_type"] == "refresh_token" ? OAuthServer.refusal("invalid_grant") : OAuthServer.token("login")
+    }
+    let api = try api { "other" }
+    try store.set(
+      JSONEncoder().encode(AccessToken("old", expires: .distantPast, refreshToken: "r0")), for: "oauth-token")
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+
+    #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+    #expect(server.received.map { $0["grant_type"] } == ["refresh_token"])
+  }
+
   @Test func refusedRefreshTokenLeadsToALogin() async throws {
     let server = try OAuthServer { form, _ in
       form["grant_type"] == "refresh_token" ? OAuthServer.refusal("invalid_grant") : OAuthServer.token("new")
@@ -109,11 +179,12 @@ struct OAuthClientTests {
     #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
   }
 
-  @Test func refusalIsAnErrorWithItsCodeAndWithoutSecrets() async throws {
-    let server = try OAuthServer { form, _ in
-      OAuthServer.refusal("invalid_client", "no such secret: \(form["client_secret"] ?? "")\\u0007")
+  @Test(arguments: [OAuthClient.Authentication.form(secret: "hunter2"), .basic(secret: "hunter2")])
+  func refusalIsAnErrorWithItsCodeAndWithoutSecrets(_ authentication: OAuthClient.Authentication) async throws {
+    let server = try OAuthServer { _, _ in
+      OAuthServer.refusal("invalid_client", "no such secret: hunter2\\u0007")
     }
-    let client = server.client(.form(secret: "hunter2"))
+    let client = server.client(authentication)
 
     let error = await #expect(throws: HTTPError.self) { try await client.token(by: .clientCredentials()) }
 

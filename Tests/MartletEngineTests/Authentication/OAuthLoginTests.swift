@@ -121,6 +121,15 @@ struct OAuthLoginTests {
     #expect(try result.get().value == "a")
   }
 
+  @Test func loginOverPlainHTTPIsRefused() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let endpoint = try #require(URL(string: "http://login.example/authorize"))
+    let error = await #expect(throws: HTTPError.self) {
+      try await server.client().token(by: .browser(endpoint) { _ in Issue.record("the page was shown") })
+    }
+    #expect(error?.kind == .invalidRequest)
+  }
+
   @Test func refusalOfTheUserIsAnError() async throws {
     let (result, forms) = try await logIn { query in
       let (text, _) = try await Self.get(

@@ -73,6 +73,52 @@ struct PagesTests {
     #expect(fields["X-Tenant"] == "7")
   }
 
+  /// As after a redirect: they are for the origin that the caller asked.
+  @Test func defaultFieldsOfTheSessionAreNotForAnotherOrigin() async throws {
+    let other = try LoopbackServer { _ in .json("2") }
+    let server = try LoopbackServer { _ in .json("1").with(.link, "<\(other.url("/next"))>; rel=next") }
+    var configuration = SessionConfiguration()
+    configuration.fields = ["X-Api-Key": "k", "X-Tenant": "7"]
+    configuration.interceptors = [DefaultFieldsInterceptor(["X-Other-Key": "k"])]
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+
+    for try await _ in session.pages(of: Int.self, for: HTTPRequest(.get, server.url)) {}
+
+    let fields = try #require(other.requests.first).fields
+    for name: FieldName in ["X-Api-Key", "X-Tenant", "X-Other-Key"] { #expect(!fields.contains(name)) }
+    #expect(server.requests.first?.fields["X-Api-Key"] == "k")
+  }
+
+  @Test(arguments: [RedirectPolicy.sameOrigin, .manual])
+  func linkToAnotherOriginIsAnErrorIfRedirectsToItAreNotFollowed(_ policy: RedirectPolicy) async throws {
+    let other = try LoopbackServer { _ in .json("2") }
+    let server = try LoopbackServer { request in
+      request.path == "/2"
+        ? .json("1").with(.link, "<\(other.url("/next"))>; rel=next") : .json("1").with(.link, "</2>; rel=next")
+    }
+    var request = HTTPRequest(.get, server.url)
+    request.options.redirectPolicy = policy
+    var read = 0
+    let error = await #expect(throws: HTTPError.self) {
+      for try await _ in session.pages(of: Int.self, for: request) { read += 1 }
+    }
+    #expect(error?.message.hasSuffix("leads to another origin, which the redirect policy does not allow") == true)
+    #expect(read == 2 && other.requests.isEmpty)
+  }
+
+  @Test func passwordInTheURLIsForAllPagesOfItsOrigin() async throws {
+    let server = try LoopbackServer { request in
+      guard request.fields[.authorization] != nil else {
+        return .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=a"])
+      }
+      return request.path == "/2" ? .json("2") : .json("1").with(.link, "</2>; rel=next")
+    }
+    let url = try #require(URL(string: "http://anna:secret@127.0.0.1:\(server.port)/1"))
+    var values: [Int] = []
+    for try await value in session.pages(of: Int.self, for: HTTPRequest(.get, url)) { values.append(value) }
+    #expect(values == [1, 2])
+  }
+
   @Test func credentialsDoNotComeBackAfterAnotherOrigin() async throws {
     let home = Awaitable<URL?>(nil)
     let other = try LoopbackServer { _ in .json("2").with(.link, "<\(home.value?.absoluteString ?? "")/3>; rel=next") }

@@ -41,6 +41,11 @@ import Testing
     #expect(links(value).map { "\($0.target) \($0.relations.joined(separator: " "))" } == expected)
   }
 
+  /// It takes minutes if each beginning is compared with the whole rest.
+  @Test(.timeLimit(.minutes(1))) func manyLinksWithoutAnEndAreNone() {
+    #expect(links(String(repeating: "<,", count: 2_000_000)).isEmpty)
+  }
+
   @Test func linesAreOneList() {
     #expect(links("<a>; rel=next", "<b>; rel=prev").map(\.target) == ["a", "b"])
   }

@@ -17,7 +17,8 @@ struct RealProxyTests {
     private let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
 
     init(port: Int) throws {
-      var limit = timeval(tv_sec: 20, tv_usec: 0)
+      // seconds and microseconds; a `timeval` does not compile here in release (its module is not seen)
+      var limit = [20, 0]
       setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
       let address = SocketAddress(.loopback4, port: try #require(UInt16(exactly: port)))
       try #require(address.withSockaddr { Glibc.connect(descriptor, $0, $1) } == 0)

@@ -80,6 +80,32 @@ struct IdleConnectionTests {
     #expect(server.requests.map(\.connection) == [1, 2])
   }
 
+  /// The body is longer than what a transport reads at once, and another request waits for the connection.
+  @Test func bytesAfterALargeBodyAreNotTheResponseOfARequestThatWaits() async throws {
+    let large = String(repeating: "a", count: 200_000)
+    let forged = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+    var connection = ConnectionConfiguration()
+    connection.connectionsPerHost = 1
+    for count in [100_000, 131_072, 200_000] {
+      let gate = Gate()
+      let server = try LoopbackServer { request in
+        guard request.path == "/first" else { return .text("next") }
+        var reply = Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: \(count)\r\n\r\n\(large.prefix(count))\(forged)")
+          .held(by: gate)
+        reply.ending = .keepAlive
+        return reply
+      }
+      let session = HTTPSession.uncached(connection)
+      async let first = session.data(for: HTTPRequest(.get, server.url("/first"))).0.count
+      _ = try await server.request(1)
+      async let next = session.data(for: HTTPRequest(.get, server.url("/next"))).0
+      gate.open()
+      #expect(try await first == count)
+      #expect(try await next == Data("next".utf8))
+      #expect(server.requests.map(\.connection) == [1, 2])
+    }
+  }
+
   /// One record has the end of a response and more bytes, so that the rest stays in the buffer of the TLS library.
   @Test(arguments: [true, false])
   func unexpectedBytesOverTLSAreNotAResponse(_ sendsMore: Bool) async throws {

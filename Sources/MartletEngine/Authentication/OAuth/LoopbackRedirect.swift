@@ -20,9 +20,9 @@ final class LoopbackRedirect {
   private var listener: (any DispatchSourceRead)?
   private var isStopped = false
   private let answer = OneShot<String>()
-  /// The largest number of bytes of a request's head, and how long a browser may take to send it.
+  /// The largest number of bytes of a request's head, and how long a browser may take to send it, in seconds.
   private static let headLimit = 32 << 10
-  private static let patience = timeval(tv_sec: 5, tv_usec: 0)
+  private static let patience = 5
 
   /// Opens a port.
   init() throws(HTTPError) {
@@ -45,25 +45,34 @@ final class LoopbackRedirect {
   }
 
   /// Begins to answer requests, until ``stop()``. The first one that is the redirect of this request counts.
+  ///
+  /// Each connection is served by itself: browsers open some ahead, on which nothing may come.
   func receive(_ request: AuthorizationCodeRequest) {
     let listener = DispatchSource.makeReadSource(
       fileDescriptor: descriptor, queue: DispatchQueue(label: "loopback redirect"))
+    let connections = DispatchQueue(label: "loopback redirect's connections", attributes: .concurrent)
     listener.setEventHandler { [descriptor, url, answer] in
       let connection = accept(descriptor, nil, nil)
-      guard connection >= 0 else { return }
-      defer { close(connection) }
-      Self.limitWaits(of: connection)
-      guard let target = Self.target(from: connection), let called = URL(string: target, relativeTo: url) else {
+      guard connection >= 0 else {
+        // without a free descriptor the connection stays in the queue
+        if errno == EMFILE || errno == ENFILE { usleep(100_000) }
         return
       }
-      switch request.answer(in: called.absoluteURL) {
-      case .code(let code):
-        Self.send(Self.page("You are logged in", status: "200 OK"), to: connection)
-        answer.answer(.success(code))
-      case .refused(let refusal):
-        Self.send(Self.page("The login failed", status: "200 OK"), to: connection)
-        answer.answer(.failure(HTTPError(OAuthError(refusal))))
-      case .foreign: Self.send(Self.page("Not found", status: "404 Not Found"), to: connection)
+      connections.async {
+        defer { close(connection) }
+        Self.limitWaits(of: connection)
+        guard let target = Self.target(from: connection), let called = URL(string: target, relativeTo: url) else {
+          return
+        }
+        switch request.answer(in: called.absoluteURL) {
+        case .code(let code):
+          Self.send(Self.page("You are logged in", status: "200 OK"), to: connection)
+          answer.answer(.success(code))
+        case .refused(let refusal):
+          Self.send(Self.page("The login failed", status: "200 OK"), to: connection)
+          answer.answer(.failure(HTTPError(OAuthError(refusal))))
+        case .foreign: Self.send(Self.page("Not found", status: "404 Not Found"), to: connection)
+        }
       }
     }
     listener.setCancelHandler { [descriptor] in close(descriptor) }
@@ -111,7 +120,8 @@ extension LoopbackRedirect {
   private static func limitWaits(of connection: Int32) {
     _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
     _ = fcntl(connection, F_SETFL, fcntl(connection, F_GETFL) & ~O_NONBLOCK)
-    var patience = patience
+    var patience = timeval()
+    patience.tv_sec = Self.patience
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       setsockopt(connection, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -125,9 +135,12 @@ extension LoopbackRedirect {
   private static func target(from connection: Int32) -> String? {
     var head: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
+    let start = ContinuousClock.now
     while !head.suffix(buffer.count + 3).contains(endOfHead) {
       let count = recv(connection, &buffer, buffer.count, 0)
-      guard count > 0, head.count + count <= headLimit else { return nil }
+      guard count > 0, head.count + count <= headLimit, ContinuousClock.now - start < .seconds(patience) else {
+        return nil
+      }
       head += buffer[..<count]
     }
     let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self).split(separator: " ")

@@ -16,7 +16,7 @@ public import MartletSemantics
 /// them are not followed. It must not be the session that needs the tokens.
 ///
 /// Its methods throw ``HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
-/// ``HTTPError/underlying`` is an ``OAuthError``. No error contains a token or a secret.
+/// ``HTTPError/underlying`` is an ``OAuthError``. No message or description of an error shows a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   public enum Authentication: Sendable, Hashable {
@@ -93,6 +93,9 @@ public struct OAuthClient: Sendable {
   /// Another process with the same store may have done that: its token is then used. A store that cannot be written fails
   /// no request, because the token is valid.
   ///
+  /// To log out, call ``TokenSource/use(_:)`` with nil and then remove the key from the store: from the first on the source
+  /// neither reads the old token nor keeps the result of a renewal that is running.
+  ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
   ///   - login: obtains a token.
@@ -106,24 +109,44 @@ public struct OAuthClient: Sendable {
     let stored: @Sendable () async throws -> AccessToken? = {
       try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
     }
-    return TokenSource(try await stored(), for: scope) { old in
-      let last = try await stored()
-      if let last, last != old, last.isFresh(at: .now, received: .now) { return last }
-      let token = try await next(after: last ?? old, by: login)
+    let logout = SignOutMark()
+    return TokenSource(try await stored(), for: scope, logout: logout) { old in
+      let begun = SignOutMark.now
+      // after a logout there is no old token
+      let last = old == nil && logout.last > 0 ? nil : try await stored()
+      if let last, last.replaces(old) { return last }
+      let token = try await next(after: last ?? old, by: login) {
+        // another process may have used the refresh token at the same moment
+        try await stored().flatMap { $0.replaces(last ?? old) ? $0 : nil }
+      }
+      guard !logout.isAfter(begun) else { return token }
       try? await store.set(JSONEncoder().encode(token), for: key)
+      if logout.isAfter(begun) { try? await store.removeValue(for: key) }
       return token
     }
   }
 
   /// Renews the token, or logs in if there is none that can be renewed.
-  private func next(after token: AccessToken?, by login: OAuthLogin) async throws(HTTPError) -> AccessToken {
+  ///
+  /// - Parameter other: returns another token to use in place of a login; nil if there is none.
+  private func next(
+    after token: AccessToken?, by login: OAuthLogin, or other: () async throws -> AccessToken? = { nil }
+  ) async throws -> AccessToken {
     guard let token, token.refreshToken != nil else { return try await self.token(by: login) }
-    do throws(HTTPError) {
+    do {
       return try await renewed(token)
     } catch {
       guard (error.underlying as? OAuthError)?.code == "invalid_grant" else { throw error }
-      return try await self.token(by: login)
     }
+    if let other = try await other() { return other }
+    return try await self.token(by: login)
+  }
+}
+
+extension AccessToken {
+  /// Whether the token is another one than the old token, and can be sent. Stored dates are not exact, and do not count.
+  fileprivate func replaces(_ old: AccessToken?) -> Bool {
+    value != old?.value && isFresh(at: .now, received: .now)
   }
 }
 
@@ -146,12 +169,7 @@ extension OAuthClient {
 
   /// Sends a form to the authorization server, and returns the body of a successful response.
   func post(_ pairs: [(name: String, value: String)], to endpoint: URL) async throws(HTTPError) -> Data {
-    guard let origin = Origin(endpoint), origin.isSecure || origin.isLoopback else {
-      throw HTTPError(
-        .invalidRequest,
-        "the URL '\(endpoint.redacted)' of the authorization server is not https: secrets are sent to it",
-        phase: .preparing)
-    }
+    try Self.check(endpoint)
     let request = try request(pairs, to: endpoint)
     let (data, response) = try await session.data(for: request)
     guard !response.status.isSuccessful else { return data }
@@ -160,8 +178,17 @@ extension OAuthClient {
         .authenticationFailed, "the authorization server answered \(response.status)", phase: .waiting
       ).addingContext(request: request.head, response: response.head, attempts: response.history)
     }
-    throw HTTPError(OAuthError(refusal, hiding: request.body.secrets))
+    throw HTTPError(OAuthError(refusal, hiding: request.body.secrets + authentication.secrets))
       .addingContext(request: request.head, response: response.head, attempts: response.history)
+  }
+
+  /// Checks that secrets may be sent to an endpoint (RFC 6749 §3.1, §3.2).
+  static func check(_ endpoint: URL) throws(HTTPError) {
+    if let origin = Origin(endpoint), origin.isSecure || origin.isLoopback { return }
+    throw HTTPError(
+      .invalidRequest,
+      "the URL '\(endpoint.redacted)' of the authorization server is not https: secrets are sent to it",
+      phase: .preparing)
   }
 
   private func request(
@@ -186,6 +213,15 @@ extension OAuthClient {
     request.options.collectLimit = 1 << 20
     request.options.expecting = .any
     return request
+  }
+}
+
+extension OAuthClient.Authentication {
+  fileprivate var secrets: [String] {
+    switch self {
+    case .none: []
+    case .basic(let secret), .form(let secret): secret.isEmpty ? [] : [secret]
+    }
   }
 }
 

@@ -38,8 +38,8 @@ public struct CurlTransport: Transport {
   private let transport: any Transport
 
   /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so, and so it does with ``Martlet/ConnectionConfiguration/poolTimeout`` and
-  /// ``Martlet/TLSSettings/originSettings``, which are not supported.
+  /// says so, and so it does with ``Martlet/ConnectionConfiguration/poolTimeout``,
+  /// ``Martlet/ConnectionConfiguration/addressPolicy`` and ``Martlet/TLSSettings/originSettings``, which are not supported.
   public init(_ connection: ConnectionConfiguration = .init()) { self.init(CurlConfiguration(connection)) }
 
   /// Makes a transport with settings that only this transport has.
@@ -80,7 +80,7 @@ struct RawCurlTransport: Transport {
   /// ones, but not a new one for each connection.
   private static let checkLimit = 5
 
-  private static let unsupported: Set = ["poolTimeout", "tls.originSettings"]
+  private static let unsupported: Set = ["poolTimeout", "tls.originSettings", "addressPolicy"]
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     for _ in 0..<Self.checkLimit {

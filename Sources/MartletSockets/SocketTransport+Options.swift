@@ -1,5 +1,6 @@
 #if os(Linux)
 import MartletEngine
+import MartletSemantics
 
 extension SocketTransport {
   /// Settings that only this transport has. They are the same for all requests of a transport: use one transport for
@@ -31,8 +32,6 @@ extension SocketTransport {
     /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
     /// default. It has at most 107 bytes.
     public var unixSocket: String?
-    /// Decides to which addresses the transport may connect. All by default.
-    package var policy = AddressPolicy.any
     /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
     /// router on the way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
@@ -53,13 +52,14 @@ struct ConnectionOptions: Sendable {
   let source: Resolver.Source
   let localAddress: IPAddress?
   let unixSocket: SocketAddress?
-  let policy: AddressPolicy
+  let addressRules: AddressRules
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
   /// Nanoseconds.
   let examinationTimeout: UInt64
 
-  init(_ options: SocketTransport.Options) throws(HTTPError) {
+  init(_ options: SocketTransport.Options, _ addressRules: AddressRules) throws(HTTPError) {
+    self.addressRules = addressRules
     overrides = try ResolveOverrides(options.addresses)
     source =
       options.resolver.map {
@@ -70,7 +70,6 @@ struct ConnectionOptions: Sendable {
       throw HTTPError(.invalidRequest, "the local address '\(text)' is not an IP address", phase: .preparing)
     }
     unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
-    policy = options.policy
     silenceLimit = options.silenceLimit.nanoseconds
     examinationTimeout = options.examinationTimeout.nanoseconds
     guard localAddress == nil || unixSocket == nil else {

@@ -101,6 +101,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   private let proxyIdentity = TLSIdentity(TLSSettings())
   private let authentications = ProxyAuthentications()
   private let lastWay = LastWay()
+  private let addressRules: Result<AddressRules, HTTPError>
 
   init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
     self.configuration = configuration
@@ -108,10 +109,12 @@ struct RawSocketTransport: Transport, DeadlineAware {
     self.identity = identity
     proxies = ProxySettings(
       options.unixSocket == nil ? configuration.proxy : .direct, environment: ProcessInfo.processInfo.environment)
+    let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: configuration.addressPolicy) }
+    self.addressRules = addressRules
     thread = Result { [authentications] () throws(HTTPError) in
       try Self.check(configuration)
       try identity.readAuthorities()
-      return try LoopThread(configuration, ConnectionOptions(options), authentications)
+      return try LoopThread(configuration, ConnectionOptions(options, addressRules.get()), authentications)
     }
   }
 
@@ -205,6 +208,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
 
   private func way(to origin: Origin, for request: HTTPRequest? = nil) throws(HTTPError) -> Exchange.Way {
     let route = try proxies.route(to: origin)
+    try addressRules.get().check(origin, by: route)
     var security = ConnectionSecurity()
     if origin.isSecure, identity.asksForOrigins {
       security.asked = identity
@@ -265,7 +269,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
     "decompresses",
     "readAhead", "versions", "proxy", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
     "tls.pinnedPublicKeys",
-    "tls.clientCertificate", "tls.serverTrustCheck", "tls.originSettings",
+    "tls.clientCertificate", "tls.serverTrustCheck", "tls.originSettings", "addressPolicy",
   ]
 }
 

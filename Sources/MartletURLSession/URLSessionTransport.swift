@@ -36,8 +36,13 @@ public struct URLSessionTransport: Transport {
   ///   engine has its own. Its timeouts have no effect: ``Martlet/RequestOptions/responseTimeout`` and
   ///   ``Martlet/RequestOptions/idleTimeout`` apply. An ephemeral one by default.
   public init(_ configuration: URLSessionConfiguration = .ephemeral) {
+    self.init(configuration, refusing: [])
+  }
+
+  /// Makes a transport whose requests fail if there are settings of a connection that must not be ignored.
+  package init(_ configuration: URLSessionConfiguration, refusing unsupported: [String]) {
     owner = SessionOwner(configuration)
-    unsupported = []
+    self.unsupported = unsupported
   }
 
   /// Makes a transport with its own ephemeral `URLSession`.

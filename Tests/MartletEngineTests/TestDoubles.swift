@@ -22,6 +22,8 @@ final class EventLog: EventListener {
       case .metrics: "metrics"
       case .resend(_, _, let reason): "resend: \(reason)"
       case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
+      case .cached(let source): "cached \(source.rawValue)"
+      case .limit(let limit): "limit: \(limit)"
       case .note(let text): "note: \(text)"
       case .finished(let error): "finished" + (error.map { " \($0.kind)" } ?? "")
       }

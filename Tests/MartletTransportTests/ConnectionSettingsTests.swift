@@ -36,6 +36,7 @@ struct ConnectionSettingsTests {
       ("versions", { $0.versions = .http1 }), ("decompresses", { $0.decompresses = false }),
       ("poolTimeout", { $0.poolTimeout = .seconds(1) }),
       ("negotiatingHosts", { $0.negotiatingHosts = ["a.example"] }),
+      ("addressPolicy", { $0.addressPolicy = .publicAddresses }),
     ]
     for (name, change) in table {
       let error = await #expect(throws: HTTPError.self) { try await status(change) }
@@ -50,12 +51,13 @@ struct ConnectionSettingsTests {
     var connection = ConnectionConfiguration()
     connection.poolTimeout = .seconds(1)
     connection.tls.originSettings = { _ in nil }
+    connection.addressPolicy = .publicAddresses
     let transport = CurlTransport(connection)
     let error = await #expect(throws: HTTPError.self) {
       try await transport.send(HTTPRequest(.get, server.url), in: Call())
     }
     #expect(error?.kind == .invalidRequest)
-    #expect(error?.message.hasSuffix(": tls.originSettings, poolTimeout") == true)
+    #expect(error?.message.hasSuffix(": tls.originSettings, poolTimeout, addressPolicy") == true)
   }
   #endif
 }

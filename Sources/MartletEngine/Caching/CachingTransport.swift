@@ -133,7 +133,7 @@ struct CachingTransport: Transport, DeadlineAware {
       }
       response.body = ResponseBody(length: Int64(answer.range.count), from: body)
     }
-    transaction.call.emit(.note("the response comes from the cache: \(source.rawValue)"))
+    transaction.call.emit(.cached(source))
     cache.count { $0.add(source) }
     await received?.discardBody()
     return response

@@ -159,9 +159,9 @@ final class AttemptLoop: Sendable {
 }
 
 extension HTTPResponse {
-  /// Returns the response with the attempts before it.
+  /// Returns the response with the attempts before it: earlier ones, and the slower of two that were sent at once.
   fileprivate consuming func following(_ history: [AttemptRecord]) -> HTTPResponse {
-    self.history = history
+    if self.history.isEmpty { self.history = history } else { self.history = history + self.history }
     return self
   }
 }

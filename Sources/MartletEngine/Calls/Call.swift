@@ -45,6 +45,14 @@ public final class Call: Work {
     wantsBodies = listeners.contains { $0.wantsBodies }
   }
 
+  /// Makes a call for one of two requests that are sent for another call at the same time, with that one's deadline and
+  /// values, and a listener of its own.
+  convenience init(copying call: Call, listener: any EventListener) {
+    self.init(session: call.session, asked: nil, listeners: [listener], deadline: call.activeDeadline)
+    attempt.store(call.currentAttempt, ordering: .relaxed)
+    takeLocals(of: call)
+  }
+
   /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. A
   /// delay that is longer, before a retry for example, should not begin.
   public var remainingTime: Duration? { activeDeadline?.remaining }

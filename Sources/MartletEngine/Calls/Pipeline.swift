@@ -23,7 +23,7 @@ struct Pipeline: Sendable {
     interceptors.append(ExpectationInterceptor())  // prepares when the body is known
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
 
-    var stack: any Transport = NetworkTransport(base: transport)
+    var stack = configuration.limits.around(NetworkTransport(base: transport), clock: configuration.clock)
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
     }

@@ -1,4 +1,4 @@
-import MartletSemantics
+public import MartletSemantics
 
 /// How a transport connects: TLS, proxy, versions of HTTP, limits. Copied when the transport is made.
 ///
@@ -51,6 +51,14 @@ public struct ConnectionConfiguration: Sendable {
   /// ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the session:
   /// ``SessionConfiguration/credentials``.
   public var negotiatingHosts: Set<String> = []
+  /// Which servers may be connected to; all by default. For a service that fetches URLs which strangers have written,
+  /// ``AddressPolicy/publicAddresses``.
+  ///
+  /// It holds for every request of a session, also for the target of a redirect, and for the address that is really
+  /// connected to; what it refuses fails with ``HTTPError/Kind/addressRefused``. `SocketTransport`, the default on Linux,
+  /// supports it. Over `CurlTransport` and `URLSessionTransport`, which choose the address themselves, every request fails
+  /// with ``HTTPError/Kind/invalidRequest``.
+  public var addressPolicy = AddressPolicy.any
 
   /// Makes the default configuration.
   public init() {}
@@ -83,6 +91,7 @@ public struct ConnectionConfiguration: Sendable {
       ("idleConnections", idleConnections != unchanged.idleConnections),
       ("idleLifetime", idleLifetime != unchanged.idleLifetime), ("decompresses", !decompresses),
       ("readAhead", readAhead != unchanged.readAhead), ("negotiatingHosts", !negotiatingHosts.isEmpty),
+      ("addressPolicy", addressPolicy != unchanged.addressPolicy),
     ]
     return settings.filter(\.1).map(\.0)
   }

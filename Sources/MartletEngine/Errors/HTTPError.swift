@@ -122,7 +122,10 @@ extension HTTPError {
   }
   /// Whether no connection was made, so that the request was not sent.
   public var isConnectionFailure: Bool {
-    [.cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .proxyFailed].contains(kind) || isTLSFailure
+    [
+      .cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .addressRefused, .concurrencyLimit,
+      .rateLimited, .circuitOpen, .proxyFailed,
+    ].contains(kind) || isTLSFailure
   }
   /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
   public var isTLSFailure: Bool {
@@ -139,12 +142,12 @@ extension HTTPError {
     }
   }
 
-  /// Whether the server could not be reached, or stopped sending before the transport returned a response (which it may
+  /// Whether the server could not be reached, is not asked because it fails, or stopped sending before the transport returned a response (which it may
   /// do only after the whole of a small one). False if a server answered that is not trusted.
   package var meansUnreachable: Bool {
     [
       .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
-      .connectionLost,
+      .connectionLost, .circuitOpen,
     ].contains(kind)
   }
 }
@@ -228,6 +231,15 @@ extension HTTPError {
     public static let cannotResolveHost = Kind(name: "cannotResolveHost")
     /// The host does not accept connections on the port.
     public static let cannotConnect = Kind(name: "cannotConnect")
+    /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or the
+    /// proxy behind which its address is not known. Nothing was sent.
+    public static let addressRefused = Kind(name: "addressRefused")
+    /// The origin has as many requests as ``ConcurrencyLimit`` allows, and none ended in time. Nothing was sent.
+    public static let concurrencyLimit = Kind(name: "concurrencyLimit")
+    /// A ``RateLimit`` allows the request too late. Nothing was sent.
+    public static let rateLimited = Kind(name: "rateLimited")
+    /// The ``CircuitBreaker`` sends nothing to the origin, because it fails. Nothing was sent.
+    public static let circuitOpen = Kind(name: "circuitOpen")
     /// The proxy refused the request or cannot be reached.
     public static let proxyFailed = Kind(name: "proxyFailed")
     /// The connection was lost before the response was complete.

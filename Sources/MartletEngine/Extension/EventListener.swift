@@ -64,6 +64,11 @@ public enum Event: Sendable {
   case resend(HTTPRequest, after: Duration, reason: String)
   /// A cookie of the response was not stored.
   case cookieRefused(CookieRefusal)
+  /// The response comes from the cache, and from where in it; after a 304, or because the origin failed, the request was
+  /// sent too.
+  case cached(ResponseSource)
+  /// A limit of the session delayed or refused the request, or sent a second one.
+  case limit(LimitEvent)
   /// A message for logs: why a request is not retried, or that a store failed and is not used.
   case note(String)
   /// The call ended: its body was read to the end, the call failed, or its body was cancelled. Always the last event.
@@ -85,6 +90,8 @@ extension Event: CustomStringConvertible {
     case .metrics(let metrics): "measured: \(metrics)"
     case .resend(_, let delay, let reason): "again after \(delay): \(reason)"
     case .cookieRefused(let refusal): "\(refusal)"
+    case .cached(let source): "the response comes from the cache: \(source.rawValue)"
+    case .limit(let limit): "\(limit)"
     case .note(let text): text
     case .finished(let error): error.map { "finished: \($0)" } ?? "finished"
     }

@@ -12,13 +12,23 @@ public import MartletSemantics
 /// ```
 ///
 /// With a ``Trace``, the field `traceparent` of W3C Trace Context (level 1) is sent too. Its trace ID is the same for
-/// all attempts, and is the identifier itself if that is a UUID; its parent ID is new for every attempt. A
-/// `traceparent` of the request is sent unchanged.
+/// all attempts, and is the identifier itself if that is a UUID; its parent ID is new for every attempt, so that redirects and
+/// retries are spans of their own.
+///
+/// A request that has a `traceparent` continues that trace, as a service does with the one it was called with: trace ID and
+/// sampling flag stay, the parent ID is replaced by a new one, and `tracestate` is passed on. If the value is not valid, a new
+/// trace begins without `tracestate` (§4.3). Without a ``Trace`` both fields are sent unchanged.
+///
+/// ```swift
+/// // `fields` are those of the request that the service was called with
+/// request.fields["traceparent"] = fields["traceparent"]
+/// request.fields["tracestate"] = fields["tracestate"]
+/// ```
 public struct CorrelationInterceptor: Interceptor {
   /// It prepares requests, and reviews nothing.
   public var stages: InterceptorStages { .prepare }
 
-  /// Whether `traceparent` is sent, with which sampling flag.
+  /// Whether `traceparent` is sent, and with which sampling flag a new trace begins.
   public enum Trace: Sendable, Hashable {
     /// It is not sent.
     case none
@@ -29,6 +39,7 @@ public struct CorrelationInterceptor: Interceptor {
   }
 
   private static let traceParent: FieldName = "traceparent"
+  private static let traceState: FieldName = "tracestate"
 
   private let field: FieldName
   private let trace: Trace
@@ -68,10 +79,15 @@ extension CorrelationInterceptor: QuickInterceptor {
     let id = request.fields[field] ?? call.correlationID ?? makeID()
     call.correlationID = id
     if !request.fields.contains(field) { request.fields[field] = id }
-    if trace != .none, !request.fields.contains(Self.traceParent) {
-      let trace = call[traceParent] ?? makeTrace(id)
-      call[traceParent] = trace
-      request.fields[Self.traceParent] = trace.value(span: .random(in: 1...UInt64.max))
+    guard trace != .none else { return true }
+    let given = request.fields[values: Self.traceParent]
+    let continued = given.count == 1 ? given.first.flatMap { TraceParent($0) } : nil
+    let trace = continued ?? call[traceParent] ?? makeTrace(id)
+    if continued == nil { call[traceParent] = trace }
+    request.fields[Self.traceParent] = trace.value(span: .random(in: 1...UInt64.max))
+    if request.fields.contains(Self.traceState) {
+      request.fields[Self.traceState] =
+        continued == nil ? nil : TraceState.combined(Array(request.fields[values: Self.traceState]))
     }
     return true
   }

@@ -10,14 +10,29 @@ import Synchronization
 ///
 /// | line | level |
 /// |---|---|
-/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie | debug |
+/// | the head that is sent, the head of a response, what the transport measured | trace |
+/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit | debug |
 /// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
+/// | a circuit breaker opens or closes; a server wants no more requests | notice |
 /// | a response of 500 and above | warning |
 /// | a call that failed | error |
 ///
 /// The lines show no secrets: see `Redaction`. Each begins with the number of the call, which is unique in the process.
 /// Bytes are those of bodies on the network, as far as the transport measures them; the time is that until the end of
 /// the body.
+///
+/// A sink that implements ``LogSink/write(_:)`` gets the following metadata with each line, as far as they are known; the names
+/// are those of OpenTelemetry's conventions for HTTP, where these have one:
+///
+/// | name | value |
+/// |---|---|
+/// | `call` | the number of the call |
+/// | `request.id` | ``Call/correlationID``, of a ``CorrelationInterceptor`` |
+/// | `attempt` | the number of the attempt |
+/// | `http.request.method`, `url.full`, `server.address`, `server.port` | of the request that was sent last, without secrets |
+/// | `http.response.status_code`, `error.type` | the status; the kind of the error, at the end of a call |
+/// | `duration` | seconds from the beginning of the call; at its end |
+/// | `network.protocol.version`, `http.request.body.size`, `http.response.body.size` | at the end of a call |
 public struct LogListener: EventListener {
   private let sink: any LogSink
   private let redaction: Redaction
@@ -45,15 +60,19 @@ public struct LogListener: EventListener {
     switch event {
     case .attempt(let number, let request):
       log(.debug, call, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
+    case .sending(let head): log(.trace, call, "sending: \(head)")
+    case .response(let head, _): log(.trace, call, "response: \(head)")
+    case .metrics(let metrics): log(.trace, call, "measured: \(metrics)")
     case .informational(let head): log(.debug, call, "\(head.status)")
     case .resend(_, let delay, let reason):
       log(.debug, call, delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
-    case .note(let text): log(.debug, call, text)
+    case .limit(let limit): log(limit.level, call, "\(limit)")
+    case .cached, .note: log(.debug, call, "\(event)")
     case .finished:
       let summary = kept.summary.withLock { $0 }
-      log(summary.level, call, summary.line(redaction))
-    default: break
+      log(summary.level, call, summary.line(redaction), isEnd: true)
+    case .started, .progress, .bytes: break
     }
   }
 
@@ -64,18 +83,32 @@ public struct LogListener: EventListener {
     return kept
   }
 
-  /// Returns a text with a space in place of each control character.
-  private static func withoutControls(_ text: String) -> String {
+  private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String, isEnd: Bool = false) {
+    guard sink.isEnabled(level) else { return }
+    let summary = summary(of: call).summary.withLock { $0 }
+    var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: call.id)))]
+    if let id = call.correlationID { metadata.append(("request.id", .text(id.withoutControls))) }
+    metadata += summary.metadata(redaction, isEnd: isEnd)
+    sink.write(LogEntry("#\(call.id) " + text().withoutControls, at: level, metadata: metadata))
+  }
+}
+
+extension String {
+  /// The text with spaces for control characters: text of a server must not start lines of its own.
+  fileprivate var withoutControls: String {
     // the bytes of control characters, and the first of those from U+0080 on
-    guard text.utf8.contains(where: { $0 < 32 || $0 == 127 || $0 == 0xC2 }) else { return text }
-    let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+    guard utf8.contains(where: { $0 < 32 || $0 == 127 || $0 == 0xC2 }) else { return self }
+    let scalars = unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
     return String(String.UnicodeScalarView(scalars))
   }
+}
 
-  private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String) {
-    guard sink.isEnabled(level) else { return }
-    // A message may contain text of a server, which must not start lines of its own.
-    sink.write("#\(call.id) \(Self.withoutControls(text()))", at: level)
+extension LimitEvent {
+  fileprivate var level: LogLevel {
+    switch self {
+    case .circuit, .paused: .notice
+    case .queued, .throttled, .hedged: .debug
+    }
   }
 }
 
@@ -121,6 +154,27 @@ struct CallSummary: Sendable {
   var level: LogLevel {
     if let error { return error.isCancelled ? .info : .error }
     return status.map { $0.isServerError ? .warning : .info } ?? .info
+  }
+
+  func metadata(_ redaction: Redaction, isEnd: Bool) -> [(name: String, value: LogEntry.Value)] {
+    var metadata: [(name: String, value: LogEntry.Value)] = []
+    if attempts > 0 { metadata.append(("attempt", .integer(Int64(attempts)))) }
+    if let request {
+      metadata.append(("http.request.method", .text(request.method.rawValue)))
+      metadata.append(("url.full", .text(redaction.redacted(request.url))))
+      if let origin = Origin(request.url) {
+        metadata.append(("server.address", .text(origin.host)))
+        metadata.append(("server.port", .integer(Int64(origin.port))))
+      }
+    }
+    if let status { metadata.append(("http.response.status_code", .integer(Int64(status.code)))) }
+    guard isEnd else { return metadata }
+    if let error { metadata.append(("error.type", .text(error.kind.name))) }
+    metadata.append(("duration", .number(stopwatch.elapsed.inMilliseconds / 1000)))
+    if let version = metrics?.version { metadata.append(("network.protocol.version", .text(version.number))) }
+    metadata.append(("http.request.body.size", .integer(metrics?.bytesSent ?? sent)))
+    metadata.append(("http.response.body.size", .integer(metrics?.bytesReceived ?? received)))
+    return metadata
   }
 
   func line(_ redaction: Redaction) -> String {

@@ -8,16 +8,22 @@ import Musl
 import Darwin
 #endif
 
-/// The level of a line in a log. The names are those of swift-log, except ``off``.
+/// The level of a line in a log. The names are those of swift-log, except ``off``. Later versions may add some.
 public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
+  /// Every step, to follow single requests.
+  case trace
   /// Details for debugging.
   case debug
   /// Normal operation.
   case info
+  /// Normal operation that deserves attention.
+  case notice
   /// Something unusual that is not an error.
   case warning
   /// Something failed.
   case error
+  /// Something failed that needs attention at once. Nothing of this library has this level.
+  case critical
   /// No line has this level. As a minimum it disables a log.
   case off
 
@@ -26,23 +32,68 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
 
   private var rank: Int {
     switch self {
-    case .debug: 0
-    case .info: 1
-    case .warning: 2
-    case .error: 3
-    case .off: 4
+    case .trace: 0
+    case .debug: 1
+    case .info: 2
+    case .notice: 3
+    case .warning: 4
+    case .error: 5
+    case .critical: 6
+    case .off: 7
     }
   }
 }
 
-/// The destination of lines, for example the logging of the program. Both methods are called on any thread.
+/// A line of a log, with what it is about as values, for logs that are searched.
+public struct LogEntry: Sendable {
+  /// The level.
+  public var level: LogLevel
+  /// The line, which has no line break at its end.
+  public var line: String
+  /// What the line is about, in a fixed order; see ``LogListener`` for the names. No value contains a secret, and no text a
+  /// control character.
+  public var metadata: [(name: String, value: Value)]
+
+  /// Makes an entry.
+  public init(_ line: String, at level: LogLevel, metadata: [(name: String, value: Value)] = []) {
+    self.line = line
+    self.level = level
+    self.metadata = metadata
+  }
+
+  /// The first value with a name; nil if there is none.
+  public subscript(name: String) -> Value? { metadata.first { $0.name == name }?.value }
+
+  /// A value of an entry's metadata.
+  public enum Value: Sendable, Hashable, CustomStringConvertible {
+    /// A text.
+    case text(String)
+    /// A whole number.
+    case integer(Int64)
+    /// A number, such as a duration in seconds.
+    case number(Double)
+
+    public var description: String {
+      switch self {
+      case .text(let text): text
+      case .integer(let number): "\(number)"
+      case .number(let number): "\(number)"
+      }
+    }
+  }
+}
+
+/// The destination of lines, for example the logging of the program. All methods are called on any thread.
 ///
 /// To swift-log:
 /// ```swift
 /// struct SwiftLog: LogSink {
 ///   let logger: Logging.Logger
-///   func write(_ line: String, at level: LogLevel) {
-///     logger.log(level: .init(rawValue: level.rawValue) ?? .info, "\(line)")
+///   func write(_ line: String, at level: LogLevel) { write(LogEntry(line, at: level)) }
+///   func write(_ entry: LogEntry) {
+///     let metadata = Logging.Logger.Metadata(
+///       entry.metadata.map { ($0.name, .stringConvertible($0.value)) }, uniquingKeysWith: { first, _ in first })
+///     logger.log(level: .init(rawValue: entry.level.rawValue) ?? .info, "\(entry.line)", metadata: metadata)
 ///   }
 /// }
 /// ```
@@ -57,37 +108,90 @@ public protocol LogSink: Sendable {
   /// Writes a line, which has no line break at its end.
   func write(_ line: String, at level: LogLevel)
 
+  /// Writes a line with its metadata. By default only the line is written.
+  func write(_ entry: LogEntry)
+
   /// Whether lines of this level are written; others are not even made. True by default.
   func isEnabled(_ level: LogLevel) -> Bool
 }
 
 extension LogSink {
+  /// Writes the line without its metadata.
+  public func write(_ entry: LogEntry) { write(entry.line, at: entry.level) }
+
   /// True: lines of all levels are written.
   public func isEnabled(_ level: LogLevel) -> Bool { true }
 }
 
-/// Writes lines to standard error, each with the time and the level: `2026-11-21T07:05:13.042Z info #1 GET …`.
+/// Writes lines to standard error, each with the time and the level: `2026-11-21T07:05:13.042Z info #1 GET …`, or as JSON
+/// with the metadata: `{"time":"…","level":"info","message":"#1 GET …","http.request.method":"GET",…}`.
 public struct StandardErrorLog: LogSink {
+  /// The form of the lines.
+  public enum Format: Sendable, Hashable {
+    /// The time, the level and the line.
+    case text
+    /// An object on each line: `time`, `level`, `message`, and the metadata.
+    case json
+  }
+
   private let minimum: LogLevel
+  private let format: Format
   private let now: @Sendable () -> Date
 
   /// Makes a sink.
   ///
   /// - Parameters:
   ///   - minimum: the lowest level that is written; `info` by default.
+  ///   - format: the form of the lines; text by default.
   ///   - now: returns the time of a line.
-  public init(from minimum: LogLevel = .info, now: @escaping @Sendable () -> Date = { .now }) {
+  public init(from minimum: LogLevel = .info, format: Format = .text, now: @escaping @Sendable () -> Date = { .now }) {
     self.minimum = minimum
+    self.format = format
     self.now = now
   }
 
   public func isEnabled(_ level: LogLevel) -> Bool { level >= minimum }
 
-  public func write(_ line: String, at level: LogLevel) {
-    guard isEnabled(level) else { return }
+  public func write(_ line: String, at level: LogLevel) { write(LogEntry(line, at: level)) }
+
+  public func write(_ entry: LogEntry) {
+    guard isEnabled(entry.level) else { return }
     // a line is written with one call, so that lines of several threads are not mixed
-    let bytes = Array("\(Timestamp.format(now())) \(level.rawValue) \(line)\n".utf8)
+    let bytes = Array((text(of: entry) + "\n").utf8)
     bytes.withUnsafeBytes(writeToStandardError)
+  }
+
+  package func text(of entry: LogEntry) -> String {
+    let time = Timestamp.format(now())
+    guard format == .json else { return "\(time) \(entry.level.rawValue) \(entry.line)" }
+    let members: [(name: String, value: LogEntry.Value)] =
+      [("time", .text(time)), ("level", .text(entry.level.rawValue)), ("message", .text(entry.line))] + entry.metadata
+    return "{" + members.map { "\(Self.quoted($0.name)):\($0.value.json)" }.joined(separator: ",") + "}"
+  }
+
+  /// A string of JSON (RFC 8259 §7).
+  fileprivate static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": quoted += "\\\(scalar)"
+      case "\u{0}"..<" ":
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}
+
+extension LogEntry.Value {
+  fileprivate var json: String {
+    switch self {
+    case .text(let text): StandardErrorLog.quoted(text)
+    case .integer(let number): "\(number)"
+    case .number(let number): number.isFinite ? "\(number)" : "null"
+    }
   }
 }
 

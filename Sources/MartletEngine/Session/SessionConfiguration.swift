@@ -50,6 +50,9 @@ public struct SessionConfiguration: Sendable {
   /// The cache of responses; nil for none. By default one in memory of at most 32 MiB, which is made with the
   /// configuration. Several sessions may share a cache; see ``HTTPCache``.
   public var cache: HTTPCache? = HTTPCache()
+  /// Limits of what each origin gets: how many requests at once and in a time, a circuit breaker, second requests where the
+  /// first is slow. None by default.
+  public var limits = OriginLimits()
   /// The largest number of attempts of a call: the first one and all redirects, retries, challenges and other resends.
   /// 21 by default; one more is an error of kind ``HTTPError/Kind/tooManyAttempts``.
   public var attemptLimit = 21

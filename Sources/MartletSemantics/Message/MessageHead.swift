@@ -67,4 +67,7 @@ public enum HTTPVersion: String, Sendable, Hashable, Comparable, CustomStringCon
 
   /// The version as it is sent: `HTTP/1.1`.
   public var description: String { rawValue }
+
+  /// The number alone: `1.1`, `2`.
+  package var number: String { String(rawValue.dropFirst(5)) }
 }

@@ -63,15 +63,25 @@ extension Connection {
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>) {
     lookUp = nil
     switch stage {
-    case .connecting(let race): race.start(addresses)
+    case .connecting(let race): race.start(key.route.server == nil ? allowed(addresses) : addresses)
     case .resolvingOrigin:
-      switch addresses {
+      switch allowed(addresses) {
       case .failure(let error): failToOpen(error)
       case .success(let addresses):
         originAddresses = addresses.compactMap(\.ip)
         connect()
       }
     default: break
+    }
+  }
+
+  /// Returns the addresses of the origin to which the caller allows connections. That of a proxy is the caller's own
+  /// setting.
+  private func allowed(_ addresses: Result<[SocketAddress], HTTPError>) -> Result<[SocketAddress], HTTPError> {
+    addresses.flatMap { addresses in
+      Result { () throws(HTTPError) in
+        try network.options.addressRules.allowed(addresses, of: key.origin?.host ?? key.host)
+      }
     }
   }
 

@@ -55,7 +55,7 @@ final class Network {
   ) throws(HTTPError) {
     self.configuration = configuration
     self.options = options
-    resolver = Resolver(options.source, overrides: options.overrides, policy: options.policy)
+    resolver = Resolver(options.source, overrides: options.overrides)
     self.authentications = authentications
     self.jobs = jobs
     self.http1Servers = http1Servers
@@ -330,9 +330,7 @@ extension Network {
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
   func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
-    if let unixSocket = options.unixSocket {
-      return .known(Result { () throws(HTTPError) in try options.policy.admitted([unixSocket], of: host) })
-    }
+    if let unixSocket = options.unixSocket { return .known(.success([unixSocket])) }
     return resolver.lookUp(host, port: port) { [jobs] result in
       jobs.submit { $0.resolved(result, for: connection) }
     }

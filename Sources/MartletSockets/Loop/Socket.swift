@@ -1,6 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
+import MartletSemantics
 
 /// What a loop watches of a socket.
 struct SocketInterest: OptionSet {

@@ -1,4 +1,6 @@
 #if os(Linux)
+import MartletSemantics
+
 /// Why a name has no addresses.
 struct LookUpFailure: Error, Sendable {
   /// The system's or the resolver's message.

@@ -15,8 +15,7 @@ import Synchronization
 /// | `*.onion` | none: such names must not reach DNS (RFC 7686 §2) |
 /// | any other name | those that the look-up returns, shared and kept as ``LookUpTable`` says |
 ///
-/// The ``AddressPolicy`` is asked for all of them. Errors are ``HTTPError/Kind/cannotResolveHost``, or
-/// ``HTTPError/Kind/cannotConnect`` if the policy allows no address.
+/// Errors are ``HTTPError/Kind/cannotResolveHost``.
 final class Resolver: Sendable {
   /// Looks a name up and may block the thread.
   typealias BlockingLookUp = @Sendable (_ host: String) -> LookUpResult
@@ -58,7 +57,6 @@ final class Resolver: Sendable {
   }
 
   private let overrides: ResolveOverrides
-  private let policy: AddressPolicy
   private let source: Source
   private let now: @Sendable () -> UInt64
   private let table: Mutex<LookUpTable<Waiter>>
@@ -69,15 +67,13 @@ final class Resolver: Sendable {
   /// - Parameters:
   ///   - source: what looks names up; `getaddrinfo` by default.
   ///   - overrides: addresses that take precedence over it.
-  ///   - policy: decides which addresses are allowed.
   ///   - now: returns the time in nanoseconds of a clock that never goes back.
   init(
-    _ source: Source = .system, overrides: ResolveOverrides = .none, policy: AddressPolicy = .any,
+    _ source: Source = .system, overrides: ResolveOverrides = .none,
     now: @escaping @Sendable () -> UInt64 = Resolver.monotonicTime
   ) {
     self.source = source
     self.overrides = overrides
-    self.policy = policy
     self.now = now
     table = Mutex(LookUpTable(workerLimit: source.workerLimit))
   }
@@ -92,13 +88,11 @@ final class Resolver: Sendable {
       return .known(.failure(HTTPError(.invalidRequest, "\(host): \(port) is not a port", phase: .preparing)))
     }
     let name = Self.canonical(host)
-    if let known = knownAddresses(of: name, port: port) { return .known(answer(known, name, port)) }
+    if let known = knownAddresses(of: name, port: port) { return .known(Self.addresses(known, name, port)) }
     let id = lastID.add(1, ordering: .relaxed).newValue
-    let waiter = Waiter(host: name, port: port) { [policy] result in
-      completion(Self.admitted(result, by: policy, of: name))
-    }
+    let waiter = Waiter(host: name, port: port, completion: completion)
     switch table.withLock({ $0.request(name, id: id, waiter: waiter, now: now()) }) {
-    case .known(let result): return .known(answer(result, name, port))
+    case .known(let result): return .known(Self.addresses(result, name, port))
     case .waits(let startsWorker):
       if startsWorker { startWorker() }
       return .pending(Pending(host: name, id: id))
@@ -162,20 +156,6 @@ extension Resolver {
       return .failure(LookUpFailure(message: "a name has 1 to 253 bytes (RFC 1035 §2.3.4)"))
     }
     return nil
-  }
-
-  private func answer(_ result: LookUpResult, _ host: String, _ port: UInt16) -> Result<[SocketAddress], HTTPError> {
-    Self.admitted(Self.addresses(result, host, port), by: policy, of: host)
-  }
-
-  private static func admitted(
-    _ result: Result<[SocketAddress], HTTPError>, by policy: AddressPolicy, of host: String
-  ) -> Result<[SocketAddress], HTTPError> {
-    result.flatMap { addresses in
-      do throws(HTTPError) { return .success(try policy.admitted(addresses, of: host)) } catch {
-        return .failure(error)
-      }
-    }
   }
 
   private static func addresses(

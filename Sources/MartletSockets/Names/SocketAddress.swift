@@ -2,7 +2,7 @@
 import CSockets
 import Glibc
 package import MartletEngine
-import MartletSemantics
+package import MartletSemantics
 
 /// Where a socket connects to: an address and a port, or the path of a unix socket.
 package struct SocketAddress: Sendable, Hashable {

@@ -1,6 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
+import MartletSemantics
 
 /// The addresses of names from the system's resolver: the hosts file, DNS and whatever else it is configured for.
 enum SystemLookUp {

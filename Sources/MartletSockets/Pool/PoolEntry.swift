@@ -1,3 +1,5 @@
+import MartletEngine
+
 /// A connection as the pool sees it.
 struct PoolConnection: Sendable {
   /// The index of its key's entry.

@@ -1,3 +1,5 @@
+import MartletEngine
+
 /// What makes connections interchangeable: those with equal keys serve the same requests.
 protocol PoolKey: Hashable, Sendable {
   associatedtype Host: Hashable, Sendable

@@ -31,7 +31,8 @@ struct SAPTransport: Transport {
       SAPURLSession.log(
         .warning, nil, "this session runs over Foundation's URLSession, which ignores connection.\(name)")
     }
-    return URLSessionTransport(configuration)
+    // a guard that does not hold would be worse than none
+    return URLSessionTransport(configuration, refusing: connection.changedSettings.filter { $0 == "addressPolicy" })
   }
 }
 

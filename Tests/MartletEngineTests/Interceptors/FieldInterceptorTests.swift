@@ -80,11 +80,43 @@ struct FieldInterceptorTests {
     #expect(sent[0]["X-CorrelationID"]?.replacing("-", with: "") == parts[0][1])
   }
 
-  @Test func anExistingTraceIsPassedOn() async throws {
-    let value = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+  @Test func aTraceThatTheRequestHasIsContinuedWithASpanForEveryAttempt() async throws {
+    let trace = "0af7651916cd43dd8448eb211c80319c", parent = "b7ad6b7169203331"
+    let fields: HTTPFields = ["traceparent": "00-\(trace)-\(parent)-01", "tracestate": "a=1", "tracestate": "b=2"]
     let sent = try await send(
-      HTTPRequest(.get, origin, fields: ["traceparent": value]), through: CorrelationInterceptor(trace: .sampled))
-    #expect(sent.first?[values: "traceparent"] == [value])
+      HTTPRequest(.get, origin, fields: fields), through: CorrelationInterceptor(trace: .unsampled),
+      script: [.redirect(to: "/b"), .text("done")])
+    let parts = sent.map { $0["traceparent"]?.split(separator: "-").map(String.init) ?? [] }
+    #expect(parts.map { $0[1] } == [trace, trace])
+    #expect(parts.map { $0[3] } == ["01", "01"])
+    #expect(Set(parts.map { $0[2] } + [parent]).count == 3)
+    #expect(sent.map { $0[values: "tracestate"] } == [["a=1,b=2"], ["a=1,b=2"]])
+  }
+
+  @Test func aTraceThatIsNotValidIsReplacedByANewOne() async throws {
+    let fields: HTTPFields = ["traceparent": "00-0-0-01", "tracestate": "a=1"]
+    let sent = try await send(
+      HTTPRequest(.get, origin, fields: fields), through: CorrelationInterceptor(trace: .sampled),
+      script: [.redirect(to: "/b"), .text("done")])
+    let traces = sent.map { $0["traceparent"]?.split(separator: "-")[1] }
+    #expect(traces[0]?.utf8.count == 32 && traces[0] == traces[1])
+    #expect(sent.allSatisfy { !$0.contains("tracestate") })
+  }
+
+  @Test func aStateThatIsNotValidIsDroppedAndTheTraceGoesOn() async throws {
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let sent = try await send(
+      HTTPRequest(.get, origin, fields: ["traceparent": trace, "tracestate": "a=1,a=2"]),
+      through: CorrelationInterceptor(trace: .sampled))
+    #expect(sent.first?["traceparent"]?.hasPrefix(trace.prefix(36)) == true)
+    #expect(sent.first?.contains("tracestate") == false)
+  }
+
+  @Test func withoutATraceOfItsOwnTheFieldsArePassedOnUnchanged() async throws {
+    let fields: HTTPFields = ["traceparent": "anything", "tracestate": "at all"]
+    let sent = try await send(HTTPRequest(.get, origin, fields: fields), through: CorrelationInterceptor())
+    #expect(sent.first?[values: "traceparent"] == ["anything"])
+    #expect(sent.first?[values: "tracestate"] == ["at all"])
   }
 
   // MARK: - Languages

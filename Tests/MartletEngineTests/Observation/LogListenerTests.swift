@@ -99,6 +99,70 @@ struct LogListenerTests {
     }
   }
 
+  /// Keeps whole entries.
+  private final class Entries: LogSink {
+    private let kept = Mutex<[LogEntry]>([])
+    var all: [LogEntry] { kept.withLock { $0 } }
+
+    func write(_ line: String, at level: LogLevel) { write(LogEntry(line, at: level)) }
+    func write(_ entry: LogEntry) { kept.withLock { $0.append(entry) } }
+  }
+
+  @Test func aSinkGetsTheFactsOfACallAsValues() async throws {
+    let entries = Entries(), clock = ManualClock()
+    let transport = TestTransport { request in
+      guard request.url.path() != "/" else {
+        return .text("", status: .found, fields: ["Location": "/new?token=hidden"])
+      }
+      clock.advance(by: .milliseconds(1500))
+      return .text("hello", status: .notFound)
+    }
+    var configuration = SessionConfiguration()
+    configuration.listeners = [LogListener(to: entries, clock: clock)]
+    configuration.interceptors = [CorrelationInterceptor { "seven" }]
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: HTTPRequest(.get, origin))
+
+    let entry = try #require(entries.all.last)
+    #expect(entry.level == .info)
+    let facts = entry.metadata.dropFirst().map { "\($0.name)=\($0.value)" }
+    #expect(
+      facts == [
+        "request.id=seven", "attempt=2", "http.request.method=GET", "url.full=http://a.example/new?token=***",
+        "server.address=a.example", "server.port=80", "http.response.status_code=404", "duration=1.5",
+        "http.request.body.size=0", "http.response.body.size=5",
+      ])
+    #expect(entry["call"].map { if case .integer = $0 { true } else { false } } == true)
+    #expect(entry["duration"] == .number(1.5))
+    let levels = Set(entries.all.map(\.level))
+    #expect(levels == [.trace, .debug, .info])
+    #expect(!entries.all.contains { "\($0)".contains("hidden") })
+  }
+
+  @Test func aFailureHasItsKindAmongTheFacts() async throws {
+    let entries = Entries()
+    var configuration = SessionConfiguration()
+    configuration.listeners = [LogListener(to: entries)]
+    let session = HTTPSession(
+      transport: ScriptedTransport(.failure(HTTPError(.cannotConnect, "nobody"))), configuration: configuration)
+    _ = try? await session.data(for: HTTPRequest(.get, origin))
+    #expect(entries.all.last?["error.type"] == .text("cannotConnect"))
+    #expect(entries.all.last?["http.response.status_code"] == nil)
+  }
+
+  @Test func aLineOfJSONHasTheMetadata() {
+    let log = StandardErrorLog(format: .json) { Date(timeIntervalSince1970: 0) }
+    let entry = LogEntry(
+      "a \"quoted\" \\ line\u{7}ü", at: .notice,
+      metadata: [("a", .text("b")), ("n", .integer(-7)), ("d", .number(1.5)), ("i", .number(.infinity))])
+    #expect(
+      log.text(of: entry)
+        == #"{"time":"1970-01-01T00:00:00.000Z","level":"notice","message":"a \"quoted\" \\ line\u0007ü","a":"b","#
+        + #""n":-7,"d":1.5,"i":null}"#)
+    #expect(
+      StandardErrorLog { Date(timeIntervalSince1970: 0) }.text(of: entry).hasPrefix(
+        "1970-01-01T00:00:00.000Z notice a "))
+  }
+
   @Test func levelsAreOrdered() {
     #expect(LogLevel.allCases == LogLevel.allCases.sorted())
     #expect(!StandardErrorLog().isEnabled(.debug) && StandardErrorLog().isEnabled(.info))

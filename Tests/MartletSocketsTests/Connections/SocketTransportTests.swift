@@ -131,14 +131,14 @@ struct SocketTransportTests {
   /// The openings fail at once, each for one request.
   @Test func manyRequestsToAnAddressThatIsNotAllowedFail() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
-    var options = SocketTransport.Options()
-    options.policy = .publicAddresses
-    let transport = SocketTransport(options: options)
+    var configuration = ConnectionConfiguration()
+    configuration.addressPolicy = .publicAddresses
+    let transport = SocketTransport(configuration)
     await withTaskGroup(of: HTTPError.Kind?.self) { group in
       for _ in 0..<2000 {
         group.addTask { try? await failure(transport, HTTPRequest(.get, server.url)).kind }
       }
-      for await kind in group { #expect(kind == .cannotConnect) }
+      for await kind in group { #expect(kind == .addressRefused) }
     }
     #expect(server.connectionCount == 0)
   }

@@ -1,5 +1,6 @@
 #if os(Linux)
 import MartletEngine
+import MartletSemantics
 import Testing
 
 @testable import MartletSockets

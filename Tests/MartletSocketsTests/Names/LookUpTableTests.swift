@@ -1,4 +1,5 @@
 #if os(Linux)
+import MartletSemantics
 import Testing
 
 @testable import MartletSockets

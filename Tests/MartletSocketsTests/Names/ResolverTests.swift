@@ -1,6 +1,7 @@
 #if os(Linux)
 import Dispatch
 import MartletEngine
+import MartletSemantics
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -31,7 +32,7 @@ struct ResolverTests {
 
   /// A resolver whose look-up answers at once.
   private func resolver(
-    _ log: Log<String> = Log(), overrides: ResolveOverrides = .none, policy: AddressPolicy = .any,
+    _ log: Log<String> = Log(), overrides: ResolveOverrides = .none,
     now: @escaping @Sendable () -> UInt64 = { 0 }
   ) -> Resolver {
     let source = Resolver.Source.blocking { host in
@@ -39,7 +40,7 @@ struct ResolverTests {
       if host == "nothing.invalid" { return .failure(LookUpFailure(message: "Name or service not known")) }
       return .success(host == "empty.example" ? [] : [IPAddress(.v4, 0xC000_0207)])
     }
-    return Resolver(source, overrides: overrides, policy: policy, now: now)
+    return Resolver(source, overrides: overrides, now: now)
   }
 
   private func texts(_ resolver: Resolver, _ host: String, port: Int = 80) async throws -> [String] {
@@ -99,26 +100,6 @@ struct ResolverTests {
       let error = #expect(throws: HTTPError.self) { try ResolveOverrides(wrong) }
       #expect(error?.kind == .invalidRequest)
     }
-  }
-
-  @Test func thePolicyIsAskedForEveryAddress() async throws {
-    let asked = Log<String>()
-    let policy = AddressPolicy { address, host in
-      asked.append("\(host) \(address)")
-      return address.ip == .loopback6 ? nil : "no"
-    }
-    let overrides = try ResolveOverrides(["override.example": ["127.0.0.5"]])
-    let resolver = resolver(overrides: overrides, policy: policy)
-    #expect(try await texts(resolver, "localhost") == ["[::1]:80"])
-    for host in ["192.0.2.1", "a.example", "a.example", "override.example"] {
-      let error = await #expect(throws: HTTPError.self) { try await texts(resolver, host) }
-      #expect(error?.kind == .cannotConnect)
-    }
-    #expect(
-      asked.entries == [
-        "localhost [::1]:80", "localhost 127.0.0.1:80", "192.0.2.1 192.0.2.1:80", "a.example 192.0.2.7:80",
-        "a.example 192.0.2.7:80", "override.example 127.0.0.5:80",
-      ])
   }
 
   // MARK: Look-ups

@@ -1,3 +1,4 @@
+import MartletEngine
 import TestSupport
 import Testing
 

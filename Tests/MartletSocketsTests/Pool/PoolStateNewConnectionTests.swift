@@ -1,3 +1,4 @@
+import MartletEngine
 import Testing
 
 @testable import MartletSockets

@@ -5,7 +5,7 @@ import MeasuredClient
 struct FullRun {
   /// What is measured besides the workloads.
   enum Section: String, CaseIterable {
-    case crowd, growth, features, modules, pipeline, cache, json, start, scale, decode, images, memory
+    case crowd, growth, features, modules, pipeline, cache, hedging, json, start, scale, decode, images, memory
   }
 
   private let arguments: Arguments
@@ -37,6 +37,8 @@ struct FullRun {
     case .pipeline: try comparePipeline()
     case .cache:
       report.add(try await CacheCost.table(at: server, scale: arguments.scale, rounds: arguments.rounds))
+    case .hedging:
+      report.add(try await HedgingCost.table(scale: arguments.scale, rounds: arguments.rounds))
     case .json: report.add(try JSONCost.table(rounds: arguments.rounds))
     case .start: report.add(try StartCost.table(at: server, rounds: arguments.rounds, Bench.say))
     case .scale: report.add(try ScaleProbe.table([.requests, .waiting, .open, .idle], at: server, Bench.say))

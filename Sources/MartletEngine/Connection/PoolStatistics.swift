@@ -13,7 +13,21 @@ public struct PoolStatistics: Sendable, Hashable {
   /// How many requests have got a connection that another one had used before.
   public var reused = 0
 
-  static func + (one: Self, other: Self) -> Self {
+  /// Makes numbers that are all zero.
+  public init() {}
+
+  package init(
+    active: Int = 0, queued: Int = 0, opening: Int = 0, idle: Int = 0, opened: Int = 0, reused: Int = 0
+  ) {
+    self.active = active
+    self.queued = queued
+    self.opening = opening
+    self.idle = idle
+    self.opened = opened
+    self.reused = reused
+  }
+
+  package static func + (one: Self, other: Self) -> Self {
     PoolStatistics(
       active: one.active + other.active, queued: one.queued + other.queued, opening: one.opening + other.opening,
       idle: one.idle + other.idle, opened: one.opened + other.opened, reused: one.reused + other.reused)

@@ -1,0 +1,203 @@
+import MartletSemantics
+import Synchronization
+
+/// How many requests an origin gets at the same time, so that a slow one does not use up what all others need.
+///
+/// ```swift
+/// configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, wait: .seconds(2))
+/// ```
+///
+/// Further requests wait, those that came first before the others. A request counts from its sending until its response's
+/// body was read to the end or dropped. One that waits too long, or finds the queue full, fails with
+/// ``HTTPError/Kind/concurrencyLimit``; nothing of it was sent. One whose task is cancelled, or whose deadline passes,
+/// leaves the queue. A connection that is not used for HTTP any more (a WebSocket) does not count.
+public struct ConcurrencyLimit: Sendable, Hashable {
+  /// The most requests to one origin; at least 1.
+  public var requests: Int
+  /// The most requests to one origin that wait; 100 by default.
+  public var queue: Int
+  /// The longest time a request waits; nil for no limit. 10 seconds by default.
+  public var wait: Duration?
+
+  /// Makes a limit.
+  public init(_ requests: Int, queue: Int = 100, wait: Duration? = .seconds(10)) {
+    self.requests = requests
+    self.queue = queue
+    self.wait = wait
+  }
+}
+
+/// Lets as many requests pass as the limit allows.
+struct ConcurrencyTransport: Transport, DeadlineAware {
+  let base: any Transport
+  let slots: OriginSlots
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard let origin = request.origin else { return try await base.send(request, in: call) }
+    let slot = try await slots.take(for: origin, in: call)
+    do {
+      var response = try await base.send(request, in: call)
+      if response.body.length == 0 {
+        slot.release()
+      } else {
+        let body = response.body
+        response.body = ResponseBody(length: body.length, from: SlotBody(base: body.source, slot: slot))
+      }
+      return response
+    } catch {
+      slot.release()
+      throw error
+    }
+  }
+}
+
+/// The requests in progress to each origin, and those that wait.
+final class OriginSlots: Sendable {
+  private struct Entry {
+    var active = 0
+    /// In the order in which they came.
+    var waiters: [OneShot<Void>] = []
+  }
+
+  private enum Request {
+    case granted
+    case queued(ahead: Int)
+    case refused
+  }
+
+  private let limit: ConcurrencyLimit
+  private let clock: any Clock<Duration>
+  private let entries = Mutex<[Origin: Entry]>([:])
+
+  init(_ limit: ConcurrencyLimit, _ clock: any Clock<Duration>) {
+    self.limit = limit
+    self.clock = clock
+  }
+
+  /// One of the requests in progress, until it is released.
+  final class Slot: Sendable {
+    private let slots: OriginSlots
+    private let origin: Origin
+    private let isReleased = Atomic(false)
+
+    fileprivate init(_ slots: OriginSlots, _ origin: Origin) {
+      self.slots = slots
+      self.origin = origin
+    }
+
+    func release() {
+      if !isReleased.exchange(true, ordering: .relaxed) { slots.release(origin) }
+    }
+
+    deinit { release() }
+  }
+
+  /// Waits for a slot.
+  ///
+  /// - Throws: `.concurrencyLimit` if there is none in time, or the queue is full.
+  func take(for origin: Origin, in call: Call) async throws -> Slot {
+    let waiter = OneShot<Void>()
+    switch request(origin, waiter) {
+    case .granted: break
+    case .refused: throw error(for: origin, "\(max(0, limit.queue)) others wait already, which is the limit")
+    case .queued(let ahead):
+      call.emit(.limit(.queued(origin, ahead: ahead)))
+      try await wait(waiter, for: origin, in: call)
+    }
+    return Slot(self, origin)
+  }
+
+  private func request(_ origin: Origin, _ waiter: OneShot<Void>) -> Request {
+    entries.withLock { entries in
+      var entry = entries[origin] ?? Entry()
+      defer { entries[origin] = entry }
+      if entry.active < max(1, limit.requests) {
+        entry.active += 1
+        return .granted
+      }
+      guard entry.waiters.count < limit.queue else { return .refused }
+      entry.waiters.append(waiter)
+      return .queued(ahead: entry.waiters.count - 1)
+    }
+  }
+
+  private func wait(_ waiter: OneShot<Void>, for origin: Origin, in call: Call) async throws {
+    let alarm = limit.wait.map { time in
+      Alarm(after: time, on: clock) { [weak self] in
+        guard let self else { return }
+        waiter.answer(.failure(error(for: origin, "none of them ended within \(time)")))
+      }
+    }
+    defer { alarm?.cancel() }
+    do {
+      if let deadline = call.activeDeadline { try await deadline.wait(for: waiter) } else { try await waiter.wait() }
+    } catch {
+      entries.withLock { $0[origin]?.waiters.removeAll { $0 === waiter } }
+      throw error
+    }
+  }
+
+  private func release(_ origin: Origin) {
+    // a waiter that has given up meanwhile does not take the slot
+    while let next = passOn(origin), !next.answer(.success(())) {}
+  }
+
+  /// Returns the waiter that gets the slot; nil if none waits.
+  private func passOn(_ origin: Origin) -> OneShot<Void>? {
+    entries.withLock { entries in
+      guard var entry = entries[origin] else { return nil }
+      if !entry.waiters.isEmpty {
+        let next = entry.waiters.removeFirst()
+        entries[origin] = entry
+        return next
+      }
+      entry.active -= 1
+      entries[origin] = entry.active > 0 ? entry : nil
+      return nil
+    }
+  }
+
+  private func error(for origin: Origin, _ reason: String) -> HTTPError {
+    HTTPError(
+      .concurrencyLimit,
+      "\(origin): \(max(1, limit.requests)) requests are in progress, and \(reason): send less, or raise limits.concurrency",
+      phase: .queued)
+  }
+}
+
+/// A body whose end releases a slot.
+private struct SlotBody: BodySource, DeadlineAware {
+  let base: any BodySource
+  let slot: OriginSlots.Slot
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+
+  func next() async throws -> Data? {
+    do {
+      let chunk = try await base.next()
+      if chunk == nil { slot.release() }
+      return chunk
+    } catch {
+      slot.release()
+      throw error
+    }
+  }
+
+  func takeReceived() throws(HTTPError) -> Data? {
+    do throws(HTTPError) {
+      let data = try base.takeReceived()
+      if data != nil { slot.release() }
+      return data
+    } catch {
+      slot.release()
+      throw error
+    }
+  }
+
+  func cancel() {
+    base.cancel()
+    slot.release()
+  }
+
+  var trailers: HTTPFields { base.trailers }
+}

@@ -1,0 +1,294 @@
+import MartletSemantics
+import Synchronization
+
+/// Sends a second request when the first has not been answered in the time in which most are, and uses the response that
+/// comes first: a few slow answers of an origin that has several machines then hardly count.
+///
+/// ```swift
+/// configuration.limits.hedging = Hedging()
+/// ```
+///
+/// The time is learned from the origin's own answers: by default that of nine in ten. Only requests that may be repeated are
+/// sent twice (RFC 9110 §9.2.2): with a safe or idempotent method, an `Idempotency-Key`, or ``RequestOptions/isIdempotent``;
+/// never one whose body can be read only once. The slower of the two is cancelled. A budget limits second requests to a share
+/// of all, so that an origin that is slow because of its load does not get much more of it.
+///
+/// Listeners get ``Event/limit(_:)``, and ``HTTPResponse/history`` contains the slower request.
+public struct Hedging: Sendable, Hashable {
+  /// The share of the origin's answers that are there before a second request is sent; 0.9 by default.
+  public var quantile = 0.9
+  /// The share of requests for which a second one may be sent; 0.1 by default.
+  public var budget = 0.1
+  /// The number of answers of an origin before a second request is sent to it; 20 by default.
+  public var minimumCount = 20
+  /// The shortest time before a second request; one millisecond by default.
+  public var shortestDelay = Duration.milliseconds(1)
+
+  /// Makes the default settings.
+  public init() {}
+
+  fileprivate func applies(to request: HTTPRequest) -> Bool {
+    request.body.isReplayable && !request.fields.contains(.upgrade) && request.method != .connect
+      && RetryRule.mayRepeat(request.head, isIdempotent: request.options.isIdempotent)
+  }
+}
+
+/// Sends a request, and a second one if the first takes unusually long.
+struct HedgingTransport: Transport, DeadlineAware {
+  private let base: any Transport
+  private let hedging: Hedging
+  private let clock: any Clock<Duration>
+  private let origins: HedgedOrigins
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+
+  init(base: any Transport, _ hedging: Hedging, clock: any Clock<Duration>) {
+    self.base = base
+    self.hedging = hedging
+    self.clock = clock
+    origins = HedgedOrigins(hedging, clock)
+  }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard let origin = request.origin, hedging.applies(to: request) else {
+      return try await base.send(request, in: call)
+    }
+    if let delay = origins.delay(for: origin) {
+      return try await race(request, to: origin, after: delay, in: call)
+    }
+    let stopwatch = Stopwatch(clock)
+    let response = try await base.send(request, in: call)
+    origins.add(stopwatch.elapsed, of: origin)
+    return response
+  }
+
+  private func race(
+    _ request: HTTPRequest, to origin: Origin, after delay: Duration, in call: Call
+  ) async throws -> HTTPResponse {
+    let race = HedgeRace(base, request, in: call, clock)
+    do {
+      race.start()
+      var end = try await race.end(within: delay)
+      if end == nil {
+        if origins.withdraw(from: origin) { race.start() }
+        end = try await race.end(within: nil)
+      }
+      guard let end else { throw CancellationError() }
+      for latency in end.latencies { origins.add(latency, of: origin) }
+      guard end.count > 1 else { return try end.outcome.get() }
+      call.emit(.limit(.hedged(origin, after: delay, secondWon: end.winner == 1)))
+      race.report(end.winner)
+      var response = try end.outcome.get()
+      let reason =
+        "no response within \(delay), so that a second request was sent; the \(end.winner == 1 ? "second" : "first") answered first"
+      response.history = [AttemptRecord(request: request.head, response: nil, reason: reason)]
+      return response
+    } catch {
+      race.cancel()
+      throw error
+    }
+  }
+}
+
+/// How fast each origin answers, and how many second requests it may get.
+private final class HedgedOrigins: Sendable {
+  private struct Entry {
+    var latencies = LatencyEstimate()
+    var budget: RetryBudget
+  }
+
+  private let hedging: Hedging
+  private let stopwatch: Stopwatch
+  private let entries: Mutex<OriginStates<Entry>>
+
+  init(_ hedging: Hedging, _ clock: any Clock<Duration>) {
+    self.hedging = hedging
+    stopwatch = Stopwatch(clock)
+    let budget = RetryBudget(share: hedging.budget, reserve: 0, capacity: 10)
+    entries = Mutex(OriginStates(Entry(budget: budget), capacity: 200) { $0.latencies.weight == 0 })
+  }
+
+  /// Returns after which time a second request is sent; nil while too little is known. Adds the request to the budget.
+  func delay(for origin: Origin) -> Duration? {
+    let now = stopwatch.elapsed
+    return entries.withLock { entries in
+      entries.update(origin) { entry in
+        entry.budget.deposit(at: now)
+        guard entry.latencies.weight >= Double(max(1, hedging.minimumCount)) else { return nil }
+        return entry.latencies.quantile(hedging.quantile).map { max($0, hedging.shortestDelay) }
+      }
+    }
+  }
+
+  func add(_ latency: Duration, of origin: Origin) {
+    entries.withLock { $0.update(origin) { $0.latencies.add(latency) } }
+  }
+
+  func withdraw(from origin: Origin) -> Bool {
+    let now = stopwatch.elapsed
+    return entries.withLock { $0.update(origin) { $0.budget.withdraw(at: now) } }
+  }
+}
+
+/// One request that is sent once or twice at the same time.
+private final class HedgeRace: Sendable {
+  /// The first response, or the error if there is none.
+  struct End {
+    let winner: Int
+    let outcome: Outcome
+    /// How often the request was sent.
+    let count: Int
+    /// How long the answers took; of one that did not come, how long it was waited for.
+    let latencies: [Duration]
+  }
+
+  private struct State {
+    var runs: [Run] = []
+    var failure: (index: Int, error: any Error)?
+    var winner: (index: Int, outcome: Outcome)?
+    var isCancelled = false
+    var waiter: OneShot<Void>?
+  }
+
+  private struct Run {
+    let stopwatch: Stopwatch
+    let events: HeldEvents?
+    var task: Task<Void, Never>?
+    /// nil while it is running.
+    var latency: Duration?
+  }
+
+  private let base: any Transport
+  private let request: HTTPRequest
+  private let call: Call
+  private let clock: any Clock<Duration>
+  private let state = Mutex(State())
+
+  init(_ base: any Transport, _ request: HTTPRequest, in call: Call, _ clock: any Clock<Duration>) {
+    self.base = base
+    self.request = request
+    self.call = call
+    self.clock = clock
+  }
+
+  /// Sends the request, for the first or the second time.
+  func start() {
+    let index = state.withLock { $0.runs.count }
+    let events = call.isObserved ? HeldEvents(for: call, holds: index > 0) : nil
+    state.withLock { state in
+      for run in state.runs { run.events?.hold() }
+      state.runs.append(Run(stopwatch: Stopwatch(clock), events: events))
+    }
+    let own = events.map { Call(copying: call, listener: $0) } ?? call
+    let task = Task { [base, request] in
+      do { finish(index, .success(try await base.send(request, in: own))) } catch { finish(index, .failure(error)) }
+    }
+    let isOver = state.withLock { state in
+      state.runs[index].task = task
+      return state.isCancelled || state.winner.map { $0.index != index } ?? false
+    }
+    if isOver { task.cancel() }
+  }
+
+  /// Waits for the first response, or for the error of all that were sent; nil if there is none within the time.
+  func end(within time: Duration?) async throws -> End? {
+    let waiter = OneShot<Void>()
+    let isOver = state.withLock { state in
+      state.waiter = waiter
+      return state.winner != nil
+    }
+    if !isOver {
+      let alarm = time.map { Alarm(after: $0, on: clock) { waiter.answer(.success(())) } }
+      defer { alarm?.cancel() }
+      if let deadline = call.activeDeadline { try await deadline.wait(for: waiter) } else { try await waiter.wait() }
+    }
+    return state.withLock { state in
+      guard let winner = state.winner else { return nil }
+      let latencies = state.runs.indices.compactMap { index -> Duration? in
+        if case .failure = winner.outcome { return nil }
+        // a second request that is overtaken says nothing
+        return state.runs[index].latency ?? (index == 0 ? state.runs[index].stopwatch.elapsed : nil)
+      }
+      return End(winner: winner.index, outcome: winner.outcome, count: state.runs.count, latencies: latencies)
+    }
+  }
+
+  /// Reports the events of the request that has won, now and from now on, and no others.
+  func report(_ winner: Int) {
+    let events = state.withLock { $0.runs.map(\.events) }
+    for (index, events) in events.enumerated() where index != winner { events?.drop() }
+    events[winner]?.release()
+  }
+
+  /// Cancels what is running. A response that still comes is dropped.
+  func cancel() {
+    let tasks = state.withLock { state in
+      state.isCancelled = true
+      return state.runs.compactMap(\.task)
+    }
+    for task in tasks { task.cancel() }
+  }
+
+  private func finish(_ index: Int, _ outcome: Outcome) {
+    let (waiter, others, isUsed) = state.withLock { state -> (OneShot<Void>?, [Task<Void, Never>], Bool) in
+      guard state.winner == nil, !state.isCancelled else { return (nil, [], false) }
+      if case .success = outcome { state.runs[index].latency = state.runs[index].stopwatch.elapsed }
+      state.runs[index].task = nil
+      if case .failure(let error) = outcome {
+        let first = state.failure
+        state.failure = first ?? (index, error)
+        guard first != nil || state.runs.count == 1 else { return (nil, [], true) }  // the other one is still running
+        let failure = first ?? (index, error)
+        state.winner = (failure.index, .failure(failure.error))
+      } else {
+        state.winner = (index, outcome)
+      }
+      return (state.waiter.take(), state.runs.compactMap(\.task), true)
+    }
+    waiter?.answer(.success(()))
+    for task in others { task.cancel() }
+    if !isUsed, case .success(let response) = outcome { response.body.cancel() }
+  }
+}
+
+/// The events of one of two requests, until it is known which of them counts.
+private final class HeldEvents: EventListener {
+  private enum State {
+    case passing
+    case holding([Event])
+    case dropping
+  }
+
+  private let call: Call
+  private let state: Mutex<State>
+  var wantsBodies: Bool { call.wantsBodies }
+
+  init(for call: Call, holds: Bool) {
+    self.call = call
+    state = Mutex(holds ? .holding([]) : .passing)
+  }
+
+  func receive(_ event: Event, in own: Call) {
+    let passes = state.withLock { state in
+      guard case .holding(let events) = state else {
+        if case .passing = state { return true }
+        return false
+      }
+      state = .holding(events + [event])
+      return false
+    }
+    if passes { call.emit(event) }
+  }
+
+  func hold() { state.withLock { if case .passing = $0 { $0 = .holding([]) } } }
+
+  func drop() { state.withLock { $0 = .dropping } }
+
+  func release() {
+    let events = state.withLock { state in
+      defer { state = .passing }
+      if case .holding(let events) = state { return events }
+      return []
+    }
+    for event in events { call.emit(event) }
+  }
+}

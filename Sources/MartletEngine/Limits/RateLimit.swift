@@ -1,0 +1,116 @@
+import MartletSemantics
+
+/// How many requests an origin gets in a time, by the generic cell rate algorithm, and obedience to what servers say about
+/// their own limits.
+///
+/// ```swift
+/// configuration.limits.rate = RateLimit(100, per: .seconds(1), burst: 20)
+/// configuration.limits.rate = .ofServers      // no limit of one's own
+/// ```
+///
+/// A request above the rate waits for its time; if that is longer than ``wait``, or than the rest of the call's deadline, it
+/// fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent.
+///
+/// After a response that asks for it, the following requests to the origin wait: `Retry-After` of a 429 or 503 (RFC 9110
+/// §10.2.3), and `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains, with its earlier forms
+/// (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see ``RetryPolicy`` for sending its
+/// request again.
+public struct RateLimit: Sendable {
+  /// The most requests to one origin in the long run, in the time ``per``; nil for no limit of one's own.
+  public var requests: Int?
+  /// The time for ``requests``.
+  public var per: Duration
+  /// The most requests that are sent at once; at least 1.
+  public var burst: Int
+  /// The longest time a request waits; 10 seconds by default.
+  public var wait = Duration.seconds(10)
+  /// Whether what servers say is obeyed; true by default.
+  public var obeysServers = true
+  /// The longest pause that a server may ask for; a longer one is cut to it. An hour by default.
+  public var longestPause = Duration.seconds(3600)
+  /// Where the state is kept; nil, the default, for the session's own memory. One that several processes share makes the
+  /// limit that of all of them.
+  public var store: (any RateLimitStore)?
+
+  /// Makes a limit.
+  ///
+  /// - Parameters:
+  ///   - requests: the most requests to one origin; at least 1.
+  ///   - per: the time in which so many may be sent.
+  ///   - burst: the most requests at once; as many as `requests` by default.
+  public init(_ requests: Int, per: Duration, burst: Int? = nil) {
+    self.requests = max(1, requests)
+    self.per = per
+    self.burst = burst ?? requests
+  }
+
+  /// No limit but what servers say.
+  public static let ofServers: RateLimit = {
+    var limit = RateLimit(1, per: .zero)
+    limit.requests = nil
+    return limit
+  }()
+
+  /// The time between two requests in the long run.
+  fileprivate var interval: Duration { requests.map { max(.zero, per) / max(1, $0) } ?? .zero }
+}
+
+/// Delays requests, or refuses them.
+struct RateTransport: Transport, DeadlineAware {
+  private let base: any Transport
+  private let limit: RateLimit
+  private let clock: any Clock<Duration>
+  /// Replaces a shared store that fails.
+  private let local: MemoryRateLimitStore
+  private let now: @Sendable () -> Date
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+
+  init(
+    base: any Transport, _ limit: RateLimit, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date = { .now }
+  ) {
+    self.base = base
+    self.limit = limit
+    self.clock = clock
+    self.now = now
+    local = MemoryRateLimitStore(clock: clock)
+  }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard let origin = request.origin else { return try await base.send(request, in: call) }
+    try await wait(for: origin, in: call)
+    let response = try await base.send(request, in: call)
+    if limit.obeysServers, let asked = RateLimitFields.pause(after: response.head, now: now()), asked > .zero {
+      let pause = min(asked, limit.longestPause)
+      call.emit(.limit(.paused(origin, for: pause)))
+      _ = try await apply(.pause(pause), to: origin, in: call)
+    }
+    return response
+  }
+
+  private func wait(for origin: Origin, in call: Call) async throws {
+    let longest = min(limit.wait, call.remainingTime ?? limit.wait)
+    switch try await apply(.take(interval: limit.interval, burst: limit.burst, wait: longest), to: origin, in: call) {
+    case .allowed(let delay, _):
+      guard delay > .zero else { return }
+      call.emit(.limit(.throttled(origin, for: delay)))
+      try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
+    case .refused(let delay):
+      throw HTTPError(
+        .rateLimited,
+        "\(origin): the rate limit allows the next request in \(delay), and one waits at most \(longest): send less, or raise "
+          + "limits.rate or the deadline", phase: .preparing)
+    }
+  }
+
+  private func apply(_ change: RateLimitChange, to origin: Origin, in call: Call) async throws -> RateLimitDecision {
+    let name = origin.description
+    guard let store = limit.store else { return local.applyNow(change, to: name) }
+    do { return try await call.holding { try await store.apply(change, to: name) } } catch {
+      try Task.checkCancellation()
+      try call.activeDeadline?.check()
+      let reason = (error as? HTTPError)?.message ?? "\(type(of: error))"
+      call.emit(.note("\(origin): the store of the rate limit failed, and this process limits alone: \(reason)"))
+      return local.applyNow(change, to: name)
+    }
+  }
+}

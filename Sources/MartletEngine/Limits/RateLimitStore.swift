@@ -1,0 +1,57 @@
+public import MartletSemantics
+import Synchronization
+
+/// Keeps the state of rate limits. Implement it on a database, and all processes that use it share their limits.
+///
+/// It has one operation, which must be atomic: reading and writing the state in two steps lets two processes take the same
+/// place. On Redis it is a script, on an SQL database a transaction. Measure the time on the store's clock. If it throws,
+/// or takes longer than the call may, each process limits alone for that request.
+public protocol RateLimitStore: Sendable {
+  /// Changes the limit with a name, and returns what it says. The result of a pause is not used.
+  func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision
+}
+
+/// A change of a rate limit's state.
+public enum RateLimitChange: Sendable, Hashable {
+  /// One request is to be sent. Unless it is refused, it counts: with the time `interval` between two requests in the long
+  /// run, so many as `burst` at once, and a wait of at most `wait`.
+  case take(interval: Duration, burst: Int, wait: Duration)
+  /// Nothing is to be sent for so long. A longer pause stays.
+  case pause(Duration)
+}
+
+/// Keeps the state of rate limits in memory, for one process; several sessions may share it.
+public final class MemoryRateLimitStore: RateLimitStore {
+  private let limits = Mutex<[String: CellRate]>([:])
+  private let stopwatch: Stopwatch
+  /// With more names, those without effect are dropped.
+  private let capacity = 1000
+
+  /// Makes an empty store.
+  ///
+  /// - Parameter clock: measures the time.
+  public init(clock: any Clock<Duration> = ContinuousClock()) { stopwatch = Stopwatch(clock) }
+
+  public func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
+    applyNow(change, to: name)
+  }
+
+  func applyNow(_ change: RateLimitChange, to name: String) -> RateLimitDecision {
+    let now = stopwatch.elapsed
+    return limits.withLock { limits in
+      if limits.count >= capacity, limits[name] == nil { limits = limits.filter { !$0.value.isIdle(at: now) } }
+      return limits[name, default: CellRate()].apply(change, at: now)
+    }
+  }
+}
+
+extension CellRate {
+  fileprivate mutating func apply(_ change: RateLimitChange, at now: Duration) -> RateLimitDecision {
+    switch change {
+    case .take(let interval, let burst, let wait): return take(interval: interval, burst: burst, wait: wait, at: now)
+    case .pause(let time):
+      pause(for: time, at: now)
+      return .allowed(after: time, remaining: 0)
+    }
+  }
+}

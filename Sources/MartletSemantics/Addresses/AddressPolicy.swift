@@ -1,0 +1,141 @@
+/// Which servers a transport may connect to, for services that fetch URLs which strangers have written: without it, such
+/// a URL can reach the service's own network (server-side request forgery).
+///
+/// ```swift
+/// var connection = ConnectionConfiguration()
+/// connection.addressPolicy = .publicAddresses
+/// connection.addressPolicy.schemes = ["https"]
+/// let session = HTTPSession(connection: connection)
+/// ```
+///
+/// The policy is asked for the address that is connected to, after its name was resolved, and there is no second
+/// resolution: a name that has another address the next time (DNS rebinding), a redirect, an address in an unusual
+/// notation (`0x7f.1`, `2130706433`) and an override of a name are judged like any other. Of a name with several addresses
+/// those that are allowed are used. A refusal is an error whose message names the host, the address and the rule.
+///
+/// A request through a proxy is refused, because only the proxy knows the address; see ``trustsProxies``.
+public struct AddressPolicy: Sendable, Hashable {
+  /// The kinds of special addresses that are refused.
+  public var refusedKinds: Set<AddressKind>
+  /// Addresses that are allowed although their kind is refused: `192.0.2.7`, or a range as `10.1.0.0/16`. The metadata
+  /// service of a cloud is not allowed by a range that contains it, but only by its address itself. None by default.
+  public var allowed: [String] = []
+  /// Addresses that are refused, also if ``allowed`` has them, in the same form. None by default.
+  public var refused: [String] = []
+  /// The ports that are allowed; nil, the default, for all.
+  public var ports: Set<Int>?
+  /// The schemes that are allowed, in lower case; http and https by default.
+  public var schemes: Set<String> = ["http", "https"]
+  /// Whether requests may go through a proxy, which is then trusted not to connect to what the policy refuses. False by
+  /// default: such a request fails.
+  ///
+  /// The proxy's own address is not judged. Port, scheme, a host that is an address and `localhost` are judged before the
+  /// proxy is asked, and so is an address that is resolved here (SOCKS5 without names).
+  public var trustsProxies = false
+
+  /// Makes a policy.
+  public init(refusing kinds: Set<AddressKind>) { refusedKinds = kinds }
+
+  /// Allows every address: the default of a transport.
+  public static let any: AddressPolicy = {
+    var policy = AddressPolicy(refusing: [])
+    policy.trustsProxies = true
+    return policy
+  }()
+
+  /// Allows the addresses of the public Internet only: those of no ``AddressKind``.
+  public static let publicAddresses = AddressPolicy(refusing: Set(AddressKind.allCases))
+
+  /// Returns why the policy refuses an address, nil if it allows it. Transports ask it before they connect; ask it where a
+  /// program opens connections by other means.
+  ///
+  /// - Parameter address: an IPv4 or IPv6 address, without brackets.
+  public func reason(refusing address: String) -> String? {
+    guard let address = IPAddress(literal: address) ?? IPAddress(loose: address) else { return "it is no IP address" }
+    do throws(AddressPolicyFault) { return try AddressRules(self).reason(refusing: address) } catch {
+      return error.message
+    }
+  }
+}
+
+/// A policy that is not valid.
+package struct AddressPolicyFault: Error {
+  package let message: String
+}
+
+/// The rules of an ``AddressPolicy``, parsed once for all connections of a transport. A reference, because everything that
+/// belongs to a transport is copied often.
+package final class AddressRules: Sendable {
+  private let policy: AddressPolicy
+  private let allowed: [AddressPrefix]
+  private let refused: [AddressPrefix]
+  /// Whether everything is allowed.
+  package let allowsAll: Bool
+
+  package init(_ policy: AddressPolicy) throws(AddressPolicyFault) {
+    self.policy = policy
+    allowed = try Self.prefixes(policy.allowed, "allowed")
+    refused = try Self.prefixes(policy.refused, "refused")
+    var plain = AddressPolicy.any
+    plain.allowed = policy.allowed
+    allowsAll = policy == plain
+  }
+
+  private static func prefixes(_ texts: [String], _ name: String) throws(AddressPolicyFault) -> [AddressPrefix] {
+    var prefixes: [AddressPrefix] = []
+    for text in texts {
+      guard let prefix = AddressPrefix(text) else {
+        let message =
+          "addressPolicy.\(name) has '\(text)', which is neither an IP address nor a range such as 10.0.0.0/8"
+        throw AddressPolicyFault(message: message)
+      }
+      prefixes.append(prefix)
+    }
+    return prefixes
+  }
+
+  /// Returns the rule that refuses an address; nil if it is allowed.
+  package func reason(refusing address: IPAddress) -> String? {
+    if let prefix = refused.first(where: { Self.contains($0, address) }) { return "refused as part of \(prefix)" }
+    guard let kind = address.kind, policy.refusedKinds.contains(kind) else { return nil }
+    let isAllowed = allowed.contains { Self.contains($0, address) && (kind != .metadata || $0.isOneAddress) }
+    guard !isAllowed else { return nil }
+    switch kind {
+    case .metadata: return "it is a cloud's metadata service"
+    case .unspecified: return "it is an unspecified address"
+    default: return "it is a \(kind.rawValue) address"
+    }
+  }
+
+  /// Returns the rule that refuses an origin before its address is known; nil if it depends on that.
+  ///
+  /// - Parameter isThroughProxy: Whether a proxy connects to the origin.
+  package func reason(refusing origin: Origin, isThroughProxy: Bool) -> String? {
+    guard !allowsAll else { return nil }
+    guard policy.schemes.contains(origin.scheme) else { return "the scheme \(origin.scheme) is not allowed" }
+    if let ports = policy.ports, !ports.contains(origin.port) { return "the port \(origin.port) is not allowed" }
+    guard isThroughProxy else { return nil }
+    guard policy.trustsProxies else {
+      return
+        "its address is not known behind a proxy: use Proxy.direct, or set trustsProxies if the proxy refuses such addresses"
+    }
+    return reasonBehindProxy(origin.host)
+  }
+
+  /// A proxy resolves the name; what is certain without that is judged here.
+  private func reasonBehindProxy(_ host: String) -> String? {
+    let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+    if name == "localhost" || name.hasSuffix(".localhost") { return reason(refusing: .loopback6) }
+    return (IPAddress(literal: host) ?? IPAddress(loose: host)).flatMap { reason(refusing: $0) }
+  }
+
+  /// A range of IPv4 addresses has those that are mapped too.
+  private static func contains(_ prefix: AddressPrefix, _ address: IPAddress) -> Bool {
+    prefix.contains(address) || prefix.contains(address.unmapped)
+  }
+}
+
+extension AddressPrefix: CustomStringConvertible {
+  /// `192.0.2.0/24`, or the address itself.
+  package var description: String { isOneAddress ? "\(address)" : "\(address)/\(length)" }
+}

@@ -1,0 +1,163 @@
+import MartletEngine
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import Testing
+
+/// How many requests an origin gets at the same time.
+@Suite(.timeLimit(.minutes(5)))
+struct ConcurrencyLimitTests {
+  private let log = EventLog()
+  private let clock = ManualClock()
+
+  private func session(_ limit: ConcurrencyLimit, _ transport: any Transport) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.limits.concurrency = limit
+    configuration.listeners = [log]
+    configuration.cache = nil
+    configuration.clock = clock
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  /// A transport that holds every request to `/held` until the gate opens.
+  private func holding(_ gate: Gate, _ order: Log<String> = Log()) -> TestTransport {
+    TestTransport { request in
+      order.append(request.url.path())
+      if request.url.path() == "/held" { try await gate.wait() }
+      return .text("ok")
+    }
+  }
+
+  /// Waits until so many requests have been queued.
+  private func queued(_ count: Int) async {
+    while log.lines.filter({ $0.contains("limit: http://a.example: waits for one") }).count < count {
+      await Task.yield()
+    }
+  }
+
+  private func get(_ session: HTTPSession, _ path: String) async throws -> HTTPResponse {
+    try await session.data(for: HTTPRequest(.get, url("http://a.example\(path)"))).1
+  }
+
+  @Test func furtherRequestsWaitInTheirOrder() async throws {
+    let gate = Gate(), order = Log<String>()
+    let session = session(ConcurrencyLimit(1), holding(gate, order))
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    var waiting: [Task<HTTPResponse, any Error>] = []
+    for number in 1...4 {
+      waiting.append(Task { try await get(session, "/\(number)") })
+      await queued(number)
+    }
+    #expect(order.entries == ["/held"])
+    gate.open()
+    _ = try await held
+    for task in waiting { _ = try await task.value }
+    #expect(order.entries == ["/held", "/1", "/2", "/3", "/4"])
+    #expect(log.lines.contains { $0.hasSuffix("behind 3 others") })
+  }
+
+  @Test func anotherOriginDoesNotWait() async throws {
+    let gate = Gate(), order = Log<String>()
+    let session = session(ConcurrencyLimit(1), holding(gate, order))
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    #expect(try await session.data(for: HTTPRequest(.get, url("http://b.example/"))).1.status == .ok)
+    gate.open()
+    _ = try await held
+  }
+
+  @Test func aRequestThatWaitsTooLongFailsUnsent() async throws {
+    let gate = Gate(), order = Log<String>()
+    let session = session(ConcurrencyLimit(1, wait: .seconds(2)), holding(gate, order))
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    let waiting = Task { try await get(session, "/late") }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(2))
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    #expect(error?.kind == .concurrencyLimit && error?.isConnectionFailure == true)
+    #expect(
+      error?.message
+        == "http://a.example: 1 requests are in progress, and none of them ended within 2.0 seconds: send less, or raise "
+        + "limits.concurrency")
+    gate.open()
+    _ = try await held
+    #expect(order.entries == ["/held"])
+    _ = try await get(session, "/next")  // the place of the one that gave up is free
+  }
+
+  @Test func aFullQueueRefusesAtOnce() async throws {
+    let gate = Gate(), order = Log<String>()
+    let session = session(ConcurrencyLimit(1, queue: 1), holding(gate, order))
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    async let waiting = get(session, "/waiting")
+    await queued(1)
+    let error = await #expect(throws: HTTPError.self) { try await get(session, "/third") }
+    #expect(error?.message.contains("1 others wait already, which is the limit") == true)
+    gate.open()
+    _ = try await (held, waiting)
+  }
+
+  @Test func aCancelledRequestLeavesTheQueue() async throws {
+    let gate = Gate(), order = Log<String>()
+    let session = session(ConcurrencyLimit(1, queue: 1), holding(gate, order))
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    let cancelled = Task { try await get(session, "/cancelled") }
+    await queued(1)
+    cancelled.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await cancelled.value }
+    #expect(error?.isCancelled == true)
+    async let next = get(session, "/next")
+    await queued(2)
+    gate.open()
+    _ = try await (held, next)
+    #expect(order.entries == ["/held", "/next"])
+  }
+
+  @Test func theDeadlineOfACallEndsItsWait() async throws {
+    let gate = Gate(), order = Log<String>()
+    let session = session(ConcurrencyLimit(1, wait: nil), holding(gate, order))
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    var request = HTTPRequest(.get, url("http://a.example/late"))
+    request.options.deadline = .seconds(1)
+    let waiting = Task { [request] in try await session.data(for: request) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    #expect(error?.kind == .deadlineExceeded)
+    gate.open()
+    _ = try await held
+  }
+
+  @Test func aResponseCountsUntilItsBodyIsReadOrDropped() async throws {
+    let server = try LoopbackServer { _ in .text(String(repeating: "a", count: 100_000)) }
+    let session = session(ConcurrencyLimit(1, queue: 0), SocketTransport())
+    let request = HTTPRequest(.get, server.url)
+    for end in 0..<3 {
+      let (body, _) = try await session.bytes(for: request)
+      let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+      #expect(error?.kind == .concurrencyLimit)
+      switch end {
+      case 0: for try await _ in body {}
+      case 1: body.cancel()
+      default: #expect(body.length == 100_000)  // it is released after its last use
+      }
+    }
+    #expect(try await session.data(for: request).0.count == 100_000)
+    // what has no body does not wait for anybody to read it
+    let (_, response) = try await session.bytes(for: HTTPRequest(.head, server.url))
+    #expect(response.status == .ok)
+    #expect(try await session.data(for: request).1.status == .ok)
+  }
+
+  @Test func aRequestThatFailsReleasesItsPlace() async throws {
+    let transport = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")), .text("ok"))
+    let session = session(ConcurrencyLimit(1, queue: 0), transport)
+    await #expect(throws: HTTPError.self) { try await get(session, "/") }
+    #expect(try await get(session, "/").status == .ok)
+  }
+}

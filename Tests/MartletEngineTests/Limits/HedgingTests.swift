@@ -1,0 +1,274 @@
+import MartletEngine
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import Synchronization
+import Testing
+
+/// Second requests where the first takes unusually long.
+@Suite(.timeLimit(.minutes(5)))
+struct HedgingTests {
+  private let log = EventLog()
+  private let clock = ManualClock()
+  private let sent = Log<String>()
+
+  private func session(_ transport: any Transport, change: (inout SessionConfiguration) -> Void = { _ in })
+    -> HTTPSession
+  {
+    var configuration = SessionConfiguration()
+    configuration.limits.hedging = Hedging()
+    configuration.listeners = [log]
+    configuration.cache = nil
+    configuration.clock = clock
+    change(&configuration)
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  /// A transport that answers `/warm` at once, and the first and second request for another path as told.
+  private func transport(
+    first: @escaping @Sendable () async throws -> String, second: @escaping @Sendable () async throws -> String
+  ) -> TestTransport {
+    TestTransport { [sent] request in
+      guard request.url.path() != "/warm" else { return .text("warm") }
+      sent.append(request.url.path())
+      return .text(try await sent.entries.count == 1 ? first() : second())
+    }
+  }
+
+  /// Sends so many requests that the session knows how long the origin takes, which is no time.
+  private func warmUp(_ session: HTTPSession, _ count: Int = 20) async throws {
+    for _ in 0..<count { _ = try await session.data(for: HTTPRequest(.get, url("http://a.example/warm"))) }
+  }
+
+  /// Starts a request whose first sending is not answered, and lets the time pass after which a second one is sent.
+  ///
+  /// - Parameter alarms: how many the request sets on the clock.
+  private func begin(
+    _ session: HTTPSession, _ request: HTTPRequest, alarms: Int = 1
+  ) async throws -> Task<(Data, HTTPResponse), any Error> {
+    let task = Task { try await session.data(for: request) }
+    try await clock.sleepers(alarms)
+    while sent.entries.isEmpty { await Task.yield() }
+    clock.advance(by: .milliseconds(1))
+    return task
+  }
+
+  private let request = HTTPRequest(.get, url("http://a.example/slow"))
+  private var hedges: [String] { log.lines.filter { $0.contains("a second request") } }
+
+  @Test func theSecondAnswerIsUsedAndTheFirstRequestIsCancelled() async throws {
+    let cancelled = Gate(), gate = Gate()
+    let session = session(
+      transport(
+        first: {
+          do { try await gate.wait() } catch {
+            cancelled.open()
+            throw error
+          }
+          return "first"
+        }, second: { "second" }))
+    try await warmUp(session)
+    let (data, response) = try await begin(session, request).value
+    #expect(data == Data("second".utf8))
+    try await cancelled.wait()
+    #expect(response.history.count == 1)
+    #expect(
+      response.history.first?.reason
+        == "no response within 0.001 seconds, so that a second request was sent; the second answered first")
+    #expect(
+      hedges == [
+        "limit: http://a.example: no response within 0.001 seconds, a second request was sent; the second answered"
+      ])
+    #expect(sent.entries == ["/slow", "/slow"])
+  }
+
+  @Test func theFirstAnswerIsUsedIfItComesFirst() async throws {
+    let first = Gate(), second = Gate()
+    let session = session(
+      transport(
+        first: {
+          try await first.wait()
+          return "first"
+        },
+        second: {
+          try await second.wait()
+          return "second"
+        }))
+    try await warmUp(session)
+    let task = try await begin(session, request)
+    while sent.entries.count < 2 { await Task.yield() }
+    first.open()
+    let (data, response) = try await task.value
+    #expect(data == Data("first".utf8))
+    #expect(response.history.first?.reason.hasSuffix("the first answered first") == true)
+    #expect(hedges.count == 1)
+  }
+
+  @Test func anAnswerInTimeIsNotHedged() async throws {
+    let session = session(transport(first: { "first" }, second: { "second" }))
+    try await warmUp(session)
+    let (data, response) = try await session.data(for: request)
+    #expect(data == Data("first".utf8) && response.history.isEmpty && hedges.isEmpty)
+    #expect(sent.entries == ["/slow"])
+  }
+
+  @Test func theSecondRequestCanSucceedWhereTheFirstFails() async throws {
+    let first = Gate(), second = Gate()
+    let session = session(
+      transport(
+        first: {
+          try await first.wait()
+          throw HTTPError(.connectionLost, "gone")
+        },
+        second: {
+          try await second.wait()
+          return "second"
+        }))
+    try await warmUp(session)
+    let task = try await begin(session, request)
+    while sent.entries.count < 2 { await Task.yield() }
+    first.open()
+    second.open()
+    #expect(try await task.value.0 == Data("second".utf8))
+  }
+
+  @Test func ifBothFailTheErrorOfOneOfThemIsThatOfTheCall() async throws {
+    let first = Gate()
+    let session = session(
+      transport(
+        first: {
+          try await first.wait()
+          throw HTTPError(.connectionLost, "the first is gone")
+        },
+        second: {
+          first.open()
+          throw HTTPError(.connectionLost, "the second is gone")
+        }))
+    try await warmUp(session)
+    let task = try await begin(session, request)
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.message.hasSuffix("is gone") == true)
+  }
+
+  @Test func cancellingTheCallCancelsBoth() async throws {
+    let ended = Counter(), gate = Gate()
+    let wait: @Sendable () async throws -> String = {
+      defer { ended.next() }
+      try await gate.wait()
+      return "late"
+    }
+    let session = session(transport(first: wait, second: wait))
+    try await warmUp(session)
+    let task = try await begin(session, request)
+    while sent.entries.count < 2 { await Task.yield() }
+    task.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.isCancelled == true)
+    while ended.value < 2 { await Task.yield() }
+  }
+
+  @Test func theDeadlineEndsBoth() async throws {
+    let ended = Counter(), gate = Gate()
+    let wait: @Sendable () async throws -> String = {
+      defer { ended.next() }
+      try await gate.wait()
+      return "late"
+    }
+    let session = session(transport(first: wait, second: wait))
+    try await warmUp(session)
+    var request = request
+    request.options.deadline = .seconds(1)
+    let task = try await begin(session, request, alarms: 2)
+    while sent.entries.count < 2 { await Task.yield() }
+    clock.advance(by: .seconds(1))
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .deadlineExceeded)
+    while ended.value < 2 { await Task.yield() }
+  }
+
+  @Test func whatMayNotBeRepeatedIsSentOnce() async throws {
+    var marked = HTTPRequest(.get, url("http://a.example/slow"))
+    marked.options.isIdempotent = false
+    let once = AsyncStream<Data> { $0.finish() }
+    let requests = [
+      HTTPRequest(.post, url("http://a.example/slow"), body: .data(Data("a".utf8))), marked,
+      HTTPRequest(.put, url("http://a.example/slow"), body: .singleUse(once)),
+    ]
+    for request in requests {
+      let gate = Gate(), count = Counter()
+      let session = session(
+        TestTransport { request in
+          guard request.url.path() != "/warm" else { return .text("warm") }
+          count.next()
+          try await gate.wait()
+          return .text("only")
+        })
+      try await warmUp(session)
+      let task = Task { try await session.data(for: request) }
+      while count.value == 0 { await Task.yield() }
+      clock.advance(by: .seconds(10))
+      gate.open()
+      #expect(try await task.value.0 == Data("only".utf8))
+      #expect(count.value == 1)
+    }
+  }
+
+  @Test func theBudgetLimitsSecondRequests() async throws {
+    let slow = Counter()
+    let session = session(
+      TestTransport { request in
+        guard request.url.path() != "/warm" else { return .text("warm") }
+        // every first request is not answered
+        if slow.next() % 2 == 1 { try await Gate().wait() }
+        return .text("second")
+      }
+    ) { $0.limits.hedging?.minimumCount = 25 }
+    try await warmUp(session, 25)
+    for _ in 0..<2 {
+      let task = Task { try await session.data(for: request) }
+      try await clock.sleepers(1)
+      clock.advance(by: .milliseconds(1))
+      #expect(try await task.value.0 == Data("second".utf8))
+    }
+    // 27 requests allow two, so that the third has to wait for its only answer
+    let task = Task { try await session.data(for: request) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    while slow.value < 5 { await Task.yield() }
+    task.cancel()
+    _ = try? await task.value
+    #expect(slow.value == 5 && hedges.count == 2)
+  }
+
+  @Test func overSocketsTheBodyOfTheFasterAnswerIsDelivered() async throws {
+    let gate = Gate(), count = Counter()
+    let body = String(repeating: "fast", count: 50_000)
+    let server = try LoopbackServer { request in
+      guard request.path == "/slow" else { return .text("warm") }
+      return count.next() == 1 ? .text("slow").held(by: gate) : .text(body)
+    }
+    let session = session(SocketTransport())
+    for _ in 0..<20 { _ = try await session.data(for: HTTPRequest(.get, server.url("/warm"))) }
+    let task = Task { try await session.data(for: HTTPRequest(.get, server.url("/slow"))) }
+    while count.value == 0 { await Task.yield() }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(60))
+    let (data, response) = try await task.value
+    #expect(data == Data(body.utf8))
+    #expect(response.history.count == 1)
+    // one request is reported with its measurements, and that is the one that was answered
+    let end = log.lines.suffix(while: { $0 != "attempt 1 GET \(server.url("/slow").absoluteString)" })
+    #expect(end.filter { $0 == "metrics" }.count == 1)
+    #expect(end.filter { $0.hasPrefix("response") } == ["response 200"])
+    #expect(log.lines.last == "finished")
+    gate.open()
+  }
+}
+
+extension Array {
+  /// The elements after the last one for which the condition does not hold.
+  fileprivate func suffix(while condition: (Element) -> Bool) -> ArraySlice<Element> {
+    self[(lastIndex { !condition($0) }.map { $0 + 1 } ?? 0)...]
+  }
+}

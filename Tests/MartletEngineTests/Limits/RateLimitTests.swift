@@ -1,0 +1,130 @@
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// How many requests an origin gets in a time, and what servers say about that.
+@Suite(.timeLimit(.minutes(5)))
+struct RateLimitTests {
+  private let log = EventLog()
+  private let clock = ManualClock()
+
+  private func session(
+    _ limit: RateLimit, _ transport: any Transport, change: (inout SessionConfiguration) -> Void = { _ in }
+  ) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.limits.rate = limit
+    configuration.listeners = [log]
+    configuration.cache = nil
+    configuration.clock = clock
+    change(&configuration)
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  private func failure(_ session: HTTPSession, _ request: HTTPRequest = HTTPRequest(.get, origin)) async -> HTTPError? {
+    await #expect(throws: HTTPError.self) { try await session.data(for: request) }
+  }
+
+  @Test func aRequestAboveTheRateWaitsForItsTime() async throws {
+    let session = session(RateLimit(2, per: .seconds(1)), TestTransport { _ in .text("ok") })
+    for _ in 0..<2 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
+    let third = Task { try await session.data(for: HTTPRequest(.get, origin)) }
+    try await clock.sleepers(1)
+    #expect(log.lines.contains("limit: http://a.example: waits 0.5 seconds because of the rate limit"))
+    clock.advance(by: .milliseconds(500))
+    #expect(try await third.value.1.status == .ok)
+  }
+
+  @Test func aWaitThatIsTooLongIsAnErrorAtOnce() async throws {
+    var limit = RateLimit(1, per: .seconds(10))
+    limit.wait = .seconds(3)
+    let transport = ScriptedTransport(.text("ok"))
+    let session = session(limit, transport)
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    let error = await failure(session)
+    #expect(error?.kind == .rateLimited && error?.isConnectionFailure == true)
+    #expect(
+      error?.message.hasPrefix(
+        "http://a.example: the rate limit allows the next request in 10.0 seconds, and one waits at most 3.0 seconds")
+        == true)
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func whatWouldWaitBeyondItsDeadlineIsNotBegun() async throws {
+    let session = session(RateLimit(1, per: .seconds(10)), ScriptedTransport(.text("ok")))
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(9)
+    #expect(await failure(session, request)?.kind == .rateLimited)
+  }
+
+  @Test func aCancelledRequestStopsWaiting() async throws {
+    let session = session(RateLimit(1, per: .seconds(5)), TestTransport { _ in .text("ok") })
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    let waiting = Task { try await session.data(for: HTTPRequest(.get, origin)) }
+    try await clock.sleepers(1)
+    waiting.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    #expect(error?.isCancelled == true)
+  }
+
+  @Test(arguments: [
+    (HTTPStatus.tooManyRequests, ["Retry-After": "30"] as HTTPFields), (.ok, ["RateLimit": "\"default\";r=0;t=30"]),
+    (.ok, ["RateLimit-Remaining": "0", "RateLimit-Reset": "30"]),
+  ])
+  func whatAServerSaysHoldsForTheNextRequests(status: HTTPStatus, fields: HTTPFields) async throws {
+    let transport = ScriptedTransport(MockResponse(status: status, fields: fields), .text("ok"), .text("ok"))
+    let session = session(.ofServers, transport)
+    #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == status)
+    #expect(log.lines.contains("limit: http://a.example: the server wants no requests for 30.0 seconds"))
+    #expect(await failure(session)?.kind == .rateLimited)
+    _ = try await session.data(for: HTTPRequest(.get, url("http://b.example/")))  // another origin
+    clock.advance(by: .seconds(25))
+    let late = Task { try await session.data(for: HTTPRequest(.get, origin)) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(5))
+    #expect(try await late.value.1.status == .ok)
+  }
+
+  @Test func aPauseIsLimitedAndNeedNotBeObeyed() async throws {
+    let busy = MockResponse(status: .tooManyRequests, fields: ["Retry-After": "999999"])
+    let first = session(.ofServers, ScriptedTransport(busy))
+    _ = try await first.data(for: HTTPRequest(.get, origin))
+    #expect(await failure(first)?.message.contains("in 3600.0 seconds") == true)
+    var limit = RateLimit.ofServers
+    limit.obeysServers = false
+    let second = session(limit, ScriptedTransport(busy, .text("ok")))
+    _ = try await second.data(for: HTTPRequest(.get, origin))
+    #expect(try await second.data(for: HTTPRequest(.get, origin)).1.status == .ok)
+  }
+
+  @Test func sessionsWithTheSameStoreShareTheirLimit() async throws {
+    var limit = RateLimit(1, per: .seconds(60))
+    limit.store = MemoryRateLimitStore(clock: clock)
+    let first = session(limit, ScriptedTransport(.text("ok"))), second = session(limit, ScriptedTransport())
+    _ = try await first.data(for: HTTPRequest(.get, origin))
+    #expect(await failure(second)?.kind == .rateLimited)
+  }
+
+  @Test func aStoreThatFailsIsReplacedByTheSessionsMemory() async throws {
+    struct Broken: RateLimitStore {
+      func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
+        throw HTTPError(.cannotConnect, "no answer")
+      }
+    }
+    var limit = RateLimit(1, per: .seconds(60))
+    limit.store = Broken()
+    let session = session(limit, ScriptedTransport(.text("ok")))
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    #expect(
+      log.lines.contains(
+        "note: http://a.example: the store of the rate limit failed, and this process limits alone: no answer"))
+    #expect(await failure(session)?.kind == .rateLimited)
+  }
+
+  @Test func aResponseFromTheCacheIsNotLimited() async throws {
+    let stored = MockResponse(status: .ok, fields: ["Cache-Control": "max-age=1000"], content: Data("ok".utf8))
+    let session = session(RateLimit(1, per: .seconds(60)), ScriptedTransport(stored)) { $0.cache = HTTPCache() }
+    for _ in 0..<5 { #expect(try await session.data(for: HTTPRequest(.get, origin)).0 == Data("ok".utf8)) }
+  }
+}

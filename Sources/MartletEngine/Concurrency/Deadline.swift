@@ -5,9 +5,7 @@ import Synchronization
 ///
 /// It ends a wait in one of two ways. What is known to end its own waits (``DeadlineAware``) is told when the time is up.
 /// All else, such as an interceptor or a store of the caller's, runs in a task of its own, which is cancelled then and
-/// not waited for (``holding(_:)``): so the deadline also holds against code that ignores cancellation. It begins in its
-/// caller's thread, so that code that awaits nothing costs no change of threads. Code that blocks this thread is waited
-/// for.
+/// not waited for (``holding(_:)``): so the deadline also holds against code that ignores cancellation.
 package final class Deadline: Sendable {
   private let limit: Duration
   private let stopwatch: Stopwatch
@@ -40,20 +38,15 @@ package final class Deadline: Sendable {
   /// Runs work, and throws `.deadlineExceeded` if it does not end in time. The work is then cancelled and not waited
   /// for.
   package func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    try check()
     let result = OneShot<Value>()
-    let worker = Task.begun {
+    guard add(result) else { return try await result.wait() }
+    let worker = Task {
       do { result.answer(.success(try await work())) } catch { result.answer(.failure(error)) }
-    }
-    if let ended = result.taken() {
-      try check()
-      return try ended.get()
     }
     defer {
       remove(result)
       worker.cancel()
     }
-    _ = add(result)
     return try await result.wait()
   }
 
@@ -145,12 +138,4 @@ extension OneShot: FailableWait {
 extension Deadline {
   /// Whether a transport, a store or the source of a body is known to end its waits at the deadline of its call.
   static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
-}
-
-extension Task where Success == Void, Failure == Never {
-  /// Makes a task that runs at once in its caller's thread until it first suspends, where the system has such tasks.
-  fileprivate static func begun(_ work: @escaping @Sendable () async -> Void) -> Self {
-    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else { return Task { await work() } }
-    return Task.immediate { await work() }
-  }
 }

@@ -33,15 +33,6 @@ package final class OneShot<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Returns the result, without waiting; nil if there is none yet.
-  func taken() -> Result<Value, any Error>? {
-    state.withLock { state in
-      guard case .answered(let result) = state else { return nil }
-      state = .done
-      return result
-    }
-  }
-
   /// Waits for the result. Cancelling the task throws a `CancellationError` at once.
   package func wait() async throws -> Value {
     try await withTaskCancellationHandler {

@@ -18,8 +18,7 @@ public struct RequestOptions: Sendable {
     set { change { $0.idleTimeout = newValue } }
   }
   /// The time limit of the whole call: interceptors, redirects, retries, and the body until its last byte. None by
-  /// default. It ends every `await`, also of code that ignores cancellation; an interceptor that blocks its thread instead
-  /// delays the end.
+  /// default.
   public var deadline: Duration? {
     get { content.values.deadline }
     set { change { $0.deadline = newValue } }

@@ -47,22 +47,6 @@ struct DeadlineTests {
     #expect(error?.kind == .deadlineExceeded)
   }
 
-  @Test func workThatAwaitsNothingFailsIfItEndsAfterTheDeadline() async throws {
-    let deadline = Deadline(.seconds(10), on: clock)
-    let error = await #expect(throws: HTTPError.self) {
-      try await deadline.holding { [clock] in clock.advance(by: .seconds(11)) }
-    }
-    #expect(error?.kind == .deadlineExceeded)
-  }
-
-  @Test func workThatAwaitsNothingBeginsInItsCallersThread() async throws {
-    let deadline = Deadline(.seconds(10), on: clock)
-    let begun = Mutex(false)
-    let call = Task.immediate { try await deadline.holding { begun.withLock { $0 = true } } }
-    #expect(begun.withLock { $0 }, "before the task was awaited")
-    try await call.value
-  }
-
   @Test func aDeadlineEndsWorkAlthoughAnotherOneWasReleased() async throws {
     try await Deadline(.seconds(10), on: clock).holding {}
     let other = Deadline(.seconds(5), on: clock)

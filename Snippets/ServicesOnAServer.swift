@@ -37,22 +37,21 @@ configuration.limits.deadlineField = DeadlineField("X-Request-Timeout-Ms")
 configuration.interceptors = [CorrelationInterceptor(trace: .sampled)]
 configuration.listeners = [metrics, LogListener(to: StandardErrorLog(format: .json))]
 
-func makeSession() -> HTTPSession { HTTPSession(configuration: configuration) }
-
 var request = HTTPRequest(.get, upstream.url("/deadline"))
 request.options.deadline = .seconds(5)
 request.fields["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-print("deadline:", String(decoding: try await makeSession().data(for: request).0, as: UTF8.self))
+let (text, _) = try await HTTPSession(configuration: configuration).text(for: request)
+print("deadline:", text)
 
-let busy = makeSession()
+let busy = HTTPSession(configuration: configuration)
 for _ in 1...3 { _ = try await busy.data(for: HTTPRequest(.get, upstream.url("/busy"))) }
 do { _ = try await busy.data(for: HTTPRequest(.get, upstream.url("/busy"))) } catch { print("busy:", error.kind) }
 
-let failing = makeSession()
+let failing = HTTPSession(configuration: configuration)
 for _ in 1...10 { _ = try await failing.data(for: HTTPRequest(.get, upstream.url("/fails"))) }
 do { _ = try await failing.data(for: HTTPRequest(.get, upstream.url("/fails"))) } catch { print("fails:", error.kind) }
 
-let slow = makeSession()
+let slow = HTTPSession(configuration: configuration)
 for _ in 1...30 { _ = try await slow.data(for: HTTPRequest(.get, upstream.url("/"))) }
 let (data, response) = try await slow.data(for: HTTPRequest(.get, upstream.url("/slow")))
 print("slow:", String(decoding: data, as: UTF8.self), "after", response.history.count + 1, "requests")

@@ -38,6 +38,8 @@ struct EventLines: EventListener {
     case .resend(let request, let delay, let reason):
       return named("resend", [("delay", Self.number(delay)), text("reason", reason)] + head(request.head))
     case .cookieRefused(let refusal): return named("cookieRefused", [text("reason", "\(refusal)")])
+    case .cached(let source): return named("cached", [text("source", source.rawValue)])
+    case .limit(let limit): return named("limit", [text("text", "\(limit)")])
     case .note(let note): return named("note", [text("text", note)])
     case .finished(let error):
       return named("finished", error.map { [text("error", $0.kind.name), text("message", $0.message)] } ?? [])

@@ -73,7 +73,7 @@ final class Story: EventListener {
     case .resend(_, let delay, let reason):
       return [VisibleText.line(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)")]
     case .cookieRefused(let refusal): return [VisibleText.line("* \(refusal)")]
-    case .note(let note): return [VisibleText.line("* \(note)")]
+    case .cached, .limit, .note: return [VisibleText.line("* \(event)")]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []

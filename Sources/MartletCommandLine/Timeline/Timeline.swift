@@ -107,7 +107,7 @@ final class TimelineRecorder: EventListener {
       attempt.end = time
       attempt.notes.append(delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): attempt.notes.append("\(refusal)")
-    case .note(let text): attempt.notes.append(text)
+    case .cached, .limit, .note: attempt.notes.append("\(event)")
     case .finished: attempt.end = time
     case .started, .attempt, .informational, .bytes: break
     }

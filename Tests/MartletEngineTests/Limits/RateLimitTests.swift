@@ -69,8 +69,9 @@ struct RateLimitTests {
   }
 
   @Test(arguments: [
-    (HTTPStatus.tooManyRequests, ["Retry-After": "30"] as HTTPFields), (.ok, ["RateLimit": "\"default\";r=0;t=30"]),
-    (.ok, ["RateLimit-Remaining": "0", "RateLimit-Reset": "30"]),
+    (HTTPStatus.tooManyRequests, ["Retry-After": "30"] as HTTPFields),
+    (.ok, ["RateLimit": "\"default\";r=0;t=30"] as HTTPFields),
+    (.ok, ["RateLimit-Remaining": "0", "RateLimit-Reset": "30"] as HTTPFields),
   ])
   func whatAServerSaysHoldsForTheNextRequests(status: HTTPStatus, fields: HTTPFields) async throws {
     let transport = ScriptedTransport(MockResponse(status: status, fields: fields), .text("ok"), .text("ok"))

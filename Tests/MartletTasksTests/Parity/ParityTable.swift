@@ -83,7 +83,7 @@ extension ParityScenario {
       name: "cancelled in the middle of the body", isCancelled: true, outcome: .failure("cancelled"),
       traffic: ["GET /item"], respond: { _, _ in .repeating(Data("Shoes".utf8), length: 10 << 20).stalled(after: 3) }),
     .init(
-      name: "too slow", deadline: .seconds(2), outcome: .failure("deadlineExceeded"), traffic: ["GET /item"],
+      name: "too slow", deadline: .seconds(8), outcome: .failure("deadlineExceeded"), traffic: ["GET /item"],
       respond: { _, _ in .never }),
     .init(
       name: "a connection that breaks", method: .post, body: [:], outcome: .failure("connectionLost"),

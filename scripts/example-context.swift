@@ -110,7 +110,9 @@ func shop() -> NetworkTask<Shop> { some() }
 enum Logging {
   struct Logger: Sendable {
     enum Level: String { case info }
-    func log(level: Level, _ text: String) {}
+    enum MetadataValue { case stringConvertible(any CustomStringConvertible & Sendable) }
+    typealias Metadata = [String: MetadataValue]
+    func log(level: Level, _ text: String, metadata: Metadata? = nil) {}
     func warning(_ text: String) {}
   }
 }

@@ -11,7 +11,7 @@ public final class Call: Work {
   /// Without user information, so that it is not shown with the call.
   private let asked: URL?
   /// The calls for which the code runs that made this one.
-  private let parentContext = ParentContext()
+  private let parentContext: ParentContext
   private let listeners: [any EventListener]
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
@@ -34,8 +34,12 @@ public final class Call: Work {
     self.init(session: session, asked: nil, listeners: listeners, deadline: nil)
   }
 
-  init(session: HTTPSession?, asked: HTTPRequest?, listeners: [any EventListener], deadline: Deadline?) {
+  init(
+    session: HTTPSession?, asked: HTTPRequest?, listeners: [any EventListener], deadline: Deadline?,
+    parent: CallContext = .current
+  ) {
     self.session = session
+    parentContext = ParentContext(parent)
     self.asked = (asked?.options.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
@@ -48,7 +52,8 @@ public final class Call: Work {
   /// Makes a call for one of two requests that are sent for another call at the same time, with that one's deadline and
   /// values, and a listener of its own.
   convenience init(copying call: Call, listener: any EventListener) {
-    self.init(session: call.session, asked: nil, listeners: [listener], deadline: call.activeDeadline)
+    self.init(
+      session: call.session, asked: nil, listeners: [listener], deadline: call.activeDeadline, parent: call.parent)
     attempt.store(call.currentAttempt, ordering: .relaxed)
     takeLocals(of: call)
   }

@@ -69,8 +69,9 @@ public struct CircuitBreaker: Sendable {
   fileprivate func result(of outcome: Outcome) -> CircuitState.Result {
     guard case .failure(let error) = outcome else { return isFailure(outcome) ? .failure : .success }
     let reason = HTTPError(wrapping: error)
-    let wasSent = !reason.isCancelled && reason.phase != .preparing && reason.phase != .queued
-    guard wasSent || reason.kind == .deadlineExceeded else { return .neutral }
+    guard !reason.isCancelled, reason.phase != .preparing else { return .neutral }
+    // a deadline that passes while the request waits for a connection is a sign of a slow origin
+    guard reason.phase != .queued || reason.kind == .deadlineExceeded else { return .neutral }
     // an error that is no failure of the origin is no sign of its health either
     return isFailure(outcome) ? .failure : .neutral
   }

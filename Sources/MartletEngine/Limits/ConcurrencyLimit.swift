@@ -10,7 +10,8 @@ import Synchronization
 /// Further requests wait, those that came first before the others. A request counts from its sending until its response's
 /// body was read to the end or dropped. One that waits too long, or finds the queue full, fails with
 /// ``HTTPError/Kind/concurrencyLimit``; nothing of it was sent. One whose task is cancelled, or whose deadline passes,
-/// leaves the queue. A connection that is not used for HTTP any more (a WebSocket) does not count.
+/// leaves the queue. A connection that is not used for HTTP any more (a WebSocket) does not count. A request that another
+/// one needs, for a token for example, does not wait: the other may hold what it would wait for.
 public struct ConcurrencyLimit: Sendable, Hashable {
   /// The most requests to one origin; at least 1.
   public var requests: Int
@@ -38,7 +39,7 @@ struct ConcurrencyTransport: Transport, DeadlineAware {
     let slot = try await slots.take(for: origin, in: call)
     do {
       var response = try await base.send(request, in: call)
-      if response.body.length == 0 {
+      if response.body.length == 0 || response.stream != nil {
         slot.release()
       } else {
         let body = response.body
@@ -98,7 +99,7 @@ final class OriginSlots: Sendable {
   /// - Throws: `.concurrencyLimit` if there is none in time, or the queue is full.
   func take(for origin: Origin, in call: Call) async throws -> Slot {
     let waiter = OneShot<Void>()
-    switch request(origin, waiter) {
+    switch request(origin, waiter, mayWait: call.parent.isEmpty) {
     case .granted: break
     case .refused: throw error(for: origin, "\(max(0, limit.queue)) others wait already, which is the limit")
     case .queued(let ahead):
@@ -108,11 +109,11 @@ final class OriginSlots: Sendable {
     return Slot(self, origin)
   }
 
-  private func request(_ origin: Origin, _ waiter: OneShot<Void>) -> Request {
+  private func request(_ origin: Origin, _ waiter: OneShot<Void>, mayWait: Bool) -> Request {
     entries.withLock { entries in
       var entry = entries[origin] ?? Entry()
       defer { entries[origin] = entry }
-      if entry.active < max(1, limit.requests) {
+      if entry.active < max(1, limit.requests) || !mayWait {
         entry.active += 1
         return .granted
       }
@@ -134,7 +135,7 @@ final class OriginSlots: Sendable {
       if let deadline = call.activeDeadline { try await deadline.wait(for: waiter) } else { try await waiter.wait() }
     } catch {
       entries.withLock { $0[origin]?.waiters.removeAll { $0 === waiter } }
-      throw error
+      throw HTTPError(beforeSending: error)
     }
   }
 
@@ -147,7 +148,7 @@ final class OriginSlots: Sendable {
   private func passOn(_ origin: Origin) -> OneShot<Void>? {
     entries.withLock { entries in
       guard var entry = entries[origin] else { return nil }
-      if !entry.waiters.isEmpty {
+      if !entry.waiters.isEmpty, entry.active <= max(1, limit.requests) {
         let next = entry.waiters.removeFirst()
         entries[origin] = entry
         return next

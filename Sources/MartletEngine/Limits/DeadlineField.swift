@@ -92,7 +92,7 @@ struct DeadlineFieldTransport: Transport, DeadlineAware {
     guard let deadline = call.activeDeadline, !request.fields.contains(field.name) else {
       return try await base.send(request, in: call)
     }
-    try deadline.check()
+    do { try deadline.check() } catch { throw HTTPError(beforeSending: error) }
     var request = request
     request.fields[field.name] = field.value(for: deadline.remaining)
     return try await base.send(request, in: call)

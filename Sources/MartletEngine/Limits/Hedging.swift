@@ -8,10 +8,11 @@ import Synchronization
 /// configuration.limits.hedging = Hedging()
 /// ```
 ///
-/// The time is learned from the origin's own answers: by default that of nine in ten. Only requests that may be repeated are
-/// sent twice (RFC 9110 §9.2.2): with a safe or idempotent method, an `Idempotency-Key`, or ``RequestOptions/isIdempotent``;
-/// never one whose body can be read only once. The slower of the two is cancelled. A budget limits second requests to a share
-/// of all, so that an origin that is slow because of its load does not get much more of it.
+/// The time is learned from the origin's own answers: by default that of nine in ten. Only requests with a safe method are
+/// sent twice (RFC 9110 §9.2.1), and those with ``RequestOptions/isIdempotent``: of two PUTs at the same time the second can
+/// be refused because the first has succeeded. Never one whose body can be read only once. The slower of the two is
+/// cancelled; a second request that is refused (a status from 400) waits for the first. A budget limits second requests to a
+/// share of all, so that an origin that is slow because of its load does not get much more of it.
 ///
 /// Listeners get ``Event/limit(_:)``, and ``HTTPResponse/history`` contains the slower request.
 public struct Hedging: Sendable, Hashable {
@@ -29,7 +30,7 @@ public struct Hedging: Sendable, Hashable {
 
   fileprivate func applies(to request: HTTPRequest) -> Bool {
     request.body.isReplayable && !request.fields.contains(.upgrade) && request.method != .connect
-      && RetryRule.mayRepeat(request.head, isIdempotent: request.options.isIdempotent)
+      && request.options.isIdempotent ?? request.method.isSafe
   }
 }
 
@@ -143,7 +144,8 @@ private final class HedgeRace: Sendable {
 
   private struct State {
     var runs: [Run] = []
-    var failure: (index: Int, error: any Error)?
+    /// What has ended first, and counts only if the other one is no better.
+    var kept: (index: Int, outcome: Outcome)?
     var winner: (index: Int, outcome: Outcome)?
     var isCancelled = false
     var waiter: OneShot<Void>?
@@ -221,32 +223,55 @@ private final class HedgeRace: Sendable {
 
   /// Cancels what is running. A response that still comes is dropped.
   func cancel() {
-    let tasks = state.withLock { state in
+    let (tasks, kept) = state.withLock { state in
       state.isCancelled = true
-      return state.runs.compactMap(\.task)
+      return (state.runs.compactMap(\.task), state.kept.take())
     }
     for task in tasks { task.cancel() }
+    kept?.outcome.drop()
   }
 
   private func finish(_ index: Int, _ outcome: Outcome) {
-    let (waiter, others, isUsed) = state.withLock { state -> (OneShot<Void>?, [Task<Void, Never>], Bool) in
-      guard state.winner == nil, !state.isCancelled else { return (nil, [], false) }
+    let (waiter, others, dropped) = state.withLock { state -> (OneShot<Void>?, [Task<Void, Never>], Outcome?) in
+      guard state.winner == nil, !state.isCancelled else { return (nil, [], outcome) }
       if case .success = outcome { state.runs[index].latency = state.runs[index].stopwatch.elapsed }
       state.runs[index].task = nil
-      if case .failure(let error) = outcome {
-        let first = state.failure
-        state.failure = first ?? (index, error)
-        guard first != nil || state.runs.count == 1 else { return (nil, [], true) }  // the other one is still running
-        let failure = first ?? (index, error)
-        state.winner = (failure.index, .failure(failure.error))
-      } else {
+      let dropped: Outcome?
+      if let kept = state.kept.take() {
+        let isBetter = outcome.rank(of: index) > kept.outcome.rank(of: kept.index)
+        state.winner = isBetter ? (index, outcome) : kept
+        dropped = isBetter ? kept.outcome : outcome
+      } else if state.runs.count == 1 || outcome.rank(of: index) > Outcome.decisive {
         state.winner = (index, outcome)
+        dropped = nil
+      } else {
+        state.kept = (index, outcome)  // the other one is still running
+        return (nil, [], nil)
       }
-      return (state.waiter.take(), state.runs.compactMap(\.task), true)
+      return (state.waiter.take(), state.runs.compactMap(\.task), dropped)
     }
     waiter?.answer(.success(()))
     for task in others { task.cancel() }
-    if !isUsed, case .success(let response) = outcome { response.body.cancel() }
+    dropped?.drop()
+  }
+}
+
+extension Outcome {
+  /// An outcome of a higher rank ends a race.
+  fileprivate static var decisive: Int { 2 }
+
+  /// Orders the outcomes of two requests: a response before a refusal of the second, which may be due to the first, and
+  /// that before an error; of two errors the first request's counts.
+  fileprivate func rank(of index: Int) -> Int {
+    switch self {
+    case .failure: index == 0 ? 1 : 0
+    case .success(let response): index == 0 || response.status.code < 400 ? 3 : 2
+    }
+  }
+
+  /// Cancels the body of a response that is not used.
+  fileprivate func drop() {
+    if case .success(let response) = self { response.body.cancel() }
   }
 }
 

@@ -70,6 +70,14 @@ extension LimitEvent: CustomStringConvertible {
   }
 }
 
+extension HTTPError {
+  /// Wraps an error of a limit: nothing was sent.
+  init(beforeSending error: any Error) {
+    self.init(wrapping: error)
+    phase = phase ?? .preparing
+  }
+}
+
 /// States of origins, of a bounded number: those of origins that need none, or else any, are dropped first.
 struct OriginStates<State: Sendable>: Sendable {
   private var states: [Origin: State] = [:]

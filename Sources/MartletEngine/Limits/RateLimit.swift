@@ -77,7 +77,7 @@ struct RateTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let origin = request.origin else { return try await base.send(request, in: call) }
-    try await wait(for: origin, in: call)
+    do { try await wait(for: origin, in: call) } catch { throw HTTPError(beforeSending: error) }
     let response = try await base.send(request, in: call)
     if limit.obeysServers, let asked = RateLimitFields.pause(after: response.head, now: now()), asked > .zero {
       let pause = min(asked, limit.longestPause)

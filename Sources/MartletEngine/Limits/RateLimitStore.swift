@@ -24,7 +24,7 @@ public enum RateLimitChange: Sendable, Hashable {
 public final class MemoryRateLimitStore: RateLimitStore {
   private let limits = Mutex<[String: CellRate]>([:])
   private let stopwatch: Stopwatch
-  /// With more names, those without effect are dropped.
+  /// With more names, those without effect are dropped, or else any.
   private let capacity = 1000
 
   /// Makes an empty store.
@@ -39,7 +39,10 @@ public final class MemoryRateLimitStore: RateLimitStore {
   func applyNow(_ change: RateLimitChange, to name: String) -> RateLimitDecision {
     let now = stopwatch.elapsed
     return limits.withLock { limits in
-      if limits.count >= capacity, limits[name] == nil { limits = limits.filter { !$0.value.isIdle(at: now) } }
+      if limits.count >= capacity, limits[name] == nil {
+        limits = limits.filter { !$0.value.isIdle(at: now) }
+        while limits.count >= capacity * 9 / 10, let any = limits.keys.first { limits[any] = nil }
+      }
       return limits[name, default: CellRate()].apply(change, at: now)
     }
   }

@@ -60,8 +60,9 @@ public struct LogListener: EventListener {
     switch event {
     case .attempt(let number, let request):
       log(.debug, call, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
-    case .sending(let head): log(.trace, call, "sending: \(head)")
-    case .response(let head, _): log(.trace, call, "response: \(head)")
+    case .sending(let head):
+      log(.trace, call, "sending: \(head.method) \(redaction.redacted(head.url)), \(shown(head.fields))")
+    case .response(let head, _): log(.trace, call, "response: \(head.status), \(shown(head.fields))")
     case .metrics(let metrics): log(.trace, call, "measured: \(metrics)")
     case .informational(let head): log(.debug, call, "\(head.status)")
     case .resend(_, let delay, let reason):
@@ -81,6 +82,10 @@ public struct LogListener: EventListener {
     let kept = KeptSummary(CallSummary(Stopwatch(clock)))
     call[summaries] = kept
     return kept
+  }
+
+  private func shown(_ fields: HTTPFields) -> String {
+    redaction.redacted(fields).map { "\($0.name): \($0.value)" }.joined(separator: ", ")
   }
 
   private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String, isEnd: Bool = false) {

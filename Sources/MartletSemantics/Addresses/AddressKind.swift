@@ -41,7 +41,7 @@ extension IPAddress {
   }
 
   /// The IPv4 addresses that an IPv6 address may contain; none for other addresses.
-  private var contained: [IPAddress] {
+  var contained: [IPAddress] {
     guard family == .v6 else { return [] }
     switch true {
     case bits >> 32 == 0 && bits > 1,  // compatible

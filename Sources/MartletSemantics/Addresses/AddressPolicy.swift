@@ -96,8 +96,11 @@ package final class AddressRules: Sendable {
 
   /// Returns the rule that refuses an address; nil if it is allowed.
   package func reason(refusing address: IPAddress) -> String? {
-    if let prefix = refused.first(where: { Self.contains($0, address) }) { return "refused as part of \(prefix)" }
-    guard let kind = address.kind, policy.refusedKinds.contains(kind) else { return nil }
+    let contained = address.contained
+    let prefix = refused.first { Self.contains($0, address) || contained.contains(where: $0.contains) }
+    if let prefix { return "refused as part of \(prefix)" }
+    let kinds = (contained.isEmpty ? [address] : contained).lazy.compactMap(\.kind)
+    guard let kind = kinds.first(where: policy.refusedKinds.contains) else { return nil }
     let isAllowed = allowed.contains { Self.contains($0, address) && (kind != .metadata || $0.isOneAddress) }
     guard !isAllowed else { return nil }
     switch kind {
@@ -126,7 +129,8 @@ package final class AddressRules: Sendable {
   private func reasonBehindProxy(_ host: String) -> String? {
     let name = host.hasSuffix(".") ? host.dropLast() : host[...]
     if name == "localhost" || name.hasSuffix(".localhost") { return reason(refusing: .loopback6) }
-    return (IPAddress(literal: host) ?? IPAddress(loose: host)).flatMap { reason(refusing: $0) }
+    let address = String(host.prefix { $0 != "%" })  // without the zone
+    return (IPAddress(literal: address) ?? IPAddress(loose: address)).flatMap { reason(refusing: $0) }
   }
 
   /// A range of IPv4 addresses has those that are mapped too.

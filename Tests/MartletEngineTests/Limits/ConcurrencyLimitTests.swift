@@ -67,6 +67,60 @@ struct ConcurrencyLimitTests {
     _ = try await held
   }
 
+  /// The response that is refused holds the slot until its body is dropped, which is after the other request.
+  @Test func aRequestThatAnotherOneNeedsDoesNotWait() async throws {
+    struct Helper: Interceptor {
+      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation { .send(request) }
+
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+        guard attempt.request.url.path() == "/order", attempt.number == 1 else { return .accept }
+        _ = try await call.session?.data(for: HTTPRequest(.get, url("http://a.example/token")))
+        return .resend(attempt.request, after: .zero, reason: "a token is there")
+      }
+    }
+    let order = Log<String>()
+    var configuration = SessionConfiguration()
+    configuration.limits.concurrency = ConcurrencyLimit(1, wait: nil)
+    configuration.interceptors = [Helper()]
+    configuration.cache = nil
+    let session = HTTPSession(transport: holding(Gate(), order), configuration: configuration)
+
+    #expect(try await get(session, "/order").status == .ok)
+    #expect(try await get(session, "/next").status == .ok, "the limit is as it was")
+
+    #expect(order.entries == ["/order", "/token", "/order", "/next"])
+  }
+
+  /// It is no sign of the origin's health.
+  @Test func aDeadlineThatPassesInTheQueueDoesNotOpenTheCircuit() async throws {
+    let gate = Gate(), order = Log<String>()
+    var configuration = SessionConfiguration()
+    configuration.limits.concurrency = ConcurrencyLimit(1)
+    configuration.limits.circuitBreaker = CircuitBreaker()
+    configuration.listeners = [log]
+    configuration.cache = nil
+    configuration.clock = clock
+    let session = HTTPSession(transport: holding(gate, order), configuration: configuration)
+    async let held = get(session, "/held")
+    while order.entries.isEmpty { await Task.yield() }
+    let late = (0..<30).map { _ in
+      Task {
+        var request = HTTPRequest(.get, url("http://a.example/"))
+        request.options.deadline = .seconds(1)
+        return try await session.data(for: request)
+      }
+    }
+    await queued(30)
+    clock.advance(by: .seconds(1))
+    for task in late {
+      let error = await #expect(throws: HTTPError.self) { _ = try await task.value }
+      #expect(error?.kind == .deadlineExceeded)
+    }
+    gate.open()
+    _ = try await held
+    #expect(try await get(session, "/next").status == .ok)
+  }
+
   @Test func aRequestThatWaitsTooLongFailsUnsent() async throws {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1, wait: .seconds(2)), holding(gate, order))

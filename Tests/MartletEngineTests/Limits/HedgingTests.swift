@@ -187,12 +187,39 @@ struct HedgingTests {
     while ended.value < 2 { await Task.yield() }
   }
 
+  /// An origin that refuses the second request has the first one still.
+  @Test func aRefusalOfTheSecondRequestWaitsForTheFirst() async throws {
+    let first = Gate(), second = Gate()
+    let session = session(
+      TestTransport { [sent] request in
+        guard request.url.path() != "/warm" else { return .text("warm") }
+        sent.append(request.url.path())
+        guard sent.entries.count > 1 else {
+          try await first.wait()
+          return .text("first")
+        }
+        second.open()
+        return HTTPResponse(status: .tooManyRequests, url: request.url)
+      })
+    try await warmUp(session)
+    let task = try await begin(session, request)
+    try await second.wait()
+    first.open()
+    let (data, response) = try await task.value
+    #expect(data == Data("first".utf8) && response.status == .ok)
+    #expect(response.history.first?.reason.hasSuffix("the first answered first") == true)
+  }
+
   @Test func whatMayNotBeRepeatedIsSentOnce() async throws {
     var marked = HTTPRequest(.get, url("http://a.example/slow"))
     marked.options.isIdempotent = false
     let once = AsyncStream<Data> { $0.finish() }
     let requests = [
       HTTPRequest(.post, url("http://a.example/slow"), body: .data(Data("a".utf8))), marked,
+      // the second of two at the same time would be refused because the first has succeeded
+      HTTPRequest(.put, url("http://a.example/slow"), fields: ["If-Match": "\"1\""], body: .data(Data("a".utf8))),
+      HTTPRequest(.delete, url("http://a.example/slow")),
+      HTTPRequest(.post, url("http://a.example/slow"), fields: ["Idempotency-Key": "1"]),
       HTTPRequest(.put, url("http://a.example/slow"), body: .singleUse(once)),
     ]
     for request in requests {

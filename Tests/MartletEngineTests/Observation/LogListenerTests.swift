@@ -34,6 +34,20 @@ struct LogListenerTests {
     return lines.texts
   }
 
+  /// The standard rule hides neither.
+  @Test func everyLineFollowsTheRuleOfTheListener() async throws {
+    let lines = Lines(from: .trace)
+    var configuration = SessionConfiguration()
+    configuration.listeners = [
+      LogListener(to: lines, redaction: .standard.hiding(fields: ["X-Tenant"], names: ["iban"]), clock: ManualClock())
+    ]
+    let request = HTTPRequest(.get, url("http://a.example/?iban=DE99"), fields: ["X-Tenant": "acme"])
+    let transport = TestTransport { _ in .text("ok", fields: ["X-Tenant": "acme"]) }
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: request)
+    #expect(lines.texts.contains { $0.contains("X-Tenant") })
+    #expect(!lines.texts.contains { $0.contains("acme") || $0.contains("DE99") })
+  }
+
   @Test(arguments: [
     (HTTPStatus.ok, "info GET http://a.example/ → 200 OK, 5 B received, 0 ms"),
     (404, "info GET http://a.example/ → 404 Not Found, 5 B received, 0 ms"),

@@ -76,6 +76,7 @@ struct AddressPolicyTests {
     let table: [(String, String?)] = [
       ("8.8.8.8", nil), ("10.1.2.3", nil), ("10.2.0.1", "a private use address"),
       ("10.1.9.9", "part of 10.1.9.0/24"), ("9.9.9.9", "part of 9.9.9.9"), ("::ffff:9.9.9.9", "part of 9.9.9.9"),
+      ("64:ff9b::9.9.9.9", "part of 9.9.9.9"), ("2002:909:909::1", "part of 9.9.9.9"), ("::9.9.9.9", "part of 9.9.9.9"),
       ("::ffff:10.1.2.3", nil), ("64:ff9b::10.1.2.3", "private use"), ("fd00::1", nil), ("169.254.1.1", nil),
       ("169.254.169.254", "metadata"), ("fd00:ec2::254", "metadata"), ("192.0.0.192", nil), ("0x7f.1", "loopback"),
       ("a.example", "no IP address"),

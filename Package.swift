@@ -190,14 +190,15 @@ package.targets += [
   .target(
     name: "MartletCommandLine",
     dependencies: [
-      "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets", "MartletTesting",
+      "MartletEngine", "MartletImages", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets",
+      "MartletTesting",
     ]),
   .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
   .testTarget(
     name: "MartletCommandLineTests",
     dependencies: [
-      "MartletCommandLine", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSockets",
-      "MartletTesting", "TestSupport", "martlet-tool",
+      "MartletCommandLine", "MartletEngine", "MartletImages", "MartletObservation", "MartletSemantics",
+      "MartletSockets", "MartletTesting", "TestSupport", "martlet-tool",
     ]),
 ]
 #endif

@@ -30,7 +30,7 @@ public enum HalfBlocks {
   /// Returns the lines of a bitmap in the middle of a box of pixels, each as wide as the box: what sticks out is cut off.
   public static func lines(of bitmap: Bitmap, in box: PixelSize) -> [String] {
     let size = PixelSize(width: min(bitmap.size.width, box.width), height: min(bitmap.size.height, box.height))
-    let margin = max(0, box.width - size.width)
+    let margin = box.width - size.width
     let (left, right) = (String(repeating: " ", count: margin / 2), String(repeating: " ", count: margin - margin / 2))
     return lines(of: bitmap, size: size).map { left + $0 + right }
   }

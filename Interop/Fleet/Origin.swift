@@ -52,7 +52,7 @@ final class Origin: Sendable {
   var arrivals: [Double] { state.arrivals }
 
   /// How many refresh tokens came more than once.
-  var reusedTokens: Int { state.paths.values.filter { $0 > 1 }.count }
+  var reusedTokens: Int { state.paths.filter { $0.key.hasPrefix("/token/") && $0.value > 1 }.count }
 
   var renewals: Int { state.paths.filter { $0.key.hasPrefix("/token/") }.values.reduce(0, +) }
 

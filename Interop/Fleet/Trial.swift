@@ -25,8 +25,10 @@ struct Trial {
       let argument = String(decoding: try JSONEncoder().encode(orders), as: UTF8.self)
       members.append(try ChildProcess(CommandLine.arguments[0], ["member", argument], output: .read))
     }
-    while origin.count == 0 { usleep(1_000) }
-    try meanwhile(members, origin)
+    // A process that does not come is found by its output.
+    let limit = ContinuousClock.now + .seconds(60)
+    while origin.count == 0, ContinuousClock.now < limit { usleep(1_000) }
+    if origin.count > 0 { try meanwhile(members, origin) } else { for member in members { member.kill() } }
     var findings = Findings()
     var lost = 0
     for member in members {

@@ -8,6 +8,7 @@ extension CacheStoreTests {
   static let all = [
     making("Redis") { _ in },
     making("Redis, sealed") { $0.seal = try RedisSeal(key: Data(repeating: 7, count: 32)) },
+    making("Redis, chunk by chunk") { $0.readAhead = 0 },
     making("Redis, with memory") { $0.memoryLife = .seconds(60) },
   ]
 

@@ -77,7 +77,7 @@ struct CacheMemory: Sendable {
 
   private mutating func insert(_ place: Place) {
     let id = place.record.entry.id
-    if lookups[place.key, default: Lookup()].ids.contains(id) == false { lookups[place.key]?.ids.append(id) }
+    if lookups[place.key]?.ids.contains(id) != true { lookups[place.key, default: Lookup()].ids.append(id) }
     unlist(places.set(place, cost: Self.overhead + (place.body?.count ?? 0), for: id))
   }
 

@@ -114,6 +114,23 @@ extension RedisCacheStore {
     return reply.bytes.flatMap { form.read($0, at: Self.place(of: id, index)) }
   }
 
+  /// Reads a part of a body in one round trip; nil if it is not complete.
+  func readChunks(of entry: CacheEntry, _ range: Range<Int64>) async throws -> Data? {
+    guard !range.isEmpty else { return Data() }
+    let size = Int64(Self.chunkSize)
+    let indices = Int(range.lowerBound / size)...Int((range.upperBound - 1) / size)
+    let commands = indices.map { RedisCommand("GET", name(ofChunk: $0, of: entry.id, entry.key)) }
+    // A server needs time for bytes: a limit for each MiB.
+    let replies = try await redis.send(commands, within: redis.configuration.waitLimit * (1 + indices.count / 8))
+    var body = Data(capacity: indices.count * Self.chunkSize)
+    for (index, reply) in zip(indices, replies) {
+      guard let chunk = reply.bytes.flatMap({ form.read($0, at: Self.place(of: entry.id, index)) }) else { return nil }
+      body += chunk
+    }
+    let start = Int(range.lowerBound - Int64(indices.lowerBound) * size)
+    return body.count >= start + range.count ? body.dropFirst(start).prefix(range.count) : nil
+  }
+
   private func name(ofChunk index: Int, of id: CacheEntry.ID, _ key: CacheKey) -> String {
     var bytes = ByteWriter()
     bytes.add(id)

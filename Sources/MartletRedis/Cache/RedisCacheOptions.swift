@@ -4,6 +4,9 @@ import MartletSemantics
 public struct RedisCacheOptions: Sendable {
   /// The most bytes of one body; 8 MiB by default.
   public var entryLimit: Int64 = 8 << 20
+  /// The most bytes of a body that are read before the response is returned; 8 MiB by default. A server that fails meanwhile is a
+  /// miss. The rest of a longer body is read when it is asked for, and a server that fails then is an error of the body.
+  public var readAhead: Int64 = 8 << 20
   /// How long a response is kept after it is stale and no directive allows its use any more: to be validated, and for callers
   /// who accept stale responses. An hour by default.
   public var retention = Duration.seconds(3600)

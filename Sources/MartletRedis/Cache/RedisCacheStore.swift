@@ -113,8 +113,11 @@ public final class RedisCacheStore: CacheStore {
     guard let place = memory.withLock({ $0.place(of: id) }) else { return nil }
     let range = range.clamped(to: 0..<(place.record.entry.length ?? 0))
     if place.record.chunks > 0 {
-      return RedisChunkSource(
-        id, length: place.record.entry.length ?? 0, range: range, in: self, key: place.record.entry.key)
+      let entry = place.record.entry
+      guard Int64(range.count) > options.readAhead else {
+        return try await readChunks(of: entry, range).map(DataSource.init)
+      }
+      return RedisChunkSource(entry.id, length: entry.length ?? 0, range: range, in: self, key: entry.key)
     }
     guard let body = try await body(of: place) else { return nil }
     return DataSource(body.dropFirst(Int(range.lowerBound)).prefix(range.count))

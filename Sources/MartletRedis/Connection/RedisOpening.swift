@@ -5,8 +5,8 @@ import Glibc
 import MartletSemantics
 
 /// A connection to the server, after the sign-in: a socket that does not block, and the parser of answers.
+// SAFETY: one thread uses it at a time: the one that opens it, then that of the loop.
 final class RedisLink: @unchecked Sendable {
-  // SAFETY: one thread uses it at a time: the one that opens it, then that of the loop.
   private let context: UnsafeMutablePointer<redisContext>
 
   var descriptor: Int32 { context.pointee.fd }
@@ -60,7 +60,7 @@ enum RedisOpening {
       throw RedisError(.unavailable, "\(configuration) cannot be reached: \(text(of: context))")
     }
     redisSetTimeout(context, limit)
-    redisEnableKeepAlive(context)
+    if case .host = configuration.address { redisEnableKeepAlive(context) }  // fails for a Unix domain socket
     try signIn(configuration, context)
     let descriptor = context.pointee.fd
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

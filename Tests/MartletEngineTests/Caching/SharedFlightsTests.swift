@@ -36,12 +36,16 @@ struct SharedFlightsTests {
     let other = CacheFixture(MockResponse(fields: fresh, content: Data("other".utf8)))
     let store = FlightStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
+    let asked = AsyncStream<Void>.makeStream()
     store.whenAsked = { count in
       if count == 4 { try await other.store(in: store) }
+      asked.continuation.yield()
       return .wait(.seconds(5))
     }
     let answer = Task { try await fixture.get() }
+    var asks = asked.stream.makeAsyncIterator()
     for _ in 0..<4 {
+      await asks.next()  // the sleep before it has ended then
       try await fixture.clock.sleepers(1)
       fixture.clock.advance(by: .milliseconds(50))
     }
@@ -52,9 +56,15 @@ struct SharedFlightsTests {
   @Test func aRequestThatHasWaitedForLongEnoughIsSent() async throws {
     let store = FlightStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
-    store.whenAsked = { _ in .wait(.milliseconds(5)) }
+    let asked = AsyncStream<Void>.makeStream()
+    store.whenAsked = { _ in
+      asked.continuation.yield()
+      return .wait(.milliseconds(5))
+    }
     let answer = Task { try await fixture.get() }
+    var asks = asked.stream.makeAsyncIterator()
     for milliseconds in [2, 3] {
+      await asks.next()
       try await fixture.clock.sleepers(1)
       fixture.clock.advance(by: .milliseconds(milliseconds))
     }

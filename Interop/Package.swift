@@ -9,11 +9,15 @@ let settings: [SwiftSetting] = [
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "Martlet") }
 
-// Sessions against servers, proxies and readers that others wrote. Run it with `make interop`.
+// Sessions against servers, proxies and readers that others wrote: `make interop`, `make scores`.
 let package = Package(
   name: "Interop",
   dependencies: [.package(name: "Martlet", path: "..")],
   targets: [
+    // Makes the requests of public suites: see Scores/scores.mjs.
+    .executableTarget(
+      name: "scores-client", dependencies: [.product(name: "Martlet", package: "Martlet")], path: "Scores/Client",
+      swiftSettings: settings),
     // RealServers in there is a link to what the root's own tests start: it is kept once.
     .testTarget(
       name: "InteropTests",

@@ -126,7 +126,9 @@ public struct RedisSharedToken: Sendable {
       let reply = try await redis.run(Self.store, keys: [names.token], [stored.number, value], within: waitLimit)
       // somebody else was faster, or the user has signed out
       guard reply.integer == 1 else { return try await self.stored().token }
-    } catch is RedisError {}  // the token is good, and its refresh token used up: better known to one process than to none
+    } catch is RedisError {
+      // the token is good, and its refresh token used up: better known to one process than to none
+    }
     return token
   }
 

@@ -23,7 +23,42 @@ let package = Package(
       name: "HTTPTypesTests",
       dependencies: [
         martlet("Martlet"), martlet("MartletHTTPTypes"), .product(name: "HTTPTypes", package: "swift-http-types"),
-      ])
+      ]),
+    .testTarget(
+      name: "OpenAPITests",
+      dependencies: [
+        martlet("Martlet"), martlet("MartletOpenAPI"), martlet("MartletTesting"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime"),
+      ]),
+    .testTarget(
+      name: "LoggingTests",
+      dependencies: [
+        martlet("Martlet"), martlet("MartletLogging"), martlet("MartletTesting"),
+        .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
+      ]),
+    .testTarget(
+      name: "MetricsTests",
+      dependencies: [
+        martlet("Martlet"), martlet("MartletMetrics"), martlet("MartletTesting"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+      ]),
+    .testTarget(
+      name: "TracingTests",
+      dependencies: [
+        martlet("Martlet"), martlet("MartletTracing"), martlet("MartletTesting"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+      ]),
+    .testTarget(
+      name: "ServiceLifecycleTests",
+      dependencies: [
+        martlet("Martlet"), martlet("MartletServiceLifecycle"), martlet("MartletTesting"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -27,6 +27,7 @@ import Synchronization
 /// | name | value |
 /// |---|---|
 /// | `call` | the number of the call |
+/// | `label` | ``RequestOptions/label``; lines have it too, after the number |
 /// | `request.id` | ``Call/correlationID``, of a ``CorrelationInterceptor`` |
 /// | `attempt` | the number of the attempt |
 /// | `http.request.method`, `url.full`, `server.address`, `server.port` | of the request that was sent last, without secrets |
@@ -92,9 +93,11 @@ public struct LogListener: EventListener {
     guard sink.isEnabled(level) else { return }
     let summary = summary(of: call).summary.withLock { $0 }
     var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: call.id)))]
+    if let label = call.label { metadata.append(("label", .text(label.withoutControls))) }
     if let id = call.correlationID { metadata.append(("request.id", .text(id.withoutControls))) }
     metadata += summary.metadata(redaction, isEnd: isEnd)
-    sink.write(LogEntry("#\(call.id) " + text().withoutControls, at: level, metadata: metadata))
+    let label = call.label.map { "\($0): " } ?? ""
+    sink.write(LogEntry("#\(call.id) " + (label + text()).withoutControls, at: level, metadata: metadata))
   }
 }
 

@@ -6,7 +6,7 @@ extension MartletSemantics.HTTPFields {
   /// Makes fields of those of swift-http-types. Order, repeated lines and the case of names are kept.
   ///
   /// Bytes of a value that are not UTF-8 are Latin-1, as in a message that is received (RFC 9110 §5.5). What swift-http-types
-  /// allows and a message does not becomes ``MartletSemantics/HTTPFields/refusal``: the name of a pseudo-header field, such as
+  /// allows and a message does not becomes ``Martlet/HTTPFields/refusal``: the name of a pseudo-header field, such as
   /// `:path`, and control characters in a value. An indexing strategy is not taken over.
   public init(_ fields: HTTPTypes.HTTPFields) {
     self.init()
@@ -22,7 +22,7 @@ extension MartletSemantics.HTTPFields {
 extension HTTPTypes.HTTPFields {
   /// Makes fields of Martlet's. Order, repeated lines and the case of names are kept; values are UTF-8.
   ///
-  /// - Throws: ``MartletSemantics/HTTPFields/refusal`` if a field was refused.
+  /// - Throws: ``Martlet/HTTPFields/refusal`` if a field was refused.
   public init(_ fields: MartletSemantics.HTTPFields) throws(FieldError) {
     try fields.validate()
     self.init()

@@ -7,9 +7,9 @@ extension RequestHead {
   /// Makes a head of a request of swift-http-types.
   ///
   /// Its URL consists of scheme, authority and path. Without scheme and authority it is the path, which the session's
-  /// ``MartletEngine/SessionConfiguration/baseURL`` completes.
+  /// ``Martlet/SessionConfiguration/baseURL`` completes.
   ///
-  /// - Throws: ``MartletEngine/HTTPError`` of kind `.invalidRequest` if these are no URL, or if the request is one that a
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if these are no URL, or if the request is one that a
   ///   session does not send: an extended CONNECT (RFC 8441). A field that is refused is an error when the request is sent.
   public init(_ request: HTTPTypes.HTTPRequest) throws(HTTPError) {
     guard request.extendedConnectProtocol == nil else {
@@ -45,15 +45,15 @@ extension MartletEngine.HTTPRequest {
   ///
   /// ```swift
   /// let request = HTTPTypes.HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
-  /// let (data, response) = try await session.data(for: MartletEngine.HTTPRequest(request))
-  /// print(HTTPTypes.HTTPResponse(try response.head).status)
+  /// let (data, response) = try await session.data(for: Martlet.HTTPRequest(request))
+  /// let head = try HTTPTypes.HTTPResponse(response.head)
   /// ```
   ///
   /// - Parameters:
   ///   - request: the head.
   ///   - body: the body; empty by default.
   ///   - options: the options. Those that are not set are the session's.
-  /// - Throws: ``MartletEngine/HTTPError`` of kind `.invalidRequest`, as ``MartletSemantics/RequestHead/init(_:)`` does.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest`, as ``Martlet/RequestHead/init(_:)`` does.
   public init(
     _ request: HTTPTypes.HTTPRequest, body: RequestBody = .empty, options: RequestOptions = .init()
   ) throws(HTTPError) {
@@ -68,14 +68,14 @@ extension HTTPTypes.HTTPRequest {
   /// The fragment of the URL and user information in it are left out: neither is sent. A URL without a host becomes a path
   /// alone.
   ///
-  /// - Throws: ``MartletEngine/HTTPError`` of kind `.invalidRequest` if a field was refused.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
   public init(_ request: MartletEngine.HTTPRequest) throws(HTTPError) {
     try self.init(request.addingBodyFields().head)
   }
 
   /// Makes a request of a head of Martlet's, as ``init(_:)-(MartletEngine.HTTPRequest)`` does.
   ///
-  /// - Throws: ``MartletEngine/HTTPError`` of kind `.invalidRequest` if a field was refused.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
   public init(_ head: RequestHead) throws(HTTPError) {
     guard let method = Method(head.method.rawValue) else {
       throw .cannotConvert("the method '\(head.method)' is not a token (RFC 9110 §9.1)")

@@ -24,10 +24,10 @@ extension MartletEngine.HTTPResponse {
 }
 
 extension HTTPTypes.HTTPResponse {
-  /// Makes a response of the head of one of Martlet's: that of ``MartletEngine/HTTPResponse/head``. The reason phrase is
+  /// Makes a response of the head of one of Martlet's: that of ``Martlet/HTTPResponse/head``. The reason phrase is
   /// that which is registered for the status.
   ///
-  /// - Throws: ``MartletEngine/HTTPError`` of kind `.invalidRequest` if a field was refused, or if the status is not within
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, or if the status is not within
   ///   0...999, which only a mock can return.
   public init(_ head: ResponseHead) throws(HTTPError) {
     guard (0...999).contains(head.status.code) else {

@@ -10,7 +10,7 @@ public import MartletEngine
 /// //   http.request.method=GET url.full=… http.response.status_code=200 duration=0.034 …
 /// ```
 ///
-/// ``MartletEngine/LogListener`` says what the lines and the names of the metadata are, and at which level each is written.
+/// ``Martlet/LogListener`` says what the lines and the names of the metadata are, and at which level each is written.
 /// What the listener's redaction hides is not in them. Texts are metadata of the kind `string`, numbers of the kind
 /// `stringConvertible`, in which a handler finds the `Int64` or `Double`.
 ///
@@ -45,7 +45,7 @@ public struct LoggerSink: LogSink {
 }
 
 extension Logger.Level {
-  /// The level with the same name; nil for ``MartletEngine/LogLevel/off``, at which nothing is written.
+  /// The level with the same name; nil for ``Martlet/LogLevel/off``, at which nothing is written.
   fileprivate init?(_ level: LogLevel) {
     switch level {
     case .trace: self = .trace

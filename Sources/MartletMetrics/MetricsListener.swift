@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// ```swift
 /// let metrics = MetricsListener()
-/// configuration.listeners = [metrics]
+/// configuration.listeners.append(metrics)
 /// ```
 ///
 /// | metric | kind | dimensions |
@@ -25,7 +25,7 @@ import Synchronization
 /// | `martlet.pool.connections.opened`, `martlet.pool.requests.reused` | `Counter` | host, port and scheme |
 ///
 /// The names with `http` are those of OpenTelemetry's stable conventions for HTTP clients. What the values mean, and how the
-/// number of dimensions is bounded, is the same as in ``MartletObservation/CallMetrics``.
+/// number of dimensions is bounded, is the same as in ``Martlet/CallMetrics``.
 public final class MetricsListener: EventListener {
   private let meter: CallMeter
   private let instruments: Instruments
@@ -87,6 +87,8 @@ private final class Instruments: Sendable {
     for measurement in measurements {
       switch instrument(Key(metric: measurement.metric, labels: measurement.labels)) {
       case .counter(let counter): counter.increment(by: Int64(measurement.value))
+      // a meter ignores negative amounts
+      case .meter(let meter) where measurement.value < 0: meter.decrement(by: -measurement.value)
       case .meter(let meter): meter.increment(by: measurement.value)
       case .timer(let timer): timer.recordNanoseconds(Int64(measurement.value * 1e9))
       }

@@ -8,22 +8,22 @@ public import OpenAPIRuntime
 /// Sends the requests of a client that swift-openapi-generator has made, over a session.
 ///
 /// ```swift
-/// let client = Client(serverURL: try Servers.Server1.url(), transport: SessionClientTransport(session))
-/// let pets = try await client.listPets(query: .init(limit: 10)).ok.body.json
+/// let client = Client(serverURL: serverURL, transport: SessionClientTransport(session))
+/// let pets = try await client.listPets()
 /// ```
 ///
 /// All that the session does applies: redirects, retries, cookies, the cache, credentials, limits and listeners.
 ///
 /// - Bodies are streamed in both directions: a slow reader slows the sender down. A request's body that can be iterated more
 ///   than once is sent again by redirects and retries, and one that cannot fails them with
-///   ``MartletEngine/HTTPError/Kind/bodyNotReplayable``.
+///   ``Martlet/HTTPError/Kind/bodyNotReplayable``.
 /// - Fields keep their order and repeated lines, such as several `Set-Cookie`.
 /// - The path of the operation follows that of the server's URL, whose query and fragment are dropped. A server's URL that is a
-///   path, such as `/v1`, is relative to ``MartletEngine/SessionConfiguration/baseURL``.
-/// - The operation's identifier is ``MartletEngine/RequestOptions/label``, so that logs and traces show it.
+///   path, such as `/v1`, is relative to ``Martlet/SessionConfiguration/baseURL``.
+/// - The operation's identifier is ``Martlet/RequestOptions/label``, so that logs and traces show it.
 /// - Responses to HEAD and TRACE, and those with 204 and 304, have no body.
 ///
-/// It throws ``MartletEngine/HTTPError``, which the client shows as `underlyingError` of its `ClientError`.
+/// It throws ``Martlet/HTTPError``, which the client shows as `underlyingError` of its `ClientError`.
 public struct SessionClientTransport: ClientTransport {
   private let session: HTTPSession
   private let options: RequestOptions

@@ -75,7 +75,8 @@ final class CallGate: Interceptor, EventListener {
   func end(_ transfer: UInt64) { _ = state.withLock { $0.transfers.removeValue(forKey: transfer) } }
 
   static var error: HTTPError {
-    HTTPError(.shutDown, "the session's service shuts down: begin calls before that, or give those in progress more time")
+    HTTPError(
+      .shutDown, "the session's service shuts down: begin calls before that, or give those in progress more time")
   }
 
   private func change(_ change: (inout State) -> Void) {

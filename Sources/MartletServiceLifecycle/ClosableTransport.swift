@@ -33,7 +33,11 @@ struct ClosableTransport: Transport {
     do {
       let number = try gate.begin { task.cancel() }
       defer { gate.end(number) }
-      var response = try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+      var response = try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
       let body = try ClosableBody(response.body.source, gate)
       response.body = ResponseBody(length: response.body.length, from: body)
       return response

@@ -8,15 +8,16 @@ public import ServiceLifecycle
 /// in progress end for a time, and then closes its connections.
 ///
 /// ```swift
-/// let http = HTTPSessionService()
+/// let http = HTTPSessionService(configuration: configuration)
 /// let app = App(http.session)
 /// let group = ServiceGroup(services: [http, app], gracefulShutdownSignals: [.sigterm], logger: logger)
+///
 /// try await group.run()
 /// ```
 ///
 /// A group shuts services down in reverse order: list the service before those that use its session.
 ///
-/// From the shutdown on, a new call fails with ``MartletEngine/HTTPError/Kind/shutDown``, and so does what is in progress after
+/// From the shutdown on, a new call fails with ``Martlet/HTTPError/Kind/shutDown``, and so does what is in progress after
 /// ``drainTime``: requests and responses whose body is not read to its end. Redirects and retries of calls in progress are
 /// still sent. If the task of ``run()`` is cancelled, nothing is waited for.
 ///

@@ -12,11 +12,11 @@ public import Tracing
 ///
 /// The span of a call begins below the current `ServiceContext` and ends with the body. Redirects, retries and challenges are
 /// further attempts of the same call. The tracer injects each attempt's context into its fields, usually as `traceparent` and
-/// `tracestate`; what the request had under these names is replaced, also what a ``MartletEngine/CorrelationInterceptor`` sets.
+/// `tracestate`; what the request had under these names is replaced, also what a ``Martlet/CorrelationInterceptor`` sets.
 ///
 /// | attribute | call | attempt |
 /// |---|---|---|
-/// | name of the span | ``MartletEngine/RequestOptions/label``, or else the method | the method |
+/// | name of the span | ``Martlet/RequestOptions/label``, or else the method | the method |
 /// | kind | `internal` | `client` |
 /// | `http.request.method` | ✓ | ✓ |
 /// | `http.request.method_original`, if the method is not registered | ✓ | ✓ |
@@ -35,7 +35,7 @@ public final class CallTracer: Interceptor, EventListener {
   private let redaction: Redaction
   private let spans = CallLocal<CallSpans?>(nil)
 
-  /// Makes a tracer of calls. Add it with ``MartletEngine/SessionConfiguration/trace(with:)``.
+  /// Makes a tracer of calls. Add it with ``Martlet/SessionConfiguration/trace(with:)``.
   ///
   /// - Parameters:
   ///   - tracer: makes the spans and injects their context. nil, the default, for the one that the program has chosen with
@@ -86,8 +86,8 @@ private struct FieldInjector: Injector {
 }
 
 extension SessionConfiguration {
-  /// Makes spans of the session's calls: adds a tracer to ``MartletEngine/SessionConfiguration/interceptors`` and
-  /// ``MartletEngine/SessionConfiguration/listeners``.
+  /// Makes spans of the session's calls: adds a tracer to ``Martlet/SessionConfiguration/interceptors`` and
+  /// ``Martlet/SessionConfiguration/listeners``.
   ///
   /// Call it when all other interceptors are set: those that are added later would count as a part of each attempt.
   public mutating func trace(with tracer: CallTracer = CallTracer()) {

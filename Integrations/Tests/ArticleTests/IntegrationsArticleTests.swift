@@ -12,6 +12,7 @@ import MartletTracing
 import OpenAPIRuntime
 import ServiceLifecycle
 import Testing
+import UnixSignals
 
 /// What swift-openapi-generator would make, as far as the article has it.
 private struct Client {

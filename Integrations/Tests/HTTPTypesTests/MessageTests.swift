@@ -38,16 +38,16 @@ import Testing
     #expect(try HTTPTypes.HTTPFields(converted)[0].value == text)
   }
 
-  @Test func aRefusedFieldIsTheErrorOfTheRequestAndOfTheWayBack() throws {
-    var pseudo = HTTPTypes.HTTPFields(), control = HTTPTypes.HTTPFields()
-    pseudo.append(HTTPField(name: .accept, value: "a"))
-    control.append(HTTPField(name: .accept, lenientValue: [0x61, 0x07]))
+  @Test func aRefusedFieldIsTheErrorOfTheRequestAndOfTheWayBack() async throws {
+    var request = HTTPTypes.HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/")
+    request.headerFields.append(HTTPField(name: .accept, lenientValue: [0x61, 0x07]))
 
-    #expect(Martlet.HTTPFields(pseudo).refusal == nil)
-    #expect(Martlet.HTTPFields(control).refusal == .invalidValue(name: "Accept"))
-    var refused = Martlet.HTTPFields()
-    refused.append("x", forName: ":path")
-    #expect(throws: FieldError.invalidName(":path")) { _ = try HTTPTypes.HTTPFields(refused) }
+    let converted = try Martlet.HTTPRequest(request)
+
+    #expect(converted.fields.refusal == .invalidValue(name: "Accept"))
+    #expect(throws: FieldError.invalidValue(name: "Accept")) { _ = try HTTPTypes.HTTPFields(converted.fields) }
+    let error = await #expect(throws: HTTPError.self) { _ = try await HTTPSession.shared.data(for: converted) }
+    #expect(error?.kind == .invalidRequest)
   }
 
   struct RequestCase: Sendable, CustomTestStringConvertible {

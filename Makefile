@@ -26,7 +26,7 @@ MIRRORS ?=
 # Where `make install` puts the command-line tool; DESTDIR comes before it, for packages.
 PREFIX ?= /usr/local
 
-.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations docs api sanitize \
+.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores docs api sanitize \
   sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -63,6 +63,9 @@ interop: interop-libraries ## sessions against servers, proxies and readers that
 
 integrations: build-libraries ## the bridges to other packages, with these and their tests; MIRRORS=FOLDER takes them from there
 	@MIRRORS="$(MIRRORS)" scripts/integrations $(ARGS)
+
+scores: interop-libraries ## public suites for caches and cookies over Martlet and over others, as a table
+	@scripts/scores
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it
 	@swift build $(strict)

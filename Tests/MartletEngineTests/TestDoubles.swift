@@ -7,7 +7,10 @@ import Synchronization
 /// Records the events of calls in a short form.
 final class EventLog: EventListener {
   private let log = Mutex<[String]>([])
+  let wantsBodies: Bool
   var lines: [String] { log.withLock { $0 } }
+
+  init(wantsBodies: Bool = false) { self.wantsBodies = wantsBodies }
 
   func receive(_ event: Event, in call: Call) {
     let line =

@@ -68,7 +68,7 @@ final class SessionBody: BodySource {
       return state.count
     }
     if let limit, count > limit { throw .bodyTooLarge(limit: limit) }
-    if call.wantsBodies { call.emit(.bytes(chunk, .received, attempt: history.count + 1)) }
+    if call.wantsBodies { call.emit(.bytes(chunk, .received, attempt: call.currentAttempt)) }
     call.emit(.progress(TransferProgress(.received, completed: count, total: length)))
   }
 

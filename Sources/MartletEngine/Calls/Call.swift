@@ -10,8 +10,8 @@ public final class Call: Work {
   public let session: HTTPSession?
   /// What the request is for: ``RequestOptions/label``; nil if that is not set.
   public let label: String?
-  /// Without user information, so that it is not shown with the call.
-  private let asked: URL?
+  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
+  package let askedURL: URL?
   /// The calls for which the code runs that made this one.
   private let parentContext: ParentContext
   private let listeners: [any EventListener]
@@ -42,7 +42,7 @@ public final class Call: Work {
   ) {
     self.session = session
     parentContext = ParentContext(parent)
-    self.asked = (asked?.options.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
+    askedURL = (asked?.options.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
     label = asked?.options.label
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
@@ -74,9 +74,6 @@ public final class Call: Work {
     guard let deadline = activeDeadline else { return try await work() }
     return try await deadline.holding(work)
   }
-
-  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
-  package var askedURL: URL? { asked }
 
   /// Whether there are listeners. Without any, a transport need not prepare events.
   public var isObserved: Bool { !listeners.isEmpty }

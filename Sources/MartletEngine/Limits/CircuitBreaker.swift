@@ -111,7 +111,7 @@ private final class Circuits: Sendable {
 
   init(_ rule: CircuitState.Rule, _ clock: any Clock<Duration>) {
     stopwatch = Stopwatch(clock)
-    states = Mutex(OriginStates(CircuitState(rule)) { $0.phase == .closed })
+    states = Mutex(OriginStates(CircuitState(rule)) { $0.isIdle })
   }
 
   func admit(_ origin: Origin, in call: Call) throws(HTTPError) -> CircuitState.Ticket {

@@ -218,7 +218,8 @@ private final class HedgeRace: Sendable {
   func report(_ winner: Int) {
     let events = state.withLock { $0.runs.map(\.events) }
     for (index, events) in events.enumerated() where index != winner { events?.drop() }
-    events[winner]?.release()
+    // of one attempt, one request is reported
+    events[winner]?.release(withRequest: events[0]?.hasReportedRequest != true || winner == 0)
   }
 
   /// Cancels what is running. A response that still comes is dropped.
@@ -277,10 +278,17 @@ extension Outcome {
 
 /// The events of one of two requests, until it is known which of them counts.
 private final class HeldEvents: EventListener {
-  private enum State {
+  private enum Mode {
     case passing
     case holding([Event])
     case dropping
+  }
+
+  private struct State {
+    var mode: Mode
+    var hasReportedRequest = false
+    /// Whether events of the request, not of its response, are dropped.
+    var dropsRequest = false
   }
 
   private let call: Call
@@ -289,31 +297,55 @@ private final class HeldEvents: EventListener {
 
   init(for call: Call, holds: Bool) {
     self.call = call
-    state = Mutex(holds ? .holding([]) : .passing)
+    state = Mutex(State(mode: holds ? .holding([]) : .passing))
   }
+
+  /// Whether the listeners know that the request was sent.
+  var hasReportedRequest: Bool { state.withLock(\.hasReportedRequest) }
 
   func receive(_ event: Event, in own: Call) {
     let passes = state.withLock { state in
-      guard case .holding(let events) = state else {
-        if case .passing = state { return true }
+      switch state.mode {
+      case .passing:
+        if state.dropsRequest, event.isOfRequest { return false }
+        if case .sending = event { state.hasReportedRequest = true }
+        return true
+      case .holding(let events):
+        state.mode = .holding(events + [event])
         return false
+      case .dropping: return false
       }
-      state = .holding(events + [event])
-      return false
     }
     if passes { call.emit(event) }
   }
 
-  func hold() { state.withLock { if case .passing = $0 { $0 = .holding([]) } } }
+  func hold() { state.withLock { if case .passing = $0.mode { $0.mode = .holding([]) } } }
 
-  func drop() { state.withLock { $0 = .dropping } }
+  func drop() { state.withLock { $0.mode = .dropping } }
 
-  func release() {
+  /// Reports what was held, and what comes from now on.
+  ///
+  /// - Parameter withRequest: whether the events of the request are among them, or only those of its response.
+  func release(withRequest: Bool) {
     let events = state.withLock { state in
-      defer { state = .passing }
-      if case .holding(let events) = state { return events }
+      defer {
+        state.mode = .passing
+        state.dropsRequest = !withRequest
+      }
+      if case .holding(let events) = state.mode { return events }
       return []
     }
-    for event in events { call.emit(event) }
+    for event in events where withRequest || !event.isOfRequest { call.emit(event) }
+  }
+}
+
+extension Event {
+  /// Whether it is about what is sent.
+  fileprivate var isOfRequest: Bool {
+    switch self {
+    case .sending, .bytes(_, .sent, _): true
+    case .progress(let progress): progress.direction == .sent
+    default: false
+    }
   }
 }

@@ -6,7 +6,8 @@ public enum AddressKind: String, Sendable, Hashable, CaseIterable {
   /// `127.0.0.0/8` and `::1` (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
   case loopback
   /// The services that tell a virtual machine of a cloud its identity and credentials: `169.254.169.254`,
-  /// `169.254.170.2`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`, `fd20:ce::254`.
+  /// `169.254.170.2`, `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`,
+  /// `fd00:ec2::23`, `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
   case metadata
   /// `10.0.0.0/8`, `172.16.0.0/12` and `192.168.0.0/16` (RFC 1918).
   case privateUse = "private use"
@@ -76,7 +77,8 @@ extension IPAddress {
   private static let kinds: [(prefix: AddressPrefix, kind: AddressKind)] = [
     (
       .metadata,
-      "169.254.169.254 169.254.170.2 100.100.100.200 168.63.129.16 192.0.0.192 fd00:ec2::254 fd20:ce::254"
+      "169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192 fd00:ec2::254 fd00:ec2::23 "
+        + "fd20:ce::254 fd00:c1::a9fe:a9fe"
     ),
     (.broadcast, "255.255.255.255"),
     (.unspecified, "0.0.0.0/8 ::"),

@@ -70,6 +70,9 @@ package struct CircuitState: Sendable {
   private var half = 0
   private var probes = (running: 0, succeeded: 0)
 
+  /// Whether nothing that counts is known of the origin, so that the state may be forgotten.
+  package var isIdle: Bool { phase == .closed && counts.current.failures + counts.previous.failures == 0 }
+
   /// Creates a closed circuit.
   package init(_ rule: Rule) { self.rule = rule }
 

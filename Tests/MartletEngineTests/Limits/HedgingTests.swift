@@ -8,7 +8,7 @@ import Testing
 /// Second requests where the first takes unusually long.
 @Suite(.timeLimit(.minutes(5)))
 struct HedgingTests {
-  private let log = EventLog()
+  private let log = EventLog(wantsBodies: true)
   private let clock = ManualClock()
   private let sent = Log<String>()
 
@@ -287,7 +287,10 @@ struct HedgingTests {
     // one request is reported with its measurements, and that is the one that was answered
     let end = log.lines.suffix(while: { $0 != "attempt 1 GET \(server.url("/slow").absoluteString)" })
     #expect(end.filter { $0 == "metrics" }.count == 1)
+    #expect(end.filter { $0.hasPrefix("sending") }.count == 1)
     #expect(end.filter { $0.hasPrefix("response") } == ["response 200"])
+    #expect(end.filter { $0.hasPrefix("bytes received") }.allSatisfy { $0.hasSuffix("of 1") })
+    #expect(end.contains { $0.hasPrefix("bytes received") })
     #expect(log.lines.last == "finished")
     gate.open()
   }

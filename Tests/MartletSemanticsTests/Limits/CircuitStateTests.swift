@@ -32,6 +32,18 @@ struct CircuitStateTests {
     }
   }
 
+  @Test func aCircuitThatKnowsOfFailuresIsNotForgotten() {
+    let table: [([CircuitState.Result], Bool)] = [
+      ([], true), ([.success, .success], true), ([.neutral], true), ([.success, .failure, .success], false),
+      ([.failure, .failure, .failure, .failure], false),
+    ]
+    for (outcomes, isIdle) in table {
+      var state = state()
+      run(&state, outcomes, at: 1)
+      #expect(state.isIdle == isIdle, "\(outcomes)")
+    }
+  }
+
   @Test func outcomesOutsideOfTheWindowDoNotCount() {
     var old = state()
     run(&old, [.failure, .failure, .failure], at: 1)

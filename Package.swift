@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "MartletCurl", targets: ["MartletCurl"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
+    .library(name: "MartletRunLoop", targets: ["MartletRunLoop"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
@@ -67,7 +68,8 @@ let package = Package(
     .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
     .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
-    // Level 1: the engine.
+    // Level 1: the engine, and what of Combine needs all of Foundation.
+    .target(name: "MartletRunLoop", dependencies: ["MartletCombine"]),
     .target(
       name: "MartletEngine",
       dependencies: [
@@ -110,8 +112,8 @@ let package = Package(
     .target(
       name: "SAPFoundation",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession",
+        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletRunLoop", "MartletSemantics",
+        "MartletSQLite", "MartletURLSession",
       ]),
     // An API names what it gets through Martlet's re-exports too: SwiftPM compiles it again only when a module that it
     // names has changed.
@@ -172,7 +174,7 @@ let package = Package(
 
     .target(name: "TestSupport", path: "Tests/Support"),
     .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Servers"),
-    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "TestSupport"]),
+    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletRunLoop", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "MartletEngineTests",
@@ -254,14 +256,15 @@ package.targets += [
   .target(
     name: "MartletCommandLine",
     dependencies: [
-      "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets", "MartletTesting",
+      "MartletEngine", "MartletImages", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets",
+      "MartletTesting",
     ]),
   .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
   .testTarget(
     name: "MartletCommandLineTests",
     dependencies: [
-      "MartletCommandLine", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSockets",
-      "MartletTesting", "TestSupport", "martlet-tool",
+      "MartletCommandLine", "MartletEngine", "MartletImages", "MartletObservation", "MartletSemantics",
+      "MartletSockets", "MartletTesting", "TestSupport", "martlet-tool",
     ]),
 ]
 #endif

@@ -6,7 +6,7 @@ import PackageDescription
 let programs = [
   ("martlet", "Martlet"), ("sockets", "MartletSockets"), ("curl", "MartletCurl"),
   ("urlsession", "MartletURLSession"),
-  ("combine", "MartletCombine"), ("sap", "SAPFoundation"),
+  ("combine", "MartletCombine"), ("run-loop", "MartletRunLoop"), ("sap", "SAPFoundation"),
   ("sqlite", "MartletSQLite"), ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),
   ("sap-testing", "SAPFoundationTesting"),

@@ -9,6 +9,7 @@ import Synchronization
 final class CapturedOutput: Output {
   let isTerminal: Bool
   let columns = 80
+  let rows = 24
   private let limit: Int
   private let bytes = Mutex<[UInt8]>([])
 

@@ -3,20 +3,18 @@ import Synchronization
 /// A value behind a lock, which need not be Sendable: the values and closures of publishers, and objects of an app.
 ///
 /// A dump of it shows nothing, because the value may be a secret.
-// SAFETY: `value` is only accessed while `mutex` is locked. Objects that are taken out of it are shared: whether they may
-// cross threads is up to the user of the publisher, as in Combine. SAPFoundation keeps only objects in it that are safe
-// to call from any thread, or are called on one queue.
-package final class Locked<Value>: @unchecked Sendable {
-  private let mutex = Mutex(())
-  private var value: Value
+// SAPFoundation and MartletRunLoop compile this file too, by a link: a generic class of another module is not specialised,
+// and each access to a task's state then took a thousand instructions.
+final class Locked<Value>: Sendable {
+  private let mutex: Mutex<Content<Value>>
 
-  package init(_ value: Value) { self.value = value }
+  init(_ value: Value) { mutex = Mutex(Content(value: value)) }
 
   /// Runs the work with exclusive access. It must not call subscribers or other code of an app, or this lock again.
-  package func withLock<Result, Failure: Error>(
+  func withLock<Result, Failure: Error>(
     _ work: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try mutex.withLock { _ throws(Failure) in Returned(value: try work(&value)) }.value
+    try mutex.withLock { content throws(Failure) in Content(value: try work(&content.value)) }.value
   }
 
   /// Replaces the value, and returns the old one, so that it is released outside the lock.
@@ -27,9 +25,12 @@ package final class Locked<Value>: @unchecked Sendable {
     }
   }
 
-  // SAFETY: the value is returned on the thread that computed it.
-  private struct Returned<Content>: @unchecked Sendable {
-    let value: Content
+  // SAFETY: the locked value is only accessed while the mutex is locked, and results are returned on the thread that
+  // computed them. Objects that are taken out of it are shared: whether they may cross threads is up to the user of the
+  // publisher, as in Combine. SAPFoundation keeps only objects in it that are safe to call from any thread, or are called
+  // on one queue.
+  private struct Content<Kept>: @unchecked Sendable {
+    var value: Kept
   }
 }
 
@@ -39,5 +40,5 @@ extension Locked {
 }
 
 extension Locked: CustomReflectable {
-  package var customMirror: Mirror { Mirror(self, children: [:]) }
+  var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -13,7 +13,7 @@ public protocol SchedulerTimeIntervalConvertible {
   static func nanoseconds(_ ns: Int) -> Self
 }
 
-/// Runs work now or later: a `DispatchQueue`, a `RunLoop`, or immediately on the caller's thread.
+/// Runs work now or later: a `DispatchQueue`, a `RunLoop` (import `MartletRunLoop`), or immediately on the caller's thread.
 ///
 /// The protocol is that of Combine. A scheduler for tests implements the three methods and its own clock.
 public protocol Scheduler<SchedulerTimeType> {
@@ -67,7 +67,7 @@ extension Scheduler {
 
   /// Runs the work repeatedly by scheduling it again after each run. If a run takes longer than the interval, the next
   /// one follows immediately, and missed runs are skipped.
-  func repeating(
+  package func repeating(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: SchedulerOptions?, _ action: @escaping () -> Void
   ) -> AnyCancellable {

@@ -28,6 +28,7 @@ extension Catalogue {
       OptionDescription(
         .pretty, .oneOf(["all", "format", "colors", "none"]), "formats JSON and XML, or not; on a terminal: all"),
       OptionDescription(.color, .oneOf(["auto", "always", "never"]), "colors; auto, on a terminal, by default"),
+      OptionDescription(.image, "draws the body, a JPEG, PNG, WebP or GIF, in the terminal's colors"),
       OptionDescription(.showSecrets, "shows passwords, tokens and cookies in --verbose, --events, --curl and --har"),
       OptionDescription(.curl, "prints the curl command for the request, and sends nothing"),
     ])
@@ -103,6 +104,7 @@ extension Catalogue {
     ("martlet put :8080/notes/1 @note.txt", "a file as the body"),
     ("martlet get :8080/orders --verbose --auth ada", "all that happens, with a password that is asked for"),
     ("martlet get example.com/film.mp4 --download", "a download that the same command continues"),
+    ("martlet get example.com/photo.jpg --image", "a photograph, drawn in the terminal"),
     ("martlet get :8080/orders --timeline orders.html", "a picture of the call"),
   ]
 }

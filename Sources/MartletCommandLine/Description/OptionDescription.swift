@@ -83,7 +83,7 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   case json, form, multipart, raw
   case ignoreStandardInput = "ignore-stdin"
   // what is shown
-  case print, headers, body, verbose, events, quiet, pretty, color, curl
+  case print, headers, body, verbose, events, quiet, pretty, color, image, curl
   case showSecrets = "show-secrets"
   // files
   case download, output, overwrite

@@ -7,6 +7,8 @@ protocol Output: Sendable {
   var isTerminal: Bool { get }
   /// The width of the terminal in characters; 80 if it is not known.
   var columns: Int { get }
+  /// The height of the terminal in lines; 24 if it is not known.
+  var rows: Int { get }
 
   /// Writes all the bytes.
   func write(_ bytes: [UInt8]) throws(OutputError)
@@ -41,10 +43,15 @@ struct DescriptorOutput: Output {
     isTerminal = isatty(descriptor) == 1
   }
 
-  var columns: Int {
+  var columns: Int { size.map { Int($0.ws_col) } ?? 80 }
+
+  var rows: Int { size.map { Int($0.ws_row) } ?? 24 }
+
+  /// nil if the output is no terminal, or one that does not know its size.
+  private var size: winsize? {
     var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return Int(size.ws_col)
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+    return size
   }
 
   func write(_ bytes: [UInt8]) throws(OutputError) {

@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletImages
 import MartletObservation
 import MartletSemantics
 
@@ -12,6 +13,9 @@ struct CallCommand {
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
     self.arguments = arguments
     self.surroundings = surroundings
+    for other in [OptionName.output, .download] where arguments.has(.image) && arguments.has(other) {
+      throw UsageError("--image and --\(other.rawValue) exclude each other: leave one out")
+    }
     choice = try OutputChoice(arguments, surroundings)
     output = surroundings.output
   }
@@ -49,7 +53,7 @@ struct CallCommand {
       if let file {
         try await write(body, to: file)
       } else if choice.parts.contains(.responseBody), call.request.method != .head {
-        try await BodyPrinter(choice, to: output).print(body, type: response.fields.mediaType)
+        try await show(body, of: response)
       } else {
         for try await _ in body {}
       }
@@ -72,6 +76,15 @@ struct CallCommand {
     guard choice.parts.contains(.responseHead) else { return }
     let separator = choice.parts.contains(.responseBody) ? "\n" : ""
     try output.write(text.response(response.head) + separator)
+  }
+
+  private func show(_ body: ResponseBody, of response: HTTPResponse) async throws {
+    guard arguments.has(.image) else {
+      return try await BodyPrinter(choice, to: output).print(body, type: response.fields.mediaType)
+    }
+    do { try await ImagePrinter(to: output).print(body) } catch let error as ImageError {
+      throw NotDrawn(error, response.head)
+    }
   }
 
   private func outputFile() throws(UsageError) -> OutputFile? {

@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletImages
 import MartletSemantics
 
 /// What the program says about an error, and how it ends.
@@ -13,6 +14,8 @@ struct Failure: Sendable, Hashable {
     case let error as OutputError: self = error == .closed ? .closed : Failure(.failure, [error.description])
     case let error as HTTPError: self = Self.of(error)
     case let error as NotRecorded: self.init(.notStored, [error.description])
+    case let error as NotDrawn:
+      self.init(.failure, [error.description, "without --image the body is shown as it is"])
     case is CancellationError: self.init(.interrupted, [])
     default: self.init(.failure, ["\(error)"])
     }
@@ -44,6 +47,15 @@ struct Failure: Sendable, Hashable {
     case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"
     default: nil
     }
+  }
+}
+
+/// A body is no image.
+struct NotDrawn: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ error: ImageError, _ response: ResponseHead) {
+    description = "the body cannot be drawn: \(error.message) (\(response.status))"
   }
 }
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+package import MartletSemantics
 
 /// Runs credential sources: adds credentials before each attempt, and decides after a 401 whether to send the request
 /// again.
@@ -59,7 +59,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
     return .send(request)
   }
 
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
     guard sources.count > 1 else {
       request = urlCredentials.extract(from: request, in: call)
       return urlCredentials.isEmpty(in: call)
@@ -80,7 +80,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
     return true
   }
 
-  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+  package func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
     guard let status else { return true }
     let progress = call[progress]
     if progress.candidates.isEmpty { return true }

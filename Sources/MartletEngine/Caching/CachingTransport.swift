@@ -15,6 +15,7 @@ struct CachingTransport: Transport, DeadlineAware {
     guard transaction.isCacheable else { return try await sendUncached(transaction) }
     let first = try stepNow(of: transaction)
     if case .send(let sent) = first { return try await fetch(sent, for: transaction) }
+    if case .answer(let response) = first { return response }
     switch try await lastStep(of: transaction, after: first) {
     case .answer(let response): return response
     case .send(let sent): return try await fetch(sent, for: transaction)
@@ -65,14 +66,17 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
 
-  /// Looks up the stored responses without an `await`, if that is all that is needed.
+  /// Looks up the stored responses, and answers with one, without an `await`, if that is all that is needed.
   @inline(never)
   private func stepNow(of transaction: CacheTransaction) throws -> Step {
     let storedCount = cache.transactions.storedCount
     guard let entries = cache.entriesNow(for: transaction), entries.count < HTTPCache.variantLimit else {
       return .lookUpAgain
     }
-    return try step(of: transaction, among: entries, since: storedCount)
+    let step = try step(of: transaction, among: entries, since: storedCount)
+    guard case .serve(let entry, .fresh) = step, let response = responseNow(from: entry, as: .cache, to: transaction)
+    else { return step }
+    return .answer(response)
   }
 
   /// Looks up the stored responses.
@@ -116,27 +120,55 @@ struct CachingTransport: Transport, DeadlineAware {
     from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
     replacing received: HTTPResponse? = nil
   ) async -> HTTPResponse? {
-    let request = transaction.request
-    let answer = StoredAnswer(
-      of: entry.response, length: entry.length ?? 0, to: request.head, at: cache.now(),
-      isConfirmed: source == .revalidated)
-    var response = HTTPResponse(status: answer.head.status, fields: answer.head.fields, url: request.url)
-    response.head = answer.head
-    response.networkHead = received?.networkHead
-    response.source = source
-    if !answer.range.isEmpty, let memory = cache.memory {
-      guard let bytes = memory.bytes(of: entry.id, range: answer.range) else { return nil }
-      response.body = ResponseBody(bytes)
-    } else if !answer.range.isEmpty {
-      guard let body = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
+    if let response = responseNow(from: entry, as: source, to: transaction, replacing: received) {
+      await received?.discardBody()
+      return response
+    }
+    let answer = answer(with: entry, as: source, to: transaction)
+    var body = ResponseBody.empty
+    if !answer.range.isEmpty {
+      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
         return nil
       }
-      response.body = ResponseBody(length: Int64(answer.range.count), from: body)
+      body = ResponseBody(length: Int64(answer.range.count), from: stored)
     }
-    transaction.call.emit(.cached(source))
-    cache.count { $0.add(source) }
+    let response = response(answer, body, as: source, to: transaction, replacing: received)
     await received?.discardBody()
     return response
+  }
+
+  /// The same without an `await`; nil if the body has to be waited for, or cannot be read.
+  @inline(never)
+  private func responseNow(
+    from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
+    replacing received: HTTPResponse? = nil
+  ) -> HTTPResponse? {
+    guard let store = cache.immediate else { return nil }
+    let answer = answer(with: entry, as: source, to: transaction)
+    var body = ResponseBody.empty
+    if !answer.range.isEmpty {
+      guard let bytes = store.bytesNow(of: entry.id, range: answer.range) else { return nil }
+      body = ResponseBody(bytes)
+    }
+    return response(answer, body, as: source, to: transaction, replacing: received)
+  }
+
+  private func answer(
+    with entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction
+  ) -> StoredAnswer {
+    StoredAnswer(
+      of: entry.response, length: entry.length ?? 0, to: transaction.request.head, at: cache.now(),
+      isConfirmed: source == .revalidated)
+  }
+
+  private func response(
+    _ answer: StoredAnswer, _ body: ResponseBody, as source: ResponseSource, to transaction: CacheTransaction,
+    replacing received: HTTPResponse?
+  ) -> HTTPResponse {
+    transaction.call.emit(.cached(source))
+    cache.count { $0.add(source) }
+    return HTTPResponse(
+      url: transaction.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
   }
 
   /// Validates a stale response in the background (RFC 5861 §3), once at a time for an entry.

@@ -27,8 +27,8 @@ import Synchronization
 public final class HTTPCache: Sendable {
   /// Where the responses are stored.
   public let store: any CacheStore
-  /// The store if it is the one in memory, which answers without an `await`.
-  let memory: MemoryCacheStore?
+  /// The store if it answers without an `await`.
+  let immediate: (any ImmediateCacheStore)?
   let now: @Sendable () -> Date
   let transactions = CacheTransactions()
   private let counts = Mutex(CacheStatistics())
@@ -41,7 +41,7 @@ public final class HTTPCache: Sendable {
   ///   - now: Returns the current time; for tests.
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
-    memory = store as? MemoryCacheStore
+    immediate = store as? any ImmediateCacheStore
     self.now = now
   }
 
@@ -79,8 +79,17 @@ extension HTTPCache {
   public func removeAllCachedResponses() {}
 }
 
-/// A store that can remove entries without suspending its caller.
+/// A store that can find, read and remove entries without suspending its caller.
 package protocol ImmediateCacheStore: CacheStore {
+  /// Returns all entries of a key; nil if that would take long, or does not succeed: then ``CacheStore/entries(for:)`` is
+  /// called.
+  func entriesNow(for key: CacheKey) -> [CacheEntry]?
+
+  /// Returns a part of the body of an entry; nil if that would take long, or does not succeed: then
+  /// ``CacheStore/open(_:range:)`` is called.
+  func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
+
+  /// Removes entries.
   func removeNow(_ selection: CacheSelection) throws
 }
 
@@ -88,9 +97,9 @@ extension HTTPCache {
   /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws what the
   /// store throws.
   package func removeNow(_ selection: CacheSelection) throws -> Bool {
-    guard let store = store as? any ImmediateCacheStore else { return false }
+    guard let immediate else { return false }
     transactions.invalidate(selection)
-    try store.removeNow(selection)
+    try immediate.removeNow(selection)
     return true
   }
 }
@@ -118,7 +127,7 @@ extension HTTPCache {
 
   /// The same without an `await`; nil if the store needs one.
   func entriesNow(for transaction: CacheTransaction) -> [CacheEntry]? {
-    memory.map { usable($0.entriesNow(for: transaction.key), for: transaction) }
+    immediate?.entriesNow(for: transaction.key).map { usable($0, for: transaction) }
   }
 
   private func usable(_ entries: [CacheEntry], for transaction: CacheTransaction) -> [CacheEntry] {

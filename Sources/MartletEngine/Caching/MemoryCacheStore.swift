@@ -17,17 +17,15 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
     storage = Mutex(StoredResponses(capacity: max(0, capacity), entryLimit: entryLimit ?? capacity / 4))
   }
 
-  public func entries(for key: CacheKey) async -> [CacheEntry] { entriesNow(for: key) }
+  public func entries(for key: CacheKey) async -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
 
-  /// Returns all entries of a key, without an `await`.
-  func entriesNow(for key: CacheKey) -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
+  package func entriesNow(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async -> (any BodySource)? {
-    bytes(of: id, range: range).map(DataSource.init)
+    bytesNow(of: id, range: range).map(DataSource.init)
   }
 
-  /// Returns a part of a body, without an `await`.
-  func bytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+  package func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
     guard let body = storage.withLock({ $0.use(id) }) else { return nil }
     let range = Range(uncheckedBounds: (Int(range.lowerBound), Int(range.upperBound))).clamped(to: 0..<body.count)
     return range.count == body.count ? body : body.dropFirst(range.lowerBound).prefix(range.count)

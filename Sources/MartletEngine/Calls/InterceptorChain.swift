@@ -1,8 +1,8 @@
-import MartletSemantics
+package import MartletSemantics
 
 /// An interceptor that can do without `prepare` and `review` in most attempts: to call them takes longer than all else that
 /// is done for an attempt which does not concern the interceptor.
-protocol QuickInterceptor: Interceptor {
+package protocol QuickInterceptor: Interceptor {
   /// Prepares the request, and returns true; or returns false, with nothing changed, if `prepare` has to be called.
   func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool
 
@@ -13,9 +13,9 @@ protocol QuickInterceptor: Interceptor {
 }
 
 extension QuickInterceptor {
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool { false }
+  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool { false }
 
-  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { false }
+  package func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { false }
 }
 
 /// Several interceptors that act as one. The loop runs a call's interceptors as a chain, and an interceptor can run

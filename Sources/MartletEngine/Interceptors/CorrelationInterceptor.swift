@@ -77,7 +77,7 @@ public struct CorrelationInterceptor: Interceptor {
 }
 
 extension CorrelationInterceptor: QuickInterceptor {
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
     let id = request.fields[field] ?? call.correlationID ?? makeID()
     call.correlationID = id
     if !request.fields.contains(field) { request.fields[field] = id }

@@ -69,7 +69,7 @@ public struct DefaultFieldsInterceptor: Interceptor {
 
 extension DefaultFieldsInterceptor: QuickInterceptor {
   /// Returns false if the fields cannot be sent.
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
     guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return true }
     guard fields.refusal == nil else { return false }
     let own = request.fields

@@ -43,7 +43,7 @@ public struct LanguageInterceptor: Interceptor {
 }
 
 extension LanguageInterceptor: QuickInterceptor {
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
     if let value { request.fields[.acceptLanguage] = value }
     return true
   }

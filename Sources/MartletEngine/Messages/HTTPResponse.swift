@@ -47,6 +47,15 @@ public struct HTTPResponse: Sendable {
     content = Content(Parts(url: url, head: ResponseHead(status: status, fields: fields), body: body))
   }
 
+  /// Makes a response of a cache.
+  ///
+  /// - Parameter networkHead: the head of the 304 that confirmed it; nil if there is none.
+  init(
+    url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead?, from source: ResponseSource
+  ) {
+    content = Content(Parts(url: url, head: head, body: body, networkHead: networkHead, source: source))
+  }
+
   /// Makes a response that a transport received over a network.
   public init(url: URL, networkHead: ResponseHead, body: ResponseBody) {
     content = Content(Parts(url: url, head: networkHead, body: body, networkHead: networkHead))

@@ -85,19 +85,22 @@ public struct LogListener: EventListener {
     return kept
   }
 
-  private func shown(_ fields: HTTPFields) -> String {
-    redaction.redacted(fields).map { "\($0.name): \($0.value)" }.joined(separator: ", ")
-  }
+  private func shown(_ fields: HTTPFields) -> String { redaction.line(of: fields) }
 
   private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String, isEnd: Bool = false) {
     guard sink.isEnabled(level) else { return }
     let summary = summary(of: call).summary.withLock { $0 }
-    var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: call.id)))]
-    if let label = call.label { metadata.append(("label", .text(label.withoutControls))) }
-    if let id = call.correlationID { metadata.append(("request.id", .text(id.withoutControls))) }
-    metadata += summary.metadata(redaction, isEnd: isEnd)
-    let label = call.label.map { "\($0): " } ?? ""
-    sink.write(LogEntry("#\(call.id) " + (label + text()).withoutControls, at: level, metadata: metadata))
+    let (number, label, correlation, redaction) = (call.id, call.label, call.correlationID, redaction)
+    let elapsed = isEnd ? summary.elapsed : nil
+    let prefix = label.map { "\($0): " } ?? ""
+    // most sinks write the line alone
+    let entry = LogEntry("#\(number) " + (prefix + text()).withoutControls, at: level) {
+      var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: number)))]
+      if let label { metadata.append(("label", .text(label.withoutControls))) }
+      if let correlation { metadata.append(("request.id", .text(correlation.withoutControls))) }
+      return metadata + summary.metadata(redaction, atEnd: elapsed)
+    }
+    sink.write(entry)
   }
 }
 
@@ -105,7 +108,8 @@ extension String {
   /// The text with spaces for control characters: text of a server must not start lines of its own.
   fileprivate var withoutControls: String {
     // the bytes of control characters, and the first of those from U+0080 on
-    guard utf8.contains(where: { $0 < 32 || $0 == 127 || $0 == 0xC2 }) else { return self }
+    var text = self
+    guard text.withUTF8({ $0.contains { $0 < 32 || $0 == 127 || $0 == 0xC2 } }) else { return self }
     let scalars = unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
     return String(String.UnicodeScalarView(scalars))
   }
@@ -164,7 +168,11 @@ struct CallSummary: Sendable {
     return status.map { $0.isServerError ? .warning : .info } ?? .info
   }
 
-  func metadata(_ redaction: Redaction, isEnd: Bool) -> [(name: String, value: LogEntry.Value)] {
+  /// The time since the call began.
+  var elapsed: Duration { stopwatch.elapsed }
+
+  /// - Parameter elapsed: the duration of the call at its end; nil before.
+  func metadata(_ redaction: Redaction, atEnd elapsed: Duration?) -> [(name: String, value: LogEntry.Value)] {
     var metadata: [(name: String, value: LogEntry.Value)] = []
     if attempts > 0 { metadata.append(("attempt", .integer(Int64(attempts)))) }
     if let request {
@@ -176,9 +184,9 @@ struct CallSummary: Sendable {
       }
     }
     if let status { metadata.append(("http.response.status_code", .integer(Int64(status.code)))) }
-    guard isEnd else { return metadata }
+    guard let elapsed else { return metadata }
     if let error { metadata.append(("error.type", .text(error.kind.name))) }
-    metadata.append(("duration", .number(stopwatch.elapsed.inMilliseconds / 1000)))
+    metadata.append(("duration", .number(elapsed.inMilliseconds / 1000)))
     if let version = metrics?.version { metadata.append(("network.protocol.version", .text(version.number))) }
     metadata.append(("http.request.body.size", .integer(metrics?.bytesSent ?? sent)))
     metadata.append(("http.response.body.size", .integer(metrics?.bytesReceived ?? received)))

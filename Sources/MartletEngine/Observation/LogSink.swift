@@ -52,13 +52,36 @@ public struct LogEntry: Sendable {
   public var line: String
   /// What the line is about, in a fixed order; see ``LogListener`` for the names. No value contains a secret, and no text a
   /// control character.
-  public var metadata: [(name: String, value: Value)]
+  public var metadata: [(name: String, value: Value)] {
+    get {
+      switch content {
+      case .made(let metadata): metadata
+      case .onDemand(let make): make()
+      }
+    }
+    set { content = .made(newValue) }
+  }
+
+  private var content: Content
+
+  private enum Content: Sendable {
+    case made([(name: String, value: Value)])
+    /// It is made when it is read, because most sinks write the line alone.
+    case onDemand(@Sendable () -> [(name: String, value: Value)])
+  }
 
   /// Makes an entry.
   public init(_ line: String, at level: LogLevel, metadata: [(name: String, value: Value)] = []) {
     self.line = line
     self.level = level
-    self.metadata = metadata
+    content = .made(metadata)
+  }
+
+  /// Makes an entry whose metadata is made each time it is read.
+  init(_ line: String, at level: LogLevel, metadata: @escaping @Sendable () -> [(name: String, value: Value)]) {
+    self.line = line
+    self.level = level
+    content = .onDemand(metadata)
   }
 
   /// The first value with a name; nil if there is none.

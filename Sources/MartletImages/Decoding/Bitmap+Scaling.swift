@@ -98,7 +98,6 @@ private struct AreaAverage {
   static func shrink(_ bitmap: Bitmap, to target: PixelSize) -> Bitmap {
     guard bitmap.size != target else { return bitmap }
     let average = AreaAverage(from: bitmap.size, to: target)
-    let isOpaque = bitmap.isOpaque
     var pixels = [UInt8](repeating: 0, count: target.width * target.height * Bitmap.bytesPerPixel)
     // The sums of the four channels for each source column.
     var sums = [Float](repeating: 0, count: bitmap.bytesPerRow)
@@ -107,16 +106,20 @@ private struct AreaAverage {
         for (y, row) in average.rows.enumerated() {
           sums.withUnsafeMutableBufferPointer { sums in
             sums.update(repeating: 0)
+            func line(_ source: Int) -> UnsafeRawBufferPointer {
+              UnsafeRawBufferPointer(rebasing: input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow))
+            }
+            let isOpaque = (row.first...row.last).allSatisfy { Bitmap.isOpaque(line($0)) }
             for source in row.first...row.last {
-              let line = UnsafeRawBufferPointer(
-                rebasing: input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow))
+              let line = line(source)
               let weight = row.weight(of: source)
               if isOpaque { addOpaque(line, weight: weight, to: sums) } else { add(line, weight: weight, to: sums) }
             }
             let bytesPerRow = target.width * Bitmap.bytesPerPixel
             let line = output[(y * bytesPerRow)...].prefix(bytesPerRow)
             average.write(
-              UnsafeRawBufferPointer(sums), scale: isOpaque ? 255 : 1, to: UnsafeMutableBufferPointer(rebasing: line))
+              UnsafeRawBufferPointer(sums), scale: isOpaque ? 255 : 1,
+              to: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: line)))
           }
         }
       }
@@ -142,7 +145,7 @@ private struct AreaAverage {
 
   /// Writes a new row: colours divided by their total weight, alpha by the area covered.
   private func write(
-    _ sums: UnsafeRawBufferPointer, scale: Float, to line: UnsafeMutableBufferPointer<UInt8>
+    _ sums: UnsafeRawBufferPointer, scale: Float, to line: UnsafeMutableRawBufferPointer
   ) {
     func source(_ x: Int) -> SIMD4<Float> { sums.loadUnaligned(fromByteOffset: x &* 16, as: SIMD4<Float>.self) }
     for (index, column) in columns.enumerated() {
@@ -152,15 +155,17 @@ private struct AreaAverage {
         sum += source(column.last) * column.lastWeight
       }
       guard sum.w > 0 else { continue }
-      let at = index * Bitmap.bytesPerPixel
-      let color = sum * (scale / sum.w)
-      line[at] = rounded(color.x)
-      line[at + 1] = rounded(color.y)
-      line[at + 2] = rounded(color.z)
-      line[at + 3] = rounded(sum.w / area)
+      var color = sum * (scale / sum.w)
+      color.w = sum.w / area
+      line.storeBytes(of: rounded(color), toByteOffset: index &* Bitmap.bytesPerPixel, as: SIMD4<UInt8>.self)
     }
   }
 
-  /// Rounds to the nearest byte, and clamps, because sums of floats may be slightly above 255.
-  private func rounded(_ value: Float) -> UInt8 { UInt8(min(max(value + 0.5, 0), 255)) }
+  /// Rounds to the nearest bytes, and clamps, because sums of floats may be slightly above 255.
+  ///
+  /// A float of 2²³ and more is a whole number, with its ones in the lowest bits: the addition rounds.
+  private func rounded(_ color: SIMD4<Float>) -> SIMD4<UInt8> {
+    let rounded = pointwiseMin(color, SIMD4(repeating: 255)) + 8_388_608
+    return SIMD4(truncatingIfNeeded: unsafeBitCast(rounded, to: SIMD4<UInt32>.self))
+  }
 }

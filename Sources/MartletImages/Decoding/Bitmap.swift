@@ -29,16 +29,20 @@ public struct Bitmap: Sendable, Hashable {
 extension Bitmap {
   /// Whether the alpha of every pixel is 255.
   var isOpaque: Bool {
-    // Combines all pixels of a row before it compares: fast, and it still ends early for a transparent image.
     pixels.withUnsafeBytes { bytes in
       stride(from: 0, to: bytes.count, by: bytesPerRow).allSatisfy { start in
-        var combined = UInt32.max
-        for x in 0..<size.width {
-          combined &= bytes.loadUnaligned(fromByteOffset: start &+ x &* Bitmap.bytesPerPixel, as: UInt32.self)
-        }
-        return UInt32(littleEndian: combined) >> 24 == 255
+        Bitmap.isOpaque(UnsafeRawBufferPointer(rebasing: bytes[start..<start + bytesPerRow]))
       }
     }
+  }
+
+  /// Whether the alpha of every pixel of a row is 255. Combines all of them before it compares, which is fast.
+  static func isOpaque(_ row: UnsafeRawBufferPointer) -> Bool {
+    var combined = UInt32.max
+    for x in 0..<row.count / Bitmap.bytesPerPixel {
+      combined &= row.loadUnaligned(fromByteOffset: x &* Bitmap.bytesPerPixel, as: UInt32.self)
+    }
+    return UInt32(littleEndian: combined) >> 24 == 255
   }
 
   /// The colour of a pixel multiplied with its alpha, and the alpha, 0 to 255 each.

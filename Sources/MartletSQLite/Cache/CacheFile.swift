@@ -31,6 +31,9 @@ final class CacheFile: Sendable {
     try await database.read { try work(CacheTable($0)) }
   }
 
+  /// Reads without suspending the caller; nil if the file cannot be read as it is, which ``read(_:)`` mends.
+  func readNow<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
+
   /// Writes, and keeps the file within its capacity.
   ///
   /// Only those bodies are deleted that lost their entry in an earlier transaction. In the transaction that removes the

@@ -57,10 +57,25 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     let range = range.clamped(to: 0..<body.length)
     switch body.bytes {
     case .whole(let bytes):
-      return DataSource(range.count == bytes.count ? bytes : bytes.dropFirst(Int(range.lowerBound)).prefix(range.count))
+      return DataSource(Self.part(range, of: bytes))
     case .chunks(let number):
       return ChunkSource(number, length: body.length, range: range, pin: pin, in: file)
     }
+  }
+
+  package func entriesNow(for key: CacheKey) -> [CacheEntry]? { file.readNow { try $0.entries(for: key) } }
+
+  package func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+    guard let body = file.readNow({ try $0.body(of: id) }) ?? nil, case .whole(let bytes) = body.bytes else {
+      return nil
+    }
+    file.note(body.entry)
+    return Self.part(range, of: bytes)
+  }
+
+  private static func part(_ range: Range<Int64>, of bytes: Data) -> Data {
+    let range = range.clamped(to: 0..<Int64(bytes.count))
+    return range.count == bytes.count ? bytes : bytes.dropFirst(Int(range.lowerBound)).prefix(range.count)
   }
 
   public func begin(_ entry: CacheEntry) async throws -> (any CacheWriter)? {

@@ -60,6 +60,9 @@ struct Database: Sendable {
     try await write(work)
   }
 
+  /// Reads synchronously; nil if the file cannot be read as it is, or has to be replaced.
+  func readIfUsable<R>(_ work: (Connection) throws -> R) -> R? { try? attempt(work, on: opener.identity) }
+
   /// Reads synchronously, for callers that cannot suspend.
   func readNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {

@@ -96,8 +96,8 @@ private struct Decision {
   let now: Date
 
   func plan(policy: CachePolicy) -> CachePlan {
-    let control = CacheControl(stored.head.fields)
-    let freshness = Freshness(of: stored, control, at: now)
+    let facts = stored.facts
+    let (control, freshness) = (facts.control, Freshness(facts, at: now))
     switch policy {
     case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
       return .serve(index, freshness.isFresh ? .fresh : .stale)
@@ -192,11 +192,11 @@ package enum StaleFallback {
   package static func use(
     of stored: StoredResponse, for request: RequestHead, policy: CachePolicy, after failure: Failure, at now: Date
   ) -> Use? {
-    let control = CacheControl(stored.head.fields)
+    let control = stored.facts.control
     // "In all circumstances" (§5.2.2.2), and not "without successful validation" (§5.2.2.4).
     guard isError(failure), !control.contains("must-revalidate"), !control.isUnqualified("no-cache") else { return nil }
     let directives = CacheControl(request.fields)
-    let staleness = Freshness(of: stored, control, at: now).staleness
+    let staleness = Freshness(of: stored, at: now).staleness
     let isReload = directives.contains("no-cache") || policy == .reloadRevalidatingCacheData
     let windows = [directives.validSeconds("stale-if-error"), isReload ? nil : control.validSeconds("stale-if-error")]
     if windows.contains(where: { $0.map { staleness <= Double($0) } ?? false }) { return .staleIfError }

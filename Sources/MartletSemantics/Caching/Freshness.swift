@@ -6,16 +6,11 @@ package struct Freshness: Sendable, Hashable {
   package let age: Double
 
   /// Computes the freshness of a stored response.
-  package init(of stored: StoredResponse, at now: Date) {
-    self.init(of: stored, CacheControl(stored.head.fields), at: now)
-  }
+  package init(of stored: StoredResponse, at now: Date) { self.init(stored.facts, at: now) }
 
-  /// Computes the freshness with directives that are parsed already.
-  init(of stored: StoredResponse, _ control: CacheControl, at now: Date) {
-    lifetime =
-      Self.explicitLifetime(of: stored.head, control, receivedAt: stored.responseTime)
-      ?? Self.heuristicLifetime(of: stored.head, control, receivedAt: stored.responseTime) ?? 0
-    age = Self.age(of: stored, at: now)
+  init(_ facts: StoredFacts, at now: Date) {
+    lifetime = facts.lifetime
+    age = facts.initialAge + max(0, now.timeIntervalSince(facts.responseTime))  // with the resident time
   }
 
   /// Whether it can be used without validation (§4.2: lifetime > age).
@@ -62,16 +57,13 @@ extension Freshness {
     }
   }
 
-  /// Returns the current age, in the terms of §4.2.3.
-  private static func age(of stored: StoredResponse, at now: Date) -> Double {
+  /// Returns the age at which a response was received, in the terms of §4.2.3: `corrected_initial_age`.
+  static func initialAge(of stored: StoredResponse, date: Date) -> Double {
     // `Date` has whole seconds: compared with a fraction, every new response would be up to a second old.
     let arrival = stored.responseTime.timeIntervalSince1970.rounded(.down)
-    let date = date(of: stored.head, receivedAt: stored.responseTime)
     let apparentAge = max(0, arrival - date.timeIntervalSince1970)
     let responseDelay = max(0, stored.responseTime.timeIntervalSince(stored.requestTime))
-    let correctedAge = ageValue(of: stored.head) + responseDelay
-    let residentTime = max(0, now.timeIntervalSince(stored.responseTime))
-    return max(apparentAge, correctedAge) + residentTime
+    return max(apparentAge, ageValue(of: stored.head) + responseDelay)
   }
 
   /// Returns the `Age` field (§5.1): the first member counts; an invalid one is ignored.
@@ -82,5 +74,28 @@ extension Freshness {
   /// Returns `Date`, or the time of reception if it is missing or invalid (RFC 9110 §6.6.1).
   static func date(of head: ResponseHead, receivedAt responseTime: Date) -> Date {
     head.fields[values: .date].first.flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
+  }
+}
+
+/// What is derived of the fields of a stored response, and does not depend on the request or the time.
+struct StoredFacts: Sendable {
+  /// The directives of the response.
+  let control: CacheControl
+  /// `Date`, or the time of reception.
+  let date: Date
+  /// The freshness lifetime in seconds (RFC 9111 §4.2.1), explicit or heuristic.
+  let lifetime: Double
+  /// The age in seconds at which it was received (§4.2.3).
+  let initialAge: Double
+  let responseTime: Date
+
+  init(of stored: StoredResponse) {
+    control = CacheControl(stored.head.fields)
+    responseTime = stored.responseTime
+    date = Freshness.date(of: stored.head, receivedAt: responseTime)
+    lifetime =
+      Freshness.explicitLifetime(of: stored.head, control, receivedAt: responseTime)
+      ?? Freshness.heuristicLifetime(of: stored.head, control, receivedAt: responseTime) ?? 0
+    initialAge = Freshness.initialAge(of: stored, date: date)
   }
 }

@@ -1,17 +1,20 @@
+import Synchronization
+
 /// A response as a cache stores it, without its body.
 public struct StoredResponse: Sendable, Hashable {
   /// Status and fields, without those of the connection (RFC 9111 §3.1).
-  public var head: ResponseHead
+  public var head: ResponseHead { didSet { derived = DerivedFacts() } }
   /// The variant: a fingerprint of the request fields that `Vary` names (RFC 9111 §4.1). Empty if the response does not
   /// depend on any. A key has at most one stored response for each variant.
   public var variant: String
   /// When the request was sent that returned or last validated the response.
-  public var requestTime: Date
+  public var requestTime: Date { didSet { derived = DerivedFacts() } }
   /// When the response was received or last validated.
-  public var responseTime: Date
+  public var responseTime: Date { didSet { derived = DerivedFacts() } }
   /// Whether the transport has removed a content coding: the bytes are then not those to which the validators and
   /// ranges of the origin refer.
   public var isUnpacked: Bool
+  private var derived = DerivedFacts()
 
   /// Creates a stored response.
   public init(
@@ -22,6 +25,33 @@ public struct StoredResponse: Sendable, Hashable {
     self.requestTime = requestTime
     self.responseTime = responseTime
     self.isUnpacked = isUnpacked
+  }
+}
+
+extension StoredResponse {
+  public static func == (left: Self, right: Self) -> Bool {
+    left.variant == right.variant && left.requestTime == right.requestTime && left.responseTime == right.responseTime
+      && left.isUnpacked == right.isUnpacked && left.head == right.head
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(variant)
+    hasher.combine(responseTime)
+  }
+
+  /// What every use of the response needs of its fields.
+  var facts: StoredFacts { derived.of(self) }
+
+  /// The facts once they are needed: all copies share them, so that a stored response is parsed once.
+  private final class DerivedFacts: Sendable {
+    private let facts = Mutex<StoredFacts?>(nil)
+
+    func of(_ stored: StoredResponse) -> StoredFacts {
+      if let facts = facts.withLock({ $0 }) { return facts }
+      let derived = StoredFacts(of: stored)
+      facts.withLock { $0 = derived }
+      return derived
+    }
   }
 }
 
@@ -44,10 +74,10 @@ package struct StoredAnswer: Sendable, Hashable {
     of stored: StoredResponse, length: Int64, to request: RequestHead, at now: Date, isConfirmed: Bool = false
   ) {
     var head = stored.head
-    let control = CacheControl(head.fields)
-    if !isConfirmed { for name in control.fieldNames("no-cache") { head.fields.remove(name) } }
+    let facts = stored.facts
+    if !isConfirmed { for name in facts.control.fieldNames("no-cache") { head.fields.remove(name) } }
     // §5.1: a response of a cache has an `Age` field.
-    head.fields[.age] = String(Int(min(Freshness(of: stored, control, at: now).age, Double(1 << 31))))
+    head.fields[.age] = String(Int(min(Freshness(facts, at: now).age, Double(1 << 31))))
     if head.status == .ok, Self.isNotModified(stored, for: request) {
       self.init(head: Self.notModified(head), range: 0..<0)
     } else if request.method == .head {
@@ -85,7 +115,7 @@ package struct StoredAnswer: Sendable, Hashable {
     else { return false }
     let modified = fields[values: .lastModified].first.flatMap { HTTPDate.parse($0, now: stored.responseTime) }
     // `Date` replaces a missing Last-Modified, and the time of reception a missing `Date` (§4.3.2).
-    return (modified ?? Freshness.date(of: stored.head, receivedAt: stored.responseTime)) <= since
+    return (modified ?? stored.facts.date) <= since
   }
 
   /// Returns the head of a 304, without most fields that describe the content (RFC 9110 §15.4.5).
@@ -167,7 +197,7 @@ package enum RangeRule {
     guard let asked = HTTPDate.parse(validator, now: stored.responseTime),
       let modified = head[values: .lastModified].first.flatMap({ HTTPDate.parse($0, now: stored.responseTime) })
     else { return false }
-    let date = Freshness.date(of: stored.head, receivedAt: stored.responseTime)
+    let date = stored.facts.date
     return asked == modified && date.timeIntervalSince(modified) >= 1
   }
 }

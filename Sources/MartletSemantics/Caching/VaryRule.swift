@@ -45,9 +45,10 @@ package enum VaryRule {
   package static func select(
     for request: HTTPFields, among stored: [StoredResponse], in partition: String = ""
   ) -> Int? {
-    stored.indices.filter { matches(stored[$0], request, in: partition) }.max { first, second in
+    if stored.count == 1 { return matches(stored[0], request, in: partition) ? 0 : nil }
+    return stored.indices.filter { matches(stored[$0], request, in: partition) }.max { first, second in
       let (left, right) = (stored[first], stored[second])
-      let dates = [left, right].map { Freshness.date(of: $0.head, receivedAt: $0.responseTime) }
+      let dates = [left.facts.date, right.facts.date]
       return dates[0] == dates[1] ? left.responseTime < right.responseTime : dates[0] < dates[1]
     }
   }

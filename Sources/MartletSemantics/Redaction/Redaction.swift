@@ -116,6 +116,18 @@ extension Redaction {
     return redacted
   }
 
+  /// Returns the fields without secrets, in one line: `Accept: */*, Authorization: Bearer ***`.
+  package func line(of fields: HTTPFields) -> String {
+    var line = ""
+    for (name, value) in fields {
+      if !line.isEmpty { line += ", " }
+      line += name.rawName
+      line += ": "
+      line += redacted(value, of: name)
+    }
+    return line
+  }
+
   /// Returns the value of a field without secrets.
   public func redacted(_ value: String, of field: FieldName) -> String {
     guard !hidesNothing else { return value }

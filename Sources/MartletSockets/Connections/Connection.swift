@@ -10,8 +10,8 @@ protocol ConnectionDriver: AnyObject {
   func receive(_ bytes: UnsafeRawBufferPointer)
   /// Memory for bytes that can be received where they belong; nil if they have to be passed to ``receive(_:)``.
   var room: UnsafeMutableRawBufferPointer? { get }
-  /// So many bytes were received into ``room``, which may be none.
-  func receive(inRoom count: Int)
+  /// Bytes were received into ``room``, which may be none.
+  func receive(inRoom bytes: UnsafeRawBufferPointer)
   /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``: then a second end says that
   /// it has failed.
   func receiveEnd(_ end: StreamEnd)
@@ -31,7 +31,7 @@ protocol ConnectionDriver: AnyObject {
 
 extension ConnectionDriver {
   var room: UnsafeMutableRawBufferPointer? { nil }
-  func receive(inRoom count: Int) {}
+  func receive(inRoom bytes: UnsafeRawBufferPointer) {}
   var outlivesInput: Bool { false }
 }
 
@@ -189,7 +189,7 @@ extension Connection: LayeredSocketHandler {
 
   var room: UnsafeMutableRawBufferPointer? { driver?.room }
 
-  func received(inRoom count: Int) { driver?.receive(inRoom: count) }
+  func received(inRoom bytes: UnsafeRawBufferPointer) { driver?.receive(inRoom: bytes) }
 
   func hasRoom() { noteOutput() }
 

@@ -204,11 +204,13 @@ extension HTTP1Driver {
     return transfer.room(forMissing: missing)
   }
 
-  func receive(inRoom count: Int) {
+  func receive(inRoom bytes: UnsafeRawBufferPointer) {
+    let count = Int(min(Int64(bytes.count), parser?.missingBody ?? 0))
     transfer?.receive(inRoom: count)
     guard count > 0 else { return }
     parser?.skipBody(count)
-    receive(UnsafeRawBufferPointer(start: nil, count: 0))  // it may be the end
+    // it may be the end; what follows it is found before the next request is sent: it is no response to it
+    receive(UnsafeRawBufferPointer(rebasing: bytes[count...]))
   }
 
   /// Returns whether the transfer goes on.

@@ -1,6 +1,6 @@
 #if os(Linux)
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// What a ``LayeredSocket`` tells its owner. Called on the loop's thread.
@@ -13,8 +13,8 @@ protocol LayeredSocketHandler: AnyObject {
   /// Memory for bytes that can be received where they belong; nil if they have to be passed to ``received(_:)``. Not used
   /// with TLS.
   var room: UnsafeMutableRawBufferPointer? { get }
-  /// So many bytes were received into ``room``, which may be none.
-  func received(inRoom count: Int)
+  /// Bytes were received into ``room``, which may be none.
+  func received(inRoom bytes: UnsafeRawBufferPointer)
   /// The peer sends no more. Called again when the connection fails after a clean end.
   func receivedEnd(_ end: StreamEnd)
   /// A layer failed.
@@ -199,7 +199,11 @@ extension LayeredSocket {
       let place = layers.isEmpty ? owner?.room : nil
       let room = place ?? memory.room(ofLayer: 0)
       let result = socket.receive(into: room)
-      if place != nil { owner?.received(inRoom: result.count) }
+      if place == nil {
+        memory.received(result.count)
+      } else {
+        owner?.received(inRoom: UnsafeRawBufferPointer(rebasing: room[..<result.count]))
+      }
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
@@ -280,12 +284,47 @@ extension LayeredSocket {
 
 /// Memory that the connections of a loop receive into, one after another, and decrypt into, one piece for each layer.
 final class ReceiveMemory {
-  private let rooms: [UnsafeMutableRawBufferPointer] = [64 << 10, 16 << 10, 16 << 10].map {
+  private let chunks: ChunkPool
+  /// What the sockets are read into. It is a chunk: a body that fills much of it is delivered in it, and not copied.
+  private var chunk: UnsafeMutableRawPointer
+  /// The end of what was received last.
+  private var end: UnsafeMutableRawPointer?
+  private let decrypted: [UnsafeMutableRawBufferPointer] = [16 << 10, 16 << 10].map {
     .allocate(byteCount: $0, alignment: 16)
   }
 
-  func room(ofLayer layer: Int) -> UnsafeMutableRawBufferPointer { rooms[layer] }
+  /// - Throws: an error if there is no memory.
+  init(_ chunks: ChunkPool) throws(HTTPError) {
+    guard let chunk = chunks.take() else {
+      throw HTTPError(.other, "the transport cannot be started: there is no memory", phase: .preparing)
+    }
+    self.chunks = chunks
+    self.chunk = chunk
+  }
 
-  deinit { for room in rooms { room.deallocate() } }
+  func room(ofLayer layer: Int) -> UnsafeMutableRawBufferPointer {
+    layer == 0 ? UnsafeMutableRawBufferPointer(start: chunk, count: ChunkPool.chunkSize) : decrypted[layer - 1]
+  }
+
+  /// Notes that so many bytes were received into the room of the socket.
+  func received(_ count: Int) { end = chunk + count }
+
+  /// Whether a body would fit that begins at these bytes, which were received last, and are followed by none.
+  func hasRoom(after bytes: UnsafeRawBufferPointer, for missing: Int) -> Bool {
+    guard let end, let start = bytes.baseAddress, start + bytes.count == UnsafeRawPointer(end) else { return false }
+    return missing <= ChunkPool.chunkSize - chunk.distance(to: end)
+  }
+
+  /// Gives away the chunk that was received into last; nil if there is no memory for another.
+  func giveAway() -> UnsafeMutableRawPointer? {
+    guard let other = chunks.take() else { return nil }
+    defer { (chunk, end) = (other, nil) }
+    return chunk
+  }
+
+  deinit {
+    chunks.give(back: chunk)
+    for room in decrypted { room.deallocate() }
+  }
 }
 #endif

@@ -17,7 +17,7 @@ final class Network {
   /// The local address of all connections; nil for the one that the system chooses.
   var localAddress: IPAddress? { options.localAddress }
   let chunks = ChunkPool()
-  let receiveMemory = ReceiveMemory()
+  let receiveMemory: ReceiveMemory
   /// The transfers that have something to deliver at the end of the turn.
   var dirty: [Transfer] = []
 
@@ -59,6 +59,7 @@ final class Network {
     self.authentications = authentications
     self.jobs = jobs
     self.http1Servers = http1Servers
+    receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = PoolState(
       PoolState.Limits(

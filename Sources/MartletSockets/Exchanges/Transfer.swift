@@ -115,6 +115,7 @@ extension Transfer {
     }
     lastActivity = network.loop.now
     markDirty()
+    if takesOver(bytes) { return true }
     var rest = bytes
     while !rest.isEmpty {
       if buffer.isAllocated, buffer.isFull { flushBuffer() }
@@ -127,13 +128,30 @@ extension Transfer {
     return true
   }
 
-  /// Memory for the next bytes of the body, of which so many are missing: what is received into it need not be copied.
-  /// nil if they have to be passed to ``receive(body:)``.
+  /// Makes the memory that bytes of the body were received into that of the body, if they are many: then neither they nor
+  /// those that follow are copied. Returns false if they have to be copied.
+  private func takesOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !buffer.isAllocated, bytes.count >= Self.smallestTakenOver else { return false }
+    let length = size(for: bytes.count)
+    if let length, !BodyBuffer.usesChunk(bodySize: length) { return false }
+    let memory = network.receiveMemory
+    guard memory.hasRoom(after: bytes, for: (length ?? bytes.count) - bytes.count),
+      let chunk = memory.giveAway()
+    else { return false }
+    buffer.adopt(chunk, with: bytes, bodySize: length)
+    return true
+  }
+
+  /// Fewer bytes are faster copied than their memory is replaced.
+  private static let smallestTakenOver = 32 << 10
+
+  /// Memory for the next bytes of a body, of which so many are missing: what is received into it need not be copied. It
+  /// may be larger. nil if they have to be passed to ``receive(body:)``.
   func room(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
     guard !isEnded, discarding == nil, received > 0 else { return nil }
     if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
     guard buffer.isAllocated || buffer.allocate(bodySize: nil) else { return nil }
-    return UnsafeMutableRawBufferPointer(rebasing: buffer.room.prefix(Int(clamping: missing)))
+    return buffer.room
   }
 
   /// A smaller rest of a chunk's memory is not filled on its own.

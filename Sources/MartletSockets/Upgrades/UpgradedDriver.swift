@@ -21,9 +21,17 @@ final class UpgradedDriver: ConnectionDriver {
     self.upgrade = upgrade
   }
 
+  /// The most bytes that one read returns.
+  private static let longestPiece = 64 << 10
+
   func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, !hasInputEnded else { return }
-    upgrade.input.push(.bytes(Data(bytes)))
+    var rest = bytes
+    while !rest.isEmpty {
+      let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.longestPiece))
+      upgrade.input.push(.bytes(Data(piece)))
+      rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
+    }
     if upgrade.input.isFull(with: 0) { connection.isReading = false }
   }
 

@@ -6,6 +6,7 @@ extension NetworkRequest {
   /// - Throws: the first error of its modifiers, or `.invalidRequest` if there is no base URL.
   public func rendered(in environment: NetworkEnvironment) throws(HTTPError) -> HTTPRequest {
     if let fault { throw fault }
+    if let request = renderedAsItIs { return request }
     guard let baseURL = baseURL ?? environment.baseURL else {
       throw HTTPError(
         .invalidRequest, "the request has no host: set its baseURL, or that of the container's environment")
@@ -21,6 +22,15 @@ extension NetworkRequest {
       throw HTTPError(.invalidRequest, "the base URL \(baseURL.redacted) and the path are not a valid URL")
     }
     return HTTPRequest(method, url, fields: fields, body: content, options: options)
+  }
+
+  /// The request if it is for its own base URL, without a path or query besides: most of the work is to compose a URL.
+  private var renderedAsItIs: HTTPRequest? {
+    guard path.isEmpty, query.isEmpty, let baseURL, baseURL.baseURL == nil,
+      !baseURL.absoluteString.utf8.contains(UInt8(ascii: "#"))
+    else { return nil }
+    let request = HTTPRequest(method, baseURL, fields: fields, body: content, options: options)
+    return request.origin == nil ? nil : request
   }
 }
 
@@ -62,6 +72,8 @@ struct RequestBase: Sendable {
 struct RequestPath: Sendable, Hashable {
   private var segments: [String] = []
   private var endsWithSlash = false
+
+  var isEmpty: Bool { segments.isEmpty && !endsWithSlash }
 
   /// Appends text whose slashes separate segments. Returns false if one of them is `.` or `..`.
   mutating func append(text: String) -> Bool {

@@ -84,6 +84,9 @@ public struct NetworkEnvironment: Sendable {
   private(set) var base: RequestBase?
 
   var origin: Origin? { base?.origin }
+
+  /// Whether the request goes to the origin of ``baseURL``.
+  func isOrigin(of request: HTTPRequest) -> Bool { origin.map { $0 == request.origin } ?? false }
 }
 
 /// Signs requests, with an HMAC of some of their parts, say.
@@ -94,17 +97,19 @@ public protocol RequestSigner: Sendable {
 }
 
 /// Adds the environment's headers and signature.
-struct EnvironmentInterceptor: Interceptor {
+struct EnvironmentInterceptor: QuickInterceptor {
   let environment: @Sendable () -> NetworkEnvironment
   let stages = InterceptorStages.prepare
 
+  /// Returns false if there are headers or a signature to add.
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    let environment = environment()
+    return environment.headers.isEmpty && environment.signer == nil || !environment.isOrigin(of: request)
+  }
+
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     let environment = environment()
-    guard !environment.headers.isEmpty || environment.signer != nil, let url = environment.baseURL,
-      let origin = environment.origin, Origin(request.url) == origin
-    else {
-      return .send(request)
-    }
+    guard let url = environment.baseURL, environment.isOrigin(of: request) else { return .send(request) }
     let preparation = try await DefaultFieldsInterceptor(environment.headers, for: [url]).prepare(request, in: call)
     guard case .send(let request) = preparation, let signer = environment.signer else { return preparation }
     return .send(try await signer.sign(request: request))

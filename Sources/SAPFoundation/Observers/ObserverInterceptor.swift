@@ -3,10 +3,20 @@ import MartletSemantics
 import MartletURLSession
 
 /// Asks the observers and the delegate about the requests and responses of a session's tasks, one after another.
-struct ObserverInterceptor: Interceptor {
+struct ObserverInterceptor: QuickInterceptor {
   private let internalRequests: InternalRequests
 
   init(_ internalRequests: InternalRequests) { self.internalRequests = internalRequests }
+
+  /// Returns false if there is anybody to ask, and unless the task just runs.
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    guard let task = call[SAPURLSessionTask.ofCall], task.session.eventHandlers.isEmpty, task.state == .running else {
+      return false
+    }
+    task.mutable.withLock { $0.call = call }
+    task.beginAttempt(with: request, correlationID: call.correlationID)
+    return true
+  }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let task = call[SAPURLSessionTask.ofCall] ?? internalRequests.makeTask(for: request, in: call) else {

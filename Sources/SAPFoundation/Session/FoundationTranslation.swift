@@ -9,11 +9,11 @@ import MartletURLSession
 
 extension HTTPRequest {
   /// - Parameter body: the task's own body; nil for that of the request.
-  init(_ original: URLRequest, body: RequestBody?, of configuration: URLSessionConfiguration) throws {
+  init(_ original: URLRequest, body: RequestBody?, of session: SAPURLSession) throws {
     guard let url = original.url else { throw SAPURLSessionError.invalidRequest }
-    self.init(try Self.method(of: original), url, fields: original.fields)
-    self.body = body ?? original.httpBody.map { .data($0) } ?? .empty
-    setOptions(of: original, configuration)
+    self.init(
+      try Self.method(of: original), url, fields: original.fields,
+      body: body ?? original.httpBody.map { .data($0) } ?? .empty, options: session.options(for: original))
   }
 
   /// Applies the changes that a handler made to the request that it was shown.
@@ -34,20 +34,27 @@ extension HTTPRequest {
     if changed.timeoutInterval != shown.timeoutInterval || changed.cachePolicy != shown.cachePolicy
       || changed.httpShouldHandleCookies != shown.httpShouldHandleCookies
     {
-      setOptions(of: changed, configuration)
+      options.apply(changed, configuration)
     }
   }
 
+  private static func method(of request: URLRequest) throws(SAPURLSessionError) -> HTTPMethod {
+    guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else { throw .unexpectedHTTPMethod }
+    return method
+  }
+}
+
+extension RequestOptions {
   /// Foundation's `timeoutIntervalForRequest` limits the time until the response and between two parts of its body. A
   /// request with 60 seconds, the default, takes the configuration's.
-  private mutating func setOptions(of request: URLRequest, _ configuration: URLSessionConfiguration) {
+  mutating func apply(_ request: URLRequest, _ configuration: URLSessionConfiguration) {
     let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
-    options.responseTimeout = Self.limit(seconds)
-    options.idleTimeout = Self.limit(seconds)
-    options.deadline = Self.limit(configuration.timeoutIntervalForResource)
-    options.handlesCookies = request.httpShouldHandleCookies
+    responseTimeout = Self.limit(seconds)
+    idleTimeout = Self.limit(seconds)
+    deadline = Self.limit(configuration.timeoutIntervalForResource)
+    handlesCookies = request.httpShouldHandleCookies
     let policy = request.cachePolicy == .useProtocolCachePolicy ? configuration.requestCachePolicy : request.cachePolicy
-    options.cachePolicy =
+    cachePolicy =
       switch policy {
       case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: .reloadIgnoringCacheData
       case .returnCacheDataElseLoad: .returnCacheDataElseLoad
@@ -55,11 +62,6 @@ extension HTTPRequest {
       case .reloadRevalidatingCacheData: .reloadRevalidatingCacheData
       default: .useProtocolCachePolicy
       }
-  }
-
-  private static func method(of request: URLRequest) throws(SAPURLSessionError) -> HTTPMethod {
-    guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else { throw .unexpectedHTTPMethod }
-    return method
   }
 
   /// Returns nil, no limit, for a week, which is Foundation's default, and more.
@@ -113,11 +115,11 @@ extension HTTPFields {
     var values: [String: String] = [:]
     values.reserveCapacity(count)
     var names = Set<FieldName>(minimumCapacity: count)
-    for (name, value) in self {
+    forEachLine { name, value in
       values[name.rawName] = value
       names.insert(name)
     }
-    if names.count < count { for (name, _) in self { values[name.rawName] = self[name] } }
+    if names.count < count { forEachLine { name, _ in values[name.rawName] = self[name] } }
     return values
   }
 }

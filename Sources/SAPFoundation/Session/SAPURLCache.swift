@@ -87,7 +87,7 @@ private enum DiskCaches {
 }
 
 /// Removes responses, at once if the store can; if not, later requests wait until they are removed.
-final class CacheRemoval: Interceptor {
+final class CacheRemoval: QuickInterceptor {
   let stages = InterceptorStages.prepare
   private struct Removal: Sendable {
     let id: UUID
@@ -108,6 +108,11 @@ final class CacheRemoval: Interceptor {
         do { try await cache.remove(selection) } catch { fail(removal, error) }
       }
     }
+  }
+
+  /// Returns false if something was removed that takes time, or could not be removed.
+  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+    last.withLock { $0 == nil } && failed.withLock { $0.isEmpty }
   }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {

@@ -44,6 +44,8 @@ public final class SAPURLSession: Sendable {
   let acceptedPasswords = AcceptedPasswords()
   /// The most bytes that a task collects for its completion handler: the engine's own limit.
   let collectLimit = RequestOptions().collectLimit
+  /// The options of a request that leaves everything to the configuration.
+  private let standardOptions: RequestOptions
 
   struct State {
     var isValid = true
@@ -105,6 +107,7 @@ public final class SAPURLSession: Sendable {
   ) {
     foundationConfiguration = configuration.copy() as? URLSessionConfiguration ?? configuration
     waitsForConnectivity = foundationConfiguration.waitsForConnectivity
+    standardOptions = Self.options(nil, foundationConfiguration)
     cookieStorage = configuration.sessionCookies
     urlCache = configuration.sessionCache
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
@@ -147,6 +150,24 @@ public final class SAPURLSession: Sendable {
   public var context: [String: Any] {
     get { contextValues.all }
     _modify { yield &contextValues.all }
+  }
+
+  /// Returns the options of a task's call. To make them anew takes longer than to see that the request has none of its own.
+  func options(for request: URLRequest) -> RequestOptions {
+    let isStandard =
+      request.timeoutInterval == 60 && request.cachePolicy == .useProtocolCachePolicy && request.httpShouldHandleCookies
+    return isStandard ? standardOptions : Self.options(request, foundationConfiguration)
+  }
+
+  /// - Parameter request: nil for one with Foundation's defaults.
+  private static func options(_ request: URLRequest?, _ configuration: URLSessionConfiguration) -> RequestOptions {
+    var options = RequestOptions()
+    options.apply(request ?? URLRequest(url: URL(filePath: "/")), configuration)
+    options.redirectDecision = { next, response, call in
+      guard let task = call[SAPURLSessionTask.ofCall] else { return next }
+      return try await task.resolveRedirect(to: next, after: response)
+    }
+    return options
   }
 
   /// Returns the number of the next backing task.

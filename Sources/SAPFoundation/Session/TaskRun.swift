@@ -56,23 +56,23 @@ struct TaskRun: Sendable {
       try await task.write(body)
       return nil
     }
+    var chunks = body.makeAsyncIterator()
+    if delivery.collects, session.eventHandlers.isEmpty, let received = try chunks.takeReceived() {
+      try await task.waitUntilResumed()
+      try checkSize(received, of: body)
+      return received
+    }
     // observers are asked about the body, too, so that it is read within the context of the call
-    return try await task.callContext.perform { try await read(body, to: delivery) }
+    return try await task.callContext.perform { try await read(&chunks, of: body, to: delivery) }
   }
 
   /// Returns the engine's request, with the options that let observers and delegate take part in the call.
   private func makeRequest() async throws -> HTTPRequest {
     guard let original = try await requestToStartWith() else { throw SAPURLSessionError.invalidRequest }
-    var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session.foundationConfiguration)
+    var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session)
     task.mutable.withLock { $0.begunWith = original }
     let handlers = session.eventHandlers
-    request.options.listeners = [TaskListener(task: task)]
-    for handler in handlers {
-      if let listener = handler.listener { request.options.listeners.append(listener) }
-    }
-    request.options.redirectDecision = { [task] next, response, _ in
-      try await task.resolveRedirect(to: next, after: response)
-    }
+    request.options.listeners = [TaskListener(task: task)] + handlers.compactMap(\.listener)
     if !handlers.isEmpty {
       request.options.storageDecision = { [task] in try await task.resolveStorage(of: $0) }
     }
@@ -93,16 +93,10 @@ struct TaskRun: Sendable {
 
   /// Reads the body, asking the handlers about each batch. Returns the bytes for a completion handler that takes the
   /// whole body.
-  private func read(_ body: ResponseBody, to delivery: Delivery) async throws -> Data? {
+  private func read(
+    _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: Delivery
+  ) async throws -> Data? {
     var collected = Data()
-    var chunks = body.makeAsyncIterator()
-    if delivery.collects, session.eventHandlers.isEmpty, let received = try chunks.takeReceived() {
-      try await task.waitUntilResumed()
-      guard received.count <= session.collectLimit else {
-        throw HTTPError.bodyTooLarge(limit: session.collectLimit, giving: body)
-      }
-      return received
-    }
     while let chunk = try await chunks.next() {
       try await task.waitUntilResumed()
       let answer = try await task.resolve(SAPURLSession.DataDisposition.allow(chunk)) { [task, session] in
@@ -112,14 +106,17 @@ struct TaskRun: Sendable {
       switch delivery {
       case .whole:
         collected.append(data)
-        let limit = session.collectLimit
-        if collected.count > limit { throw HTTPError.bodyTooLarge(limit: limit, giving: body) }
+        try checkSize(collected, of: body)
       case .batches(_, let receive, _): try await session.callOnQueue(in: parent) { receive(data) }
       case .stream(let stream): try await stream.send(data)
       case .events, .file: break
       }
     }
     return delivery.collects ? collected : nil
+  }
+
+  private func checkSize(_ data: Data, of body: ResponseBody) throws(HTTPError) {
+    if data.count > session.collectLimit { throw HTTPError.bodyTooLarge(limit: session.collectLimit, giving: body) }
   }
 
   // MARK: Completion

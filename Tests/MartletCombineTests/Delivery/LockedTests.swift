@@ -1,4 +1,4 @@
-import MartletCombine
+@testable import MartletCombine
 import Testing
 
 @Suite("Locked")

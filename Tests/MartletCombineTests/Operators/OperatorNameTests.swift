@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import MartletCombine
+import MartletRunLoop
 import Testing
 
 /// Names the types that operators return, like code that was written for Combine.

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import MartletCombine
+import MartletRunLoop
 import Synchronization
 import TestSupport
 import Testing

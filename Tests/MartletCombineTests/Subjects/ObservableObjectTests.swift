@@ -1,5 +1,6 @@
 import Foundation
 import MartletCombine
+import MartletRunLoop
 import TestSupport
 import Testing
 

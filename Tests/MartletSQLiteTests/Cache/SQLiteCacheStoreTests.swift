@@ -34,6 +34,33 @@ struct SQLiteCacheStoreTests {
     }
   }
 
+  @Test func readingAtOnceReturnsTheSameAsReading() async throws {
+    let store = try open()
+    let (small, large) = (entry("/small", length: 1000), entry("/large", length: 300_000))
+    try await store.save(small, bytes(1000))
+    try await store.save(large, bytes(300_000))
+
+    #expect(store.entriesNow(for: small.key) == [small])
+    #expect(store.entriesNow(for: entry("/missing").key) == [])
+    #expect(store.bytesNow(of: small.id, range: 0..<1000) == bytes(1000))
+    #expect(store.bytesNow(of: small.id, range: 10..<30) == bytes(1000)[10..<30])
+    #expect(store.bytesNow(of: large.id, range: 0..<300_000) == nil, "it has several parts")
+    #expect(store.bytesNow(of: UUID(), range: 0..<1) == nil)
+  }
+
+  /// The lookup that waits opens a new file.
+  @Test func readingAtOnceLeavesAFileThatIsGoneToOthers() async throws {
+    let store = try open()
+    let entry = entry("/", length: 1000)
+    try await store.save(entry, bytes(1000))
+    for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
+
+    #expect(store.entriesNow(for: entry.key) == nil)
+    #expect(store.bytesNow(of: entry.id, range: 0..<1000) == nil)
+    #expect(try await store.entries(for: entry.key) == [])
+    #expect(store.entriesNow(for: entry.key) == [])
+  }
+
   @Test func storesOfOneFileShareEntries() async throws {
     let (first, second) = (try open(), try open())
     let entry = entry("/", length: 300_000)

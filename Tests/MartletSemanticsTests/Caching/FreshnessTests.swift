@@ -78,6 +78,26 @@ struct FreshnessTests {
     #expect(Freshness(of: StoredResponse([.age: "5"]), at: arrival.addingTimeInterval(-1000)).age == 5)
   }
 
+  /// What is derived of a response is computed once; a changed copy has its own.
+  @Test func aChangedResponseHasAnotherFreshness() {
+    let stored = StoredResponse([.cacheControl: "max-age=60"])
+    #expect(Freshness(of: stored, at: arrival).lifetime == 60)
+
+    var changed = stored
+    changed.head.fields[.cacheControl] = "max-age=5"
+    #expect(Freshness(of: changed, at: arrival).lifetime == 5)
+    changed.requestTime = arrival.addingTimeInterval(-3)
+    #expect(Freshness(of: changed, at: arrival).age == 3)
+    changed.responseTime = arrival.addingTimeInterval(-1)
+    #expect(Freshness(of: changed, at: arrival).age == 3)
+    #expect(Freshness(of: changed, at: arrival.addingTimeInterval(1)).age == 4)
+
+    #expect(Freshness(of: stored, at: arrival).lifetime == 60)
+    #expect(changed != stored)
+    changed = stored
+    #expect(changed == stored)
+  }
+
   @Test func aFractionOfASecondDoesNotCountAsAge() {
     var stored = StoredResponse([.date: moment(0), .cacheControl: "max-age=1"])
     stored.responseTime = arrival.addingTimeInterval(0.9)

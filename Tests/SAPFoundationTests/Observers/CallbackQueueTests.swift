@@ -1,8 +1,7 @@
 import Foundation
-import MartletCombine
 import Testing
 
-import SAPFoundation
+@testable import SAPFoundation
 
 @Suite("Callback queue", .timeLimit(.minutes(5)))
 struct CallbackQueueTests {

@@ -23,9 +23,20 @@ struct SessionClient: Client {
     /// What `HTTPSession()` has: a cookie jar, which is empty, and a cache in memory.
     case `default`
     /// The bare session with one feature.
-    case interceptors, cookies, cache, deadline, retry, authentication
+    case interceptors, cookies, cache, deadline, retry, authentication, correlation
+    /// With all of them but a caller's interceptors.
+    case builtIn = "built-in"
     /// With all of them.
     case all
+
+    /// The name of its row.
+    var title: String {
+      switch self {
+      case .interceptors: "4 interceptors of the caller's"
+      case .builtIn: "all that are built in"
+      default: rawValue
+      }
+    }
   }
 
   let version = "Martlet"
@@ -82,7 +93,9 @@ extension SessionClient.Variant {
   fileprivate func configuration() async throws -> SessionConfiguration {
     var settings = SessionConfiguration()
     if self == .default { return settings }
-    func has(_ feature: Self) -> Bool { self == feature || self == .all }
+    func has(_ feature: Self) -> Bool {
+      self == feature || self == .all || self == .builtIn && feature != .interceptors
+    }
     settings.cookies = nil
     settings.cache = has(.cache) ? HTTPCache() : nil
     if has(.cookies) {
@@ -91,6 +104,7 @@ extension SessionClient.Variant {
       settings.cookies = jar
     }
     if has(.interceptors) { settings.interceptors = TaggingInterceptor.four }
+    if has(.correlation) { settings.interceptors.append(CorrelationInterceptor()) }
     if has(.deadline) { settings.options.deadline = .seconds(300) }
     if has(.retry) { settings.options.retryPolicy = .standard }
     if has(.authentication) {

@@ -129,7 +129,7 @@ struct FullRun {
 
   private mutating func compareFeatures() throws {
     let variants = SessionClient.Variant.allCases.map {
-      ClientProgram.own(.martlet($0, .sockets), title: $0 == .interceptors ? "4 interceptors" : $0.rawValue)
+      ClientProgram.own(.martlet($0, .sockets), title: $0.title)
     }
     try addRatios(
       "features", "**Features of a session** over sockets, each alone, and all: relative to the bare session", variants)
@@ -159,8 +159,8 @@ struct FullRun {
   }
 
   private mutating func comparePipeline() throws {
-    let programs = [SessionClient.Variant.bare, .interceptors, .default, .all].map {
-      ClientProgram.own(.martlet($0, .instant), title: $0 == .interceptors ? "4 interceptors" : $0.rawValue)
+    let programs = [SessionClient.Variant.bare, .interceptors, .default, .builtIn, .all].map {
+      ClientProgram.own(.martlet($0, .instant), title: $0.title)
     }
     let result = try comparison(programs).run(Workload.all.filter { $0.key == "small" })
     var table = ResultTable(

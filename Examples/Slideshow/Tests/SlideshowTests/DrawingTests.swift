@@ -10,28 +10,6 @@ struct DrawingTests {
     size: PixelSize(width: 2, height: 2),
     pixels: [255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255, 255, 255, 255, 128])
 
-  @Test func twoByTwoPixelsAreTwoCharacters() {
-    let lines = HalfBlocks.lines(of: Self.bitmap, columns: 10, rows: 10)
-
-    #expect(
-      lines == [
-        "\u{1B}[38;2;255;0;0m\u{1B}[48;2;0;0;255m▀\u{1B}[38;2;0;255;0m\u{1B}[48;2;128;128;128m▀\u{1B}[0m"
-      ])
-  }
-
-  @Test func anOddLastRowHasNothingBeneath() {
-    let bitmap = Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255])
-
-    #expect(HalfBlocks.lines(of: bitmap, columns: 9, rows: 9) == ["\u{1B}[38;2;1;2;3m\u{1B}[49m▀\u{1B}[0m"])
-  }
-
-  @Test func whatSticksOutIsCutEvenly() {
-    let row: [UInt8] = [1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255]
-    let bitmap = Bitmap(size: PixelSize(width: 3, height: 1), pixels: row)
-
-    #expect(HalfBlocks.lines(of: bitmap, columns: 1, rows: 1) == ["\u{1B}[38;2;2;2;2m\u{1B}[49m▀\u{1B}[0m"])
-  }
-
   @Test func favouritesHaveAFilledHeart() {
     let slides = [Slide(id: SlideID("1"), title: "A", isFavorite: true), Slide(id: SlideID("2"), title: "B")]
     var state = Fixture.state(slides: slides)

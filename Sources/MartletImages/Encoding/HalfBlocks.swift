@@ -1,11 +1,18 @@
-package import MartletImages
-
-/// Shows pixels in a terminal: two in a character, the upper one as the colour of `▀`, the lower one as that behind it.
-package enum HalfBlocks {
-  /// The lines of a picture, cut to the size in characters: what sticks out is cut off evenly on both sides.
+/// Draws bitmaps in a terminal with 24-bit colours: two pixels in a character, the upper one as the colour of `▀`, the lower
+/// one as that behind it.
+///
+/// ```swift
+/// let bitmap = try ImageDecoder.decode(data, options: .init(fitting: PixelSize(width: 80, height: 48)))
+/// for line in HalfBlocks.lines(of: bitmap, columns: 80, rows: 24) { print(line) }
+/// ```
+///
+/// Nothing is scaled: decode to a size of as many pixels as the terminal has columns, and twice as many as it has rows.
+/// Transparent pixels are blended with black. Each line begins and ends with the terminal's own colours.
+public enum HalfBlocks {
+  /// Returns the lines of a bitmap, cut to a size in characters: what sticks out is cut off evenly on both sides.
   ///
-  /// Transparency is shown on black. Each line begins and ends with the terminal's own colours.
-  package static func lines(of bitmap: Bitmap, columns: Int, rows: Int) -> [String] {
+  /// - Returns: at most `rows` lines without line feeds, of at most `columns` characters each; none for an empty size.
+  public static func lines(of bitmap: Bitmap, columns: Int, rows: Int) -> [String] {
     lines(
       of: bitmap,
       size: PixelSize(width: min(bitmap.size.width, columns), height: min(bitmap.size.height, 2 * rows)))
@@ -20,8 +27,8 @@ package enum HalfBlocks {
     }
   }
 
-  /// The lines of a picture in the middle of a box of pixels, each as wide as the box: what sticks out is cut off.
-  static func lines(of bitmap: Bitmap, in box: PixelSize) -> [String] {
+  /// Returns the lines of a bitmap in the middle of a box of pixels, each as wide as the box: what sticks out is cut off.
+  public static func lines(of bitmap: Bitmap, in box: PixelSize) -> [String] {
     let size = PixelSize(width: min(bitmap.size.width, box.width), height: min(bitmap.size.height, box.height))
     let margin = box.width - size.width
     let (left, right) = (String(repeating: " ", count: margin / 2), String(repeating: " ", count: margin - margin / 2))

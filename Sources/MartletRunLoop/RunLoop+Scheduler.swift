@@ -1,6 +1,7 @@
 #if !canImport(Combine)
 import Dispatch
 public import Foundation
+public import MartletCombine
 
 /// The work of the main run loop is run through `DispatchQueue.main`, which that run loop also serves: so it is run in
 /// programs without a main run loop too, such as those with an `async` entry point. Other run loops perform it in their

@@ -1,0 +1,1 @@
+../../MartletCombine/Delivery/Locked.swift

@@ -1,0 +1,64 @@
+#if os(Linux)
+import Foundation
+@_spi(Transports) import MartletEngine
+import Testing
+
+@testable import MartletSockets
+
+/// A body is delivered in the memory that it was received into.
+struct ReceiveMemoryTests {
+  private let chunks = ChunkPool()
+
+  /// Fills the room as a socket does.
+  private func receive(_ count: Int, into memory: ReceiveMemory) -> UnsafeRawBufferPointer {
+    let room = memory.room(ofLayer: 0)
+    for index in 0..<count { room[index] = UInt8(truncatingIfNeeded: index % 251) }
+    memory.received(count)
+    return UnsafeRawBufferPointer(rebasing: room[..<count])
+  }
+
+  @Test func aBodyKeepsTheMemoryThatItWasReceivedInto() throws {
+    let memory = try ReceiveMemory(chunks)
+    let received = receive(100_000, into: memory)
+    let body = UnsafeRawBufferPointer(rebasing: received[300...])
+    let address = UInt(bitPattern: body.baseAddress)
+    #expect(memory.hasRoom(after: body, for: 0))
+
+    var buffer = BodyBuffer(chunks)
+    buffer.adopt(try #require(memory.giveAway()), with: body, bodySize: 99_700)
+    #expect(!buffer.isIncompleteBody)
+    _ = receive(100, into: memory)  // the next response is received elsewhere
+    let data = buffer.take()
+
+    #expect(data == Data((300..<100_000).map { UInt8($0 % 251) }))
+    #expect(data?.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } == address)
+    #expect(!buffer.isAllocated)
+  }
+
+  @Test func theRestOfABodyIsReceivedBehindItsBeginning() throws {
+    let memory = try ReceiveMemory(chunks)
+    let body = UnsafeRawBufferPointer(rebasing: receive(50_000, into: memory)[40_000...])
+    var buffer = BodyBuffer(chunks)
+    buffer.adopt(try #require(memory.giveAway()), with: body, bodySize: 70_000)
+    #expect(buffer.isIncompleteBody)
+
+    for index in 0..<60_000 { buffer.room[index] = 7 }
+    buffer.addFilled(60_000)
+
+    #expect(!buffer.isIncompleteBody)
+    let data = buffer.take()
+    #expect(data == Data((40_000..<50_000).map { UInt8($0 % 251) } + [UInt8](repeating: 7, count: 60_000)))
+  }
+
+  @Test func bytesThatAreFollowedByOthersDoNotKeepTheirMemory() throws {
+    let memory = try ReceiveMemory(chunks)
+    let received = receive(1000, into: memory)
+
+    #expect(!memory.hasRoom(after: UnsafeRawBufferPointer(rebasing: received[..<999]), for: 0))
+    #expect(memory.hasRoom(after: received, for: ChunkPool.chunkSize - 1000))
+    #expect(!memory.hasRoom(after: received, for: ChunkPool.chunkSize - 999))
+    let other = [UInt8](repeating: 0, count: 10)
+    #expect(other.withUnsafeBytes { !memory.hasRoom(after: $0, for: 0) })
+  }
+}
+#endif

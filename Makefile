@@ -20,10 +20,14 @@ export TEST_MINUTES ?= 30
 # Passed on by demo, bench, check, docs, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
+# Where the repositories of other packages are, for `make integrations`; without it they come from the network.
+MIRRORS ?=
+
 # Where `make install` puts the command-line tool; DESTDIR comes before it, for packages.
 PREFIX ?= /usr/local
 
-.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop scores fleet docs api sanitize \
+.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet docs \
+  api sanitize \
   sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -58,6 +62,9 @@ bench: bench-libraries ## the measurements; about 15 minutes after the build, wi
 interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
 	@scripts/interop $(ARGS)
 
+integrations: build-libraries ## the bridges to other packages, with these and their tests; MIRRORS=FOLDER takes them from there
+	@MIRRORS="$(MIRRORS)" scripts/integrations $(ARGS)
+
 scores: interop-libraries ## public suites for caches and cookies over Martlet and over others, as a table
 	@scripts/scores
 
@@ -88,7 +95,7 @@ uninstall: ## remove what install has put under PREFIX
 	@scripts/install-tool uninstall "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built
-	@rm -rf $(addsuffix /.build,. Interop Tests/Consumer $(packages))
+	@rm -rf $(addsuffix /.build,. Interop Integrations Tests/Consumer $(packages))
 
 build-libraries window-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

@@ -20,6 +20,32 @@ let package = Package(
     .library(name: "MartletImages", targets: ["MartletImages"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
+    .library(name: "MartletHTTPTypes", targets: ["MartletHTTPTypes"]),
+    .library(name: "MartletOpenAPI", targets: ["MartletOpenAPI"]),
+    .library(name: "MartletLogging", targets: ["MartletLogging"]),
+    .library(name: "MartletMetrics", targets: ["MartletMetrics"]),
+    .library(name: "MartletTracing", targets: ["MartletTracing"]),
+    .library(name: "MartletServiceLifecycle", targets: ["MartletServiceLifecycle"]),
+  ],
+  // Each bridge to another package has a trait. None is on by default: the packages are then neither resolved nor fetched,
+  // and the bridge's module is empty. A condition names one trait, because Swift 6.2 requires all that it names.
+  traits: [
+    .trait(name: "HTTPTypes", description: "MartletHTTPTypes: requests and responses of swift-http-types"),
+    .trait(
+      name: "OpenAPI", description: "MartletOpenAPI: a transport for swift-openapi-generator's clients",
+      enabledTraits: ["HTTPTypes"]),
+    .trait(name: "Logging", description: "MartletLogging: writes what calls do to swift-log"),
+    .trait(name: "Metrics", description: "MartletMetrics: reports what calls do to swift-metrics"),
+    .trait(name: "Tracing", description: "MartletTracing: spans of swift-distributed-tracing"),
+    .trait(name: "ServiceLifecycle", description: "MartletServiceLifecycle: a session that a ServiceGroup ends"),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.11.0"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
+    .package(url: "https://github.com/apple/swift-metrics.git", from: "2.10.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.4.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
@@ -97,6 +123,46 @@ let package = Package(
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CLittleCMS", "CPNG", "CTurboJPEG",
         "CWebP", "CWebPDemux", "CZlib",
+      ]),
+
+    // Bridges to other packages, each behind its trait.
+    .target(
+      name: "MartletHTTPTypes",
+      dependencies: [
+        "MartletEngine", "MartletSemantics",
+        .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
+      ]),
+    .target(
+      name: "MartletOpenAPI",
+      dependencies: [
+        "MartletHTTPTypes", "MartletEngine", "MartletSemantics",
+        .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["OpenAPI"])),
+        .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime", condition: .when(traits: ["OpenAPI"])),
+      ]),
+    .target(
+      name: "MartletLogging",
+      dependencies: [
+        "MartletEngine", "MartletSemantics",
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
+      ]),
+    .target(
+      name: "MartletMetrics",
+      dependencies: [
+        "MartletEngine", "MartletObservation", "MartletSemantics",
+        .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ]),
+    .target(
+      name: "MartletTracing",
+      dependencies: [
+        "MartletEngine", "MartletSemantics",
+        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+      ]),
+    .target(
+      name: "MartletServiceLifecycle",
+      dependencies: [
+        "Martlet", "MartletEngine", "MartletSemantics",
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
       ]),
 
     // Levels 5 and 6: test support.

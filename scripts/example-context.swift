@@ -111,10 +111,6 @@ func shop() -> NetworkTask<Shop> { some() }
 // The loggers of others.
 enum Logging {
   struct Logger: Sendable {
-    enum Level: String { case info }
-    enum MetadataValue { case stringConvertible(any CustomStringConvertible & Sendable) }
-    typealias Metadata = [String: MetadataValue]
-    func log(level: Level, _ text: String, metadata: Metadata? = nil) {}
     func warning(_ text: String) {}
   }
 }

@@ -65,8 +65,6 @@ public struct MetricsSnapshot: Sendable {
       self.value = value
     }
 
-    init(_ labels: [(String, String)], _ count: Int) { self.init(labels, .number(Double(count))) }
-
     /// The value of a label; nil if the series does not have it.
     public subscript(label: String) -> String? { labels.first { $0.name == label }?.value }
   }

@@ -8,6 +8,8 @@ public final class Call: Work {
   /// The session that runs the call, for an interceptor that has to make a request of its own first, for a token for
   /// example; nil if a test made the call. See ``SharedWork`` for how several calls share one such request.
   public let session: HTTPSession?
+  /// What the request is for: ``RequestOptions/label``; nil if that is not set.
+  public let label: String?
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
   package let askedURL: URL?
   /// The calls for which the code runs that made this one.
@@ -41,6 +43,7 @@ public final class Call: Work {
     self.session = session
     parentContext = ParentContext(parent)
     askedURL = (asked?.options.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
+    label = asked?.options.label
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
     hasDeadline = deadline != nil

@@ -19,6 +19,8 @@ public import MartletSemantics
 /// sampling flag stay, the parent ID is replaced by a new one, and `tracestate` is passed on. If the value is not valid, a new
 /// trace begins without `tracestate` (§4.3). Without a ``Trace`` both fields are sent unchanged.
 ///
+/// If a tracing system has set `traceparent`, as `CallTracer` of `MartletTracing` does, that one is sent: its span is the parent.
+///
 /// ```swift
 /// // `fields` are those of the request that the service was called with
 /// request.fields["traceparent"] = fields["traceparent"]
@@ -79,7 +81,7 @@ extension CorrelationInterceptor: QuickInterceptor {
     let id = request.fields[field] ?? call.correlationID ?? makeID()
     call.correlationID = id
     if !request.fields.contains(field) { request.fields[field] = id }
-    guard trace != .none else { return true }
+    guard trace != .none, !call.isTraced else { return true }
     let given = request.fields[values: Self.traceParent]
     let continued = given.count == 1 ? given.first.flatMap { TraceParent($0) } : nil
     let trace = continued ?? call[traceParent] ?? makeTrace(id)
@@ -95,6 +97,13 @@ extension CorrelationInterceptor: QuickInterceptor {
 
 extension Call {
   private static let correlation = CallLocal<String?>(nil)
+  private static let tracing = CallLocal(false)
+
+  /// Whether a tracing system sets `traceparent` in the requests of the call.
+  package var isTraced: Bool {
+    get { self[Self.tracing] }
+    set { self[Self.tracing] = newValue }
+  }
 
   /// The identifier of ``CorrelationInterceptor``; nil without one, and before the first attempt.
   public internal(set) var correlationID: String? {

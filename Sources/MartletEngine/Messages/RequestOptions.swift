@@ -151,6 +151,14 @@ public struct RequestOptions: Sendable {
   }
   /// Whether the caller collects the body: a transport may then return a small one in one piece.
   package var isCollected = false
+  /// What the request is for, such as the name of an operation of an API: logs and traces show it as ``Call/label``. It is not
+  /// sent. nil, the default, for none.
+  ///
+  /// Use few different ones, none with an identifier in it: traces are grouped by it.
+  public var label: String? {
+    get { content.values.label }
+    set { change { $0.label = newValue } }
+  }
   /// The interceptors of this request, after ``SessionConfiguration/interceptors``.
   public var interceptors: [any Interceptor] {
     get { content.values.interceptors }
@@ -217,6 +225,7 @@ extension RequestOptions {
     var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
     var credentialsError: HTTPError?
     var askedURL: URL?
+    var label: String?
     var interceptors: [any Interceptor] = []
     var listeners: [any EventListener] = []
     /// The options that were set.
@@ -225,6 +234,7 @@ extension RequestOptions {
     /// Whether nothing is set that a session's options could be changed by.
     var isEmpty: Bool {
       assigned.isEmpty && interceptors.isEmpty && listeners.isEmpty && credentialsError == nil && askedURL == nil
+        && label == nil
     }
   }
 
@@ -300,6 +310,7 @@ extension RequestOptions.Values {
     values.listeners += listeners
     values.credentialsError = credentialsError
     values.askedURL = askedURL
+    values.label = label ?? defaults.label
     return values
   }
 }

@@ -27,6 +27,7 @@ import Synchronization
 /// | name | value |
 /// |---|---|
 /// | `call` | the number of the call |
+/// | `label` | ``RequestOptions/label``; lines have it too, after the number |
 /// | `request.id` | ``Call/correlationID``, of a ``CorrelationInterceptor`` |
 /// | `attempt` | the number of the attempt |
 /// | `http.request.method`, `url.full`, `server.address`, `server.port` | of the request that was sent last, without secrets |
@@ -89,11 +90,13 @@ public struct LogListener: EventListener {
   private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String, isEnd: Bool = false) {
     guard sink.isEnabled(level) else { return }
     let summary = summary(of: call).summary.withLock { $0 }
-    let (number, correlation, redaction) = (call.id, call.correlationID, redaction)
+    let (number, label, correlation, redaction) = (call.id, call.label, call.correlationID, redaction)
     let elapsed = isEnd ? summary.elapsed : nil
+    let prefix = label.map { "\($0): " } ?? ""
     // most sinks write the line alone
-    let entry = LogEntry("#\(number) " + text().withoutControls, at: level) {
+    let entry = LogEntry("#\(number) " + (prefix + text()).withoutControls, at: level) {
       var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: number)))]
+      if let label { metadata.append(("label", .text(label.withoutControls))) }
       if let correlation { metadata.append(("request.id", .text(correlation.withoutControls))) }
       return metadata + summary.metadata(redaction, atEnd: elapsed)
     }

@@ -108,18 +108,8 @@ public struct LogEntry: Sendable {
 
 /// The destination of lines, for example the logging of the program. All methods are called on any thread.
 ///
-/// To swift-log:
-/// ```swift
-/// struct SwiftLog: LogSink {
-///   let logger: Logging.Logger
-///   func write(_ line: String, at level: LogLevel) { write(LogEntry(line, at: level)) }
-///   func write(_ entry: LogEntry) {
-///     let metadata = Logging.Logger.Metadata(
-///       entry.metadata.map { ($0.name, .stringConvertible($0.value)) }, uniquingKeysWith: { first, _ in first })
-///     logger.log(level: .init(rawValue: entry.level.rawValue) ?? .info, "\(entry.line)", metadata: metadata)
-///   }
-/// }
-/// ```
+/// To swift-log: `LoggerSink` of the product `MartletLogging`, behind the trait `Logging`.
+///
 /// To Apple's unified logging:
 /// ```swift
 /// struct UnifiedLog: LogSink {

@@ -49,6 +49,14 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// Unknown methods count as not idempotent.
   public var isIdempotent: Bool { isSafe || rawValue == "PUT" || rawValue == "DELETE" }
 
+  /// The token if it is registered (RFC 9110 §9.1, RFC 5789) and clients use it, `_OTHER` for all others: what metrics and
+  /// traces show, in which it has few values.
+  package var registeredName: String { Self.registered.contains(rawValue) ? rawValue : "_OTHER" }
+
+  private static let registered: Set = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
+  ]
+
   /// The token.
   public var description: String { rawValue }
 }

@@ -112,6 +112,28 @@ struct FieldInterceptorTests {
     #expect(sent.first?.contains("tracestate") == false)
   }
 
+  /// As a tracing system does, whichever of the two is the first.
+  @Test(arguments: [true, false]) func aTraceOfATracingSystemStaysAsItIs(isFirst: Bool) async throws {
+    struct Tracer: Interceptor {
+      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+        var request = request
+        request.fields["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        call.isTraced = true
+        return .send(request)
+      }
+    }
+    let transport = ScriptedTransport(.redirect(to: "/b"), .text("ok"))
+    var configuration = SessionConfiguration()
+    let correlation = CorrelationInterceptor(trace: .sampled)
+    configuration.interceptors = isFirst ? [Tracer(), correlation] : [correlation, Tracer()]
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: HTTPRequest(.get, origin))
+    for request in transport.requests {
+      #expect(
+        request.fields[values: "traceparent"] == ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"])
+    }
+    #expect(transport.requests.count == 2)
+  }
+
   @Test func withoutATraceOfItsOwnTheFieldsArePassedOnUnchanged() async throws {
     let fields: HTTPFields = ["traceparent": "anything", "tracestate": "at all"]
     let sent = try await send(HTTPRequest(.get, origin, fields: fields), through: CorrelationInterceptor())

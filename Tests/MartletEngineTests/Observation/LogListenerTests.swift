@@ -48,6 +48,14 @@ struct LogListenerTests {
     #expect(!lines.texts.contains { $0.contains("acme") || $0.contains("DE99") })
   }
 
+  @Test func aLabelStandsBeforeTheRequestAndInTheMetadata() async throws {
+    let transport = ScriptedTransport(.text("hello"))
+    var request = HTTPRequest(.get, origin)
+    request.options.label = "list\nOrders"
+    #expect(
+      await log(request, transport) == ["info list Orders: GET http://a.example/ → 200 OK, 5 B received, 0 ms"])
+  }
+
   @Test(arguments: [
     (HTTPStatus.ok, "info GET http://a.example/ → 200 OK, 5 B received, 0 ms"),
     (404, "info GET http://a.example/ → 404 Not Found, 5 B received, 0 ms"),
@@ -134,7 +142,9 @@ struct LogListenerTests {
     var configuration = SessionConfiguration()
     configuration.listeners = [LogListener(to: entries, clock: clock)]
     configuration.interceptors = [CorrelationInterceptor { "seven" }]
-    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: HTTPRequest(.get, origin))
+    var request = HTTPRequest(.get, origin)
+    request.options.label = "orders"
+    _ = try await HTTPSession(transport: transport, configuration: configuration).data(for: request)
 
     let entry = try #require(entries.all.last)
     clock.advance(by: .seconds(10))  // an entry may be read later
@@ -142,7 +152,8 @@ struct LogListenerTests {
     let facts = entry.metadata.dropFirst().map { "\($0.name)=\($0.value)" }
     #expect(
       facts == [
-        "request.id=seven", "attempt=2", "http.request.method=GET", "url.full=http://a.example/new?token=***",
+        "label=orders", "request.id=seven", "attempt=2", "http.request.method=GET",
+        "url.full=http://a.example/new?token=***",
         "server.address=a.example", "server.port=80", "http.response.status_code=404", "duration=1.5",
         "http.request.body.size=0", "http.response.body.size=5",
       ])

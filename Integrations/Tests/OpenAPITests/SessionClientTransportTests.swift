@@ -1,0 +1,177 @@
+import HTTPTypes
+import Martlet
+import MartletOpenAPI
+import MartletTesting
+import OpenAPIRuntime
+import Synchronization
+import Testing
+
+/// A client of the form that swift-openapi-generator makes sends its requests over a session.
+@Suite(.timeLimit(.minutes(5))) struct SessionClientTransportTests {
+  private func client(_ server: LoopbackServer, at path: String = "/v1", _ session: HTTPSession = HTTPSession())
+    -> PetClient
+  {
+    PetClient(serverURL: server.url(path), transport: SessionClientTransport(session))
+  }
+
+  private func get(_ path: String = "/", _ method: HTTPTypes.HTTPRequest.Method = .get) -> HTTPTypes.HTTPRequest {
+    HTTPTypes.HTTPRequest(method: method, scheme: nil, authority: nil, path: path)
+  }
+
+  @Test(arguments: ["/v1", "/v1/", "/v1?ignored=1#too"]) func thePathOfTheOperationFollowsThatOfTheServer(base: String)
+    async throws
+  {
+    let server = try LoopbackServer { _ in .json(#"[{"id": 7, "name": "Rex"}]"#) }
+    let (pets, _) = try await client(server, at: base).listPets(limit: 10)
+    #expect(pets == [PetClient.Pet(id: 7, name: "Rex")])
+    #expect(server.requests.map(\.target) == ["/v1/pets?limit=10"])
+  }
+
+  @Test func aServersPathIsRelativeToTheBaseURLOfTheSession() async throws {
+    let server = try LoopbackServer { _ in .json("[]") }
+    var configuration = SessionConfiguration()
+    configuration.baseURL = server.url("/api")
+    let transport = SessionClientTransport(HTTPSession(configuration: configuration))
+    let url = try #require(URL(string: "/v2"))
+    _ = try await PetClient(serverURL: url, transport: transport).listPets(limit: nil)
+    #expect(server.requests.map(\.target) == ["/v2/pets"])
+  }
+
+  @Test func dataInAPathStaysEncoded() async throws {
+    let server = try LoopbackServer { _ in .status(.noContent) }
+    _ = try await client(server).deletePet("a/b c?")
+    #expect(server.requests.map(\.target) == ["/v1/pets/a%2Fb%20c%3F"])
+  }
+
+  /// A transport that assigns fields by their name keeps the last of several.
+  @Test func repeatedFieldsAreKept() async throws {
+    let server = try LoopbackServer { _ in
+      Reply(fields: [.contentType: "application/json", .setCookie: "a=1", .setCookie: "b=2"], content: Data("[]".utf8))
+    }
+    #expect(try await client(server).listPets(limit: nil).cookies == ["a=1", "b=2"])
+  }
+
+  @Test func aValueIsSentWithItsLengthAndType() async throws {
+    let server = try LoopbackServer { request in .data(request.received.body, type: "application/json") }
+    let pet = PetClient.Pet(id: 1, name: "Grüße")
+    #expect(try await client(server).createPet(pet) == pet)
+    let request = try #require(server.requests.first)
+    #expect(request.fields[.contentLength] == "\(request.body.count)")
+    #expect(request.fields[.contentType] == "application/json; charset=utf-8")
+  }
+
+  @Test func aBodyThatCanBeIteratedAgainIsSentAgain() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/v1/pets/1/photo" ? .redirect(to: "/elsewhere", status: .temporaryRedirect) : .status(.ok)
+    }
+    let status = try await client(server).uploadPhoto(of: "1", HTTPBody(Array("photo".utf8)))
+    #expect(status == 200)
+    #expect(server.requests.map(\.text) == ["photo", "photo"])
+  }
+
+  @Test func aBodyThatCanBeIteratedOnceFailsARedirectOfIt() async throws {
+    let server = try LoopbackServer { _ in .redirect(to: "/elsewhere", status: .temporaryRedirect) }
+    let chunks = AsyncStream<ArraySlice<UInt8>> { stream in
+      stream.yield(Array("pho".utf8)[...])
+      stream.yield(Array("to".utf8)[...])
+      stream.finish()
+    }
+    let error = await #expect(throws: ClientError.self) {
+      _ = try await client(server).uploadPhoto(of: "1", HTTPBody(chunks, length: .unknown))
+    }
+    #expect((error?.underlyingError as? HTTPError)?.kind == .bodyNotReplayable)
+    #expect(server.requests.map(\.text) == ["photo"])
+    #expect(server.requests.first?.fields[.transferEncoding] == "chunked")
+  }
+
+  @Test func aStreamOfKnownLengthIsSentWithIt() async throws {
+    let server = try LoopbackServer { _ in .status(.ok) }
+    let chunks = AsyncStream<ArraySlice<UInt8>> { stream in
+      stream.yield(Array("photo".utf8)[...])
+      stream.finish()
+    }
+    _ = try await client(server).uploadPhoto(of: "1", HTTPBody(chunks, length: .known(5)))
+    #expect(server.requests.first?.fields[.contentLength] == "5")
+    #expect(server.requests.first?.text == "photo")
+  }
+
+  /// The server is asked for the second part only when the client has read the first.
+  @Test func aResponseIsReadWhileItArrives() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .data(Data("firstsecond".utf8)).stalled(after: 5, until: gate) }
+    let body = try await client(server).downloadPhoto(of: "1")
+    #expect(body.length == .known(11))
+    #expect(body.iterationBehavior == .single)
+    var text = ""
+    for try await chunk in body {
+      text += String(decoding: chunk, as: UTF8.self)
+      if text == "first" { gate.open() }
+    }
+    #expect(gate.isOpen)
+    #expect(text == "firstsecond")
+  }
+
+  /// More than sockets and buffers hold is never produced for a reader that does not read.
+  @Test func aSlowReaderSlowsTheServerDown() async throws {
+    let produced = Mutex<Int64>(0), size: Int64 = 64 << 20
+    let server = try LoopbackServer { _ in
+      .generated(length: size) { offset in
+        let chunk = Data(count: Int(min(size - offset, 64 << 10)))
+        produced.withLock { $0 = offset + Int64(chunk.count) }
+        return chunk
+      }
+    }
+    let body = try await client(server).downloadPhoto(of: "1")
+    var iterator = body.makeAsyncIterator()
+    var count = Int64(try await iterator.next()?.count ?? 0)
+    // several round trips over another connection, in which the rest would have come
+    for _ in 0..<50 { _ = try await HTTPSession.shared.data(for: HTTPRequest("HEAD", server.url("/"))) }
+    #expect(produced.withLock { $0 } < size)
+    while let chunk = try await iterator.next() { count += Int64(chunk.count) }
+    #expect(count == size)
+  }
+
+  @Test(arguments: [
+    (HTTPTypes.HTTPRequest.Method.head, 200), (.get, 204), (.get, 304), (.get, 200),
+  ])
+  func whatHasNoBodyHasNone(method: HTTPTypes.HTTPRequest.Method, status: Int) async throws {
+    let server = try LoopbackServer { _ in
+      status == 200 ? .text("text") : .status(HTTPStatus(status))
+    }
+    let ended = Mutex<[String]>([])
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    configuration.listeners = [
+      EventHandler { event, _ in
+        if case .finished(let error) = event { ended.withLock { $0.append(error?.kind.name ?? "success") } }
+      }
+    ]
+    let transport = SessionClientTransport(HTTPSession(configuration: configuration))
+    let (response, body) = try await transport.send(
+      get("/", method), body: nil, baseURL: server.url(""), operationID: "get")
+    #expect(response.status.code == status)
+    #expect((body != nil) == (method == .get && status == 200))
+    if let body { _ = try await [UInt8](collecting: body, upTo: 100) }
+    #expect(ended.withLock { $0 } == ["success"])
+  }
+
+  @Test func theOperationIsTheLabelOfTheCall() async throws {
+    let server = try LoopbackServer { _ in .json("[]") }
+    let labels = Mutex<[String?]>([])
+    var configuration = SessionConfiguration()
+    configuration.listeners = [
+      EventHandler { event, call in if case .finished = event { labels.withLock { $0.append(call.label) } } }
+    ]
+    _ = try await client(server, HTTPSession(configuration: configuration)).listPets(limit: nil)
+    #expect(labels.withLock { $0 } == ["listPets"])
+  }
+
+  @Test func aPathThatIsNoneIsRefused() async throws {
+    let transport = SessionClientTransport(HTTPSession(transport: ScriptedTransport()))
+    let url = try #require(URL(string: "http://a.example"))
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await transport.send(get(".evil.example/"), body: nil, baseURL: url, operationID: "x")
+    }
+    #expect(error?.kind == .invalidRequest)
+  }
+}

@@ -1,0 +1,100 @@
+#if HTTPTypes
+public import HTTPTypes
+public import MartletEngine
+public import MartletSemantics
+
+extension RequestHead {
+  /// Makes a head of a request of swift-http-types.
+  ///
+  /// Its URL consists of scheme, authority and path. Without scheme and authority it is the path, which the session's
+  /// ``Martlet/SessionConfiguration/baseURL`` completes.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if these are no URL, or if the request is one that a
+  ///   session does not send: an extended CONNECT (RFC 8441). A field that is refused is an error when the request is sent.
+  public init(_ request: HTTPTypes.HTTPRequest) throws(HTTPError) {
+    guard request.extendedConnectProtocol == nil else {
+      throw .cannotConvert("an extended CONNECT (RFC 8441), the pseudo-header field ':protocol', is not supported")
+    }
+    guard let method = HTTPMethod(rawValue: request.method.rawValue) else {
+      throw .cannotConvert("the method '\(request.method.rawValue)' is not a token (RFC 9110 §9.1)")
+    }
+    self.init(method: method, url: try Self.url(of: request), fields: HTTPFields(request.headerFields))
+  }
+
+  private static func url(of request: HTTPTypes.HTTPRequest) throws(HTTPError) -> URL {
+    let path = request.path ?? ""
+    let text: String
+    switch (request.scheme, request.authority) {
+    case (let scheme?, let authority?): text = "\(scheme)://\(authority)\(path)"
+    case (nil, nil) where !path.isEmpty: text = path
+    default:
+      throw .cannotConvert(
+        "the request has scheme \(request.scheme ?? "none") and authority \(request.authority == nil ? "none" : "one"): "
+          + "set both, or a path alone for a session with a base URL")
+    }
+    guard let url = URL(string: text) else {
+      throw .cannotConvert(
+        "scheme, authority and path of the request are not a URL: percent-encode what is data in the path")
+    }
+    return url
+  }
+}
+
+extension MartletEngine.HTTPRequest {
+  /// Makes a request of one of swift-http-types, to be sent by a session.
+  ///
+  /// ```swift
+  /// let request = HTTPTypes.HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
+  /// let (data, response) = try await session.data(for: Martlet.HTTPRequest(request))
+  /// let head = try HTTPTypes.HTTPResponse(response.head)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - request: the head.
+  ///   - body: the body; empty by default.
+  ///   - options: the options. Those that are not set are the session's.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest`, as ``Martlet/RequestHead/init(_:)`` does.
+  public init(
+    _ request: HTTPTypes.HTTPRequest, body: RequestBody = .empty, options: RequestOptions = .init()
+  ) throws(HTTPError) {
+    let head = try RequestHead(request)
+    self.init(head.method, head.url, fields: head.fields, body: body, options: options)
+  }
+}
+
+extension HTTPTypes.HTTPRequest {
+  /// Makes a request of Martlet's, without its body. The fields are those of the request and of its body.
+  ///
+  /// The fragment of the URL and user information in it are left out: neither is sent. A URL without a host becomes a path
+  /// alone.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
+  public init(_ request: MartletEngine.HTTPRequest) throws(HTTPError) {
+    try self.init(request.addingBodyFields().head)
+  }
+
+  /// Makes a request of a head of Martlet's, as ``init(_:)-(MartletEngine.HTTPRequest)`` does.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
+  public init(_ head: RequestHead) throws(HTTPError) {
+    guard let method = Method(head.method.rawValue) else {
+      throw .cannotConvert("the method '\(head.method)' is not a token (RFC 9110 §9.1)")
+    }
+    let fields: HTTPTypes.HTTPFields
+    do { fields = try HTTPTypes.HTTPFields(head.fields) } catch { throw HTTPError(wrapping: error) }
+    let origin = Origin(head.url)
+    var path = head.url.path(percentEncoded: true)
+    if path.isEmpty, origin != nil { path = "/" }
+    if let query = head.url.query(percentEncoded: true) { path += "?" + query }
+    self.init(
+      method: method, scheme: origin?.scheme, authority: origin?.authority, path: path, headerFields: fields)
+  }
+}
+
+extension HTTPError {
+  /// The error for a message that Martlet or swift-http-types has no form for.
+  static func cannotConvert(_ message: String) -> HTTPError {
+    HTTPError(.invalidRequest, message, phase: .preparing)
+  }
+}
+#endif

@@ -1,0 +1,41 @@
+#if HTTPTypes
+public import HTTPTypes
+public import MartletEngine
+public import MartletSemantics
+
+extension ResponseHead {
+  /// Makes a head of a response of swift-http-types. Its reason phrase is not kept.
+  public init(_ response: HTTPTypes.HTTPResponse) {
+    self.init(status: HTTPStatus(response.status.code), fields: HTTPFields(response.headerFields))
+  }
+}
+
+extension MartletEngine.HTTPResponse {
+  /// Makes a response of one of swift-http-types, for a transport or an interceptor that returns it without the network.
+  ///
+  /// - Parameters:
+  ///   - response: the head.
+  ///   - body: the body; empty by default.
+  ///   - url: the URL of the request that it answers.
+  public init(_ response: HTTPTypes.HTTPResponse, body: ResponseBody = .empty, url: URL) {
+    let head = ResponseHead(response)
+    self.init(status: head.status, fields: head.fields, body: body, url: url)
+  }
+}
+
+extension HTTPTypes.HTTPResponse {
+  /// Makes a response of the head of one of Martlet's: that of ``Martlet/HTTPResponse/head``. The reason phrase is
+  /// that which is registered for the status.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, or if the status is not within
+  ///   0...999, which only a mock can return.
+  public init(_ head: ResponseHead) throws(HTTPError) {
+    guard (0...999).contains(head.status.code) else {
+      throw .cannotConvert("the status \(head.status.code) is not a number of three digits (RFC 9110 §15)")
+    }
+    let fields: HTTPTypes.HTTPFields
+    do { fields = try HTTPTypes.HTTPFields(head.fields) } catch { throw HTTPError(wrapping: error) }
+    self.init(status: Status(code: head.status.code, reasonPhrase: head.status.reasonPhrase), headerFields: fields)
+  }
+}
+#endif

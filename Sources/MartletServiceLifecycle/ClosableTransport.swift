@@ -1,0 +1,90 @@
+#if ServiceLifecycle
+import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// A transport that can be closed: requests and bodies in progress end then, and its base is released.
+struct ClosableTransport: Transport {
+  private let base: Base
+  private let gate: CallGate
+
+  /// The base until the gate is closed. A transport closes its connections when nothing refers to it.
+  private final class Base: Sendable {
+    private let transport: Mutex<(any Transport)?>
+
+    init(_ transport: any Transport) { self.transport = Mutex(transport) }
+
+    var current: (any Transport)? { transport.withLock { $0 } }
+
+    func release() { _ = transport.withLock { $0.take() } }
+  }
+
+  init(_ transport: any Transport, _ gate: CallGate) {
+    let base = Base(transport)
+    self.base = base
+    self.gate = gate
+    // cannot fail: the gate is open
+    _ = try? gate.begin { base.release() }
+  }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    guard let transport = base.current else { throw CallGate.error }
+    let task = Task { try await transport.send(request, in: call) }
+    do {
+      let number = try gate.begin { task.cancel() }
+      defer { gate.end(number) }
+      var response = try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+      let body = try ClosableBody(response.body.source, gate)
+      response.body = ResponseBody(length: response.body.length, from: body)
+      return response
+    } catch {
+      task.cancel()
+      throw gate.isClosed ? CallGate.error : error
+    }
+  }
+}
+
+/// A body that is cancelled when the gate is closed.
+private final class ClosableBody: BodySource {
+  private let base: any BodySource
+  private let gate: CallGate
+  private let number: UInt64
+
+  init(_ base: any BodySource, _ gate: CallGate) throws(HTTPError) {
+    self.base = base
+    self.gate = gate
+    number = try gate.begin { base.cancel() }
+  }
+
+  func next() async throws -> Data? {
+    do {
+      let chunk = try await base.next()
+      // a body that is cancelled may end as if it were complete
+      if chunk == nil, gate.isClosed { throw CallGate.error }
+      if chunk == nil { gate.end(number) }
+      return chunk
+    } catch {
+      throw gate.isClosed ? CallGate.error : error
+    }
+  }
+
+  func takeReceived() throws(HTTPError) -> Data? {
+    let data = try base.takeReceived()
+    if data != nil { gate.end(number) }
+    return data
+  }
+
+  func cancel() {
+    gate.end(number)
+    base.cancel()
+  }
+
+  var trailers: HTTPFields { base.trailers }
+
+  deinit { gate.end(number) }
+}
+#endif

@@ -1,0 +1,127 @@
+#if Tracing
+import MartletEngine
+import MartletSemantics
+import Synchronization
+import Tracing
+
+/// The spans of one call, which its events end.
+final class CallSpans: Sendable {
+  private let tracer: any Tracer
+  private let redaction: Redaction
+  private let call: any Span
+  private let attempt = Mutex(AttemptState())
+
+  private struct AttemptState: Sendable {
+    /// That of the attempt in progress.
+    var span: (any Span)?
+    /// How many attempts have begun.
+    var count = 0
+    /// That of the response of the attempt in progress.
+    var status: HTTPStatus?
+  }
+
+  /// Begins the span of a call, below the current `ServiceContext`.
+  init(of request: HTTPRequest, named label: String?, by tracer: any Tracer, redaction: Redaction) {
+    self.tracer = tracer
+    self.redaction = redaction
+    call = tracer.startSpan(
+      label ?? request.nameOfSpan, context: ServiceContext.current ?? .topLevel, ofKind: .internal)
+    call.describe(request, redaction)
+  }
+
+  /// Begins the span of an attempt. Returns its context.
+  func beginAttempt(of request: HTTPRequest) -> ServiceContext {
+    let span = tracer.startSpan(request.nameOfSpan, context: call.context, ofKind: .client)
+    let (last, count) = attempt.withLock { attempt in
+      let last = attempt.span
+      attempt = AttemptState(span: span, count: attempt.count + 1)
+      return (last, attempt.count)
+    }
+    last?.end()
+    if count > 1 { span.attributes["http.request.resend_count"] = count - 1 }
+    return span.context
+  }
+
+  func receive(_ event: Event) {
+    switch event {
+    case .attempt(_, let request): current?.describe(request, redaction)
+    case .cached(let source): current?.attributes["martlet.response.source"] = source.rawValue
+    case .response(let head, _):
+      let span = attempt.withLock { attempt in
+        attempt.status = head.status
+        return attempt.span
+      }
+      span?.describe(head.status)
+    case .metrics(let metrics): current?.describe(metrics)
+    case .resend(_, _, let reason):
+      let last = endAttempt()
+      last.span?.attributes["martlet.resend.reason"] = reason
+      if last.status == nil { last.span?.fail("_OTHER") }
+      last.span?.end()
+    case .finished(let error): finish(error)
+    case .started, .sending, .informational, .progress, .bytes, .cookieRefused, .limit, .note: break
+    }
+  }
+
+  private func finish(_ error: HTTPError?) {
+    let last = endAttempt()
+    if let error {
+      last.span?.fail(error.kind.name)
+      call.fail(error.kind.name)
+      call.recordError(error)
+    } else if let status = last.status {
+      call.describe(status)
+    }
+    last.span?.end()
+    call.end()
+  }
+
+  private var current: (any Span)? { attempt.withLock { $0.span } }
+
+  private func endAttempt() -> AttemptState {
+    attempt.withLock { attempt in
+      let last = attempt
+      attempt.span = nil
+      return last
+    }
+  }
+}
+
+extension HTTPRequest {
+  fileprivate var nameOfSpan: String { method.registeredName == method.rawValue ? method.rawValue : "HTTP" }
+}
+
+extension Span {
+  fileprivate func describe(_ request: HTTPRequest, _ redaction: Redaction) {
+    updateAttributes { attributes in
+      attributes["http.request.method"] = request.method.registeredName
+      if request.method.registeredName != request.method.rawValue {
+        attributes["http.request.method_original"] = request.method.rawValue
+      }
+      attributes["url.full"] = redaction.redacted(request.url)
+      if let origin = Origin(request.url) {
+        attributes["server.address"] = origin.host
+        attributes["server.port"] = origin.port
+      }
+    }
+  }
+
+  fileprivate func describe(_ status: HTTPStatus) {
+    attributes["http.response.status_code"] = status.code
+    if status.code >= 400 { fail("\(status.code)") }
+  }
+
+  fileprivate func describe(_ metrics: TransferMetrics) {
+    updateAttributes { attributes in
+      if let version = metrics.version { attributes["network.protocol.version"] = version.number }
+      if let address = metrics.remoteAddress { attributes["network.peer.address"] = address }
+      if let port = metrics.remotePort { attributes["network.peer.port"] = port }
+    }
+  }
+
+  fileprivate func fail(_ type: String) {
+    attributes["error.type"] = type
+    setStatus(SpanStatus(code: .error))
+  }
+}
+#endif

@@ -26,9 +26,8 @@ MIRRORS ?=
 # Where `make install` puts the command-line tool; DESTDIR comes before it, for packages.
 PREFIX ?= /usr/local
 
-.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet docs \
-  api sanitize \
-  sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
+.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet \
+  docs api sanitize sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
 help: ## list what make can do

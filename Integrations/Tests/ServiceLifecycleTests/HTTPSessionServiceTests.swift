@@ -1,6 +1,6 @@
 import Logging
 import Martlet
-import MartletServiceLifecycle
+@testable import MartletServiceLifecycle
 import MartletTesting
 import ServiceLifecycle
 import ServiceLifecycleTestKit
@@ -88,33 +88,17 @@ import Testing
     #expect(server.requests.map(\.path) == ["/slow", "/token", "/slow"])
   }
 
-  /// Time limits below ten seconds are over at once, others never.
-  private struct ImpatientClock: Clock {
-    let base: ManualClock
-    var now: ManualClock.Instant { base.now }
-    var minimumResolution: Duration { base.minimumResolution }
+  /// A deadline abandons it, so that it may begin after the end of its call.
+  @Test func aPreparationAfterTheEndOfItsCallIsRefusedAndNotWaitedFor() async throws {
+    let gate = CallGate()
+    let (call, request) = (Call(), HTTPRequest(.get, "http://a.example/"))
+    gate.receive(.started(request), in: call)
+    gate.receive(.finished(nil), in: call)
+    let error = await #expect(throws: HTTPError.self) { _ = try await gate.prepare(request, in: call) }
+    #expect(error?.kind == .shutDown)
 
-    func sleep(until deadline: ManualClock.Instant, tolerance: Duration?) async throws {
-      guard base.now.duration(to: deadline) >= .seconds(10) else { return }
-      try await base.sleep(until: deadline, tolerance: tolerance)
-    }
-  }
-
-  @Test func aCallWhosePreparationIsAbandonedIsNotWaitedFor() async throws {
-    var configuration = SessionConfiguration()
-    configuration.clock = ImpatientClock(base: clock)
-    configuration.options.deadline = .seconds(1)
-    let service = HTTPSessionService(transport: MockTransport { _ in .text("ok") }, configuration: configuration)
-    try await testGracefulShutdown { trigger in
-      async let run: Void = service.run()
-      await withTaskGroup(of: Void.self) { group in
-        for _ in 0..<200 {
-          group.addTask { _ = try? await service.session.data(for: HTTPRequest(.get, "http://a.example/")) }
-        }
-      }
-      trigger.triggerGracefulShutdown()
-      try await run
-    }
+    gate.drain()
+    await gate.waitUntilEmpty()
   }
 
   @Test func whatHasNotEndedInTimeFailsAndItsConnectionIsClosed() async throws {

@@ -26,7 +26,8 @@ MIRRORS ?=
 # Where `make install` puts the command-line tool; DESTDIR comes before it, for packages.
 PREFIX ?= /usr/local
 
-.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores docs api sanitize \
+.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet docs \
+  api sanitize \
   sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -66,6 +67,9 @@ integrations: build-libraries ## the bridges to other packages, with these and t
 
 scores: interop-libraries ## public suites for caches and cookies over Martlet and over others, as a table
 	@scripts/scores
+
+fleet: interop-libraries ## processes that share a Redis server, which are killed and stopped on the way; half a minute after the build
+	@exec swift run --package-path Interop -c release fleet
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it
 	@swift build $(strict)

@@ -248,6 +248,21 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// Above the engine: the stores of a fleet of processes, for Linux.
+#if os(Linux)
+package.products.append(.library(name: "MartletRedis", targets: ["MartletRedis"]))
+package.targets += [
+  // Without pkg-config, whose flags for it SwiftPM does not allow; the module map names the library.
+  .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+  .target(
+    name: "MartletRedis",
+    dependencies: ["MartletEngine", "MartletSemantics", "CCrypto", "CHiredis", "CSockets"]),
+  .testTarget(
+    name: "MartletRedisTests",
+    dependencies: ["MartletRedis", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
+]
+#endif
+
 // Above the APIs: the command-line tool, for Linux. All of it but the entry point is a library, so that tests run it in
 // their process. A module cannot be called martlet where file systems take that for Martlet.
 #if os(Linux)

@@ -7,6 +7,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+func product(_ name: String) -> Target.Dependency { .product(name: name, package: "Martlet") }
+
 // Sessions against servers, proxies and readers that others wrote: `make interop`, `make scores`.
 let package = Package(
   name: "Interop",
@@ -20,11 +22,17 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        .product(name: "Martlet", package: "Martlet"), .product(name: "MartletImages", package: "Martlet"),
-        .product(name: "MartletTesting", package: "Martlet"), .product(name: "MartletCurl", package: "Martlet"),
+        product("Martlet"), product("MartletImages"), product("MartletTesting"), product("MartletCurl"),
       ],
-      exclude: ["Pictures/corpus.py"],
+      exclude: ["Pictures/corpus.py"], swiftSettings: settings),
+    // Contracts in there is a link to the contracts of stores, which the stores in memory and SQLite files pass too.
+    .testTarget(
+      name: "RedisTests", dependencies: [product("Martlet"), product("MartletRedis"), product("MartletTesting")],
       swiftSettings: settings),
+    // Processes that share a Redis server: `make fleet`.
+    .executableTarget(
+      name: "fleet", dependencies: [product("Martlet"), product("MartletRedis"), product("MartletTesting")],
+      path: "Fleet", swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

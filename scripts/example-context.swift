@@ -7,6 +7,7 @@ import Martlet
 import MartletCombine
 import MartletImages
 import MartletObservation
+import MartletRedis
 import MartletSQLite
 import MartletTasks
 import MartletTasksTesting
@@ -89,6 +90,7 @@ var login: Login { some() }
 var spinner: Spinner { some() }
 var log: Logging.Logger { some() }
 var cache: HTTPCache { some() }
+var redis: RedisClient { some() }
 var counter: TaskCounter { some() }
 var jar: CookieJar { some() }
 var store: any KeyValueStore { some() }
@@ -118,6 +120,10 @@ enum os {
     init(subsystem: String, category: String) {}
     func log(level: Level, _ text: String) {}
   }
+}
+
+extension MartletRedisExamples {
+  static var secret: Data { some() }
 }
 
 extension MartletEngineExamples {

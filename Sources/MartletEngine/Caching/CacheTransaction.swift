@@ -40,6 +40,7 @@ final class CacheTransaction: Sendable {
     var waitsForOthers = true
     var registration: CacheTransactions.Registration?
     var isFinished = false
+    var flight = FlightProgress()
   }
 
   init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache) {
@@ -166,16 +167,20 @@ final class CacheTransaction: Sendable {
 
   /// Sends the identical requests that wait, before the transaction has finished.
   func releaseWaiters() {
-    guard let route = state.withLock({ $0.registration?.route.take() }) else { return }
-    cache.transactions.releaseWaiters(of: route)
+    let (route, lease) = state.withLock { ($0.registration?.route.take(), $0.flight.lease.take()) }
+    lease?.end(.unshared)
+    if let route { cache.transactions.releaseWaiters(of: route) }
   }
 
   /// Ends the transaction; only the first outcome counts.
-  func finish(_ outcome: Outcome) {
-    let registration = state.withLock { state in
+  func finish(_ outcome: Outcome) { finish(outcome, for: FlightOutcome(outcome)) }
+
+  private func finish(_ outcome: Outcome, for others: FlightOutcome) {
+    let (registration, lease) = state.withLock { state in
       state.isFinished = true
-      return state.registration.take()
+      return (state.registration.take(), state.flight.lease.take())
     }
+    lease?.end(others)
     guard let registration else { return }
     let outcome = outcome == .unstorable && !isShareable ? .unshared : outcome
     cache.transactions.remove(registration, of: key, outcome)
@@ -184,7 +189,63 @@ final class CacheTransaction: Sendable {
   /// Ends the transaction of a request that failed. If its caller gave it up, or it is sent again because a pooled connection
   /// was closed, one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
-    finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared)
+    finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
+  }
+
+  // MARK: Other processes
+
+  /// Whether other processes are to be asked before the request is sent: those that share the store, for a request that
+  /// identical ones wait for, once.
+  var asksOthers: Bool {
+    cache.flights != nil && state.withLock { !$0.flight.isDecided && $0.registration?.route != nil }
+  }
+
+  /// Asks the other processes that share the store, and waits a moment if one of them sends an identical request.
+  ///
+  /// - Returns: Whether to look up the stored responses again, since there may be one; otherwise the request is to be sent.
+  /// - Throws: `CancellationError` if the task is cancelled.
+  func isAnswerLikely(on clock: any Clock<Duration>) async throws -> Bool {
+    switch try await askOthers() {
+    case .lead, nil: return state.withLock { $0.flight.lease != nil }
+    case .wait(let longest):
+      let pause = state.withLock { $0.flight.nextPause(longest, on: clock) }
+      guard let pause else { return false }
+      try await call.holding { try await clock.sleep(for: pause) }
+      return true
+    }
+  }
+
+  /// Whether the entry is to be validated in the background: not if another process does that, or has done it.
+  func mayRevalidate(_ entry: CacheEntry) async -> Bool {
+    guard cache.flights != nil else { return true }
+    switch try? await askOthers() {
+    case .wait: return false
+    case .lead:
+      let known = await cache.attempt(in: call) { try await cache.store.entries(for: key) } ?? []
+      return known.first { $0.id == entry.id } == entry
+    case nil: return true
+    }
+  }
+
+  /// Asks whether this process is to send the request; nil if nobody knows. A lease ends with the transaction.
+  private func askOthers() async throws -> SharedFlight? {
+    guard let flights = cache.flights else { return nil }
+    let name = RequestRoute(key, request.fields).fingerprint
+    let answer = try await call.holding { [cache, call] in
+      await cache.attempt(in: call) { try await flights.beginFlight(name) }
+    }
+    try Task.checkCancellation()
+    guard case .lead(let lease) = answer else {
+      if answer == nil { state.withLock { $0.flight.isDecided = true } }
+      return answer
+    }
+    let isLate = state.withLock { state in
+      state.flight.isDecided = true
+      if !state.isFinished { state.flight.lease = lease }
+      return state.isFinished
+    }
+    if isLate { lease.end(.failed) }
+    return answer
   }
 }
 

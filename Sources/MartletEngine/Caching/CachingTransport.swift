@@ -29,6 +29,8 @@ struct CachingTransport: Transport, DeadlineAware {
     indirect case serve(CacheEntry, CachePlan.Serving)
     /// Wait for an identical request, then look again.
     case wait(RunningWork<CacheTransaction.Outcome>)
+    /// Ask other processes first whether one of them sends an identical request.
+    case ask(OriginRequest)
     case lookUpAgain
     case answer(HTTPResponse)
   }
@@ -58,6 +60,8 @@ struct CachingTransport: Transport, DeadlineAware {
         }
         unreadable.insert(entry.id)
       case .wait(let result): try await transaction.wait(for: result, on: clock)
+      case .ask(let sent):
+        guard try await transaction.isAnswerLikely(on: clock) else { return .send(sent) }
       case .lookUpAgain: break
       }
       step = try await self.step(of: transaction, without: unreadable)
@@ -105,7 +109,7 @@ struct CachingTransport: Transport, DeadlineAware {
       throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
     }
     return switch transaction.start(since: storedCount) {
-    case .started: .send(sent)
+    case .started: transaction.asksOthers ? .ask(sent) : .send(sent)
     case .outdated: .lookUpAgain
     case .identical(let result): .wait(result)
     }
@@ -184,6 +188,7 @@ struct CachingTransport: Transport, DeadlineAware {
     background.start()  // now, so that a removal that comes next includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
+      guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
       guard let response = try? await fetch(sent, for: background) else { return }
       var body = response.body.makeAsyncIterator()
       while (try? await body.next()) != nil {}

@@ -29,6 +29,8 @@ public final class HTTPCache: Sendable {
   public let store: any CacheStore
   /// The store if it answers without an `await`.
   let immediate: (any ImmediateCacheStore)?
+  /// The store if it shares requests with other processes.
+  let flights: (any SharedFlights)?
   let now: @Sendable () -> Date
   let transactions = CacheTransactions()
   private let counts = Mutex(CacheStatistics())
@@ -42,6 +44,7 @@ public final class HTTPCache: Sendable {
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
     immediate = store as? any ImmediateCacheStore
+    flights = store as? any SharedFlights
     self.now = now
   }
 

@@ -23,6 +23,11 @@ package struct RequestRoute: Sendable, Hashable {
     selecting = lines.flatMap { name, lines in lines.map { "\(name): \($0.value)" } }
   }
 
+  /// A digest, by which processes recognize identical requests without knowing what they contain.
+  var fingerprint: String {
+    Fingerprint.of(([key.partition, key.url] + selecting).map { "\($0.utf8.count):\($0)" }.joined())
+  }
+
   /// Whether the response may be used for other requests.
   package static func isShared(by request: HTTPRequest) -> Bool {
     request.body.isEmpty && SharingRule.allows(request.method, request.fields)

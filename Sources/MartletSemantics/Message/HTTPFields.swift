@@ -171,15 +171,18 @@ public struct HTTPFields: Sendable {
 }
 
 extension HTTPFields: Sequence {
-  /// The lines in order, each as a name and a value.
-  public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
-    lines.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
+  /// Goes through the lines in order.
+  public struct Iterator: IteratorProtocol {
+    fileprivate var lines: IndexingIterator<[Line]>
+
+    public mutating func next() -> (name: FieldName, value: String)? {
+      guard let line = lines.next() else { return nil }
+      return (line.name, line.value)
+    }
   }
 
-  /// Calls the closure with each line in order: for a loop in another module, in which the iterator is not specialized.
-  package func forEachLine(_ body: (FieldName, String) throws -> Void) rethrows {
-    for line in lines { try body(line.name, line.value) }
-  }
+  /// The lines in order, each as a name and a value.
+  public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
 
   /// The number of lines.
   public var count: Int { if case .received(let received) = content { received.count } else { lines.count } }

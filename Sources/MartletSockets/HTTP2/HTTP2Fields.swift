@@ -49,9 +49,9 @@ struct HTTP2Fields: Sendable, Hashable {
   /// - `Host` is `:authority`, and `Content-Length` is the transport's own.
   mutating func append(_ fields: HTTPFields) {
     let nominated = fields.contains(.connection) ? fields.list(.connection).map { ASCII.lowercased($0) } : []
-    fields.forEachLine { name, value in
+    for (name, value) in fields {
       let canonical = name.canonicalName
-      guard nominated.isEmpty || !nominated.contains(canonical) else { return }
+      guard nominated.isEmpty || !nominated.contains(canonical) else { continue }
       switch Treatment(of: canonical) {
       case .omitted: break
       case .te:

@@ -115,11 +115,11 @@ extension HTTPFields {
     var values: [String: String] = [:]
     values.reserveCapacity(count)
     var names = Set<FieldName>(minimumCapacity: count)
-    forEachLine { name, value in
+    for (name, value) in self {
       values[name.rawName] = value
       names.insert(name)
     }
-    if names.count < count { forEachLine { name, _ in values[name.rawName] = self[name] } }
+    if names.count < count { for (name, _) in self { values[name.rawName] = self[name] } }
     return values
   }
 }

@@ -1,21 +1,12 @@
 import MartletEngine
-import MartletSQLite
 import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The contract of cookie stores.
+/// The contract of cookie stores. The stores, `all`, are those of the target that the suite is compiled in.
 @Suite(.timeLimit(.minutes(5)))
 struct CookieStoreTests {
   typealias Making = StoreFactory<any CookieStore>
-
-  static let all = [
-    Making(testDescription: "memory") { _ in MemoryCookieStore() },
-    Making(testDescription: "SQLite") { try SQLiteCookieStore(at: $0.file("cookies.sqlite")) },
-    Making(testDescription: "SQLite, persistent") {
-      try SQLiteCookieStore(at: $0.file("cookies.sqlite"), sessionCookies: .persistent)
-    },
-  ]
 
   private let folder: TemporaryFolder
 

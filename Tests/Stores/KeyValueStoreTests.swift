@@ -1,18 +1,12 @@
 import MartletEngine
-import MartletSQLite
 import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The contract of key-value stores.
+/// The contract of key-value stores. The stores, `all`, are those of the target that the suite is compiled in.
 @Suite(.timeLimit(.minutes(5)))
 struct KeyValueStoreTests {
   typealias Making = StoreFactory<any KeyValueStore>
-
-  static let all = [
-    Making(testDescription: "memory") { _ in MemoryKeyValueStore() },
-    Making(testDescription: "SQLite") { try SQLiteKeyValueStore(at: $0.file("values.sqlite")) },
-  ]
 
   private let folder: TemporaryFolder
 

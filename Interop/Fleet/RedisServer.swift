@@ -1,0 +1,1 @@
+../Tests/RedisTests/RedisServer.swift

@@ -1,0 +1,141 @@
+import Foundation
+import Martlet
+import MartletRedis
+import MartletTesting
+import Testing
+
+/// Sessions that share nothing but a server, like processes.
+@Suite(.timeLimit(.minutes(5)))
+struct FleetCacheTests {
+  private let redis: RedisConfiguration
+
+  init() throws { redis = try RedisServer.shared.get().configuration() }
+
+  private func session(_ change: (inout RedisCacheOptions) -> Void = { _ in }) -> HTTPSession {
+    var options = RedisCacheOptions()
+    change(&options)
+    var configuration = SessionConfiguration()
+    configuration.cache = HTTPCache(store: RedisCacheStore(RedisClient(redis), options: options))
+    return HTTPSession(transport: SocketTransport(), configuration: configuration)
+  }
+
+  /// Sends requests of several sessions at once, and returns the bodies.
+  private func send(_ url: URL, from sessions: [HTTPSession], each count: Int) async throws -> [Data] {
+    try await withThrowingTaskGroup(of: Data.self) { group in
+      for session in sessions {
+        for _ in 0..<count { group.addTask { try await session.data(for: HTTPRequest(.get, url)).0 } }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+
+  @Test(arguments: [100, 300_000]) func aColdKeyIsAskedForOnce(size: Int) async throws {
+    let content = bytes(size)
+    let gate = Gate()
+    let server = try LoopbackServer { _ in
+      Reply(fields: ["Cache-Control": "max-age=60"], content: content).held(by: gate)
+    }
+    let sessions = (0..<4).map { _ in session() }
+    async let sent = send(server.url("/"), from: sessions, each: 50)
+    _ = try await server.request(1)
+    gate.open()
+    let bodies = try await sent
+    #expect(bodies.allSatisfy { $0 == content } && bodies.count == 200)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func withoutFlightsEachSessionAsks() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in
+      Reply(fields: ["Cache-Control": "max-age=60"], content: Data("x".utf8)).held(by: gate)
+    }
+    let sessions = (0..<3).map { _ in session { $0.flights = nil } }
+    async let bodies = send(server.url("/"), from: sessions, each: 5)
+    _ = try await server.request(3)
+    gate.open()
+    #expect(try await bodies.count == 15)
+    #expect(server.requests.count == 3)
+  }
+
+  @Test func whatMayNotBeStoredIsAskedForByEach() async throws {
+    let server = try LoopbackServer { _ in Reply(fields: ["Cache-Control": "no-store"], content: Data("x".utf8)) }
+    let sessions = (0..<3).map { _ in session() }
+    let bodies = try await send(server.url("/"), from: sessions, each: 4)
+    #expect(bodies.count == 12)
+    #expect(server.requests.count == 12)
+  }
+
+  @Test func anotherSessionReadsWhatOneHasStored() async throws {
+    let content = bytes(400_000)
+    let server = try LoopbackServer { _ in Reply(fields: ["Cache-Control": "max-age=60"], content: content) }
+    let request = HTTPRequest(.get, server.url("/"))
+    #expect(try await session().data(for: request).1.source == .network)
+    let (data, response) = try await session().data(for: request)
+    #expect(response.source == .cache)
+    #expect(data == content)
+  }
+
+  @Test func aRemovalIsSeenByOthersWithinTheirMemoryLife() async throws {
+    let server = try LoopbackServer { _ in
+      Reply(fields: ["Cache-Control": "max-age=60"], content: Data("x".utf8))
+    }
+    let (one, other) = (session(), session { $0.memoryLife = .milliseconds(1) })
+    let request = HTTPRequest(.get, server.url("/"))
+    _ = try await one.data(for: request)
+    #expect(try await other.data(for: request).1.source == .cache)
+    try await one.configuration.cache?.remove(request.url)
+    while try await other.data(for: request).1.source != .network {}
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aReaderWithoutTheKeyFindsNothing() async throws {
+    let server = try LoopbackServer { _ in
+      Reply(fields: ["Cache-Control": "max-age=60"], content: Data("secret".utf8))
+    }
+    let seal = try RedisSeal(key: Data(repeating: 3, count: 32))
+    let request = HTTPRequest(.get, server.url("/"))
+    _ = try await session { $0.seal = seal }.data(for: request)
+    #expect(try await session { $0.seal = seal }.data(for: request).1.source == .cache)
+    #expect(try await session().data(for: request).1.source == .network)
+  }
+
+  @Test func aProcessThatIsGoneIsReplacedWithinItsLease() async throws {
+    let store = RedisCacheStore(RedisClient(redis))
+    var short = RedisFlightOptions()
+    short.lease = .milliseconds(200)
+    var options = RedisCacheOptions()
+    options.flights = short
+    do {
+      // A client that is closed can prolong nothing, like a process that was killed.
+      let client = RedisClient(redis)
+      guard case .lead = try await RedisCacheStore(client, options: options).beginFlight("name") else {
+        Issue.record("nobody had the lease")
+        return
+      }
+      client.close()
+    }
+    var waits = 0
+    while case .wait = try await store.beginFlight("name") { waits += 1 }
+    #expect(waits > 0)
+  }
+
+  @Test func aLeaseOfALivingProcessIsProlonged() async throws {
+    var options = RedisCacheOptions()
+    options.flights?.lease = .seconds(2)
+    let one = RedisCacheStore(RedisClient(redis), options: options)
+    let other = RedisCacheStore(RedisClient(redis), options: options)
+    guard case .lead(let lease) = try await one.beginFlight("name") else {
+      Issue.record("nobody had the lease")
+      return
+    }
+    let end = ContinuousClock.now + .seconds(5)
+    while ContinuousClock.now < end {
+      guard case .wait = try await other.beginFlight("name") else {
+        Issue.record("the lease ended")
+        return
+      }
+    }
+    lease.end(.failed)
+    while case .wait = try await other.beginFlight("name") {}
+  }
+}

@@ -1,0 +1,76 @@
+import MartletSemantics
+
+/// What a ``RedisCacheStore`` keeps, for how long, and how the processes share requests.
+public struct RedisCacheOptions: Sendable {
+  /// The most bytes of one body; 8 MiB by default.
+  public var entryLimit: Int64 = 8 << 20
+  /// The most bytes of a body that are read before the response is returned; 8 MiB by default. A server that fails meanwhile is a
+  /// miss. The rest of a longer body is read when it is asked for, and a server that fails then is an error of the body.
+  public var readAhead: Int64 = 8 << 20
+  /// How long a response is kept after it is stale and no directive allows its use any more: to be validated, and for callers
+  /// who accept stale responses. An hour by default.
+  public var retention = Duration.seconds(3600)
+  /// The longest time for which a response is kept; a week by default.
+  public var longestLife = Duration.seconds(7 * 86_400)
+  /// For how long a process answers from its own memory after it has asked the server; nil, the default, for never. What
+  /// another process stores or removes is seen after this time at the latest. It is cut to the rest of the life that the
+  /// response has on the server.
+  public var memoryLife: Duration?
+  /// The most bytes of bodies in the process's memory; 8 MiB by default. Without ``memoryLife`` too: a body that comes with its
+  /// head is kept until it is read.
+  public var memoryLimit = 8 << 20
+  /// How the requests of processes for the same response are sent once; nil for not at all.
+  public var flights: RedisFlightOptions? = RedisFlightOptions()
+  /// The key with which heads and bodies are sealed; nil, the default, for none.
+  public var seal: RedisSeal?
+
+  /// Makes the default options.
+  public init() {}
+
+  /// The default options with a seal.
+  public static func sealed(with seal: RedisSeal) -> RedisCacheOptions {
+    var options = RedisCacheOptions()
+    options.seal = seal
+    return options
+  }
+}
+
+/// How processes agree which of them sends a request. An agreement saves requests; it does not exclude that two are sent.
+public struct RedisFlightOptions: Sendable, Hashable {
+  /// For how long a process that is killed prevents that others send its request; 2 seconds by default, at least 100
+  /// milliseconds. A process that lives prolongs that every third of this time.
+  public var lease = Duration.seconds(2)
+  /// How long a request waits for that of another process before it is sent itself; 5 seconds by default. It should be
+  /// longer than the lease.
+  public var longestWait = Duration.seconds(5)
+
+  /// Makes the default options.
+  public init() {}
+}
+
+/// How long a response is kept on the server.
+enum CacheLife {
+  /// The life is made longer by up to this part of it, so that what was stored together does not expire together.
+  static let jitter = 0.1
+
+  /// Returns what is left of its freshness (RFC 9111 §4.2), the times for which it may be used stale (RFC 5861 §3, §4), and the
+  /// retention.
+  ///
+  /// - Parameter random: From 0 to 1.
+  static func of(
+    _ response: StoredResponse, at now: Date, options: RedisCacheOptions, random: Double
+  ) -> Duration {
+    let freshness = Freshness(of: response, at: now)
+    let control = CacheControl(response.head.fields)
+    let usable =
+      max(0, freshness.lifetime - freshness.age) + seconds("stale-while-revalidate", control)
+      + seconds("stale-if-error", control)
+    let life = Duration.seconds(usable) + options.retention
+    return max(.seconds(1), min(options.longestLife, life * (1 + jitter * random)))
+  }
+
+  private static func seconds(_ name: String, _ control: CacheControl) -> Double {
+    guard case .value(let seconds) = control.seconds(name) else { return 0 }
+    return Double(seconds)
+  }
+}

@@ -1,0 +1,93 @@
+public import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// A key that one process holds: it expires by itself, and is prolonged every third of its time as long as the process lives.
+///
+/// A lease saves work and is no lock: a process that was stopped for longer than its time may go on although another has the
+/// lease by then. What must not be overwritten has a fence of its own (``RedisSharedToken``).
+final class RedisLease: FlightLease {
+  let key: String
+  let token: String
+  private let redis: RedisClient
+  private let time: Duration
+  private let renewal = Mutex<Task<Void, Never>?>(nil)
+
+  /// The value of a key that says: do not wait, send.
+  static let unshared = "-"
+  /// How long a key says that.
+  private static let unsharedTime = Duration.seconds(2)
+
+  /// Takes the key unless it is held. Arguments: token, milliseconds. Returns the value that the key had, nil if it had none.
+  static let take = RedisScript(
+    """
+    local held = redis.call('GET', KEYS[1])
+    if held then return held end
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return false
+    """)
+
+  /// Prolongs the key if it is still held. Arguments: token, milliseconds.
+  private static let prolong = RedisScript(
+    """
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    """)
+
+  /// Removes the key if it is still held, or replaces its value for a time. Arguments: token, value (empty to remove),
+  /// milliseconds.
+  private static let release = RedisScript(
+    """
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
+    redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+    return 1
+    """)
+
+  /// Makes the lease of a key that was taken with this token.
+  init(_ key: String, _ token: String, for time: Duration, of redis: RedisClient, on clock: any Clock<Duration>) {
+    (self.key, self.token, self.redis, self.time) = (key, token, redis, time)
+    let milliseconds = Data(Int64(time.inMilliseconds))
+    let task = Task {
+      while !Task.isCancelled, (try? await clock.sleep(for: time / 3)) != nil {
+        let reply = try? await redis.run(Self.prolong, keys: [key], [Data(text: token), milliseconds])
+        if reply?.integer == 0 { return }
+      }
+    }
+    renewal.withLock { $0 = task }
+  }
+
+  deinit { renewal.withLock { $0.take() }?.cancel() }
+
+  func end(_ outcome: FlightOutcome) {
+    renewal.withLock { $0.take() }?.cancel()
+    Self.end(key, token, outcome, of: redis)
+  }
+
+  /// Ends the lease of a key if it was given for this token, without waiting for the answer.
+  static func end(_ key: String, _ token: String, _ outcome: FlightOutcome, of redis: RedisClient) {
+    let value = outcome == .unshared ? Self.unshared : ""
+    let arguments = [Data(text: token), Data(text: value), Data(Int64(unsharedTime.inMilliseconds))]
+    redis.submit(release.completeCommand(keys: [key], arguments))
+  }
+}
+
+extension RedisCacheStore: SharedFlights {
+  public func beginFlight(_ name: String) async throws -> SharedFlight? {
+    guard let flights = options.flights else { return nil }
+    let key = names.flight(name)
+    let token = UUID().uuidString
+    let lease = max(.milliseconds(100), flights.lease)
+    let reply: RedisReply
+    do {
+      reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(Int64(lease.inMilliseconds))])
+    } catch {
+      RedisLease.end(key, token, .failed, of: redis)  // the server may have given the lease, and answered too late
+      throw error
+    }
+    guard let holder = reply.bytes else {
+      return .lead(RedisLease(key, token, for: lease, of: redis, on: clock))
+    }
+    return holder == Data(text: RedisLease.unshared) ? nil : .wait(flights.longestWait)
+  }
+}

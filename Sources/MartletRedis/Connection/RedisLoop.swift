@@ -1,0 +1,300 @@
+import CSockets
+import Glibc
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Commands that are sent together, and whose answers one caller waits for.
+final class RedisRequest: Sendable {
+  let bytes: [UInt8]
+  let count: Int
+  let limit: Duration
+  let answers = OneShot<[RedisReply]>()
+
+  init(_ commands: [RedisCommand], within limit: Duration) {
+    var bytes: [UInt8] = []
+    for command in commands { command.write(to: &bytes) }
+    (self.bytes, count, self.limit) = (bytes, commands.count, limit)
+  }
+}
+
+/// The thread of a client: one connection, over which the requests of all callers go one after another without waiting for
+/// answers in between. It is not `Sendable`: whoever has it is on its thread.
+///
+/// A request fails when its limit is over, and its answer is dropped when it comes. Requests that wait while a connection is
+/// being made have the same limits.
+final class RedisLoop {
+  private let queue: JobQueue<RedisLoop>
+  private let configuration: RedisConfiguration
+  /// Whether the server is left alone, for callers to see without asking the thread.
+  private let rests: SharedFlag
+  private var breaker: RedisBreaker
+  private var link: RedisLink?
+  private var isOpening = false
+  private var restsUntil: Duration?
+  private var isStopped = false
+  /// What waits for a connection.
+  private var waiting: [RedisRequest] = []
+  /// What was written, in the order of the answers, and the answers of the first so far.
+  private var sent = Line<RedisRequest>()
+  private var answers: [RedisReply] = []
+  private var unsent: [UInt8] = []
+  private var limits: [(limit: Duration, line: Line<(due: Duration, request: RedisRequest)>)] = []
+  private var lastUse = Duration.zero
+  /// The last question whether the connection still exists.
+  private var ping: RedisRequest?
+  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
+
+  /// The most bytes that wait to be sent, so that a slow connection does not collect memory.
+  private static let unsentLimit = 64 << 20
+
+  init(_ configuration: RedisConfiguration, queue: JobQueue<RedisLoop>, rests: SharedFlag) {
+    (self.configuration, self.queue, self.rests) = (configuration, queue, rests)
+    breaker = RedisBreaker(configuration)
+  }
+
+  deinit { room.deallocate() }
+
+  /// Does what callers submit, and reads and writes, until ``stop()``.
+  func run() {
+    var jobs: [JobQueue<RedisLoop>.Job] = []
+    while !isStopped {
+      queue.drain(into: &jobs)
+      let mayWait = jobs.isEmpty && queue.mayFallAsleep()
+      let isReadable = waitForEvents(until: mayWait ? nextTimer : .zero)
+      if mayWait { queue.awake() }
+      if isReadable { receive() }
+      for job in jobs { job(self) }
+      jobs.removeAll(keepingCapacity: true)
+      checkTimers()
+      flush()
+    }
+  }
+
+  /// Fails everything and ends the thread.
+  func stop() {
+    isStopped = true
+    failAll(RedisError(.closed, "the Redis client was closed"))
+    link = nil
+  }
+
+  /// Sends a request, or has it wait for the connection that is being made.
+  func add(_ request: RedisRequest) {
+    let now = Self.now
+    guard !isStopped, restsUntil == nil, unsent.count < Self.unsentLimit else {
+      _ = request.answers.answer(.failure(Self.leftAlone(configuration)))
+      return
+    }
+    note(request, due: now + request.limit)
+    lastUse = now
+    if link != nil { write(request) } else { wait(request) }
+  }
+
+  static func leftAlone(_ configuration: RedisConfiguration) -> RedisError {
+    RedisError(
+      .unavailable,
+      "\(configuration) did not answer in time, could not be reached or is too slow, and is left alone for a while")
+  }
+
+  // MARK: The connection
+
+  private func wait(_ request: RedisRequest) {
+    waiting.append(request)
+    open()
+  }
+
+  private func open() {
+    guard !isOpening else { return }
+    isOpening = true
+    RedisOpening.start(configuration) { [queue] result in queue.submit { $0.opened(result) } }
+  }
+
+  private func opened(_ result: Result<RedisLink, RedisError>) {
+    isOpening = false
+    guard !isStopped else { return }
+    switch result {
+    case .success(let link):
+      self.link = link
+      setRest(nil)
+      lastUse = Self.now
+      for request in waiting { write(request) }
+      waiting = []
+    case .failure(let error):
+      setRest(breaker.failedToConnect(jitter: .random(in: 0...1)))
+      failAll(error)
+    }
+  }
+
+  /// Gives the connection up, which answers nothing any more.
+  private func lose(_ error: RedisError) {
+    let hadWork = !sent.isEmpty
+    failAll(error)
+    guard hadWork else { return }
+    if let rest = breaker.lostConnection(at: Self.now, jitter: .random(in: 0...1)) { setRest(rest) }
+  }
+
+  private func failAll(_ error: RedisError) {
+    link = nil
+    unsent = []
+    answers = []
+    let failed = waiting + sent.removeAll()
+    waiting = []
+    for request in failed { request.answers.answer(.failure(error)) }
+  }
+
+  private func setRest(_ rest: Duration?) {
+    restsUntil = rest.map { Self.now + $0 }
+    rests.value.store(rest != nil, ordering: .releasing)
+  }
+
+  // MARK: Time
+
+  /// Seconds on a clock that only goes forward.
+  private static var now: Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+  }
+
+  private func note(_ request: RedisRequest, due: Duration) {
+    let index = limits.firstIndex { $0.limit == request.limit } ?? limits.count
+    if index == limits.count { limits.append((request.limit, Line())) }
+    limits[index].line.append((due, request))
+  }
+
+  /// nil if there is nothing to wait for but callers.
+  private var nextTimer: Duration? {
+    var times = limits.compactMap { $0.line.first?.due }
+    if let restsUntil, !isOpening { times.append(restsUntil) }
+    if link != nil { times.append(lastUse + configuration.pingInterval) }
+    return times.min()
+  }
+
+  private func checkTimers() {
+    let now = Self.now
+    for index in limits.indices { expire(at: index, now) }
+    limits.removeAll { $0.line.isEmpty }
+    if let restsUntil, restsUntil <= now { open() }
+    if link != nil, lastUse + configuration.pingInterval <= now {
+      let request = RedisRequest([RedisCommand("PING")], within: configuration.connectTimeout)
+      ping = request
+      add(request)
+    }
+  }
+
+  private func expire(at index: Int, _ now: Duration) {
+    while let (due, request) = limits[index].line.first, due <= now {
+      limits[index].line.removeFirst()
+      let error = RedisError(.timeout, "\(configuration) did not answer within \(request.limit)")
+      guard request.answers.answer(.failure(error)), restsUntil == nil else { continue }
+      if request === ping { lose(error) }
+      guard let rest = breaker.timedOut(at: now, jitter: .random(in: 0...1)) else { continue }
+      setRest(rest)
+      failAll(Self.leftAlone(configuration))
+    }
+  }
+
+  // MARK: Bytes
+
+  private func write(_ request: RedisRequest) {
+    unsent += request.bytes
+    sent.append(request)
+  }
+
+  private func flush() {
+    guard let link, !unsent.isEmpty else { return }
+    var offset = 0
+    while offset < unsent.count {
+      let count = unsent.withUnsafeBytes {
+        Glibc.send(
+          link.descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset, Int32(MSG_NOSIGNAL))
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { break }
+      offset += count
+    }
+    let failure = offset < unsent.count ? errno : 0
+    if offset == unsent.count {
+      unsent.removeAll(keepingCapacity: unsent.count < 1 << 20)
+    } else {
+      unsent.removeFirst(offset)
+    }
+    if failure != 0, failure != EAGAIN { lose(RedisError(.unavailable, "the connection to \(configuration) was lost")) }
+  }
+
+  private func receive() {
+    guard let link else { return }
+    while true {
+      let count = recv(link.descriptor, room.baseAddress, room.count, 0)
+      if count < 0, errno == EINTR { continue }
+      if count < 0, errno == EAGAIN { return }
+      guard count > 0 else { return lose(RedisError(.unavailable, "\(configuration) has closed the connection")) }
+      link.feed(UnsafeRawBufferPointer(rebasing: room[..<count]))
+      do throws(RedisError) {
+        while let reply = try link.nextReply() { receive(reply) }
+      } catch { return lose(error) }
+      if count < room.count { return }
+    }
+  }
+
+  private func receive(_ reply: RedisReply) {
+    guard let request = sent.first else { return }
+    answers.append(reply)
+    guard answers.count == request.count else { return }
+    sent.removeFirst()
+    if request.answers.answer(.success(answers)) { breaker.succeeded() }
+    answers = []
+  }
+
+  /// Waits for the descriptor that wakes the loop, and for the connection.
+  ///
+  /// - Returns: Whether there is something to receive.
+  private func waitForEvents(until time: Duration?) -> Bool {
+    let interest = Int16(POLLIN) | (unsent.isEmpty ? 0 : Int16(POLLOUT))
+    var watched = [
+      pollfd(fd: queue.wakeUp, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: link?.descriptor ?? -1, events: interest, revents: 0),
+    ]
+    poll(&watched, 2, Self.milliseconds(until: time))
+    if watched[0].revents != 0 {
+      var count: UInt64 = 0
+      _ = read(queue.wakeUp, &count, 8)
+    }
+    return watched[1].revents & ~Int16(POLLOUT) != 0
+  }
+
+  /// The time until then, rounded up; -1 for no limit.
+  private static func milliseconds(until time: Duration?) -> Int32 {
+    guard let time else { return -1 }
+    guard time > .zero else { return 0 }
+    return Int32(clamping: Int(max(0, (time - now).inMilliseconds.rounded(.up))))
+  }
+}
+
+/// A flag that several threads read.
+final class SharedFlag: Sendable {
+  let value = Atomic(false)
+}
+
+/// Elements that are removed in the order in which they were added, in constant time.
+struct Line<Element> {
+  private var elements: [Element] = []
+  private var start = 0
+
+  var isEmpty: Bool { start == elements.count }
+  var first: Element? { isEmpty ? nil : elements[start] }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func removeFirst() {
+    start += 1
+    guard start == elements.count || start > 512 && start * 2 > elements.count else { return }
+    elements.removeFirst(start)
+    start = 0
+  }
+
+  mutating func removeAll() -> [Element] {
+    defer { (elements, start) = ([], 0) }
+    return Array(elements[start...])
+  }
+}

@@ -1,0 +1,78 @@
+import MartletEngine
+public import MartletSemantics
+
+/// A key with which a store encrypts what it keeps on the server: AES-256-GCM (NIST SP 800-38D).
+///
+/// ```swift
+/// let seal = try RedisSeal(key: secret)        // 32 random bytes, the same in all processes
+/// let store = RedisCacheStore(redis, options: .sealed(with: seal))
+/// ```
+///
+/// Whoever reads the server then sees the names of keys, which are digests of URLs, the sizes and the times, and can
+/// neither read nor change values, nor move a value to another place. A reader without the key, or with another one, finds
+/// nothing. A random nonce is made for each value, which suffices for 2^32 values; then use a new key.
+public struct RedisSeal: Sendable {
+  private let key: Data
+
+  /// Makes a seal.
+  ///
+  /// - Parameter key: 32 random bytes.
+  /// - Throws: ``RedisError`` of kind `.notStored` if the key has another length.
+  public init(key: Data) throws(RedisError) {
+    guard key.count == AuthenticatedCipher.keyLength else {
+      throw RedisError(.notStored, "the key of a seal has \(key.count) bytes: use 32 random ones")
+    }
+    self.key = key
+  }
+
+  /// Returns the nonce, the encrypted value and its tag.
+  ///
+  /// - Parameter place: Where the value is kept; it can be opened only there.
+  func seal(_ value: Data, at place: Data) throws(RedisError) -> Data {
+    var random = SystemRandomNumberGenerator()
+    let nonce = Data((0..<AuthenticatedCipher.nonceLength).map { _ in UInt8.random(in: 0...255, using: &random) })
+    guard let sealed = AuthenticatedCipher.seal(value, key: key, nonce: nonce, authenticating: place) else {
+      throw RedisError(.notStored, "the value could not be encrypted")
+    }
+    return nonce + sealed
+  }
+
+  /// Returns the value; nil if it was sealed with another key or for another place, or was changed.
+  func open(_ sealed: Data, at place: Data) -> Data? {
+    let sealed = Data(sealed)
+    guard sealed.count >= AuthenticatedCipher.nonceLength + AuthenticatedCipher.tagLength else { return nil }
+    return AuthenticatedCipher.open(
+      Data(sealed.dropFirst(AuthenticatedCipher.nonceLength)), key: key,
+      nonce: Data(sealed.prefix(AuthenticatedCipher.nonceLength)), authenticating: place)
+  }
+}
+
+extension RedisSeal: CustomStringConvertible, CustomReflectable {
+  /// "a seal", without the key.
+  public var description: String { "a seal" }
+
+  /// Has no children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// How a store writes values: as they are, or sealed. The first byte says which; a value of the other kind is a missing one.
+struct ValueForm: Sendable {
+  let seal: RedisSeal?
+
+  private static let plain: UInt8 = 1
+  private static let sealed: UInt8 = 2
+
+  func write(_ value: Data, at place: Data) throws(RedisError) -> Data {
+    guard let seal else { return Data([Self.plain]) + value }
+    return try Data([Self.sealed]) + seal.seal(value, at: place)
+  }
+
+  func read(_ stored: Data, at place: Data) -> Data? {
+    let rest = stored.dropFirst()
+    switch (stored.first, seal) {
+    case (Self.plain, nil): return Data(rest)
+    case (Self.sealed, let seal?): return seal.open(rest, at: place)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import MartletEngine
+import MartletSemantics
+import Testing
+
+@testable import MartletRedis
+
+@Suite struct CacheLifeTests {
+  private let now = Date(timeIntervalSince1970: 1_000_000)
+
+  /// What the response says, how old it is, and for how many seconds it is kept besides the retention.
+  @Test(arguments: [
+    ("max-age=60", 0.0, 60.0),
+    ("max-age=60", 20, 40),
+    ("max-age=60", 100, 0),
+    ("max-age=60, stale-while-revalidate=30", 0, 90),
+    ("max-age=60, stale-while-revalidate=30, stale-if-error=300", 10, 380),
+    ("no-cache", 0, 0),
+    ("stale-if-error=x", 0, 0),
+  ])
+  func theLifeIsFreshnessAndTheTimesOfStaleUse(control: String, age: Double, seconds: Double) {
+    var options = RedisCacheOptions()
+    options.retention = .seconds(1_000)
+    #expect(life(control, age, options, random: 0) == .seconds(seconds + 1_000))
+  }
+
+  @Test func theLifeIsMadeLongerByUpToATenth() {
+    var options = RedisCacheOptions()
+    options.retention = .seconds(40)
+    #expect(life("max-age=60", 0, options, random: 1).inMilliseconds.rounded() == 110_000)
+    #expect(life("max-age=60", 0, options, random: 0.5).inMilliseconds.rounded() == 105_000)
+  }
+
+  @Test func theLifeHasALimit() {
+    var options = RedisCacheOptions()
+    options.longestLife = .seconds(10)
+    #expect(life("max-age=31536000", 0, options, random: 1) == .seconds(10))
+    options.retention = .zero
+    #expect(life("no-cache", 0, options, random: 0) == .seconds(1))
+  }
+
+  private func life(_ control: String, _ age: Double, _ options: RedisCacheOptions, random: Double) -> Duration {
+    let received = now.addingTimeInterval(-age)
+    let response = StoredResponse(
+      head: ResponseHead(status: 200, fields: ["Cache-Control": control]), requestTime: received, responseTime: received
+    )
+    return CacheLife.of(response, at: now, options: options, random: random)
+  }
+}
+
+@Suite struct CacheMemoryTests {
+  private var memory = CacheMemory(limit: 100_000)
+
+  private func place(_ key: String, variant: String = "", body: Int = 10) -> CacheMemory.Place {
+    let response = StoredResponse(
+      head: ResponseHead(status: 200, fields: [:]), variant: variant, requestTime: .distantPast,
+      responseTime: .distantPast)
+    let entry = CacheEntry(
+      key: CacheKey(partition: "", normalizedURL: "https://example.com/" + key), response: response, length: Int64(body)
+    )
+    return CacheMemory.Place(
+      key: key, record: CacheRecord(entry: entry, chunks: 0), body: Data(repeating: 1, count: body))
+  }
+
+  @Test mutating func aLookupIsAnsweredUntilItsTimeAndNoLonger() {
+    let found = place("a")
+    memory.set([found], of: "a", until: .seconds(10))
+    #expect(memory.entries(of: "a", at: .seconds(9)) == [found.record.entry])
+    #expect(memory.entries(of: "a", at: .seconds(10)) == nil)
+    #expect(memory.place(of: found.record.entry.id)?.body?.count == 10)
+  }
+
+  @Test mutating func aChangeEndsTheAnswersOfItsKey() {
+    let (old, new) = (place("a"), place("a"))
+    memory.set([old], of: "a", until: .seconds(10))
+    memory.add(new)
+    #expect(memory.entries(of: "a", at: .zero) == nil)
+    #expect(memory.place(of: old.record.entry.id) == nil, "it had the same variant")
+    #expect(memory.place(of: new.record.entry.id) != nil)
+  }
+
+  @Test mutating func aRemovalForgetsTheEntry() {
+    let (one, two) = (place("a", variant: "1"), place("a", variant: "2"))
+    memory.set([one, two], of: "a", until: .seconds(10))
+    memory.remove(one.record.entry.id)
+    #expect(memory.place(of: one.record.entry.id) == nil)
+    #expect(memory.place(of: two.record.entry.id) != nil)
+    #expect(memory.entries(of: "a", at: .zero) == nil)
+    memory.remove("a")
+    #expect(memory.place(of: two.record.entry.id) == nil)
+  }
+
+  @Test mutating func whatDoesNotFitIsForgotten() {
+    let places = (0..<50).map { place("\($0)", body: 5_000) }
+    for place in places { memory.set([place], of: place.key, until: .seconds(10)) }
+    let known = places.filter { memory.place(of: $0.record.entry.id) != nil }
+    #expect(known.count == 100_000 / 5_512)
+    #expect(known.last?.record.entry.id == places[49].record.entry.id)
+    #expect(memory.entries(of: "0", at: .zero) == nil, "a part would look like all")
+    #expect(memory.entries(of: "49", at: .zero)?.count == 1)
+  }
+}

@@ -1,0 +1,66 @@
+import MartletEngine
+import MartletRedis
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// A server that is not there, which nothing but an error may come of.
+@Suite(.timeLimit(.minutes(5)))
+struct UnavailableServerTests {
+  private let folder: TemporaryFolder
+  private let redis: RedisClient
+
+  init() throws {
+    folder = try TemporaryFolder()
+    var configuration = try RedisConfiguration("unix://\(folder.file("nobody").path)")
+    configuration.waitLimit = .seconds(60)
+    configuration.rest = .seconds(3_600)
+    configuration.longestRest = .seconds(3_600)
+    redis = RedisClient(configuration)
+  }
+
+  @Test func aCallFailsAndTheServerIsLeftAlone() async throws {
+    #expect(redis.isAvailable)
+    let first = await #expect(throws: RedisError.self) { try await redis.ping() }
+    #expect(first?.kind == .unavailable)
+    #expect(!redis.isAvailable)
+    let second = await #expect(throws: RedisError.self) { try await redis.ping() }
+    #expect(second?.message.contains("left alone") == true)
+  }
+
+  @Test func noRequestFailsForIt() async throws {
+    let transport = MockTransport { _ in
+      MockResponse(fields: ["Cache-Control": "max-age=60"], content: Data("hello".utf8))
+    }
+    var configuration = SessionConfiguration()
+    configuration.cache = HTTPCache(store: RedisCacheStore(redis))
+    configuration.cookies = CookieJar(store: RedisCookieStore(redis))
+    var rate = RateLimit(1_000_000, per: .seconds(1))
+    rate.store = RedisRateLimitStore(redis)
+    configuration.limits.rate = rate
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    for _ in 0..<3 {
+      let (data, response) = try await session.data(
+        for: HTTPRequest(.get, try #require(URL(string: "https://example.com/"))))
+      #expect(data == Data("hello".utf8))
+      #expect(response.source == .network)
+    }
+    #expect(configuration.cache?.statistics.storeFailures ?? 0 > 0)
+  }
+
+  @Test func aTokenIsRenewedAloneUnlessThatIsForbidden() async throws {
+    var shared = RedisSharedToken(redis, name: "api")
+    #expect(try await shared.refresh { _ in AccessToken("new") }(nil)?.value == "new")
+    shared.whenUnavailable = .fail
+    let refresh = shared.refresh { _ in AccessToken("new") }
+    let error = await #expect(throws: RedisError.self) { try await refresh(nil) }
+    #expect(error?.kind == .unavailable)
+  }
+
+  @Test func aClosedClientFailsAtOnce() async throws {
+    redis.close()
+    #expect(!redis.isAvailable)
+    let error = await #expect(throws: RedisError.self) { try await redis.ping() }
+    #expect(error?.kind == .closed)
+  }
+}

@@ -1,13 +1,14 @@
 #if HTTPTypes
 public import HTTPTypes
+public import MartletEngine
 public import MartletSemantics
 
 extension MartletSemantics.HTTPFields {
   /// Makes fields of those of swift-http-types. Order, repeated lines and the case of names are kept.
   ///
   /// Bytes of a value that are not UTF-8 are Latin-1, as in a message that is received (RFC 9110 §5.5). What swift-http-types
-  /// allows and a message does not becomes ``Martlet/HTTPFields/refusal``: the name of a pseudo-header field, such as
-  /// `:path`, and control characters in a value. An indexing strategy is not taken over.
+  /// allows and a message does not, control characters in a value, becomes ``Martlet/HTTPFields/refusal``. An indexing strategy
+  /// is not taken over.
   public init(_ fields: HTTPTypes.HTTPFields) {
     self.init()
     for field in fields {
@@ -22,13 +23,22 @@ extension MartletSemantics.HTTPFields {
 extension HTTPTypes.HTTPFields {
   /// Makes fields of Martlet's. Order, repeated lines and the case of names are kept; values are UTF-8.
   ///
-  /// - Throws: ``Martlet/HTTPFields/refusal`` if a field was refused.
-  public init(_ fields: MartletSemantics.HTTPFields) throws(FieldError) {
-    try fields.validate()
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, and of kind `.unexpectedResponse` if there
+  ///   are more than 65,534 lines, which swift-http-types cannot hold. A server may send so many.
+  public init(_ fields: MartletSemantics.HTTPFields) throws(HTTPError) {
+    do { try fields.validate() } catch { throw HTTPError(wrapping: error) }
+    // it ends the process at one more
+    guard fields.count < UInt16.max else {
+      throw HTTPError(
+        .unexpectedResponse,
+        "\(fields.count) field lines are more than swift-http-types holds: at most \(UInt16.max - 1)")
+    }
     self.init()
     reserveCapacity(fields.count)
     for (name, value) in fields {
-      guard let name = HTTPField.Name(name.rawName) else { throw .invalidName(name.rawName) }
+      guard let name = HTTPField.Name(name.rawName) else {
+        throw HTTPError(wrapping: FieldError.invalidName(name.rawName))
+      }
       // a received Set-Cookie keeps its control characters, so that a cookie with any is ignored
       append(HTTPField(name: name, lenientValue: value.utf8))
     }

@@ -9,35 +9,62 @@ extension RequestHead {
   /// Its URL consists of scheme, authority and path. Without scheme and authority it is the path, which the session's
   /// ``Martlet/SessionConfiguration/baseURL`` completes.
   ///
-  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if these are no URL, or if the request is one that a
-  ///   session does not send: an extended CONNECT (RFC 8441). A field that is refused is an error when the request is sent.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if these are no URL, if one of them would change another (a path
+  ///   that does not begin with a slash, for example, would continue the host), or if the request is one that a session does not
+  ///   send: an extended CONNECT (RFC 8441). A field that is refused is an error when the request is sent.
   public init(_ request: HTTPTypes.HTTPRequest) throws(HTTPError) {
+    try self.init(request, to: try Self.url(of: request))
+  }
+
+  /// Makes a head of the method and the fields of a request, for another URL.
+  package init(_ request: HTTPTypes.HTTPRequest, to url: URL) throws(HTTPError) {
     guard request.extendedConnectProtocol == nil else {
       throw .cannotConvert("an extended CONNECT (RFC 8441), the pseudo-header field ':protocol', is not supported")
     }
     guard let method = HTTPMethod(rawValue: request.method.rawValue) else {
       throw .cannotConvert("the method '\(request.method.rawValue)' is not a token (RFC 9110 §9.1)")
     }
-    self.init(method: method, url: try Self.url(of: request), fields: HTTPFields(request.headerFields))
+    self.init(method: method, url: url, fields: HTTPFields(request.headerFields))
   }
 
   private static func url(of request: HTTPTypes.HTTPRequest) throws(HTTPError) -> URL {
     let path = request.path ?? ""
     let text: String
     switch (request.scheme, request.authority) {
-    case (let scheme?, let authority?): text = "\(scheme)://\(authority)\(path)"
-    case (nil, nil) where !path.isEmpty: text = path
+    case (let scheme?, let authority?):
+      // what is not separated from the authority would be a part of it, and what ends it would begin the path
+      guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), !path.contains("#") else {
+        throw .cannotConvert("the path of the request has to begin with '/' or '?', and to have no '#'")
+      }
+      guard !(scheme + authority).contains(where: { "/?#\\@".contains($0) }) else {
+        throw .cannotConvert(
+          "scheme and authority of the request are not a scheme and a host, as in 'https' and 'example.com:8080'")
+      }
+      text = "\(scheme)://\(authority)\(path)"
+    case (nil, nil) where !path.isEmpty:
+      guard !path.beginsWithAuthority else {
+        throw .cannotConvert(
+          "a path alone may not begin with two slashes, which would be the beginning of a host: a part of it may be empty"
+        )
+      }
+      text = path
     default:
       throw .cannotConvert(
         "the request has scheme \(request.scheme ?? "none") and authority \(request.authority == nil ? "none" : "one"): "
           + "set both, or a path alone for a session with a base URL")
     }
-    guard let url = URL(string: text) else {
+    guard let url = URL(string: text), url.scheme?.lowercased() == request.scheme?.lowercased() else {
       throw .cannotConvert(
         "scheme, authority and path of the request are not a URL: percent-encode what is data in the path")
     }
     return url
   }
+}
+
+extension StringProtocol {
+  /// Whether the text, as a reference to a URL, begins with an authority (RFC 3986 §4.2). A backslash counts as a slash, because
+  /// some parsers take it for one.
+  package var beginsWithAuthority: Bool { prefix(2).count == 2 && prefix(2).allSatisfy { $0 == "/" || $0 == "\\" } }
 }
 
 extension MartletEngine.HTTPRequest {
@@ -80,8 +107,7 @@ extension HTTPTypes.HTTPRequest {
     guard let method = Method(head.method.rawValue) else {
       throw .cannotConvert("the method '\(head.method)' is not a token (RFC 9110 §9.1)")
     }
-    let fields: HTTPTypes.HTTPFields
-    do { fields = try HTTPTypes.HTTPFields(head.fields) } catch { throw HTTPError(wrapping: error) }
+    let fields = try HTTPTypes.HTTPFields(head.fields)
     let origin = Origin(head.url)
     var path = head.url.path(percentEncoded: true)
     if path.isEmpty, origin != nil { path = "/" }

@@ -28,14 +28,14 @@ extension HTTPTypes.HTTPResponse {
   /// that which is registered for the status.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, or if the status is not within
-  ///   0...999, which only a mock can return.
+  ///   0...999, which only a mock can return; of kind `.unexpectedResponse` if there are more than 65,534 field lines.
   public init(_ head: ResponseHead) throws(HTTPError) {
     guard (0...999).contains(head.status.code) else {
       throw .cannotConvert("the status \(head.status.code) is not a number of three digits (RFC 9110 §15)")
     }
-    let fields: HTTPTypes.HTTPFields
-    do { fields = try HTTPTypes.HTTPFields(head.fields) } catch { throw HTTPError(wrapping: error) }
-    self.init(status: Status(code: head.status.code, reasonPhrase: head.status.reasonPhrase), headerFields: fields)
+    self.init(
+      status: Status(code: head.status.code, reasonPhrase: head.status.reasonPhrase),
+      headerFields: try HTTPTypes.HTTPFields(head.fields))
   }
 }
 #endif

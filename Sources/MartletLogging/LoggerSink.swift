@@ -26,7 +26,9 @@ public struct LoggerSink: LogSink {
   /// Makes a sink.
   ///
   /// - Parameter logger: where the lines go; nil, the default, for `Logger.current` of the task that reports an event: the one
-  ///   that sends the request, or reads the response's body.
+  ///   that sends the request, or reads the response's body. Where `withLogger` has set none, that is a logger which swift-log
+  ///   makes once, at its first use: call `LoggingSystem.bootstrap(_:)` before the first request, or its lines never get to the
+  ///   program's handler.
   public init(_ logger: Logger? = nil) { ownLogger = logger }
 
   private var logger: Logger { ownLogger ?? .current }

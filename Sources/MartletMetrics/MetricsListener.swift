@@ -29,18 +29,20 @@ import Synchronization
 public final class MetricsListener: EventListener {
   private let meter: CallMeter
   private let instruments: Instruments
+  /// The pools that were recorded last.
+  private let pools = Mutex<[Origin: PoolStatistics]>([:])
 
   /// Makes a listener.
   ///
   /// - Parameters:
-  ///   - factory: makes the metrics. nil, the default, for the one that the program has chosen with
-  ///     `MetricsSystem.bootstrap(_:)` by the time of the first call.
+  ///   - factory: makes the metrics. nil, the default, for `MetricsSystem.factory` as it is now: that of `withMetricsFactory` within
+  ///     it, and else the one that the program has chosen with `MetricsSystem.bootstrap(_:)` before.
   ///   - originLimit: the most origins that have dimensions of their own; 100 by default. All others are `_OTHER`.
   ///   - clock: measures the time where the transport does not.
   public init(
     factory: (any MetricsFactory)? = nil, originLimit: Int = 100, clock: any Clock<Duration> = ContinuousClock()
   ) {
-    let instruments = Instruments(factory)
+    let instruments = Instruments(factory ?? MetricsSystem.factory)
     self.instruments = instruments
     meter = CallMeter(originLimit: originLimit, clock: clock) { instruments.report($0) }
   }
@@ -58,7 +60,24 @@ public final class MetricsListener: EventListener {
   ///
   /// A listener reports the connections of one transport.
   public func recordPools(_ pools: [Origin: PoolStatistics]) {
-    instruments.record(meter.measurements(of: pools))
+    let last = self.pools.withLock { last in
+      defer { last = pools }
+      return last
+    }
+    // the differences of each origin, before those beyond the limit are one: a sum falls when the transport forgets an origin
+    let changes = pools.map { origin, pool in
+      var change = pool
+      change.opened = Self.increase(pool.opened, since: last[origin]?.opened)
+      change.reused = Self.increase(pool.reused, since: last[origin]?.reused)
+      return (origin, change)
+    }
+    instruments.record(meter.measurements(of: Dictionary(changes, uniquingKeysWith: +)))
+  }
+
+  /// A number that is smaller than the last has begun anew.
+  private static func increase(_ number: Int, since last: Int?) -> Int {
+    guard let last, number >= last else { return number }
+    return number - last
   }
 }
 
@@ -75,12 +94,12 @@ private final class Instruments: Sendable {
     case timer(Timer)
   }
 
-  private let factory: (any MetricsFactory)?
+  private let factory: any MetricsFactory
   private let made = Mutex<[Key: Instrument]>([:])
-  /// What pools had when they were recorded last.
-  private let pools = Mutex<[Key: Double]>([:])
+  /// The meters of pools that were recorded last.
+  private let poolMeters = Mutex<Set<Key>>([])
 
-  init(_ factory: (any MetricsFactory)?) { self.factory = factory }
+  init(_ factory: any MetricsFactory) { self.factory = factory }
 
   /// Adds each value to its metric.
   func report(_ measurements: [Measurement]) {
@@ -95,25 +114,24 @@ private final class Instruments: Sendable {
     }
   }
 
-  /// Sets each metric to its value; meters that are not among them to zero. A counter rises by the difference to the last value,
-  /// or by the value if that is smaller: then it has begun anew.
+  /// Sets each meter to its value, and those that are not among them any more to zero. Adds each value to its counter.
   func record(_ measurements: [Measurement]) {
-    let now = Dictionary(
-      measurements.map { (Key(metric: $0.metric, labels: $0.labels), $0.value) }, uniquingKeysWith: +)
-    let last = pools.withLock { pools in
-      defer { pools = now }
-      return pools
-    }
-    for (key, value) in now {
+    var current: Set<Key> = []
+    for measurement in measurements {
+      let key = Key(metric: measurement.metric, labels: measurement.labels)
       switch instrument(key) {
-      case .counter(let counter):
-        let before = last[key] ?? 0
-        counter.increment(by: Int64(value < before ? value : value - before))
-      case .meter(let meter): meter.set(value)
+      case .counter(let counter): counter.increment(by: Int64(measurement.value))
+      case .meter(let meter):
+        current.insert(key)
+        meter.set(measurement.value)
       case .timer: break
       }
     }
-    for key in last.keys where now[key] == nil {
+    let last = poolMeters.withLock { [current] meters in
+      defer { meters = current }
+      return meters
+    }
+    for key in last.subtracting(current) {
       if case .meter(let meter) = instrument(key) { meter.set(0) }
     }
   }
@@ -129,7 +147,6 @@ private final class Instruments: Sendable {
   }
 
   private func make(_ key: Key) -> Instrument {
-    let factory = factory ?? MetricsSystem.factory
     let dimensions = key.labels.map { ($0.name, $0.value) }
     switch key.metric.kind {
     case .counter: return .counter(Counter(label: key.metric.name, dimensions: dimensions, factory: factory))

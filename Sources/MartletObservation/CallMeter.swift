@@ -112,10 +112,11 @@ package final class CallMeter: EventListener {
     }
     guard attempt.isSent else { return measurements }
     let status = attempt.status.map { "\($0.code)" } ?? ""
-    let refusal = attempt.status.map { $0.code >= 400 } ?? false ? status : ""
+    // the error that a refusal becomes says less than its status
+    let error = attempt.status.map { $0.code >= 400 } ?? false ? status : error ?? ""
     let labels =
       [MetricLabel("http.request.method", attempt.method.registeredName)] + origins.labels(of: attempt.origin) + [
-        MetricLabel("http.response.status_code", status), MetricLabel("error.type", error ?? refusal),
+        MetricLabel("http.response.status_code", status), MetricLabel("error.type", error),
         MetricLabel("network.protocol.version", attempt.metrics?.version?.number ?? ""),
       ]
     return measurements + [Measurement(.duration, labels, attempt.duration.inMilliseconds / 1000)]

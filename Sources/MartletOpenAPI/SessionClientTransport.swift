@@ -44,16 +44,16 @@ public struct SessionClientTransport: ClientTransport {
   ) async throws -> (HTTPTypes.HTTPResponse, HTTPBody?) {
     var options = options
     options.label = options.label ?? operationID
-    var head = try RequestHead(request)
-    head.url = try Self.url(of: request, at: baseURL)
+    let head = try RequestHead(request, to: Self.url(of: request, at: baseURL))
     let (received, response) = try await session.bytes(
       for: MartletEngine.HTTPRequest(
         head.method, head.url, fields: head.fields, body: body.map { RequestBody($0) } ?? .empty, options: options))
     let answer = try HTTPTypes.HTTPResponse(response.head)
-    guard Self.hasBody(answer.status.code, to: request.method) else {
-      // the end of the body is the end of the call, and the connection can be used again
+    let hasBody = Self.hasBody(answer.status.code, to: request.method)
+    guard hasBody, received.length != 0 else {
+      // the end of the body is the end of the call; a client need not read one without content
       if received.length == 0 { _ = try await received.collect(upTo: 0) } else { received.cancel() }
-      return (answer, nil)
+      return (answer, hasBody ? HTTPBody() : nil)
     }
     return (answer, HTTPBody(received))
   }
@@ -63,16 +63,28 @@ public struct SessionClientTransport: ClientTransport {
     let path = request.path ?? ""
     var base = baseURL.absoluteString.prefix { $0 != "?" && $0 != "#" }
     if path.hasPrefix("/"), base.hasSuffix("/") { base.removeLast() }
-    guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), let url = URL(string: base + path) else {
-      throw HTTPError(
-        .invalidRequest, "the server's URL and the path of the operation are not a URL: check the OpenAPI document",
-        phase: .preparing)
+    guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), !path.contains("#") else {
+      throw .badURL(
+        "the path of the operation has to begin with '/' or '?', and to have no '#': check the OpenAPI document")
+    }
+    let text = base + path
+    guard !text.beginsWithAuthority || base.beginsWithAuthority else {
+      throw .badURL("the path begins with two slashes, which would be the beginning of a host: a parameter is empty")
+    }
+    guard let url = URL(string: String(text)) else {
+      throw .badURL("the server's URL and the path of the operation are not a URL: check the OpenAPI document")
     }
     return url
   }
 
   private static func hasBody(_ status: Int, to method: HTTPTypes.HTTPRequest.Method) -> Bool {
     method != .head && method != .trace && method != .connect && status != 204 && status != 304
+  }
+}
+
+extension HTTPError {
+  fileprivate static func badURL(_ message: String) -> HTTPError {
+    HTTPError(.invalidRequest, message, phase: .preparing)
   }
 }
 

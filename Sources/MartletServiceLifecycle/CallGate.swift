@@ -7,7 +7,7 @@ import Synchronization
 final class CallGate: Interceptor, EventListener {
   private enum Phase {
     case open
-    /// No call begins.
+    /// No call begins, except for one in progress.
     case draining
     /// Nothing is sent, and what is in progress is cancelled.
     case closed
@@ -25,21 +25,36 @@ final class CallGate: Interceptor, EventListener {
 
   let stages: InterceptorStages = .prepare
 
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    let isAdmitted = state.withLock { state in
-      if state.phase == .open { state.calls.insert(call.id) }
-      return state.calls.contains(call.id)
+  // At a deadline a preparation is abandoned, and may end after its call. So calls are admitted when they begin.
+  func receive(_ event: Event, in call: Call) {
+    switch event {
+    case .started: admit(call)
+    case .finished: change { $0.calls.remove(call.id) }
+    default: break
     }
-    guard isAdmitted else { throw Self.error }
+  }
+
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    guard state.withLock({ $0.calls.contains(call.id) }) else { throw Self.error }
     return .send(request)
   }
 
-  func receive(_ event: Event, in call: Call) {
-    guard case .finished = event else { return }
-    change { $0.calls.remove(call.id) }
+  /// Admits a call while the gate is open. Until it is closed, also one that a call in progress needs, such as the request for
+  /// its token.
+  private func admit(_ call: Call) {
+    let outer = call.parent.works.compactMap { ($0 as? Call)?.id }
+    change { state in
+      let isAdmitted =
+        switch state.phase {
+        case .open: true
+        case .draining: outer.contains { state.calls.contains($0) }
+        case .closed: false
+        }
+      if isAdmitted { state.calls.insert(call.id) }
+    }
   }
 
-  /// From now on no call begins.
+  /// From now on no call begins, except for those in progress.
   func drain() { change { if $0.phase == .open { $0.phase = .draining } } }
 
   /// Returns when no call is in progress, or the task is cancelled. Only once the gate is draining.

@@ -3,7 +3,8 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// A transport that can be closed: requests and bodies in progress end then, and its base is released.
+/// A transport that can be closed: requests and bodies in progress end then, and its base is released. Connections that were
+/// upgraded are their owners' from then on, and stay open.
 struct ClosableTransport: Transport {
   private let base: Base
   private let gate: CallGate

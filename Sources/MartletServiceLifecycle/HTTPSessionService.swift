@@ -19,7 +19,10 @@ public import ServiceLifecycle
 ///
 /// From the shutdown on, a new call fails with ``Martlet/HTTPError/Kind/shutDown``, and so does what is in progress after
 /// ``drainTime``: requests and responses whose body is not read to its end. Redirects and retries of calls in progress are
-/// still sent. If the task of ``run()`` is cancelled, nothing is waited for.
+/// still sent, and so are requests that they need, such as one for a token. If the task of ``run()`` is cancelled, nothing is
+/// waited for.
+///
+/// Connections that were upgraded, such as those of WebSocket, are neither waited for nor closed: whoever has them ends them.
 ///
 /// The session can be used before ``run()`` has begun, and until the shutdown.
 public final class HTTPSessionService: Service {

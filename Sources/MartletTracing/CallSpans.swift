@@ -14,10 +14,10 @@ final class CallSpans: Sendable {
   private struct AttemptState: Sendable {
     /// That of the attempt in progress.
     var span: (any Span)?
-    /// How many attempts have begun.
-    var count = 0
-    /// That of the response of the attempt in progress.
+    /// That of its response.
     var status: HTTPStatus?
+    /// Whether the call has ended.
+    var isFinished = false
   }
 
   /// Begins the span of a call, below the current `ServiceContext`.
@@ -29,22 +29,28 @@ final class CallSpans: Sendable {
     call.describe(request, redaction)
   }
 
-  /// Begins the span of an attempt. Returns its context.
-  func beginAttempt(of request: HTTPRequest) -> ServiceContext {
+  /// Begins the span of an attempt. Returns its context; nil after the end of the call: the preparation of a request that a
+  /// deadline has abandoned.
+  func beginAttempt(of request: HTTPRequest) -> ServiceContext? {
+    guard attempt.withLock({ !$0.isFinished }) else { return nil }
     let span = tracer.startSpan(request.nameOfSpan, context: call.context, ofKind: .client)
-    let (last, count) = attempt.withLock { attempt in
-      let last = attempt.span
-      attempt = AttemptState(span: span, count: attempt.count + 1)
-      return (last, attempt.count)
+    span.describe(request, redaction)
+    // the one that was begun before, or this one if the call has ended meanwhile
+    let (ended, isFinished) = attempt.withLock { attempt -> ((any Span)?, Bool) in
+      guard !attempt.isFinished else { return (span, true) }
+      defer { attempt = AttemptState(span: span) }
+      return (attempt.span, false)
     }
-    last?.end()
-    if count > 1 { span.attributes["http.request.resend_count"] = count - 1 }
-    return span.context
+    ended?.end()
+    return isFinished ? nil : span.context
   }
 
   func receive(_ event: Event) {
     switch event {
-    case .attempt(_, let request): current?.describe(request, redaction)
+    case .attempt(let number, let request):
+      let span = current
+      span?.describe(request, redaction)
+      if number > 1 { span?.attributes["http.request.resend_count"] = number - 1 }
     case .cached(let source): current?.attributes["martlet.response.source"] = source.rawValue
     case .response(let head, _):
       let span = attempt.withLock { attempt in
@@ -64,13 +70,15 @@ final class CallSpans: Sendable {
   }
 
   private func finish(_ error: HTTPError?) {
-    let last = endAttempt()
+    let last = endAttempt(isFinished: true)
+    if let status = last.status { call.describe(status) }
     if let error {
-      last.span?.fail(error.kind.name)
-      call.fail(error.kind.name)
       call.recordError(error)
-    } else if let status = last.status {
-      call.describe(status)
+      // the error that a refusal becomes says less than its status
+      if last.status.map({ $0.code < 400 }) ?? true {
+        last.span?.fail(error.kind.name)
+        call.fail(error.kind.name)
+      }
     }
     last.span?.end()
     call.end()
@@ -78,10 +86,10 @@ final class CallSpans: Sendable {
 
   private var current: (any Span)? { attempt.withLock { $0.span } }
 
-  private func endAttempt() -> AttemptState {
+  private func endAttempt(isFinished: Bool = false) -> AttemptState {
     attempt.withLock { attempt in
       let last = attempt
-      attempt.span = nil
+      attempt = AttemptState(isFinished: isFinished)
       return last
     }
   }

@@ -12,7 +12,8 @@ public import Tracing
 ///
 /// The span of a call begins below the current `ServiceContext` and ends with the body. Redirects, retries and challenges are
 /// further attempts of the same call. The tracer injects each attempt's context into its fields, usually as `traceparent` and
-/// `tracestate`; what the request had under these names is replaced, also what a ``Martlet/CorrelationInterceptor`` sets.
+/// `tracestate`; what the request had under these names is replaced, also what a ``Martlet/CorrelationInterceptor`` sets. With
+/// ``Martlet/Hedging`` an attempt may be two requests: both carry its one context.
 ///
 /// | attribute | call | attempt |
 /// |---|---|---|
@@ -23,7 +24,7 @@ public import Tracing
 /// | `url.full` without secrets, `server.address`, `server.port` | ✓ | ✓ |
 /// | `http.request.resend_count`, from the second attempt on | | ✓ |
 /// | `http.response.status_code` | ✓ | ✓ |
-/// | `error.type`: a status of 400 and above, or the kind of the error | ✓ | ✓ |
+/// | `error.type`: a status of 400 and above, or the kind of the error; `_OTHER` for an attempt without a response whose request is sent again | ✓ | ✓ |
 /// | `network.protocol.version`, `network.peer.address`, `network.peer.port` | | ✓ |
 /// | `martlet.response.source`, if the cache answers | | ✓ |
 /// | `martlet.resend.reason`, if the request is sent again | | ✓ |

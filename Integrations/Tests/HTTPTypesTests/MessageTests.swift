@@ -45,7 +45,9 @@ import Testing
     let converted = try Martlet.HTTPRequest(request)
 
     #expect(converted.fields.refusal == .invalidValue(name: "Accept"))
-    #expect(throws: FieldError.invalidValue(name: "Accept")) { _ = try HTTPTypes.HTTPFields(converted.fields) }
+    let refused = #expect(throws: HTTPError.self) { _ = try HTTPTypes.HTTPFields(converted.fields) }
+    #expect(refused?.kind == .invalidRequest)
+    #expect(refused?.underlying as? FieldError == .invalidValue(name: "Accept"))
     let error = await #expect(throws: HTTPError.self) { _ = try await HTTPSession.shared.data(for: converted) }
     #expect(error?.kind == .invalidRequest)
   }
@@ -101,6 +103,41 @@ import Testing
       #expect(error?.kind == .invalidRequest)
       #expect(error?.message.contains(text) == true)
     }
+  }
+
+  /// swift-http-types would end the process.
+  @Test func moreFieldLinesThanCanBeHeldAreAnError() throws {
+    var fields = Martlet.HTTPFields()
+    for _ in 0..<65_534 { fields.append("", forName: "a") }
+    #expect(try HTTPTypes.HTTPFields(fields).count == 65_534)
+
+    fields.append("", forName: "a")
+    let error = #expect(throws: HTTPError.self) {
+      _ = try HTTPTypes.HTTPResponse(ResponseHead(status: 200, fields: fields))
+    }
+    #expect(error?.kind == .unexpectedResponse)
+    #expect(error?.message.contains("65534") == true)
+  }
+
+  @Test(
+    arguments: [
+      ("https", "a.example", "@evil.example/"), ("https", "a.example", ".evil.example/"),
+      ("https", "a.example", ":8080/"),
+      ("https", "a.example", "/x#y"), ("https", "a.example/x", "/y"), ("https", "a.example?x", "/y"),
+      ("https", "a.example#x", "/y"), ("https", #"a.example\x"#, "/y"), ("https", "user@a.example", "/y"),
+      ("https://evil.example/", "a.example", "/y"), (nil, nil, "//evil.example/x"), (nil, nil, #"/\evil.example/x"#),
+      (nil, nil, #"\\evil.example/x"#), (nil, nil, "http://evil.example/x"),
+    ] as [(String?, String?, String)])
+  func noPartOfARequestChangesAnother(scheme: String?, authority: String?, path: String) {
+    let request = HTTPTypes.HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
+    let error = #expect(throws: HTTPError.self) { _ = try Martlet.HTTPRequest(request) }
+    #expect(error?.kind == .invalidRequest)
+  }
+
+  @Test(arguments: ["", "/", "?a=b", "/x//y@z:8080"]) func aPathFollowsTheAuthority(path: String) throws {
+    let request = HTTPTypes.HTTPRequest(method: .get, scheme: "HTTPS", authority: "a.example:8080", path: path)
+    let url = try Martlet.HTTPRequest(request).url
+    #expect(url.host() == "a.example" && url.port == 8080 && url.absoluteString.hasSuffix(path))
   }
 
   @Test func aResponseIsConvertedBothWays() throws {

@@ -94,6 +94,38 @@ import Testing
     #expect(try factory.expectCounter("martlet.pool.connections.opened", server).totalValue == 13)
   }
 
+  @Test func anOriginThatIsForgottenDoesNotRaiseTheCounterOfOthers() throws {
+    let listener = MetricsListener(factory: factory, originLimit: 0)
+    let one = try #require(URL(string: "https://a.example/").flatMap { Origin($0) })
+    let other = try #require(URL(string: "https://b.example/").flatMap { Origin($0) })
+    var (pool, large) = (PoolStatistics(), PoolStatistics())
+    (pool.opened, pool.reused, large.opened) = (10, 3, 100)
+    listener.recordPools([one: pool, other: large])
+    pool.opened = 11
+    listener.recordPools([one: pool])
+
+    let shared = [("server.address", "_OTHER")]
+    #expect(try factory.expectCounter("martlet.pool.connections.opened", shared).totalValue == 111)
+    #expect(try factory.expectCounter("martlet.pool.requests.reused", shared).totalValue == 3)
+  }
+
+  @Test func theFactoryIsThatOfTheTaskThatMakesTheListener() async throws {
+    let listener = withMetricsFactory(factory) { MetricsListener() }
+    let session = session(MockTransport { _ in .text("ok") }, listener)
+    try await withMetricsFactory(TestMetrics()) {
+      _ = try await session.data(for: HTTPRequest(.get, "http://a.example/"))
+    }
+    #expect(try factory.expectCounter("martlet.calls", [("result", "success")]).totalValue == 1)
+  }
+
+  @Test func aRefusalHasItsStatusAlsoIfItBecomesAnError() async throws {
+    let session = session(ScriptedTransport(.status(.notFound)), MetricsListener(factory: factory))
+    _ = try? await session.value(of: [Int].self, for: HTTPRequest(.get, "http://a.example/"))
+
+    let types = factory.timers.map { timer in timer.dimensions.first { $0.0 == "error.type" }?.1 }
+    #expect(types == ["404"])
+  }
+
   @Test func furtherOriginsShareTheirDimensions() async throws {
     let session = session(
       MockTransport { _ in .text("ok") }, MetricsListener(factory: factory, originLimit: 2))

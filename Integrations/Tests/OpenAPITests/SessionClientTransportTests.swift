@@ -174,4 +174,59 @@ import Testing
     }
     #expect(error?.kind == .invalidRequest)
   }
+
+  @Test(arguments: ["/", ""]) func aParameterThatIsEmptyDoesNotBecomeAHost(server: String) async throws {
+    var configuration = SessionConfiguration()
+    configuration.baseURL = URL(string: "http://a.example/")
+    let mock = ScriptedTransport(.text("ok"))
+    let transport = SessionClientTransport(HTTPSession(transport: mock, configuration: configuration))
+    let url = try #require(URL(string: "http://a.example\(server)", encodingInvalidCharacters: false))
+    let relative = server.isEmpty ? try #require(URL(string: "?")) : try #require(URL(string: server))
+
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await transport.send(get("//evil.example/"), body: nil, baseURL: relative, operationID: "x")
+    }
+    #expect(error?.kind == .invalidRequest)
+    #expect(mock.requests.isEmpty)
+
+    _ = try await transport.send(get("//evil.example/"), body: nil, baseURL: url, operationID: "x")
+    #expect(mock.requests.map { $0.url.host() } == ["a.example"])
+  }
+
+  /// What a middleware sets besides the path is not used: the server's URL says where the request goes.
+  @Test func theAuthorityOfAMiddlewareIsNotUsed() async throws {
+    let mock = ScriptedTransport(.text("ok"))
+    let transport = SessionClientTransport(HTTPSession(transport: mock))
+    let url = try #require(URL(string: "http://a.example"))
+    let request = HTTPTypes.HTTPRequest(method: .get, scheme: nil, authority: "b.example", path: "/x")
+    _ = try await transport.send(request, body: nil, baseURL: url, operationID: "x")
+    #expect(mock.requests.map(\.url.absoluteString) == ["http://a.example/x"])
+  }
+
+  @Test func aCallWithoutContentSucceedsAlthoughNobodyReadsIt() async throws {
+    let server = try LoopbackServer { _ in .status(.created) }
+    let ended = Mutex<[String]>([])
+    var configuration = SessionConfiguration()
+    configuration.listeners = [
+      EventHandler { event, _ in
+        if case .finished(let error) = event { ended.withLock { $0.append(error?.kind.name ?? "success") } }
+      }
+    ]
+    let client = self.client(server, HTTPSession(configuration: configuration))
+    #expect(try await client.uploadPhoto(of: "1", HTTPBody("photo")) == 201)
+    #expect(ended.withLock { $0 } == ["success"])
+  }
+
+  /// swift-http-types would end the process.
+  @Test func aServerThatSendsTooManyFieldLinesIsAnError() async throws {
+    var fields = Martlet.HTTPFields()
+    for _ in 0..<65_535 { fields.append("", forName: "a") }
+    let answer = MockResponse(status: .ok, fields: fields, content: Data())
+    let transport = SessionClientTransport(HTTPSession(transport: ScriptedTransport(answer)))
+    let url = try #require(URL(string: "http://a.example"))
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await transport.send(get(), body: nil, baseURL: url, operationID: "x")
+    }
+    #expect(error?.kind == .unexpectedResponse)
+  }
 }

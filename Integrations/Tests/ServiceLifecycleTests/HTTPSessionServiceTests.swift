@@ -1,6 +1,6 @@
 import Logging
 import Martlet
-import MartletServiceLifecycle
+@testable import MartletServiceLifecycle
 import MartletTesting
 import ServiceLifecycle
 import ServiceLifecycleTestKit
@@ -10,9 +10,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct HTTPSessionServiceTests {
   private let clock = ManualClock()
 
-  private func service(_ transport: any Transport, drainTime: Duration = .seconds(30)) -> HTTPSessionService {
+  private func service(
+    _ transport: any Transport, drainTime: Duration = .seconds(30), interceptors: [any Interceptor] = []
+  ) -> HTTPSessionService {
     var configuration = SessionConfiguration()
     configuration.clock = clock
+    configuration.interceptors = interceptors
     configuration.cache = nil
     return HTTPSessionService(transport: transport, configuration: configuration, drainTime: drainTime)
   }
@@ -46,6 +49,56 @@ import Testing
       #expect(refused.kind == .shutDown)
     }
     #expect(server.requests.last?.path == "/end")
+  }
+
+  @Test func aCallInProgressMayStillNeedAnother() async throws {
+    /// Asks for a token over the session of the call, when a server wants one.
+    struct Login: Interceptor {
+      let url: URL
+      let hasAsked = CallLocal(false)
+
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+        guard case .success(let response) = outcome, response.status == .unauthorized, !call[hasAsked],
+          let session = call.session
+        else { return .accept }
+        call[hasAsked] = true
+        let (token, _) = try await session.data(for: HTTPRequest(.get, url))
+        var request = attempt.request
+        request.fields["X-Token"] = String(decoding: token, as: UTF8.self)
+        return .resend(request, reason: "a token")
+      }
+    }
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      if request.path == "/token" { return .text("secret") }
+      return request.fields.contains("X-Token") ? .text("done") : .status(.unauthorized).held(by: gate)
+    }
+    let service = service(SocketTransport(), interceptors: [Login(url: server.url("/token"))])
+    try await testGracefulShutdown { trigger in
+      async let run: Void = service.run()
+      async let slow = service.session.data(for: HTTPRequest(.get, server.url("/slow")))
+      _ = try await server.request(1)
+      trigger.triggerGracefulShutdown()
+      try await clock.sleepers(1)  // it drains
+      gate.open()
+
+      #expect(try await slow.0 == Data("done".utf8))
+      try await run
+    }
+    #expect(server.requests.map(\.path) == ["/slow", "/token", "/slow"])
+  }
+
+  /// A deadline abandons it, so that it may begin after the end of its call.
+  @Test func aPreparationAfterTheEndOfItsCallIsRefusedAndNotWaitedFor() async throws {
+    let gate = CallGate()
+    let (call, request) = (Call(), HTTPRequest(.get, "http://a.example/"))
+    gate.receive(.started(request), in: call)
+    gate.receive(.finished(nil), in: call)
+    let error = await #expect(throws: HTTPError.self) { _ = try await gate.prepare(request, in: call) }
+    #expect(error?.kind == .shutDown)
+
+    gate.drain()
+    await gate.waitUntilEmpty()
   }
 
   @Test func whatHasNotEndedInTimeFailsAndItsConnectionIsClosed() async throws {

@@ -92,6 +92,84 @@ import Tracing
     #expect(transport.requests.count == 2)
   }
 
+  @Test func aRefusalHasItsStatusAlsoIfItBecomesAnError() async throws {
+    let session = session(ScriptedTransport(.status(.notFound)))
+    await #expect(throws: HTTPError.self) {
+      _ = try await session.value(of: [Int].self, for: HTTPRequest(.get, "http://a.example/"))
+    }
+    let spans = tracer.finishedSpans
+    #expect(spans.map { texts($0)["error.type"] } == ["404", "404"])
+    #expect(spans.map { texts($0)["http.response.status_code"] } == ["404", "404"])
+    #expect(spans.last?.errors.count == 1)
+  }
+
+  /// Lets a request pass when a gate is open, also if its call has ended before.
+  private struct Stubborn: Interceptor {
+    let gate: Gate
+    let stages: InterceptorStages = .prepare
+
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+      await Task { try? await gate.wait() }.value
+      return .send(request)
+    }
+  }
+
+  /// Opens a gate when a request comes by.
+  private struct Witness: Interceptor {
+    let gate: Gate
+    let stages: InterceptorStages = .prepare
+
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+      gate.open()
+      return .send(request)
+    }
+  }
+
+  @Test func noSpanBeginsAfterTheEndOfItsCall() async throws {
+    let (clock, held, passed) = (ManualClock(), Gate(), Gate())
+    var configuration = SessionConfiguration()
+    configuration.clock = clock
+    configuration.options.deadline = .seconds(1)
+    configuration.interceptors = [Stubborn(gate: held)]
+    configuration.trace(with: CallTracer(tracer))
+    configuration.interceptors.append(Witness(gate: passed))
+    let session = HTTPSession(transport: ScriptedTransport(), configuration: configuration)
+    let call = Task { try await session.data(for: HTTPRequest(.get, "http://a.example/")) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    let error = await #expect(throws: HTTPError.self) { _ = try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+
+    held.open()
+    try await passed.wait()
+    #expect(tracer.activeSpans.isEmpty)
+    #expect(tracer.finishedSpans.count == 1)
+  }
+
+  /// An attempt that an interceptor answers has no span.
+  @Test func resendsAreCountedByTheNumberOfTheAttempt() async throws {
+    /// Answers the first attempt itself, and sends the request then.
+    struct Answerer: Interceptor {
+      let hasAnswered = CallLocal(false)
+
+      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+        guard !call[hasAnswered] else { return .send(request) }
+        return .respond(HTTPResponse(status: .unauthorized, url: request.url))
+      }
+
+      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+        guard !call[hasAnswered] else { return .accept }
+        call[hasAnswered] = true
+        return .resend(attempt.request, reason: "the next attempt is sent")
+      }
+    }
+    let session = session(ScriptedTransport(.text("ok"))) { $0.interceptors = [Answerer()] }
+    _ = try await session.data(for: HTTPRequest(.get, "http://a.example/"))
+
+    let attempts = tracer.finishedSpans.filter { $0.kind == .client }
+    #expect(attempts.map { texts($0)["http.request.resend_count"] } == ["1"])
+  }
+
   @Test func theCacheIsTheSourceOfAnAttempt() async throws {
     let stored = MockResponse(status: .ok, fields: [.cacheControl: "max-age=1000"], content: Data("ok".utf8))
     let session = session(ScriptedTransport(stored)) { $0.cache = HTTPCache() }

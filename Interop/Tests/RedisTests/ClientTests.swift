@@ -109,6 +109,13 @@ extension RedisServer {
   /// How often it was asked for all fields of a hash: once for a look-up.
   func lookups() throws -> Int { try number("cmdstat_hgetall:calls=", in: "commandstats") }
 
+  /// Gives all keys with a name another one.
+  func move(_ name: String, _ other: String) throws {
+    for key in try command("KEYS", "*{\(name)}*").split(separator: "\n").map(String.init) {
+      _ = try command("RENAME", key, key.replacingOccurrences(of: "{\(name)}", with: "{\(other)}"))
+    }
+  }
+
   /// Returns the number after a text; 0 if it is not there.
   private func number(_ text: String, in section: String) throws -> Int {
     let rest = try command("INFO", section).components(separatedBy: text)

@@ -131,11 +131,11 @@ struct FleetCacheTests {
     do {
       // A client that is closed can prolong nothing, like a process that was killed.
       let client = RedisClient(redis)
-      guard case .lead = try await RedisCacheStore(client, options: options).beginFlight("name") else {
+      guard case .lead(let lease) = try await RedisCacheStore(client, options: options).beginFlight("name") else {
         Issue.record("nobody had the lease")
         return
       }
-      client.close()
+      withExtendedLifetime(lease) { client.close() }
     }
     var waits = 0
     while case .wait = try await store.beginFlight("name") { waits += 1 }

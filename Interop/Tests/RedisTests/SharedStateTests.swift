@@ -251,6 +251,28 @@ struct SharedCookieTests {
     #expect(try await stores[1].count() == 1)
   }
 
+  @Test(arguments: [true, false]) func aSealedValueCannotBeMovedToAnotherStore(isCookie: Bool) async throws {
+    let server = try RedisServer()
+    let redis = RedisClient(try server.configuration())
+    let seal = try RedisSeal(key: Data(repeating: 5, count: 32))
+    if isCookie {
+      let (one, other) = (
+        RedisCookieStore(redis, name: "one", seal: seal), RedisCookieStore(redis, name: "other", seal: seal)
+      )
+      try await one.update("example.com") { $0 = [cookie("a")] }
+      try server.move("one", "other")
+      #expect(try await other.cookies(in: "example.com").isEmpty)
+    } else {
+      let (one, other) = (
+        RedisKeyValueStore(redis, name: "one", seal: seal), RedisKeyValueStore(redis, name: "other", seal: seal)
+      )
+      try await one.set(Data("secret".utf8), for: "a")
+      try server.move("one", "other")
+      #expect(try await other.keys() == ["a"])
+      #expect(try await other.value(for: "a") == nil)
+    }
+  }
+
   @Test func aCSRFTokenIsKeptByURL() async throws {
     let values = RedisKeyValueStore(RedisClient(try RedisServer.shared.get().configuration()))
     let url = try #require(URL(string: "https://example.com/odata/"))

@@ -26,7 +26,8 @@ import Testing
   @Test(arguments: [
     "", "cache:6379", "http://cache", "rediss://:secret@cache", "redis://", "redis://:secret@",
     "redis://:secret@cache:0",
-    "redis://:secret@cache/x", "redis://cache/-1", "unix://", "unix:///", "unix:///socket?db=x",
+    "redis://:a/secret@cache", "redis://cache/secret", "redis://:secret@cache/x", "redis://cache/-1", "unix://",
+    "unix:///", "unix:///socket?db=x",
   ])
   func anUnusableURLIsRefusedWithoutItsPassword(url: String) {
     let error = #expect(throws: RedisError.self) { try RedisConfiguration(url) }

@@ -2,6 +2,7 @@ import MartletEngine
 import MartletRedis
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 /// A server that is not there, which nothing but an error may come of.
@@ -50,11 +51,46 @@ struct UnavailableServerTests {
 
   @Test func aTokenIsRenewedAloneUnlessThatIsForbidden() async throws {
     var shared = RedisSharedToken(redis, name: "api")
+    shared.waitLimit = .milliseconds(1)
     #expect(try await shared.refresh { _ in AccessToken("new") }(nil)?.value == "new")
-    shared.whenUnavailable = .fail
+    shared = RedisSharedToken(redis, name: "api")
+    (shared.waitLimit, shared.whenUnavailable) = (.milliseconds(1), .fail)
     let refresh = shared.refresh { _ in AccessToken("new") }
     let error = await #expect(throws: RedisError.self) { try await refresh(nil) }
-    #expect(error?.kind == .unavailable)
+    #expect(error?.kind == .unavailable || error?.kind == .timeout)
+  }
+
+  @Test func aRefreshTokenIsNotUsedByAProcessAlone() async throws {
+    var shared = RedisSharedToken(redis, name: "api")
+    shared.waitLimit = .milliseconds(1)
+    let old = AccessToken("old", refreshToken: "once")
+    let refresh = shared.refresh { _ in
+      Issue.record("another process may use it too")
+      return nil
+    }
+    let error = await #expect(throws: RedisError.self) { try await refresh(old) }
+    #expect(error?.kind == .unavailable || error?.kind == .timeout)
+    shared.whenUnavailable = .renewAlone
+    #expect(try await shared.refresh { _ in AccessToken("new") }(old)?.value == "new")
+  }
+
+  @Test func aProcessThatHasRenewedAloneGoesOnWithTheNewToken() async throws {
+    var shared = RedisSharedToken(redis, name: "api")
+    shared.waitLimit = .milliseconds(1)
+    shared.whenUnavailable = .renewAlone
+    let used = Mutex<[String?]>([])
+    let refresh = shared.refresh { old in
+      let count = used.withLock { used in
+        used.append(old?.refreshToken)
+        return used.count
+      }
+      return AccessToken("t\(count)", refreshToken: "r\(count)")
+    }
+    let old = AccessToken("t0", refreshToken: "r0")
+    #expect(try await refresh(old)?.value == "t1")
+    #expect(try await refresh(old)?.value == "t1", "whoever still has the old one gets the new one")
+    #expect(try await refresh(AccessToken("t1", refreshToken: "r1"))?.value == "t2")
+    #expect(used.withLock { $0 } == ["r0", "r1"])
   }
 
   @Test func aClosedClientFailsAtOnce() async throws {

@@ -103,6 +103,25 @@ extension RedisServer {
     return String(decoding: process.readToEnd(), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  /// How many commands and scripts it has refused.
+  func refusals() throws -> Int { try number("errorstat_OOM:count=", in: "errorstats") }
+
+  /// How often it was asked for all fields of a hash: once for a look-up.
+  func lookups() throws -> Int { try number("cmdstat_hgetall:calls=", in: "commandstats") }
+
+  /// Gives all keys with a name another one.
+  func move(_ name: String, _ other: String) throws {
+    for key in try command("KEYS", "*{\(name)}*").split(separator: "\n").map(String.init) {
+      _ = try command("RENAME", key, key.replacingOccurrences(of: "{\(name)}", with: "{\(other)}"))
+    }
+  }
+
+  /// Returns the number after a text; 0 if it is not there.
+  private func number(_ text: String, in section: String) throws -> Int {
+    let rest = try command("INFO", section).components(separatedBy: text)
+    return rest.count == 2 ? Int(rest[1].prefix { $0.isNumber }) ?? 0 : 0
+  }
+
   /// The connections that clients of ours have made.
   func connectionsSoFar() throws -> Int {
     let lines = try command("INFO", "stats").split(separator: "\r\n").flatMap { $0.split(separator: "\n") }

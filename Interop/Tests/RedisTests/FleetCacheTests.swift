@@ -75,6 +75,29 @@ struct FleetCacheTests {
     #expect(data == content)
   }
 
+  @Test func aProcessWithMemoryAsksTheServerOnceForItsTime() async throws {
+    let (origin, redis) = (
+      try LoopbackServer { _ in Reply(fields: ["Cache-Control": "max-age=60"], content: Data("x".utf8)) },
+      try RedisServer()
+    )
+    var options = RedisCacheOptions()
+    options.memoryLife = .seconds(3_600)
+    var configuration = SessionConfiguration()
+    configuration.cache = HTTPCache(store: RedisCacheStore(try redis.client(), options: options))
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+    let request = HTTPRequest(.get, origin.url("/"))
+    _ = try await session.data(for: request)
+    #expect(try await session.data(for: request).1.source == .cache)
+    let asked = try redis.lookups()
+    for _ in 0..<10 {
+      let (data, response) = try await session.data(for: request)
+      #expect(response.source == .cache)
+      #expect(data == Data("x".utf8))
+    }
+    #expect(try redis.lookups() == asked)
+    #expect(asked > 0)
+  }
+
   @Test func aRemovalIsSeenByOthersWithinTheirMemoryLife() async throws {
     let server = try LoopbackServer { _ in
       Reply(fields: ["Cache-Control": "max-age=60"], content: Data("x".utf8))
@@ -108,15 +131,29 @@ struct FleetCacheTests {
     do {
       // A client that is closed can prolong nothing, like a process that was killed.
       let client = RedisClient(redis)
-      guard case .lead = try await RedisCacheStore(client, options: options).beginFlight("name") else {
+      guard case .lead(let lease) = try await RedisCacheStore(client, options: options).beginFlight("name") else {
         Issue.record("nobody had the lease")
         return
       }
-      client.close()
+      withExtendedLifetime(lease) { client.close() }
     }
     var waits = 0
     while case .wait = try await store.beginFlight("name") { waits += 1 }
     #expect(waits > 0)
+  }
+
+  @Test func aLeaseThatIsDroppedIsFree() async throws {
+    let store = RedisCacheStore(RedisClient(redis))
+    do {
+      guard case .lead = try await store.beginFlight("name") else {
+        Issue.record("nobody had the lease")
+        return
+      }
+    }
+    guard case .lead = try await store.beginFlight("name") else {
+      Issue.record("it is still held")
+      return
+    }
   }
 
   @Test func aLeaseOfALivingProcessIsProlonged() async throws {

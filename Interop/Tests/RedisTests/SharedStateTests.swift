@@ -11,8 +11,8 @@ struct SharedTokenTests {
 
   init() throws { redis = try RedisServer.shared.get().configuration() }
 
-  private func shared() -> RedisSharedToken {
-    var token = RedisSharedToken(RedisClient(redis), name: "api")
+  private func shared(_ client: RedisClient? = nil) -> RedisSharedToken {
+    var token = RedisSharedToken(client ?? RedisClient(redis), name: "api")
     token.waitLimit = .seconds(20)
     return token
   }
@@ -53,6 +53,70 @@ struct SharedTokenTests {
     }
     #expect(try await late(AccessToken("old")) == nil)
     #expect(try await other.token() == nil)
+  }
+
+  @Test func anotherProcessDoesNotUndoASignOut() async throws {
+    let (one, other) = (shared(), shared())
+    let token = AccessToken("old", refreshToken: "r")
+    try await one.use(token)
+    #expect(try await other.token()?.value == "old")
+    try await one.use(nil)
+    let refresh = other.refresh { old in
+      #expect(old == nil)
+      return old.map { _ in AccessToken("renewed") }
+    }
+    #expect(try await refresh(token) == nil)
+    #expect(try await one.token() == nil)
+  }
+
+  @Test func aTokenThatCouldNotBeStoredIsStoredBeforeTheNextRenewal() async throws {
+    let server = try RedisServer()
+    let redis = try server.configuration()
+    var one = RedisSharedToken(RedisClient(redis), name: "api")
+    (one.waitLimit, one.whenUnavailable) = (.milliseconds(200), .renewAlone)
+    let other = RedisSharedToken(RedisClient(redis), name: "api")
+    let issuer = Issuer()
+    let refresh = one.refresh { try await issuer.renew($0) }
+    let t0 = AccessToken("t0", refreshToken: "r0")
+    try await one.use(t0)
+
+    _ = try server.command("CONFIG", "SET", "maxmemory", "1")  // every write is refused
+    #expect(try await refresh(t0)?.value == "t1")
+    #expect(try await other.token()?.value == "t0")
+    _ = try server.command("CONFIG", "SET", "maxmemory", "0")
+    #expect(try await refresh(t0)?.value == "t1")
+    #expect(try await other.token()?.value == "t1")
+    #expect(issuer.issued == 1)
+  }
+
+  @Test func aTokenThatWasNotStoredDoesNotReplaceANewerOne() async throws {
+    let server = try RedisServer()
+    let redis = try server.configuration()
+    var one = RedisSharedToken(RedisClient(redis), name: "api")
+    (one.waitLimit, one.whenUnavailable) = (.milliseconds(200), .renewAlone)
+    let other = RedisSharedToken(RedisClient(redis), name: "api")
+    let t0 = AccessToken("t0")
+    try await one.use(t0)
+    #expect(try await one.token()?.value == "t0")
+    _ = try server.command("CONFIG", "SET", "maxmemory", "1")
+    #expect(try await one.refresh { _ in AccessToken("alone") }(t0)?.value == "alone")
+    _ = try server.command("CONFIG", "SET", "maxmemory", "0")
+    try await other.use(AccessToken("newer"))
+    #expect(try await one.refresh { _ in AccessToken("unneeded") }(t0)?.value == "newer")
+    #expect(try await other.token()?.value == "newer")
+  }
+
+  @Test func aServerThatRestsForAMomentIsAskedAgain() async throws {
+    let server = try RedisServer()
+    let one = shared(RedisClient(try server.configuration()))
+    let t0 = AccessToken("t0", refreshToken: "r0")
+    try await one.use(t0)
+    _ = try server.command("CONFIG", "SET", "maxmemory", "1")
+    async let renewed = one.refresh { _ in AccessToken("t1", refreshToken: "r1") }(t0)
+    while try server.refusals() < 2 {}
+    _ = try server.command("CONFIG", "SET", "maxmemory", "0")
+    #expect(try await renewed?.value == "t1")
+    #expect(try await one.token()?.value == "t1")
   }
 
   @Test func anExpiredTokenIsRenewedAndAFreshOneTaken() async throws {
@@ -185,6 +249,28 @@ struct SharedCookieTests {
     #expect(Set(try await stores[0].cookies(in: "example.com").map(\.name)) == ["a", "b"])
     #expect(try await stores[1].cookies(in: "example.com").map(\.name) == ["a"])
     #expect(try await stores[1].count() == 1)
+  }
+
+  @Test(arguments: [true, false]) func aSealedValueCannotBeMovedToAnotherStore(isCookie: Bool) async throws {
+    let server = try RedisServer()
+    let redis = RedisClient(try server.configuration())
+    let seal = try RedisSeal(key: Data(repeating: 5, count: 32))
+    if isCookie {
+      let (one, other) = (
+        RedisCookieStore(redis, name: "one", seal: seal), RedisCookieStore(redis, name: "other", seal: seal)
+      )
+      try await one.update("example.com") { $0 = [cookie("a")] }
+      try server.move("one", "other")
+      #expect(try await other.cookies(in: "example.com").isEmpty)
+    } else {
+      let (one, other) = (
+        RedisKeyValueStore(redis, name: "one", seal: seal), RedisKeyValueStore(redis, name: "other", seal: seal)
+      )
+      try await one.set(Data("secret".utf8), for: "a")
+      try server.move("one", "other")
+      #expect(try await other.keys() == ["a"])
+      #expect(try await other.value(for: "a") == nil)
+    }
   }
 
   @Test func aCSRFTokenIsKeptByURL() async throws {

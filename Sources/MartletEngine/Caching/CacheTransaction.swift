@@ -165,15 +165,27 @@ final class CacheTransaction: Sendable {
 
   var isFinished: Bool { state.withLock { $0.isFinished } }
 
-  /// Sends the identical requests that wait, before the transaction has finished.
-  func releaseWaiters() {
-    let (route, lease) = state.withLock { ($0.registration?.route.take(), $0.flight.lease.take()) }
-    lease?.end(.unshared)
+  /// Sends the identical requests that wait, before the transaction has finished. Nothing waits in this process for one without
+  /// a route, as a validation in the background, and its lease stays.
+  ///
+  /// - Parameter outcome: What other processes do.
+  func releaseWaiters(_ outcome: FlightOutcome) {
+    let (route, lease) = state.withLock { state in
+      let route = state.registration?.route.take()
+      return (route, route == nil ? nil : state.flight.lease.take())
+    }
+    lease?.end(outcome)
     if let route { cache.transactions.releaseWaiters(of: route) }
   }
 
   /// Ends the transaction; only the first outcome counts.
   func finish(_ outcome: Outcome) { finish(outcome, for: FlightOutcome(outcome)) }
+
+  /// Ends the transaction of a request whose response is not stored. After a refusal or a temporary error another process may
+  /// have more luck.
+  func finish(_ outcome: Outcome, after status: HTTPStatus) {
+    finish(outcome, for: FlightOutcome(outcome, after: status))
+  }
 
   private func finish(_ outcome: Outcome, for others: FlightOutcome) {
     let (registration, lease) = state.withLock { state in
@@ -234,8 +246,8 @@ final class CacheTransaction: Sendable {
     let answer = try await call.holding { [cache, call] in
       await cache.attempt(in: call) { try await flights.beginFlight(name) }
     }
-    try Task.checkCancellation()
     guard case .lead(let lease) = answer else {
+      try Task.checkCancellation()
       if answer == nil { state.withLock { $0.flight.isDecided = true } }
       return answer
     }
@@ -245,6 +257,7 @@ final class CacheTransaction: Sendable {
       return state.isFinished
     }
     if isLate { lease.end(.failed) }
+    try Task.checkCancellation()  // now that the end of the transaction ends the lease
     return answer
   }
 }

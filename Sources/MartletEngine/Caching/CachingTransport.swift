@@ -212,7 +212,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let update = transaction.update(after: response, to: sent, sentAt: requestTime)
     guard case .ignore = update else { return try await apply(update, of: response, to: sent.entry, for: transaction) }
-    transaction.finish(.unstorable)
+    transaction.finish(.unstorable, after: response.status)
     cache.count { $0.misses += 1 }
     return response
   }
@@ -250,7 +250,7 @@ struct CachingTransport: Transport, DeadlineAware {
       await cache.remove(.entry(entry.id), for: transaction)
       return try await fetch(OriginRequest(transaction.request.head), for: transaction)
     case (.serveStale(let use), let entry?):
-      transaction.finish(.unshared)
+      transaction.finish(.unshared, after: response.status)
       let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
       if let stale { return stale }
     case (.update(let updated), let entry?):
@@ -258,9 +258,9 @@ struct CachingTransport: Transport, DeadlineAware {
       transaction.finish(.unshared)
     case (.remove, let entry?):
       await cache.remove(.entry(entry.id), for: transaction)
-      transaction.finish(.unstorable)
+      transaction.finish(.unstorable, after: response.status)
     default:
-      transaction.finish(.unstorable)
+      transaction.finish(.unstorable, after: response.status)
     }
     cache.count { $0.misses += 1 }
     return response
@@ -281,7 +281,7 @@ struct CachingTransport: Transport, DeadlineAware {
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
     // temporary error may never be read, because the request is sent again.
     if !transaction.request.options.isCollected || CacheUpdate.isRefusalOrTemporaryError(stored.head.status) {
-      transaction.releaseWaiters()
+      transaction.releaseWaiters(FlightOutcome(.unshared, after: stored.head.status))
     }
     let body = StoringBody(response.body, of: entry, to: writer, for: transaction)
     if response.body.length == 0 {  // A reader may not ask for the end of an empty body.

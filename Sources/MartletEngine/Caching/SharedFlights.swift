@@ -46,6 +46,11 @@ public enum FlightOutcome: Sendable, Hashable {
     case .unshared, .unstorable: self = .unshared
     }
   }
+
+  /// What others do after a response that is not stored.
+  init(_ outcome: CacheTransaction.Outcome, after status: HTTPStatus) {
+    self = CacheUpdate.isRefusalOrTemporaryError(status) ? .failed : FlightOutcome(outcome)
+  }
 }
 
 /// Where a request is that asks other processes.

@@ -24,14 +24,20 @@ struct CacheMemory: Sendable {
   }
 
   private var places: LRUStorage<CacheEntry.ID, Place>
+  /// Apart from the places: without a body it is read again, without a place an entry is unknown.
+  private var bodies: LRUStorage<CacheEntry.ID, Data>
   private var lookups: [String: Lookup] = [:]
+  /// The number of removals: what was asked for before one is not an answer after it.
+  private(set) var removals = 0
 
-  /// What a place costs besides its body, about.
-  private static let overhead = 512
+  /// - Parameter limit: The most bytes of bodies.
+  init(limit: Int) { (places, bodies) = (LRUStorage(countLimit: 8192), LRUStorage(costLimit: limit)) }
 
-  init(limit: Int) { places = LRUStorage(costLimit: limit, countLimit: 8192) }
-
-  func place(of id: CacheEntry.ID) -> Place? { places.value(for: id) }
+  func place(of id: CacheEntry.ID) -> Place? {
+    guard var place = places.value(for: id) else { return nil }
+    place.body = bodies.value(for: id)
+    return place
+  }
 
   /// Returns the entries of a key if they are known at that time.
   func entries(of key: String, at now: Duration) -> [CacheEntry]? {
@@ -42,7 +48,7 @@ struct CacheMemory: Sendable {
 
   /// Remembers the answer of a look-up.
   mutating func set(_ found: [Place], of key: String, until: Duration) {
-    remove(key)
+    forget(key)
     for place in found { insert(place) }
     lookups[key]?.until = until
     lookups[key]?.isComplete = true
@@ -52,7 +58,7 @@ struct CacheMemory: Sendable {
   mutating func add(_ place: Place) {
     let variant = place.record.entry.response.variant
     for id in lookups[place.key]?.ids ?? [] where id != place.record.entry.id {
-      if places.value(for: id)?.record.entry.response.variant == variant { remove(id) }
+      if places.value(for: id)?.record.entry.response.variant == variant { forget(id) }
     }
     insert(place)
     lookups[place.key]?.isComplete = false
@@ -60,6 +66,12 @@ struct CacheMemory: Sendable {
 
   /// Forgets an entry; the others of its key no longer answer look-ups.
   mutating func remove(_ id: CacheEntry.ID) {
+    removals += 1
+    forget(id)
+  }
+
+  private mutating func forget(_ id: CacheEntry.ID) {
+    bodies.remove(id)
     guard let place = places.remove(id) else { return }
     unlist([place])
     lookups[place.key]?.isComplete = false
@@ -67,23 +79,37 @@ struct CacheMemory: Sendable {
 
   /// Forgets the entries of a key.
   mutating func remove(_ key: String) {
-    for id in lookups.removeValue(forKey: key)?.ids ?? [] { places.remove(id) }
+    removals += 1
+    forget(key)
+  }
+
+  private mutating func forget(_ key: String) {
+    for id in lookups.removeValue(forKey: key)?.ids ?? [] {
+      places.remove(id)
+      bodies.remove(id)
+    }
   }
 
   mutating func removeAll() {
+    removals += 1
     lookups = [:]
     places.removeAll { _ in true }
+    bodies.removeAll { _ in true }
   }
 
   private mutating func insert(_ place: Place) {
     let id = place.record.entry.id
     if lookups[place.key]?.ids.contains(id) != true { lookups[place.key, default: Lookup()].ids.append(id) }
-    unlist(places.set(place, cost: Self.overhead + (place.body?.count ?? 0), for: id))
+    if let body = place.body { bodies.set(body, cost: body.count, for: id) } else { bodies.remove(id) }
+    var place = place
+    place.body = nil
+    unlist(places.set(place, for: id))
   }
 
   /// Removes what the limits have displaced from the look-ups.
   private mutating func unlist(_ removed: [Place]) {
     for place in removed {
+      bodies.remove(place.record.entry.id)
       guard let index = lookups[place.key]?.ids.firstIndex(of: place.record.entry.id) else { continue }
       lookups[place.key]?.ids.remove(at: index)
       lookups[place.key]?.isComplete = false

@@ -36,7 +36,10 @@ enum CacheScripts {
   static let commit = RedisScript(
     common + """
       local variant, record, body, life = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-      if not keep(record, life) then return 0 end
+      if not keep(record, life) then
+        release(record)
+        return 0
+      end
       release(redis.call('HGET', key, 'h' .. variant))
       redis.call('HSET', key, 'h' .. variant, record)
       if body == '' then redis.call('HDEL', key, 'b' .. variant) else redis.call('HSET', key, 'b' .. variant, body) end

@@ -65,8 +65,8 @@ enum CacheLife {
     let usable =
       max(0, freshness.lifetime - freshness.age) + seconds("stale-while-revalidate", control)
       + seconds("stale-if-error", control)
-    let life = Duration.seconds(usable) + options.retention
-    return max(.seconds(1), min(options.longestLife, life * (1 + jitter * random)))
+    let life = min(.seconds(usable) + options.retention, options.longestLife / (1 + jitter))
+    return max(.seconds(1), life * (1 + jitter * random))
   }
 
   private static func seconds(_ name: String, _ control: CacheControl) -> Double {

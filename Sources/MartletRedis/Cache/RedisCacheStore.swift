@@ -69,17 +69,19 @@ public final class RedisCacheStore: CacheStore {
   public func entries(for key: CacheKey) async throws -> [CacheEntry] {
     let name = names.key(key)
     if options.memoryLife != nil,
-      let known = memory.withLock({ [now = stopwatch.elapsed] in $0.entries(of: name, at: now) })
+      let known = memory.withLock({ [now = stopwatch.elapsed] in $0.entries(of: name, at: now) }),
+      known.allSatisfy({ Freshness(of: $0.response, at: now()).isFresh })  // another process may have validated it
     {
       return known
     }
+    let removals = memory.withLock { $0.removals }
     let life = options.memoryLife.map { _ in [RedisCommand("PTTL", name)] } ?? []
     let asked = stopwatch.elapsed
     let replies = try await redis.send([RedisCommand("HGETALL", name)] + life)
     let found = places(in: try replies[0].checked(), of: name, key)
     let left = replies.last?.integer.map { Duration.milliseconds($0) } ?? .zero
     let until = asked + min(options.memoryLife ?? .zero, left)
-    memory.withLock { $0.set(found, of: name, until: until) }
+    memory.withLock { $0.set(found, of: name, until: $0.removals == removals ? until : .zero) }
     return found.map(\.record.entry)
   }
 
@@ -147,7 +149,12 @@ public final class RedisCacheStore: CacheStore {
     let arguments = [
       Data(text: record.entry.response.variant), try record.write(form), stored, life(of: record.entry.response),
     ]
-    let reply = try await run(CacheScripts.commit, name, record.entry.key, arguments)
+    let reply: RedisReply
+    do { reply = try await run(CacheScripts.commit, name, record.entry.key, arguments) } catch {
+      // The server may have stored it, or may store it yet, and a removal in between does not know of it.
+      redis.submit(CacheScripts.remove.completeCommand(keys: [name], removal(of: record.entry)))
+      throw error
+    }
     guard reply.integer == 1 else {
       throw RedisError(.notStored, "a part of the body was removed from the server before the rest was stored")
     }
@@ -191,11 +198,7 @@ public final class RedisCacheStore: CacheStore {
     case .entry(let id):
       guard let place = memory.withLock({ $0.place(of: id) }) else { return }
       memory.withLock { $0.remove(id) }
-      var writer = ByteWriter()
-      writer.add(id)
-      _ = try await run(
-        CacheScripts.remove, place.key, place.record.entry.key,
-        [Data(text: place.record.entry.response.variant), writer.bytes])
+      _ = try await redis.run(CacheScripts.remove, keys: [place.key], removal(of: place.record.entry))
     case .key(let key):
       memory.withLock { $0.remove(names.key(key)) }
       _ = try await run(CacheScripts.clear, names.key(key), key, [Data()])
@@ -204,6 +207,12 @@ public final class RedisCacheStore: CacheStore {
     case .all: try await clear(names.pattern, before: nil)
     case .olderThan(let date): try await clear(names.pattern, before: date)
     }
+  }
+
+  private func removal(of entry: CacheEntry) -> [Data] {
+    var writer = ByteWriter()
+    writer.add(entry.id)
+    return arguments(names.chunks(of: entry.key)) + [Data(text: entry.response.variant), writer.bytes]
   }
 
   private func clear(_ pattern: String, before: Date?) async throws {

@@ -57,7 +57,8 @@ final class RedisLease: FlightLease {
     renewal.withLock { $0 = task }
   }
 
-  deinit { renewal.withLock { $0.take() }?.cancel() }
+  /// A lease that was dropped, by a request that was cancelled for example, is free for others.
+  deinit { if renewal.withLock({ $0 != nil }) { end(.failed) } }
 
   func end(_ outcome: FlightOutcome) {
     renewal.withLock { $0.take() }?.cancel()

@@ -27,11 +27,16 @@ public final class RedisCookieStore: CookieStore {
   private let names: (sites: String, count: String)
   private let form: ValueForm
   private let sharesAll: Bool
-  /// The session cookies that are not on the server, by site.
-  private let session = Mutex<[String: [Cookie]]>([:])
-  /// The changes of this process, one after another. Reading joins them while there is something in memory, so that it does
-  /// not see the memory before a change and the server after it.
-  private let changes = OneAtATime()
+  private let session = Mutex(Session())
+  /// The changes of this process, so that reading does not see the memory before one and the server after it.
+  private let changes = SiteChanges()
+
+  /// The session cookies that are not on the server.
+  private struct Session {
+    /// By site.
+    var cookies: [String: [Cookie]] = [:]
+    var removals = 0
+  }
 
   /// How often a change is tried while other processes change the same site.
   private static let attemptLimit = 200
@@ -54,23 +59,29 @@ public final class RedisCookieStore: CookieStore {
   }
 
   public func cookies(in site: String) async throws -> [Cookie] {
-    try await reading { [self] session in
-      Self.joined(try await stored(site).cookies, session[site] ?? [])
+    if sharesAll { return try await stored(site).cookies }
+    return try await changes.read(site) { [self] in
+      let transient = session.withLock { $0.cookies[site] ?? [] }
+      return Self.joined(try await stored(site).cookies, transient)
     }
   }
 
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
-    try await changes.run { [self] in
+    try await changes.run(site) { [self] in
       for _ in 0..<Self.attemptLimit {
+        let (known, removals) = session.withLock { ($0.cookies[site] ?? [], $0.removals) }
         let before = try await stored(site)
-        var cookies = Self.joined(before.cookies, session.withLock { $0[site] ?? [] })
+        var cookies = Self.joined(before.cookies, known)
         let result = change(&cookies)
         let shared = cookies.filter { sharesAll || !$0.isSession }
         guard try await replace(before, by: shared, in: site) else { continue }
         let transient = sharesAll ? [] : cookies.filter(\.isSession)
-        session.withLock { $0[site] = transient.isEmpty ? nil : transient }
+        session.withLock { session in
+          guard session.removals == removals else { return }  // they were removed with all others
+          session.cookies[site] = transient.isEmpty ? nil : transient
+        }
         return result
       }
       throw RedisError(.notStored, "the cookies of \(site) are changed by too many processes at once")
@@ -78,37 +89,30 @@ public final class RedisCookieStore: CookieStore {
   }
 
   public func count() async throws -> Int {
-    try await reading { [self] session in
-      let reply = try await redis.send(RedisCommand("GET", names.count))
-      let count = reply.bytes.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
-      return max(0, count) + session.values.reduce(0) { $0 + $1.count }
-    }
+    let reply = try await redis.send(RedisCommand("GET", names.count))
+    let count = reply.bytes.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
+    return max(0, count) + session.withLock { $0.cookies.values.reduce(0) { $0 + $1.count } }
   }
 
   public func allCookies() async throws -> [String: [Cookie]] {
-    try await reading { [self] session in
-      var all = session
-      let parts = try await redis.send(RedisCommand("HGETALL", names.sites)).elements.compactMap(\.bytes)
-      for index in stride(from: 0, to: parts.count - 1, by: 2) {
-        let site = String(decoding: parts[index], as: UTF8.self)
-        all[site] = Self.joined(read(parts[index + 1], of: site).cookies, all[site] ?? [])
-      }
-      return all.filter { !$0.value.isEmpty }
+    let before = session.withLock { $0.cookies }
+    let parts = try await redis.send(RedisCommand("HGETALL", names.sites)).elements.compactMap(\.bytes)
+    // Before and after, so that a cookie that comes to the server or leaves it meanwhile is not missing.
+    var all = before.merging(session.withLock { $0.cookies }) { Self.joined($0, $1) }
+    for index in stride(from: 0, to: parts.count - 1, by: 2) {
+      let site = String(decoding: parts[index], as: UTF8.self)
+      all[site] = Self.joined(read(parts[index + 1], of: site).cookies, all[site] ?? [])
     }
+    return all.filter { !$0.value.isEmpty }
   }
 
+  /// Removes the cookies that are stored. What a process changes at the same time may be stored after it.
   public func removeAll() async throws {
-    try await changes.run { [self] in
-      _ = try await redis.send(RedisCommand("DEL", names.sites, names.count))
-      session.withLock { $0 = [:] }
+    _ = try await redis.send(RedisCommand("DEL", names.sites, names.count))
+    session.withLock { session in
+      session.cookies = [:]
+      session.removals += 1
     }
-  }
-
-  private func reading<Value: Sendable>(
-    _ work: @escaping @Sendable (_ session: [String: [Cookie]]) async throws -> Value
-  ) async throws -> Value {
-    if sharesAll { return try await work([:]) }
-    return try await changes.run { [self] in try await work(session.withLock { $0 }) }
   }
 
   /// One of each identity: another process may have stored a cookie with a date that is a session cookie here. The one set last
@@ -131,6 +135,9 @@ public final class RedisCookieStore: CookieStore {
 
   private static let markLength = 16
 
+  /// What a sealed value is bound to: the store, the site and the mark.
+  private func place(of site: String, _ mark: Data) -> Data { Data(text: "\(names.sites)\0\(site)\0") + mark }
+
   private func stored(_ site: String) async throws -> Stored {
     let reply = try await redis.send(RedisCommand("HGET", names.sites, site))
     return reply.bytes.map { read($0, of: site) } ?? Stored()
@@ -138,7 +145,7 @@ public final class RedisCookieStore: CookieStore {
 
   private func read(_ value: Data, of site: String) -> Stored {
     let mark = Data(value.prefix(Self.markLength))
-    guard let bytes = form.read(value.dropFirst(Self.markLength + 4), at: mark + Data(text: site)),
+    guard let bytes = form.read(value.dropFirst(Self.markLength + 4), at: place(of: site, mark)),
       let cookies = try? JSONDecoder().decode([Cookie].self, from: bytes)
     else { return Stored(mark: mark) }
     return Stored(mark: mark, cookies: cookies)
@@ -151,7 +158,7 @@ public final class RedisCookieStore: CookieStore {
     value.add(UUID())
     let mark = value.bytes
     value.add(UInt32(clamping: cookies.count))
-    let bytes = try form.write(JSONEncoder().encode(cookies), at: mark + Data(text: site))
+    let bytes = try form.write(JSONEncoder().encode(cookies), at: place(of: site, mark))
     let arguments = [Data(text: site), before.mark, cookies.isEmpty ? Data() : value.bytes + bytes]
     return try await redis.run(Self.replacement, keys: [names.sites, names.count], arguments).integer == 1
   }
@@ -167,22 +174,4 @@ public final class RedisCookieStore: CookieStore {
     redis.call('INCRBY', KEYS[2], count(ARGV[3]) - count(stored))
     return 1
     """)
-}
-
-/// Runs asynchronous work one after another, in the order in which it was submitted.
-private final class OneAtATime: Sendable {
-  private let last = Mutex<Task<Void, Never>?>(nil)
-
-  /// Runs the work after what was submitted before. It runs to its end even if the caller is cancelled.
-  func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    let task = last.withLock { last in
-      let task = Task { [last] in
-        await last?.value
-        return try await work()
-      }
-      last = Task { _ = try? await task.value }
-      return task
-    }
-    return try await task.value
-  }
 }

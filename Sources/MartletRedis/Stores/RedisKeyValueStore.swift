@@ -34,12 +34,15 @@ public struct RedisKeyValueStore: KeyValueStore {
 
   public func value(for key: String) async throws -> Data? {
     let reply = try await send("HGET", Data(text: key))
-    return reply.bytes.flatMap { form.read($0, at: Data(text: key)) }
+    return reply.bytes.flatMap { form.read($0, at: place(of: key)) }
   }
 
   public func set(_ value: Data, for key: String) async throws {
-    _ = try await send("HSET", Data(text: key), try form.write(value, at: Data(text: key)))
+    _ = try await send("HSET", Data(text: key), try form.write(value, at: place(of: key)))
   }
+
+  /// What a sealed value is bound to: the store and the key.
+  private func place(of key: String) -> Data { Data(text: "\(hash)\0\(key)") }
 
   public func removeValue(for key: String) async throws { _ = try await send("HDEL", Data(text: key)) }
 

@@ -8,7 +8,8 @@ public import MartletSemantics
 /// let store = RedisCacheStore(redis, options: .sealed(with: seal))
 /// ```
 ///
-/// Whoever reads the server then sees the names of keys, which are digests of URLs, the sizes and the times, and can
+/// Whoever reads the server then sees the names of keys, the sizes and the times. Names are digests of URLs, and those of
+/// requests that are under way also of their credentials: a guess can be tested. Whoever reads the server can
 /// neither read nor change values, nor move a value to another place. A reader without the key, or with another one, finds
 /// nothing. A random nonce is made for each value, which suffices for 2^32 values; then use a new key.
 public struct RedisSeal: Sendable {

@@ -1,5 +1,6 @@
 public import MartletEngine
 import MartletSemantics
+import Synchronization
 
 /// An access token that the processes of a fleet have in common, and that one of them renews at a time.
 ///
@@ -18,14 +19,19 @@ import MartletSemantics
 ///   token has that number; and a token is stored only if nobody has stored one in between. A late winner gets the newer token
 ///   instead of overwriting it. If a process is killed between the answer of the authorization server and the store, the refresh
 ///   token is lost, as with a single process.
-/// - **The server is slow or gone.** ``WhenUnavailable`` decides: by default the process renews alone, with the token that it
-///   has. Choose ``WhenUnavailable/fail`` for an authorization server that revokes everything when a refresh token comes twice.
+/// - **The server is slow or gone, or refuses commands.** A renewal asks again for ``waitLimit``. Then ``WhenUnavailable``
+///   decides: by default the process renews alone if no refresh token could be used twice by that. A token that could not be
+///   stored stays in the memory of the process, which stores it before its next renewal; another process that renews in
+///   between uses the refresh token a second time.
+/// - **Sign-out.** After ``use(_:)`` with nil no process renews with a token that it had: the closure is called without one.
 /// - **A process that holds the lease and does not get on**: the others wait for ``longestWait`` and then throw a ``RedisError`` of
 ///   kind `.timeout`; the next request tries again.
 public struct RedisSharedToken: Sendable {
   /// What a process does that cannot ask the server.
   public enum WhenUnavailable: Sendable, Hashable {
-    /// It renews the token that it has.
+    /// It renews the token that it has, unless that has a refresh token: then it throws the ``RedisError``.
+    case renewAloneWithoutRefreshToken
+    /// It renews the token that it has, for an authorization server that accepts a refresh token from several processes.
     case renewAlone
     /// It throws the ``RedisError``: requests fail with `.authenticationFailed` until the server answers again.
     case fail
@@ -36,14 +42,15 @@ public struct RedisSharedToken: Sendable {
   private let form: ValueForm
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
-  /// What a process does that cannot ask the server; it renews alone by default.
-  public var whenUnavailable = WhenUnavailable.renewAlone
+  private let state = Mutable()
+  /// What a process does that cannot ask the server; by default it renews alone a token that has no refresh token.
+  public var whenUnavailable = WhenUnavailable.renewAloneWithoutRefreshToken
   /// For how long a process that is killed prevents that others renew the token; 10 seconds by default. A process that lives
   /// prolongs that every third of this time.
   public var lease = Duration.seconds(10)
   /// How long a process waits for the renewal of another; 30 seconds by default.
   public var longestWait = Duration.seconds(30)
-  /// How long a call waits for the server; a second by default.
+  /// How long a call waits for the server, and for how long a renewal asks again a server that fails; a second by default.
   public var waitLimit = Duration.seconds(1)
 
   /// Makes the token of that name.
@@ -80,6 +87,7 @@ public struct RedisSharedToken: Sendable {
   /// Stores a token in place of any other, after a login for example. nil removes it, when the user signs out. The results of
   /// renewals that are under way are discarded.
   public func use(_ token: AccessToken?) async throws {
+    state.unstored.withLock { $0 = nil }
     let value = try token.map { try write($0, received: now()) } ?? Data()
     _ = try await redis.run(Self.store, keys: [names.token], [Data(), value], within: waitLimit)
   }
@@ -87,27 +95,51 @@ public struct RedisSharedToken: Sendable {
   // MARK: Renewing
 
   private struct Stored {
-    var number = Data(text: "0")
+    var number = Self.none
     var token: AccessToken?
     /// Whether the token can be sent without expiring on the way.
     var isFresh = false
+    /// Whether there was a token, which was removed.
+    var isRemoved = false
+
+    /// The number when no token was ever stored.
+    static let none = Data(text: "0")
+  }
+
+  /// A new token that is not stored yet, and the number that the one before it had.
+  private struct Unstored: Sendable {
+    let id = UUID()
+    let number: Data
+    let token: AccessToken
+    let received: Date
+  }
+
+  /// What the copies of the value have in common.
+  private final class Mutable: Sendable {
+    let unstored = Mutex<Unstored?>(nil)
+    /// The number that the stored token had last.
+    let number = Mutex(Stored.none)
   }
 
   private func token(insteadOf old: AccessToken?, _ renew: TokenSource.Refresh) async throws -> AccessToken? {
     let stopwatch = Stopwatch(clock)
+    let holder = UUID().uuidString
     var pause = Duration.milliseconds(5)
     while true {
-      let stored: Stored
-      let lease: RedisLease?
+      var stored: Stored?
+      var lease: RedisLease?
       do {
-        stored = try await self.stored()
-        if let token = stored.token, token.value != old?.value, stored.isFresh { return token }
-        lease = try await takeLease(for: stored.number)
-      } catch let error as RedisError {
-        guard whenUnavailable == .renewAlone, [.unavailable, .timeout].contains(error.kind) else { throw error }
-        return try await renew(old)
+        let current = try await current()
+        stored = current
+        if let token = current.token, token.value != old?.value, current.isFresh { return token }
+        lease = try await takeLease(for: current.number, holder)
+      } catch let error as RedisError where [.unavailable, .timeout, .refused].contains(error.kind) {
+        guard stopwatch.elapsed < waitLimit else {
+          RedisLease.end(names.lease, holder, .failed, of: redis)  // it may have been given, too late
+          return try await renewAlone(stored, old, after: error, renew)
+        }
       }
-      if let lease { return try await self.renew(stored, old, lease, renew) }
+      if let stored, let lease { return try await self.renew(stored, old, lease, renew) }
       guard stopwatch.elapsed < longestWait else {
         throw RedisError(.timeout, "another process has been renewing the access token for \(longestWait)")
       }
@@ -120,30 +152,97 @@ public struct RedisSharedToken: Sendable {
     _ stored: Stored, _ old: AccessToken?, _ lease: RedisLease, _ renew: TokenSource.Refresh
   ) async throws -> AccessToken? {
     defer { lease.end(.failed) }
-    guard let token = try await renew(stored.token ?? old) else { return nil }
-    let value = try write(token, received: now())
-    do {
-      let reply = try await redis.run(Self.store, keys: [names.token], [stored.number, value], within: waitLimit)
-      // somebody else was faster, or the user has signed out
-      guard reply.integer == 1 else { return try await self.stored().token }
-    } catch is RedisError {
-      // the token is good, and its refresh token used up: better known to one process than to none
+    guard let token = try await renew(self.token(toRenew: stored, old)) else { return nil }
+    let result = Unstored(number: stored.number, token: token, received: now())
+    state.unstored.withLock { $0 = result }
+    let stopwatch = Stopwatch(clock)
+    while true {
+      do {
+        if try await store(result) { return token }
+        // somebody else was faster, or the user has signed out
+        return try await self.stored().token
+      } catch is RedisError {
+        // The token is good, and its refresh token used up: better known to one process than to none.
+        guard stopwatch.elapsed < waitLimit else { return token }
+        try await clock.sleep(for: .milliseconds(50))
+      }
     }
+  }
+
+  /// Renews without the server, or throws the error.
+  ///
+  /// - Parameter stored: What the server has said before it failed.
+  private func renewAlone(
+    _ stored: Stored?, _ old: AccessToken?, after error: RedisError, _ renew: TokenSource.Refresh
+  ) async throws -> AccessToken? {
+    let unstored = state.unstored.withLock { $0 }
+    if let unstored, unstored.token.value != old?.value,
+      unstored.token.isFresh(at: now(), received: unstored.received)
+    {
+      return unstored.token
+    }
+    let newest = unstored?.token ?? token(toRenew: stored ?? Stored(), old)
+    switch whenUnavailable {
+    case .renewAlone: break
+    case .renewAloneWithoutRefreshToken where newest?.refreshToken == nil: break
+    case .renewAloneWithoutRefreshToken, .fail: throw error
+    }
+    guard let token = try await renew(newest) else { return nil }
+    let number = unstored?.number ?? state.number.withLock { $0 }
+    state.unstored.withLock { $0 = Unstored(number: number, token: token, received: now()) }
     return token
   }
 
+  /// Returns the token to renew. One that a process had before the user signed out is none.
+  private func token(toRenew stored: Stored, _ old: AccessToken?) -> AccessToken? {
+    stored.isRemoved ? nil : stored.token ?? old
+  }
+
   /// Takes the lease if the stored token still has this number; nil if it has another, or if another process has the lease.
-  private func takeLease(for number: Data) async throws -> RedisLease? {
-    let holder = UUID().uuidString
+  private func takeLease(for number: Data, _ holder: String) async throws -> RedisLease? {
     let arguments = [number, Data(text: holder), Data(Int64(lease.inMilliseconds))]
     let reply = try await redis.run(Self.take, keys: [names.token, names.lease], arguments, within: waitLimit)
     return reply.integer == 1 ? RedisLease(names.lease, holder, for: lease, of: redis, on: clock) : nil
   }
 
+  // MARK: Values
+
+  /// Returns what is stored, after what this process could not store before.
+  private func current() async throws -> Stored {
+    let stored = try await stored()
+    guard let unstored = state.unstored.withLock({ $0 }) else { return stored }
+    // A server that has lost everything has not seen a newer one.
+    let isNewer = stored.number == unstored.number || stored.number == Stored.none
+    guard isNewer else {
+      forget(unstored)
+      return stored
+    }
+    _ = try await store(unstored, after: stored.number)
+    return try await self.stored()
+  }
+
+  /// - Returns: false if the stored token has another number.
+  private func store(_ result: Unstored, after number: Data? = nil) async throws -> Bool {
+    let value = try write(result.token, received: result.received)
+    let arguments = [number ?? result.number, value]
+    let reply = try await redis.run(Self.store, keys: [names.token], arguments, within: waitLimit)
+    forget(result)
+    return reply.integer == 1
+  }
+
+  private func forget(_ result: Unstored) {
+    state.unstored.withLock { if $0?.id == result.id { $0 = nil } }
+  }
+
   private func stored() async throws -> Stored {
     let reply = try await redis.send(RedisCommand("HMGET", names.token, "n", "v"), within: waitLimit)
-    guard reply.elements.count == 2, let number = reply.elements[0].bytes else { return Stored() }
-    guard let value = reply.elements[1].bytes.flatMap({ form.read($0, at: Data(text: names.token)) }),
+    guard reply.elements.count == 2, let number = reply.elements[0].bytes else {
+      state.number.withLock { $0 = Stored.none }
+      return Stored()
+    }
+    state.number.withLock { $0 = number }
+    guard let bytes = reply.elements[1].bytes else { return Stored(number: number, isRemoved: true) }
+    guard let value = form.read(bytes, at: Data(text: names.token)),
       let content = try? JSONDecoder().decode(Content.self, from: value)
     else { return Stored(number: number) }
     return Stored(
@@ -159,10 +258,11 @@ public struct RedisSharedToken: Sendable {
     try form.write(JSONEncoder().encode(Content(token: token, received: received)), at: Data(text: names.token))
   }
 
-  /// Arguments: number, holder, milliseconds.
+  /// Arguments: number, holder, milliseconds. A holder that asks again has the lease.
   private static let take = RedisScript(
     """
     if (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end
+    if redis.call('GET', KEYS[2]) == ARGV[2] then return redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
     return redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3], 'NX') and 1 or 0
     """)
 

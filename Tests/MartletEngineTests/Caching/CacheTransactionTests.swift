@@ -71,7 +71,7 @@ struct CacheTransactionTests {
     #expect(try await start(first))
     let second = try await waiting()
 
-    first.releaseWaiters()
+    first.releaseWaiters(.unshared)
 
     #expect(try await !second.isToBeSent.value)
     #expect(first.canStore)

@@ -95,6 +95,28 @@ struct SharedFlightsTests {
     #expect(store.outcomes == [.failed, .unshared])
   }
 
+  @Test(arguments: [[:], ["Cache-Control": "max-age=60"]])
+  func afterATemporaryErrorAnotherProcessSendsTheRequest(fields: HTTPFields) async throws {
+    let store = FlightStore()
+    let fixture = CacheFixture(store: store) { _ in MockResponse(status: 503, fields: fields, content: Data("no".utf8))
+    }
+    #expect(try await fixture.get().text == "no")
+    #expect(store.outcomes.first == .failed)
+  }
+
+  @Test func theLeaseOfAValidationInTheBackgroundEndsWhenTheResponseIsStored() async throws {
+    let store = FlightStore()
+    let fixture = CacheFixture(store: store) { _ in
+      MockResponse(
+        fields: ["Cache-Control": "max-age=60, stale-while-revalidate=60"], content: Data("body".utf8))
+    }
+    _ = try await fixture.get()
+    fixture.wall.advance(90)
+    _ = try await fixture.get()
+    await store.ended(2)
+    #expect(store.outcomes == [.stored, .stored])
+  }
+
   @Test func requestsThatAreNotSharedDoNotAsk() async throws {
     let store = FlightStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
@@ -132,11 +154,18 @@ private final class FlightStore: SharedFlights {
   }
 
   let memory = MemoryCacheStore()
+  private let ends = AsyncStream<Void>.makeStream()
   private let state = Mutex(State())
 
   var names: [String] { state.withLock { $0.names } }
   var asked: Int { names.count }
   var outcomes: [FlightOutcome] { state.withLock { $0.outcomes } }
+
+  /// Suspends until so many leases have ended.
+  func ended(_ count: Int) async {
+    guard outcomes.count < count else { return }
+    for await _ in ends.stream where outcomes.count >= count { return }
+  }
 
   var whenAsked: @Sendable (_ count: Int) async throws -> Answer {
     get { state.withLock { $0.whenAsked } }
@@ -146,7 +175,12 @@ private final class FlightStore: SharedFlights {
   func beginFlight(_ name: String) async throws -> SharedFlight? {
     state.withLock { $0.names.append(name) }
     switch try await whenAsked(asked) {
-    case .lead: return .lead(Lease { outcome in self.state.withLock { $0.outcomes.append(outcome) } })
+    case .lead:
+      return .lead(
+        Lease { outcome in
+          self.state.withLock { $0.outcomes.append(outcome) }
+          self.ends.continuation.yield()
+        })
     case .wait(let longest): return .wait(longest)
     case .nothing: return nil
     }

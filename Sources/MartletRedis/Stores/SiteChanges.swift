@@ -1,0 +1,74 @@
+import Synchronization
+
+/// Runs the changes of each site one after another, in the order in which they were submitted, and lets reading find out
+/// whether there was one meanwhile.
+final class SiteChanges: Sendable {
+  private struct Site {
+    var last: Task<Void, Never>?
+    /// The changes that are not made yet.
+    var waiting = 0
+    var readers = 0
+    /// The changes since there was something to count.
+    var count = 0
+
+    var isUnused: Bool { waiting == 0 && readers == 0 }
+  }
+
+  private let sites = Mutex<[String: Site]>([:])
+
+  /// Runs the work after what was submitted before for the site. It runs to its end even if the caller is cancelled.
+  func run<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value
+  {
+    let task = sites.withLock { sites in
+      var state = sites[site] ?? Site()
+      state.waiting += 1
+      state.count += 1
+      let task = Task { [last = state.last] in
+        await last?.value
+        defer { update(site) { $0.waiting -= 1 } }
+        return try await work()
+      }
+      state.last = Task { _ = try? await task.value }
+      sites[site] = state
+      return task
+    }
+    return try await task.value
+  }
+
+  /// Reads at once if no change of the site is under way, and otherwise after it; again if one came in between.
+  ///
+  /// - Parameter work: Called up to four times.
+  func read<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value
+  {
+    for _ in 0..<3 {
+      await sites.withLock { $0[site]?.last }?.value
+      let (count, isQuiet) = update(site) { state in
+        state.readers += 1
+        return (state.count, state.waiting == 0)
+      }
+      let value = isQuiet ? await Result { () async throws -> Value in try await work() } : nil
+      let isSame = update(site) { state in
+        state.readers -= 1
+        return state.count == count
+      }
+      if isSame, let value { return try value.get() }
+    }
+    return try await run(site, work)
+  }
+
+  @discardableResult
+  private func update<Result>(_ site: String, _ change: (inout Site) -> Result) -> Result {
+    sites.withLock { sites in
+      var state = sites[site] ?? Site()
+      let result = change(&state)
+      sites[site] = state.isUnused ? nil : state
+      return result
+    }
+  }
+}
+
+extension Result where Failure == any Error {
+  fileprivate init(_ work: () async throws -> Success) async {
+    do { self = .success(try await work()) } catch { self = .failure(error) }
+  }
+}

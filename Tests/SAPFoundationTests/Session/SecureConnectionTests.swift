@@ -223,6 +223,7 @@ struct ServerTrustChallengeTests {
 
   @Test func whatIsAcceptedForDevelopmentIsLimited() async throws {
     let server = try PythonTLSServer()
+    let log = LogCollector.shared  // it collects from now on
     func code(
       at hosts: Set<String>, _ change: @escaping (inout ConnectionConfiguration) -> Void = { _ in }
     ) async -> URLError.Code? {
@@ -237,7 +238,7 @@ struct ServerTrustChallengeTests {
     #expect(await code(at: ["localhost", "127.0.0.2"]) == .serverCertificateUntrusted)
     #expect(await code(at: ["127.0.0.1"]) { $0.tls.pinnedPublicKeys = ["AAAA"] } == .serverCertificateUntrusted)
     #expect(await code(at: ["127.0.0.1"]) { $0.tls.clientCertificate = certificate } == .serverCertificateUntrusted)
-    let lines = LogCollector.shared.lines.value.filter {
+    let lines = log.lines.value.filter {
       $0.contains("127.0.0.1:\(server.port(.stranger)) is not accepted")
     }
     #expect(lines.count { $0.contains("is not one of the hosts") } == 1)

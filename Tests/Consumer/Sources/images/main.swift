@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import MartletImages
 
 let pixels = [UInt8](repeating: 200, count: 4 * 4 * 4)

@@ -106,7 +106,7 @@ struct FleetCacheTests {
     let request = HTTPRequest(.get, server.url("/"))
     _ = try await one.data(for: request)
     #expect(try await other.data(for: request).1.source == .cache)
-    try await one.configuration.cache?.remove(request.url)
+    try await HTTPCache(store: RedisCacheStore(RedisClient(redis), options: RedisCacheOptions())).remove(request.url)
     while try await other.data(for: request).1.source != .network {}
     #expect(server.requests.count == 2)
   }

@@ -56,7 +56,7 @@ struct CallTests {
     let request = try await server.request(1)
     #expect(request.method == .post)
     #expect(request.target == "/p?q=x%20y")
-    #expect(request.text == #"{"a":1.50,"l":[ 1 ],"b":"é\""}"#)
+    #expect(request.text == #"{"b":"é\"","a":1.50,"l":[ 1 ]}"#)
     #expect(request.fields[.contentType] == "application/json")
     #expect(request.fields[.accept] == "application/json, */*;q=0.5")
     #expect(request.fields[values: "X-One"] == ["1", "2"])

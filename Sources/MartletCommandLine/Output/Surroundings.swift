@@ -1,4 +1,5 @@
 import Glibc
+import MartletEngine
 import MartletSemantics
 
 /// What the program has from outside besides its arguments; tests set their own.
@@ -31,7 +32,7 @@ struct Surroundings: Sendable {
 
   /// Writes a line to standard error. A failure cannot be reported anywhere.
   func report(_ line: String) {
-    do throws(OutputError) { try errors.write(VisibleText.line(line) + "\n") } catch {}
+    do throws(OutputError) { try errors.write(line.withoutControls + "\n") } catch {}
   }
 }
 

@@ -100,7 +100,7 @@ extension RequestComposition {
     if items.contains(where: \.isBody) {
       if arguments.has(.multipart) || (hasFile && arguments.has(.form)) { return try multipart() }
       if hasFile { throw UsageError("a file is sent in a form: add --form, or use name=@file for its text") }
-      return arguments.has(.form) ? try form() : try jsonObject()
+      return arguments.has(.form) ? try form() : try json()
     }
     let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
     guard mayRead, files.hasStandardInput else { return nil }
@@ -117,7 +117,8 @@ extension RequestComposition {
     var pairs: [(name: String, value: String)] = []
     for item in items {
       switch item {
-      case .text(let name, let source), .json(let name, let source): pairs.append((name, try files.text(source)))
+      case .text(let name, let source), .json(let name, let source):
+        pairs.append((RequestItem.plain(name), try files.text(source)))
       default: break
       }
     }
@@ -128,7 +129,8 @@ extension RequestComposition {
     var form = MultipartForm()
     for item in items {
       switch item {
-      case .text(let name, let source), .json(let name, let source): form.append(try files.text(source), for: name)
+      case .text(let name, let source), .json(let name, let source):
+        form.append(try files.text(source), for: RequestItem.plain(name))
       case .file(let name, let path, let type):
         try files.check(path)
         form.append(.file(files.url(path)), for: name, contentType: type.flatMap { MediaType($0) })
@@ -138,49 +140,21 @@ extension RequestComposition {
     return .multipart(form)
   }
 
-  /// The object, with the members in the order of the items, and numbers as they were written. The last of several
-  /// values of a name counts.
-  private func jsonObject() throws -> RequestBody {
-    var members: [(name: String, value: String)] = []
-    func add(_ name: String, _ value: String) {
-      members.removeAll { $0.name == name }
-      members.append((name, value))
-    }
+  private func json() throws -> RequestBody {
+    var body = JSONBody()
     for item in items {
       switch item {
-      case .text(let name, let source): add(name, JSONText.quoted(try files.text(source)))
+      case .text(let name, let source):
+        try body.set(JSONSyntax.quoted(try files.text(source)), at: BodyPath(name))
       case .json(let name, let source):
-        let text = String(ASCII.trimmed(try files.text(source)))
+        let text = try files.text(source)
         if let fault = JSONSyntax.fault(in: text.utf8) {
           throw UsageError("the value of '\(name)' is not JSON (\(fault)): '\(name)=…' sends it as text")
         }
-        add(name, text)
+        try body.set(text, at: BodyPath(name))
       default: break
       }
     }
-    let text = members.map { "\(JSONText.quoted($0.name)):\($0.value)" }.joined(separator: ",")
-    return typed(.data(Data("{\(text)}".utf8)), "application/json")
-  }
-}
-
-/// Writes JSON.
-enum JSONText {
-  /// The text as a string of JSON (RFC 8259 §7).
-  static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where scalar.value < 0x20:
-        let digits = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
+    return typed(.data(Data(body.text.utf8)), "application/json")
   }
 }

@@ -10,7 +10,7 @@ struct Failure: Sendable, Hashable {
 
   init(_ error: any Error) {
     switch error {
-    case let error as UsageError: self.init(.usage, [error.description])
+    case let error as UsageError: self.init(.usage, [error.description] + error.excerpt)
     case let error as OutputError: self = error == .closed ? .closed : Failure(.failure, [error.description])
     case let error as HTTPError: self = Self.of(error)
     case let error as NotRecorded: self.init(.notStored, [error.description])

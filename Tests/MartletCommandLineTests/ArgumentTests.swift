@@ -31,6 +31,11 @@ struct ArgumentTests {
   @Test(arguments: [
     (["gte", ":80"], "'gte' is neither a command nor a URL: did you mean 'get'? 'martlet --help' lists the commands"),
     (["get", "--tiemout", "3"], "there is no option --tiemout: did you mean --timeout?"),
+    (
+      ["get", "--verify=no"],
+      "there is no option --verify: --insecure accepts any certificate, and --ca FILE trusts an authority"
+    ),
+    (["-X", "PUT", ":80"], "there is no option -X: write the method first, as in martlet put example.com/orders"),
     (["get", "-Z"], "there is no option -Z: 'martlet get --help' lists them"),
     (["get", ":80", "--timeout"], "--timeout needs a value: --timeout SECONDS"),
     (["get", ":80", "--timeout", "soon"], "--timeout SECONDS: 'soon' is not a number of seconds above 0"),
@@ -44,6 +49,15 @@ struct ArgumentTests {
   ])
   func mistakesAreNamedWithTheirRemedy(line: [String], message: String) {
     #expect(throws: UsageError(message)) { try ArgumentParser.parse(line) }
+  }
+
+  @Test func noOptionIsTakenForThatOfAnotherTool() {
+    for option in Catalogue.all.flatMap(\.options) {
+      #expect(OtherTools.remedy(for: "--\(option.name.rawValue)") == nil, "\(option.name)")
+    }
+    for letter in Catalogue.description(of: .get).options.compactMap(\.short) {
+      #expect(OtherTools.remedy(for: "-\(letter)") == nil, "\(letter)")
+    }
   }
 
   @Test(arguments: [

@@ -63,6 +63,19 @@ struct CallTests {
     #expect(request.fields["X-Empty"] == "")
   }
 
+  @Test(arguments: [
+    ([], #"{"a":1}"#, "application/json"), ([], "a=1", "text/plain; charset=utf-8"),
+    (["--form"], "a=1", "application/x-www-form-urlencoded"), (["--json"], "a=1", "application/json"),
+    (["Content-Type:text/csv"], "1,2", "text/csv"),
+  ])
+  func rawTextHasTheTypeThatItIs(more: [String], text: String, type: String) async throws {
+    let server = try echo()
+    _ = try await run.run(["post", url(server), "--raw", text] + more)
+    let request = try await server.request(1)
+    #expect(request.text == text)
+    #expect(request.fields[.contentType] == type)
+  }
+
   @Test func withoutAMethodABodyDecides() async throws {
     let server = try echo()
     _ = try await run(url(server), "a=1")

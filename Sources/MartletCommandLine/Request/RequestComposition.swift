@@ -18,13 +18,16 @@ struct RequestComposition {
   }
 
   private func checkModes() throws(UsageError) {
-    let modes = [OptionName.json, .form, .multipart, .raw].filter(arguments.has)
+    let modes = [OptionName.json, .form, .multipart].filter(arguments.has)
     if modes.count > 1 {
       throw UsageError("--\(modes[0].rawValue) and --\(modes[1].rawValue) exclude each other: leave one out")
     }
     let wholes = items.filter { if case .body = $0 { true } else { false } }
     if wholes.count > 1 || (!wholes.isEmpty && items.filter(\.isBody).count > wholes.count) {
       throw UsageError("the body is either one @file or fields: leave the others out")
+    }
+    if arguments.has(.raw), arguments.has(.multipart) {
+      throw UsageError("--raw is no multipart/form-data: leave one out")
     }
     if arguments.has(.raw), items.contains(where: \.isBody) {
       throw UsageError("the body is either --raw or items: leave one of them out")
@@ -90,7 +93,7 @@ struct RequestComposition {
 // The body.
 extension RequestComposition {
   private func makeBody() throws -> RequestBody? {
-    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), "text/plain; charset=utf-8") }
+    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), rawType(raw)) }
     for case .body(let path) in items {
       if path == "-" { return typed(files.standardInput(), "application/octet-stream") }
       try files.check(path)
@@ -105,6 +108,12 @@ extension RequestComposition {
     let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
     guard mayRead, files.hasStandardInput else { return nil }
     return typed(files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
+  }
+
+  private func rawType(_ text: String) -> String {
+    if arguments.has(.form) { return "\(MediaType.form)" }
+    let isJSON = arguments.has(.json) || JSONSyntax.fault(in: text.utf8) == nil
+    return isJSON ? "application/json" : "text/plain; charset=utf-8"
   }
 
   private func typed(_ body: RequestBody, _ type: String) -> RequestBody {

@@ -160,6 +160,15 @@ struct CallTests {
     #expect(try await server.end(ofConnection: 1) == .client)
   }
 
+  @Test func anErrorWithinABodyComesOnALineOfItsOwn() async throws {
+    let server = try LoopbackServer { _ in .json(#"{"name":"a long text"}"#).truncated(after: 12) }
+    let result = try await run("get", url(server), "--body", isTerminal: true)
+    #expect(result.code == .connection)
+    #expect(result.text == "{\n  \u{1B}[34m\"name\"\u{1B}[0m: \u{1B}[32m\"a l\u{1B}[0m\n")
+    #expect(result.errors.text.hasPrefix("martlet: "))
+    #expect(try await run("get", url(server), "--body").text == #"{"name":"a l"#)
+  }
+
   @Test func binaryBodiesAreNotShownOnATerminal() async throws {
     let server = try LoopbackServer { _ in Reply(fields: [.contentType: "image/png"], content: Data([0, 1, 2, 27])) }
     #expect(

@@ -68,7 +68,8 @@ extension Catalogue {
       OptionDescription(
         .auth, short: "a", .text("USER:PASSWORD"), "credentials for the URL's host; a password left out is asked for"),
       OptionDescription(
-        .authType, short: "A", .oneOf(["basic", "digest", "bearer"]), "what they are; basic by default"),
+        .authType, short: "A", .oneOf(["basic", "digest", "bearer"]),
+        "what they are, basic by default; with bearer, --auth is the token"),
       OptionDescription(.netrc, "takes user and password from ~/.netrc"),
       OptionDescription(.netrcFile, .file, "takes user and password from this file"),
       OptionDescription(
@@ -110,6 +111,7 @@ extension Catalogue {
   static let examples: [(command: String, meaning: String)] = [
     ("martlet get api.example.com/orders state==open", "GET https://api.example.com/orders?state=open"),
     ("martlet post :8080/orders item=Tea count:=2 X-Trace:1", "JSON to http://localhost:8080/orders"),
+    ("martlet post :8080/orders customer[name]=Ada items[]=Tea", "an object and an array in the JSON"),
     ("martlet post :8080/photos --form title=Sea picture@sea.jpg", "a form with a file"),
     ("martlet put :8080/notes/1 @note.txt", "a file as the body"),
     ("martlet get :8080/orders --verbose --auth ada", "all that happens, with a password that is asked for"),

@@ -73,12 +73,23 @@ final class Story: EventListener {
     case .resend(_, let delay, let reason):
       return [(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)").withoutControls]
     case .cookieRefused(let refusal): return ["* \(refusal)".withoutControls]
-    case .cached, .limit, .note: return ["* \(event)".withoutControls]
+    case .cached(let source): return ["* \(Self.origin(of: source))"]
+    case .limit, .note: return ["* \(event)".withoutControls]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []
     case .bytes: return []
     case .finished(let error): return [ending(call, error)]
+    }
+  }
+
+  private static func origin(of source: ResponseSource) -> String {
+    switch source {
+    case .network: "the response comes from the network"
+    case .cache: "the response comes from the cache, and is fresh"
+    case .revalidated: "the response comes from the cache: the server said that it is still valid"
+    case .stale: "the response comes from the cache, and is stale"
+    case .offline: "the response comes from the cache, because the server cannot be reached"
     }
   }
 

@@ -56,7 +56,10 @@ enum RequestItem: Sendable, Hashable {
         "'\(text)' is no item: write name=value for the body, Name:value for a field, name==value for the query")
     }
     if name.isEmpty, separator == "@" { return .body(path: try path(value, in: text)) }
-    guard !name.isEmpty else { throw UsageError("'\(text)' has no name before '\(separator)'") }
+    guard !name.isEmpty else {
+      let remedy = separator.hasPrefix(":=") ? ": '[]\(separator)…' is an element of an array, --raw a whole body" : ""
+      throw UsageError("'\(text)' has no name before '\(separator)'\(remedy)")
+    }
     let plainName = plain(name)
     switch separator {
     case ":=@": return .json(name, .file(try path(value, in: text)))

@@ -19,14 +19,23 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
   ],
   targets: [
+    // A client that swift-openapi-generator has made: openapi-generator-config.yaml says how.
+    .target(
+      name: "PetAPI",
+      dependencies: [
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime"),
+      ],
+      path: "Tests/PetAPI", exclude: ["openapi.yaml", "openapi-generator-config.yaml"]),
     // The code of the article about the bridges.
     .testTarget(
       name: "ArticleTests",
       dependencies: bridges.map { martlet("Martlet" + $0) } + [
-        martlet("Martlet"), martlet("MartletTesting"),
+        martlet("Martlet"), martlet("MartletTesting"), "PetAPI",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime"),
         .product(name: "Logging", package: "swift-log"), .product(name: "InMemoryLogging", package: "swift-log"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ]),
@@ -38,7 +47,7 @@ let package = Package(
     .testTarget(
       name: "OpenAPITests",
       dependencies: [
-        martlet("Martlet"), martlet("MartletOpenAPI"), martlet("MartletTesting"),
+        martlet("Martlet"), martlet("MartletOpenAPI"), martlet("MartletTesting"), "PetAPI",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime"),
       ]),
@@ -74,7 +83,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-for target in package.targets {
+for target in package.targets where target.name != "PetAPI" {
   target.swiftSettings = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),

@@ -54,7 +54,7 @@ public final class MetricsListener: EventListener {
   /// ```swift
   /// while !Task.isCancelled {
   ///   metrics.recordPools(await transport.statistics())
-  ///   try await Task.sleep(for: .seconds(10))
+  ///   try await clock.sleep(for: .seconds(10))
   /// }
   /// ```
   ///

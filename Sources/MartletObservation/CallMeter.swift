@@ -94,7 +94,8 @@ package final class CallMeter: EventListener {
     case .limit(let limit): report([measurement(of: limit)])
     case .resend:
       guard let attempt = call[records]?.end() else { return }
-      let measured = measurements(of: attempt, error: attempt.status == nil ? "_OTHER" : nil)
+      let failure = attempt.status == nil ? call.lastFailure?.kind.name ?? "_OTHER" : nil
+      let measured = measurements(of: attempt, error: failure)
       report(measured + [Measurement(.resends, origins.labels(of: attempt.origin))])
     case .finished(let error):
       guard let record = call[records] else { return }

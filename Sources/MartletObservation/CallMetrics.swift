@@ -24,7 +24,7 @@ import Synchronization
 /// | `martlet_pool_connections_opened_total`, `martlet_pool_requests_reused_total` | counter | host and port |
 ///
 /// The duration is that of one attempt over the network until the end of its body, as the transport measured it. A response
-/// of 400 and above has its status as `error_type`, a failure the kind of the error, or `_OTHER` if the request is sent again.
+/// of 400 and above has its status as `error_type`, a failure the kind of the error.
 ///
 /// The number of label values is bounded: methods that are not registered become `_OTHER`, and so does every host after the
 /// first ``originLimit``. A listener may be that of several sessions.

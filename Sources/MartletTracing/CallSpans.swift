@@ -45,7 +45,7 @@ final class CallSpans: Sendable {
     return isFinished ? nil : span.context
   }
 
-  func receive(_ event: Event) {
+  func receive(_ event: Event, in call: Call) {
     switch event {
     case .attempt(let number, let request):
       let span = current
@@ -62,7 +62,7 @@ final class CallSpans: Sendable {
     case .resend(_, _, let reason):
       let last = endAttempt()
       last.span?.attributes["martlet.resend.reason"] = reason
-      if last.status == nil { last.span?.fail("_OTHER") }
+      if last.status == nil { last.span?.fail(call.lastFailure?.kind.name ?? "_OTHER") }
       last.span?.end()
     case .finished(let error): finish(error)
     case .started, .sending, .informational, .progress, .bytes, .cookieRefused, .limit, .note: break

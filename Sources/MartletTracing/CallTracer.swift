@@ -24,7 +24,7 @@ public import Tracing
 /// | `url.full` without secrets, `server.address`, `server.port` | ✓ | ✓ |
 /// | `http.request.resend_count`, from the second attempt on | | ✓ |
 /// | `http.response.status_code` | ✓ | ✓ |
-/// | `error.type`: a status of 400 and above, or the kind of the error; `_OTHER` for an attempt without a response whose request is sent again | ✓ | ✓ |
+/// | `error.type`: a status of 400 and above, or the kind of the error | ✓ | ✓ |
 /// | `network.protocol.version`, `network.peer.address`, `network.peer.port` | | ✓ |
 /// | `martlet.response.source`, if the cache answers | | ✓ |
 /// | `martlet.resend.reason`, if the request is sent again | | ✓ |
@@ -73,7 +73,7 @@ public final class CallTracer: Interceptor, EventListener {
       call[spans] = CallSpans(
         of: request, named: call.label, by: tracer ?? InstrumentationSystem.tracer, redaction: redaction)
     } else {
-      call[spans]?.receive(event)
+      call[spans]?.receive(event, in: call)
     }
   }
 }

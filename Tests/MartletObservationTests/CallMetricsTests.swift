@@ -65,6 +65,20 @@ struct CallMetricsTests {
     #expect(snapshot["martlet_calls_active"]?.sum() == 0)
   }
 
+  @Test func anAttemptThatFailsAndIsRepeatedHasTheKindOfItsError() async throws {
+    let metrics = CallMetrics(clock: clock)
+    let script = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")), .text("ok"))
+    let session = session(SlowTransport(base: script, clock: clock, time: .zero), metrics) {
+      $0.cache = nil
+      $0.retry.backoff = Backoff(base: .zero)
+    }
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+
+    let durations = metrics.snapshot()["http_client_request_duration_seconds"]
+    #expect(durations?.sum(where: ["error_type": "connectionLost"]) == 1)
+    #expect(durations?.sum() == 2)
+  }
+
   @Test func callsInProgressAreAGauge() async throws {
     let metrics = CallMetrics(), gate = Gate()
     let transport = MockTransport { _ in

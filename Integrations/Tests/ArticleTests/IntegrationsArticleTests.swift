@@ -9,21 +9,12 @@ import MartletOpenAPI
 import MartletServiceLifecycle
 import MartletTesting
 import MartletTracing
+import MetricsTestKit
 import OpenAPIRuntime
+import PetAPI
 import ServiceLifecycle
 import Testing
 import UnixSignals
-
-/// What swift-openapi-generator would make, as far as the article has it.
-private struct Client {
-  let serverURL: URL
-  let transport: any ClientTransport
-
-  func listPets() async throws -> Int {
-    let request = HTTPTypes.HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/pets")
-    return try await transport.send(request, body: nil, baseURL: serverURL, operationID: "listPets").0.status.code
-  }
-}
 
 /// A service that uses a session: it sends a request when it starts.
 private struct App: Service {
@@ -71,9 +62,9 @@ private struct App: Service {
     let serverURL = server.url
 
     let client = Client(serverURL: serverURL, transport: SessionClientTransport(session))
-    let pets = try await client.listPets()
+    let pets = try await client.listPets().ok.body.json
 
-    #expect(pets == 200)
+    #expect(pets.isEmpty)
     #expect(server.requests.map(\.target) == ["/pets"])
   }
 
@@ -120,13 +111,28 @@ private struct App: Service {
     configuration.trace()  // with the tracer of InstrumentationSystem.bootstrap(_:)
 
     #expect(configuration.listeners.count == 3 && configuration.interceptors.count == 1)
+  }
+
+  @Test func thePoolsOfATransport() async throws {
+    let (factory, clock, transport) = (TestMetrics(), ManualClock(), SocketTransport())
+    let metrics = MetricsListener(factory: factory)
+    let server = try LoopbackServer { _ in .text("ok") }
+    let session = HTTPSession(transport: transport)
+
     let pools = Task {
       while !Task.isCancelled {
         metrics.recordPools(await transport.statistics())
-        try await Task.sleep(for: .seconds(10))
+        try await clock.sleep(for: .seconds(10))
       }
     }
+
+    try await clock.sleepers(1)
+    _ = try await session.data(for: Martlet.HTTPRequest(.get, server.url))
+    clock.advance(by: .seconds(10))
+    try await clock.sleepers(1)
+    let opened = [("server.address", "127.0.0.1"), ("server.port", "\(server.url.port ?? 0)"), ("url.scheme", "http")]
+    #expect(try factory.expectCounter("martlet.pool.connections.opened", opened).totalValue == 1)
     pools.cancel()
-    _ = await pools.result
+    await #expect(throws: CancellationError.self) { try await pools.value }
   }
 }

@@ -3,15 +3,20 @@ import Martlet
 import MartletOpenAPI
 import MartletTesting
 import OpenAPIRuntime
+import PetAPI
 import Synchronization
 import Testing
 
-/// A client of the form that swift-openapi-generator makes sends its requests over a session.
+/// A client that swift-openapi-generator has made sends its requests over a session.
 @Suite(.timeLimit(.minutes(5))) struct SessionClientTransportTests {
   private func client(_ server: LoopbackServer, at path: String = "/v1", _ session: HTTPSession = HTTPSession())
-    -> PetClient
+    -> Client
   {
-    PetClient(serverURL: server.url(path), transport: SessionClientTransport(session))
+    Client(serverURL: server.url(path), transport: SessionClientTransport(session))
+  }
+
+  private func photo(_ body: HTTPBody) -> Operations.UploadPhoto.Input {
+    Operations.UploadPhoto.Input(path: .init(petId: "1"), body: .binary(body))
   }
 
   private func get(_ path: String = "/", _ method: HTTPTypes.HTTPRequest.Method = .get) -> HTTPTypes.HTTPRequest {
@@ -22,8 +27,8 @@ import Testing
     async throws
   {
     let server = try LoopbackServer { _ in .json(#"[{"id": 7, "name": "Rex"}]"#) }
-    let (pets, _) = try await client(server, at: base).listPets(limit: 10)
-    #expect(pets == [PetClient.Pet(id: 7, name: "Rex")])
+    let output = try await client(server, at: base).listPets(query: .init(limit: 10))
+    #expect(try output.ok.body.json == [Components.Schemas.Pet(id: 7, name: "Rex")])
     #expect(server.requests.map(\.target) == ["/v1/pets?limit=10"])
   }
 
@@ -33,13 +38,13 @@ import Testing
     configuration.baseURL = server.url("/api")
     let transport = SessionClientTransport(HTTPSession(configuration: configuration))
     let url = try #require(URL(string: "/v2"))
-    _ = try await PetClient(serverURL: url, transport: transport).listPets(limit: nil)
+    _ = try await Client(serverURL: url, transport: transport).listPets()
     #expect(server.requests.map(\.target) == ["/v2/pets"])
   }
 
   @Test func dataInAPathStaysEncoded() async throws {
     let server = try LoopbackServer { _ in .status(.noContent) }
-    _ = try await client(server).deletePet("a/b c?")
+    _ = try await client(server).deletePet(path: .init(petId: "a/b c?"))
     #expect(server.requests.map(\.target) == ["/v1/pets/a%2Fb%20c%3F"])
   }
 
@@ -48,13 +53,52 @@ import Testing
     let server = try LoopbackServer { _ in
       Reply(fields: [.contentType: "application/json", .setCookie: "a=1", .setCookie: "b=2"], content: Data("[]".utf8))
     }
-    #expect(try await client(server).listPets(limit: nil).cookies == ["a=1", "b=2"])
+    let cookies = Cookies()
+    let client = Client(
+      serverURL: server.url, transport: SessionClientTransport(HTTPSession()), middlewares: [cookies])
+    _ = try await client.listPets()
+    #expect(cookies.values.withLock { $0 } == ["a=1", "b=2"])
+  }
+
+  /// Records the cookies of responses.
+  private final class Cookies: ClientMiddleware {
+    let values = Mutex<[String]>([])
+
+    func intercept(
+      _ request: HTTPTypes.HTTPRequest, body: HTTPBody?, baseURL: URL, operationID: String,
+      next: @Sendable (HTTPTypes.HTTPRequest, HTTPBody?, URL) async throws -> (HTTPTypes.HTTPResponse, HTTPBody?)
+    ) async throws -> (HTTPTypes.HTTPResponse, HTTPBody?) {
+      let (response, body) = try await next(request, body, baseURL)
+      values.withLock { $0 += response.headerFields[values: .setCookie] }
+      return (response, body)
+    }
+  }
+
+  @Test func anAnswerThatIsNotAnErrorIsWhatTheDescriptionSays() async throws {
+    let server = try LoopbackServer { _ in
+      Reply(
+        status: .conflict, fields: [.contentType: "application/problem+json"],
+        content: Data(#"{"title": "There is one already."}"#.utf8))
+    }
+    let output = try await client(server).createPet(body: .json(Components.Schemas.Pet(id: 1, name: "Rex")))
+    guard case .default(let status, let problem) = output else {
+      Issue.record("\(output)")
+      return
+    }
+    #expect(status == 409)
+    #expect(try problem.body.applicationProblemJson.title == "There is one already.")
   }
 
   @Test func aValueIsSentWithItsLengthAndType() async throws {
-    let server = try LoopbackServer { request in .data(request.received.body, type: "application/json") }
-    let pet = PetClient.Pet(id: 1, name: "Grüße")
-    #expect(try await client(server).createPet(pet) == pet)
+    let server = try LoopbackServer { request in
+      Reply(
+        status: .created, fields: [.contentType: "application/json", "Location": "/pets/1"],
+        content: request.received.body)
+    }
+    let pet = Components.Schemas.Pet(id: 1, name: "Grüße", born: Date(timeIntervalSince1970: 1_000_000_000))
+    let created = try await client(server).createPet(body: .json(pet)).created
+    #expect(try created.body.json == pet)
+    #expect(created.headers.location == "/pets/1")
     let request = try #require(server.requests.first)
     #expect(request.fields[.contentLength] == "\(request.body.count)")
     #expect(request.fields[.contentType] == "application/json; charset=utf-8")
@@ -64,8 +108,7 @@ import Testing
     let server = try LoopbackServer { request in
       request.path == "/v1/pets/1/photo" ? .redirect(to: "/elsewhere", status: .temporaryRedirect) : .status(.ok)
     }
-    let status = try await client(server).uploadPhoto(of: "1", HTTPBody(Array("photo".utf8)))
-    #expect(status == 200)
+    _ = try await client(server).uploadPhoto(photo(HTTPBody(Array("photo".utf8)))).ok
     #expect(server.requests.map(\.text) == ["photo", "photo"])
   }
 
@@ -77,7 +120,7 @@ import Testing
       stream.finish()
     }
     let error = await #expect(throws: ClientError.self) {
-      _ = try await client(server).uploadPhoto(of: "1", HTTPBody(chunks, length: .unknown))
+      _ = try await client(server).uploadPhoto(photo(HTTPBody(chunks, length: .unknown)))
     }
     #expect((error?.underlyingError as? HTTPError)?.kind == .bodyNotReplayable)
     #expect(server.requests.map(\.text) == ["photo"])
@@ -90,7 +133,7 @@ import Testing
       stream.yield(Array("photo".utf8)[...])
       stream.finish()
     }
-    _ = try await client(server).uploadPhoto(of: "1", HTTPBody(chunks, length: .known(5)))
+    _ = try await client(server).uploadPhoto(photo(HTTPBody(chunks, length: .known(5)))).ok
     #expect(server.requests.first?.fields[.contentLength] == "5")
     #expect(server.requests.first?.text == "photo")
   }
@@ -99,7 +142,7 @@ import Testing
   @Test func aResponseIsReadWhileItArrives() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in .data(Data("firstsecond".utf8)).stalled(after: 5, until: gate) }
-    let body = try await client(server).downloadPhoto(of: "1")
+    let body = try await client(server).downloadPhoto(path: .init(petId: "1")).ok.body.binary
     #expect(body.length == .known(11))
     #expect(body.iterationBehavior == .single)
     var text = ""
@@ -121,7 +164,7 @@ import Testing
         return chunk
       }
     }
-    let body = try await client(server).downloadPhoto(of: "1")
+    let body = try await client(server).downloadPhoto(path: .init(petId: "1")).ok.body.binary
     var iterator = body.makeAsyncIterator()
     var count = Int64(try await iterator.next()?.count ?? 0)
     // several round trips over another connection, in which the rest would have come
@@ -162,7 +205,7 @@ import Testing
     configuration.listeners = [
       EventHandler { event, call in if case .finished = event { labels.withLock { $0.append(call.label) } } }
     ]
-    _ = try await client(server, HTTPSession(configuration: configuration)).listPets(limit: nil)
+    _ = try await client(server, HTTPSession(configuration: configuration)).listPets()
     #expect(labels.withLock { $0 } == ["listPets"])
   }
 
@@ -213,7 +256,7 @@ import Testing
       }
     ]
     let client = self.client(server, HTTPSession(configuration: configuration))
-    #expect(try await client.uploadPhoto(of: "1", HTTPBody("photo")) == 201)
+    _ = try await client.uploadPhoto(photo(HTTPBody("photo"))).created
     #expect(ended.withLock { $0 } == ["success"])
   }
 

@@ -86,7 +86,7 @@ import Tracing
     _ = try? await session.data(for: HTTPRequest(.get, "http://a.example/"))
 
     let spans = tracer.finishedSpans
-    #expect(spans.map { texts($0)["error.type"] } == ["_OTHER", "cannotConnect", "cannotConnect"])
+    #expect(spans.map { texts($0)["error.type"] } == ["connectionLost", "cannotConnect", "cannotConnect"])
     #expect(spans.allSatisfy { $0.status?.code == .error })
     #expect(spans.last?.errors.count == 1)
     #expect(transport.requests.count == 2)

@@ -99,7 +99,7 @@ extension RedisServer {
   /// Runs the server's own client, and returns what it prints.
   func command(_ arguments: String...) throws -> String {
     let process = try ChildProcess(
-      "redis-cli", ["-p", "\(URL(string: url)?.port ?? 0)"] + arguments, output: .readWithErrors)
+      "redis-cli", ["-p", "\(port)"] + arguments, output: .readWithErrors)
     return String(decoding: process.readToEnd(), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
@@ -108,6 +108,11 @@ extension RedisServer {
 
   /// How often it was asked for all fields of a hash: once for a look-up.
   func lookups() throws -> Int { try number("cmdstat_hgetall:calls=", in: "commandstats") }
+
+  /// For how many milliseconds each chunk of a body stays.
+  func lives(ofChunks prefix: String) throws -> [Int] {
+    try command("KEYS", "\(prefix)b{*").split(separator: "\n").compactMap { Int(try command("PTTL", String($0))) }
+  }
 
   /// Gives all keys with a name another one.
   func move(_ name: String, _ other: String) throws {

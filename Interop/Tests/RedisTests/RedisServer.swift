@@ -19,7 +19,9 @@ final class RedisServer: Sendable {
       port: port)
   }
 
-  var url: String { "redis://127.0.0.1:\(process.port)" }
+  var port: Int { process.port }
+
+  var url: String { "redis://127.0.0.1:\(port)" }
 
   var socketURL: String { "unix://\(folder.file("socket").path)" }
 

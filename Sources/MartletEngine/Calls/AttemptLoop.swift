@@ -149,6 +149,7 @@ final class AttemptLoop: Sendable {
         let resend = try await chain.review(&outcome, of: attempt, from: first, by: preparedCount, in: call)
       else { return .done(try outcome.get()) }
       await outcome.discard(on: clock, in: call)
+      if call.isObserved { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }
       return .again(
         resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
     } catch {
@@ -168,6 +169,10 @@ extension HTTPResponse {
 
 extension Outcome {
   fileprivate var head: ResponseHead? { (try? get())?.head }
+
+  fileprivate var error: (any Error)? {
+    if case .failure(let error) = self { error } else { nil }
+  }
 
   /// Discards a response whose body is not needed. A body that is not read to its end is not stored in the cache, so
   /// that of a redirect is read if it is small and arrives soon.

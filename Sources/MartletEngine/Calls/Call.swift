@@ -135,6 +135,15 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor has the same as ``CallContext/current``.
   public var context: CallContext { CallContext(self) }
 
+  /// The error of an attempt without a response, for a listener that is told that the request is sent again
+  /// (``Event/resend(_:after:reason:)``); nil if the attempt had a response, or if the call has no listeners.
+  public internal(set) var lastFailure: HTTPError? {
+    get { self[Self.failures] }
+    set { self[Self.failures] = newValue }
+  }
+
+  private static let failures = CallLocal<HTTPError?>(nil)
+
   package var parent: CallContext { parentContext.live }
 
   package var isOver: Bool { hasEnded.load(ordering: .relaxed) }

@@ -60,7 +60,8 @@ public enum Event: Sendable {
   /// An attempt whose response is not read to its end, because the request is sent again or the body is cancelled, is
   /// measured until then.
   case metrics(TransferMetrics)
-  /// The request is sent again: the next request, the delay, and the reason.
+  /// The request is sent again: the next request, the delay, and the reason. If there was no response,
+  /// ``Call/lastFailure`` has the error.
   case resend(HTTPRequest, after: Duration, reason: String)
   /// A cookie of the response was not stored.
   case cookieRefused(CookieRefusal)

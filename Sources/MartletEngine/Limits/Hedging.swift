@@ -8,7 +8,8 @@ import Synchronization
 /// configuration.limits.hedging = Hedging()
 /// ```
 ///
-/// The time is learned from the origin's own answers: by default that of nine in ten. Only requests with a safe method are
+/// The time is learned from the origin's own answers: by default that of nine in ten. It begins when the other limits let the
+/// request pass: to wait for these is not the origin's time, and a second request would not end that wait. Only requests with a safe method are
 /// sent twice (RFC 9110 §9.2.1), and those with ``RequestOptions/isIdempotent``: of two PUTs at the same time the second can
 /// be refused because the first has succeeded. Never one whose body can be read only once. The slower of the two is
 /// cancelled; a second request that is refused (a status from 400) waits for the first. A budget limits second requests to a
@@ -56,9 +57,9 @@ struct HedgingTransport: Transport, DeadlineAware {
     if let delay = origins.delay(for: origin) {
       return try await race(request, to: origin, after: delay, in: call)
     }
-    let stopwatch = Stopwatch(clock)
-    let response = try await base.send(request, in: call)
-    origins.add(stopwatch.elapsed, of: origin)
+    let sending = HedgedSending(clock)
+    let response = try await HedgedSending.$current.withValue(sending) { try await base.send(request, in: call) }
+    origins.add(sending.elapsed, of: origin)
     return response
   }
 
@@ -149,10 +150,12 @@ private final class HedgeRace: Sendable {
     var winner: (index: Int, outcome: Outcome)?
     var isCancelled = false
     var waiter: OneShot<Void>?
+    /// Ends the wait for the first response.
+    var alarm: Alarm?
   }
 
   private struct Run {
-    let stopwatch: Stopwatch
+    let sending: HedgedSending
     let events: HeldEvents?
     var task: Task<Void, Never>?
     /// nil while it is running.
@@ -176,13 +179,16 @@ private final class HedgeRace: Sendable {
   func start() {
     let index = state.withLock { $0.runs.count }
     let events = call.isObserved ? HeldEvents(for: call, holds: index > 0) : nil
+    let sending = HedgedSending(clock)
     state.withLock { state in
       for run in state.runs { run.events?.hold() }
-      state.runs.append(Run(stopwatch: Stopwatch(clock), events: events))
+      state.runs.append(Run(sending: sending, events: events))
     }
     let own = events.map { Call(copying: call, listener: $0) } ?? call
     let task = Task { [base, request] in
-      do { finish(index, .success(try await base.send(request, in: own))) } catch { finish(index, .failure(error)) }
+      await HedgedSending.$current.withValue(sending) {
+        do { finish(index, .success(try await base.send(request, in: own))) } catch { finish(index, .failure(error)) }
+      }
     }
     let isOver = state.withLock { state in
       state.runs[index].task = task
@@ -191,16 +197,21 @@ private final class HedgeRace: Sendable {
     if isOver { task.cancel() }
   }
 
-  /// Waits for the first response, or for the error of all that were sent; nil if there is none within the time.
+  /// Waits for the first response, or for the error of all that were sent; nil if there is none within the time after the
+  /// first was sent.
   func end(within time: Duration?) async throws -> End? {
     let waiter = OneShot<Void>()
-    let isOver = state.withLock { state in
+    let (isOver, first) = state.withLock { state in
       state.waiter = waiter
-      return state.winner != nil
+      return (state.winner != nil, state.runs[0].sending)
     }
     if !isOver {
-      let alarm = time.map { Alarm(after: $0, on: clock) { waiter.answer(.success(())) } }
-      defer { alarm?.cancel() }
+      if let time {
+        first.whenSent { [weak self, clock] in
+          self?.set(Alarm(after: time, on: clock) { waiter.answer(.success(())) })
+        }
+      }
+      defer { set(nil) }
       if let deadline = call.activeDeadline { try await deadline.wait(for: waiter) } else { try await waiter.wait() }
     }
     return state.withLock { state in
@@ -208,10 +219,18 @@ private final class HedgeRace: Sendable {
       let latencies = state.runs.indices.compactMap { index -> Duration? in
         if case .failure = winner.outcome { return nil }
         // a second request that is overtaken says nothing
-        return state.runs[index].latency ?? (index == 0 ? state.runs[index].stopwatch.elapsed : nil)
+        return state.runs[index].latency ?? (index == 0 ? state.runs[index].sending.elapsed : nil)
       }
       return End(winner: winner.index, outcome: winner.outcome, count: state.runs.count, latencies: latencies)
     }
+  }
+
+  private func set(_ alarm: Alarm?) {
+    let last = state.withLock { state in
+      defer { state.alarm = alarm }
+      return state.alarm
+    }
+    last?.cancel()
   }
 
   /// Reports the events of the request that has won, now and from now on, and no others.
@@ -235,7 +254,7 @@ private final class HedgeRace: Sendable {
   private func finish(_ index: Int, _ outcome: Outcome) {
     let (waiter, others, dropped) = state.withLock { state -> (OneShot<Void>?, [Task<Void, Never>], Outcome?) in
       guard state.winner == nil, !state.isCancelled else { return (nil, [], outcome) }
-      if case .success = outcome { state.runs[index].latency = state.runs[index].stopwatch.elapsed }
+      if case .success = outcome { state.runs[index].latency = state.runs[index].sending.elapsed }
       state.runs[index].task = nil
       let dropped: Outcome?
       if let kept = state.kept.take() {

@@ -35,6 +35,7 @@ public struct OriginLimits: Sendable {
   func around(_ network: any Transport, clock: any Clock<Duration>) -> any Transport {
     var stack = network
     if let deadlineField { stack = DeadlineFieldTransport(base: stack, field: deadlineField) }
+    if hedging != nil { stack = HedgedSendingTransport(base: stack) }
     if let concurrency { stack = ConcurrencyTransport(base: stack, slots: OriginSlots(concurrency, clock)) }
     if let rate { stack = RateTransport(base: stack, rate, clock: clock) }
     if let circuitBreaker { stack = CircuitTransport(base: stack, circuitBreaker, clock: clock) }

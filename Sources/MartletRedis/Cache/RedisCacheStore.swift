@@ -10,7 +10,8 @@ import Synchronization
 /// ```
 ///
 /// - **A look-up is one round trip**, with the body if that has at most 16 KiB. Longer bodies are written and read in chunks of
-///   128 KiB. The commit is one step and comes last: half an entry is never found.
+///   128 KiB. The commit is one step and comes last: half an entry is never found. Who asks for a key while it is looked up
+///   shares the next look-up with all others who do.
 /// - **Whatever goes wrong is a miss**: a server that is slow, gone or full, a value of another version, one that is sealed with
 ///   another key. No request fails for it, and none waits longer than the client's ``RedisConfiguration/waitLimit`` for one
 ///   operation.
@@ -34,6 +35,7 @@ public final class RedisCacheStore: CacheStore {
   let clock: any Clock<Duration>
   private let stopwatch: Stopwatch
   private let memory: Mutex<CacheMemory>
+  private let lookups: CacheLookups
 
   /// The most bytes of a body that is stored with its head.
   static let inlineLimit = 16 << 10
@@ -62,6 +64,7 @@ public final class RedisCacheStore: CacheStore {
     names = CacheNames(prefix: redis.configuration.prefix)
     stopwatch = Stopwatch(clock)
     memory = Mutex(CacheMemory(limit: options.memoryLimit))
+    lookups = CacheLookups(stopwatch, limit: redis.configuration.waitLimit)
   }
 
   // MARK: Reading
@@ -74,10 +77,14 @@ public final class RedisCacheStore: CacheStore {
     {
       return known
     }
+    return try await lookups.entries(of: key) { [self] limit in try await lookUp(key, name, within: limit) }
+  }
+
+  private func lookUp(_ key: CacheKey, _ name: String, within limit: Duration) async throws -> [CacheEntry] {
     let removals = memory.withLock { $0.removals }
     let life = options.memoryLife.map { _ in [RedisCommand("PTTL", name)] } ?? []
     let asked = stopwatch.elapsed
-    let replies = try await redis.send([RedisCommand("HGETALL", name)] + life)
+    let replies = try await redis.send([RedisCommand("HGETALL", name)] + life, within: limit)
     let found = places(in: try replies[0].checked(), of: name, key)
     let left = replies.last?.integer.map { Duration.milliseconds($0) } ?? .zero
     let until = asked + min(options.memoryLife ?? .zero, left)

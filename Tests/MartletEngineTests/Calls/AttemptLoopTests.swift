@@ -41,6 +41,22 @@ struct AttemptLoopTests {
     #expect(transport.requests.first?.fields["X-Path"] == "abc")
   }
 
+  @Test func aListenerSeesTheErrorOfAnAttemptThatIsRepeated() async throws {
+    let seen = Mutex<[HTTPError.Kind?]>([])
+    let again = TestInterceptor(review: { _, attempt in
+      attempt.number < 3 ? .resend(attempt.request, reason: "once more") : .accept
+    })
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners = [
+      EventHandler { event, call in
+        if case .resend = event { seen.withLock { $0.append(call.lastFailure?.kind) } }
+      }
+    ]
+    let transport = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")), .text("first"), .text("second"))
+    _ = try await session(transport, [again]).data(for: request)
+    #expect(seen.withLock { $0 } == [.connectionLost, nil])
+  }
+
   @Test func replaceContinuesWithTheNewResponse() async throws {
     let seen = Mutex<[Int]>([])
     let interceptors = [

@@ -104,6 +104,43 @@ struct HedgingTests {
     #expect(hedges.count == 1)
   }
 
+  @Test func theWaitForAnotherLimitIsNotTheTimeOfTheOrigin() async throws {
+    let held = Gate(), never = Gate()
+    let transport = TestTransport { [sent] request in
+      sent.append(request.url.path())
+      switch request.url.path() {
+      case "/held": try await held.wait()
+      case "/slow" where sent.entries.filter { $0 == "/slow" }.count == 1: try await never.wait()
+      default: break
+      }
+      return .text("ok")
+    }
+    let session = session(transport) { $0.limits.concurrency = ConcurrencyLimit(2, wait: nil) }
+    try await warmUp(session)
+
+    // requests that are not sent twice have all places, and others wait for them for a long time
+    let holders = (0..<2).map { _ in
+      Task { try await session.data(for: HTTPRequest(.post, url("http://a.example/held"))) }
+    }
+    while sent.entries.filter({ $0 == "/held" }).count < 2 { await Task.yield() }
+    let others = (0..<10).map { _ in
+      Task { try await session.data(for: HTTPRequest(.get, url("http://a.example/warm"))) }
+    }
+    while !log.lines.contains(where: { $0.contains("behind 9 others") }) { await Task.yield() }
+    clock.advance(by: .seconds(10))
+    held.open()
+    for task in holders + others { _ = try await task.value }
+    #expect(hedges.isEmpty)
+
+    // so the origin is still known to answer at once
+    let task = Task { try await session.data(for: request) }
+    while !sent.entries.contains("/slow") { await Task.yield() }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    _ = try await task.value
+    #expect(hedges.count == 1 && hedges.first?.contains("no response within 0.001 seconds") == true)
+  }
+
   @Test func anAnswerInTimeIsNotHedged() async throws {
     let session = session(transport(first: { "first" }, second: { "second" }))
     try await warmUp(session)

@@ -9,7 +9,7 @@ public import OpenAPIRuntime
 ///
 /// ```swift
 /// let client = Client(serverURL: serverURL, transport: SessionClientTransport(session))
-/// let pets = try await client.listPets()
+/// let pets = try await client.listPets().ok.body.json
 /// ```
 ///
 /// All that the session does applies: redirects, retries, cookies, the cache, credentials, limits and listeners.

@@ -33,13 +33,13 @@ extension SocketTransport {
     /// default. It has at most 107 bytes.
     public var unixSocket: String?
     /// For how long the transport's thread looks for a response, or the next request, again and again before it sleeps
-    /// (*busy polling*): 200 microseconds by default, zero for never, at most 10 milliseconds.
+    /// (*busy polling*); at most 10 milliseconds. Zero, the default, for never.
     ///
-    /// To wake a sleeping thread can take longer than a server nearby takes to answer. The thread does so only while there
-    /// is at most one request, only if the last wait was no longer than this, and never on a machine with one
-    /// processor. A program that sends one request after another to a server nearby is faster for it, and its thread is
-    /// busy meanwhile; with several requests at once, or a server far away, nothing changes.
-    public var busyPolling = Duration.microseconds(200)
+    /// To wake a sleeping thread can take longer than a server nearby takes to answer, above all on a virtual machine whose
+    /// host is busy. The thread polls only while there is at most one request, only if the last wait was no longer than
+    /// this, and never on a machine with one processor. It is busy meanwhile, so that on a machine with few processors it
+    /// can as well slow down a server there: measure before you set it, for a program that sends one request after another.
+    public var busyPolling = Duration.zero
     /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
     /// router on the way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
@@ -58,6 +58,7 @@ extension SocketTransport {
 struct ConnectionOptions: Sendable {
   let overrides: ResolveOverrides
   let source: Resolver.Source
+  /// That of all connections; nil for the one that the system chooses.
   let localAddress: IPAddress?
   let unixSocket: SocketAddress?
   let addressRules: AddressRules

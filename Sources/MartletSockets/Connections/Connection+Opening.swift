@@ -41,7 +41,7 @@ extension Connection {
     }
     stream?.close()
     stream = nil
-    let race = SocketRace(to: peer, from: network.localAddress, on: loop) { [weak self] in self?.connected($0) }
+    let race = SocketRace(to: peer, from: network.options.localAddress, on: loop) { [weak self] in self?.connected($0) }
     stage = .connecting(race)
     lookUp(end.0, port: end.1)
   }

@@ -14,8 +14,6 @@ final class Network {
   let authentications: ProxyAuthentications
   let resolver: Resolver
   let options: ConnectionOptions
-  /// The local address of all connections; nil for the one that the system chooses.
-  var localAddress: IPAddress? { options.localAddress }
   let chunks = ChunkPool()
   let receiveMemory: ReceiveMemory
   /// The transfers that have something to deliver at the end of the turn.
@@ -68,16 +66,11 @@ final class Network {
   }
 
   /// Works until ``shutDown()``.
-  func run() { loop.run(jobs, in: self, awaits: { $0.awaited }, finishTurn: { $0.flush() }) }
-
-  /// What the loop waits for if it has nothing to do. With several requests it seldom has nothing, and the processors
-  /// have enough.
-  private var awaited: BusyPolling.Wait? {
-    switch transfers.count {
-    case 0: .request
-    case 1: transfers[0].hasHead ? nil : .response
-    default: nil
-    }
+  func run() {
+    loop.run(
+      jobs, in: self,
+      awaits: { .init(requests: $0.transfers.count, isResponseAwaited: $0.transfers.first?.hasHead == false) },
+      finishTurn: { $0.flush() })
   }
 
   private func flush() {

@@ -10,6 +10,16 @@ struct BusyPolling {
     case request
     /// The head of the response to the only request.
     case response
+
+    /// Returns what to poll for; nil with several requests, where a loop seldom waits and the processors have enough to do,
+    /// and while a body arrives.
+    init?(requests: Int, isResponseAwaited: Bool) {
+      switch requests {
+      case 0: self = .request
+      case 1 where isResponseAwaited: self = .response
+      default: return nil
+      }
+    }
   }
 
   /// The longest time for which it polls, in nanoseconds; 0 if it never does.

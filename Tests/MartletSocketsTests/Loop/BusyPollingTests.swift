@@ -19,6 +19,13 @@ struct BusyPollingTests {
     #expect(!polling.isWorthIt(for: .request) && polling.isWorthIt(for: .response))
   }
 
+  @Test func onlyTheNextRequestAndTheHeadOfTheOnlyResponseArePolledFor() {
+    #expect(BusyPolling.Wait(requests: 0, isResponseAwaited: false) == .request)
+    #expect(BusyPolling.Wait(requests: 1, isResponseAwaited: true) == .response)
+    #expect(BusyPolling.Wait(requests: 1, isResponseAwaited: false) == nil)
+    #expect(BusyPolling.Wait(requests: 2, isResponseAwaited: true) == nil)
+  }
+
   @Test(arguments: [(limit: 0, processors: 8), (limit: 200, processors: 1)])
   func nothingIsPolledForWithoutTimeOrOnOneProcessor(limit: UInt64, processors: Int) {
     let polling = BusyPolling(limit: limit, processors: processors)

@@ -21,22 +21,11 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
     switch self {
     case .curl: "curl"
     case .curlReused: "curl, handles reused"
-    case .sockets: "sockets"
-    case .instant: "no transport"
-    }
-  }
-
-  func make(_ connection: ConnectionConfiguration) -> any Transport {
-    switch self {
-    case .curl: return CurlTransport(connection)
-    case .curlReused:
-      var configuration = CurlConfiguration()
-      configuration.connection = connection
-      configuration.reusesHandles = true
-      return CurlTransport(configuration)
     case .sockets:
       var options = SocketTransport.Options()
-      if ProcessInfo.processInfo.environment[RequestCost.busyPollingVariable] == "off" { options.busyPolling = .zero }
+      if let time = ProcessInfo.processInfo.environment["BENCH_BUSY_POLLING"].flatMap(Int.init) {
+        options.busyPolling = .microseconds(time)
+      }
       return SocketTransport(connection, options: options)
     case .instant: return InstantTransport()
     }

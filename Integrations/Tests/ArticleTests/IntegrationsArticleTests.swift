@@ -99,7 +99,6 @@ private struct App: Service {
 
   @Test func listenersOfASession() async throws {
     var configuration = SessionConfiguration()
-    let transport = SocketTransport()
 
     configuration.listeners = [LogListener(to: LoggerSink(Logger(label: "com.example.http")))]
     // info: #1 GET https://example.com/a?token=*** → 200 OK, 1.2 kB received, 34 ms, HTTP/2

@@ -279,7 +279,7 @@ package.targets += [
     name: "MartletCommandLineTests",
     dependencies: [
       "MartletCommandLine", "MartletEngine", "MartletImages", "MartletObservation", "MartletSemantics",
-      "MartletSockets", "MartletTesting", "TestSupport", "martlet-tool",
+      "MartletSockets", "MartletTesting", "TestServers", "TestSupport", "martlet-tool",
     ]),
 ]
 #endif

@@ -32,6 +32,14 @@ extension SocketTransport {
     /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
     /// default. It has at most 107 bytes.
     public var unixSocket: String?
+    /// For how long the transport's thread looks for a response, or the next request, again and again before it sleeps
+    /// (*busy polling*): 200 microseconds by default, zero for never, at most 10 milliseconds.
+    ///
+    /// To wake a sleeping thread can take longer than a server nearby takes to answer. The thread does so only while there
+    /// is at most one request, only if the last wait was no longer than this, and never on a machine with one
+    /// processor. A program that sends one request after another to a server nearby is faster for it, and its thread is
+    /// busy meanwhile; with several requests at once, or a server far away, nothing changes.
+    public var busyPolling = Duration.microseconds(200)
     /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
     /// router on the way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
@@ -53,6 +61,7 @@ struct ConnectionOptions: Sendable {
   let localAddress: IPAddress?
   let unixSocket: SocketAddress?
   let addressRules: AddressRules
+  let polling: BusyPolling
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
   /// Nanoseconds.
@@ -70,6 +79,12 @@ struct ConnectionOptions: Sendable {
       throw HTTPError(.invalidRequest, "the local address '\(text)' is not an IP address", phase: .preparing)
     }
     unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
+    guard options.busyPolling >= .zero, options.busyPolling <= .milliseconds(10) else {
+      throw HTTPError(
+        .invalidRequest, "busyPolling is \(options.busyPolling): it is from zero to 10 milliseconds", phase: .preparing)
+    }
+    polling = BusyPolling(
+      limit: options.busyPolling.nanoseconds, processors: ProcessInfo.processInfo.activeProcessorCount)
     silenceLimit = options.silenceLimit.nanoseconds
     examinationTimeout = options.examinationTimeout.nanoseconds
     guard localAddress == nil || unixSocket == nil else {

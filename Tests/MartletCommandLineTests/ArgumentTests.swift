@@ -31,6 +31,11 @@ struct ArgumentTests {
   @Test(arguments: [
     (["gte", ":80"], "'gte' is neither a command nor a URL: did you mean 'get'? 'martlet --help' lists the commands"),
     (["get", "--tiemout", "3"], "there is no option --tiemout: did you mean --timeout?"),
+    (
+      ["get", "--verify=no"],
+      "there is no option --verify: --insecure accepts any certificate, and --ca FILE trusts an authority"
+    ),
+    (["-X", "PUT", ":80"], "there is no option -X: write the method first, as in martlet put example.com/orders"),
     (["get", "-Z"], "there is no option -Z: 'martlet get --help' lists them"),
     (["get", ":80", "--timeout"], "--timeout needs a value: --timeout SECONDS"),
     (["get", ":80", "--timeout", "soon"], "--timeout SECONDS: 'soon' is not a number of seconds above 0"),
@@ -44,6 +49,15 @@ struct ArgumentTests {
   ])
   func mistakesAreNamedWithTheirRemedy(line: [String], message: String) {
     #expect(throws: UsageError(message)) { try ArgumentParser.parse(line) }
+  }
+
+  @Test func noOptionIsTakenForThatOfAnotherTool() {
+    for option in Catalogue.all.flatMap(\.options) {
+      #expect(OtherTools.remedy(for: "--\(option.name.rawValue)") == nil, "\(option.name)")
+    }
+    for letter in Catalogue.description(of: .get).options.compactMap(\.short) {
+      #expect(OtherTools.remedy(for: "-\(letter)") == nil, "\(letter)")
+    }
   }
 
   @Test(arguments: [
@@ -73,7 +87,9 @@ struct RequestItemTests {
 
   @Test(arguments: [
     ("plain", "'plain' is no item: write name=value for the body, Name:value for a field, name==value for the query"),
-    ("=b", "'=b' has no name before '='"), ("a@", "'a@' names no file after '@'"),
+    ("=b", "'=b' has no name before '='"),
+    (":=[1]", "':=[1]' has no name before ':=': '[]:=…' is an element of an array, --raw a whole body"),
+    ("a@", "'a@' names no file after '@'"),
     ("a@b;type=png", "'png' in 'a@b;type=png' is no media type, such as image/png"),
   ])
   func whatIsNoItemIsRefused(text: String, message: String) {

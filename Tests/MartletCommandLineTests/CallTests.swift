@@ -56,11 +56,24 @@ struct CallTests {
     let request = try await server.request(1)
     #expect(request.method == .post)
     #expect(request.target == "/p?q=x%20y")
-    #expect(request.text == #"{"a":1.50,"l":[ 1 ],"b":"é\""}"#)
+    #expect(request.text == #"{"b":"é\"","a":1.50,"l":[ 1 ]}"#)
     #expect(request.fields[.contentType] == "application/json")
     #expect(request.fields[.accept] == "application/json, */*;q=0.5")
     #expect(request.fields[values: "X-One"] == ["1", "2"])
     #expect(request.fields["X-Empty"] == "")
+  }
+
+  @Test(arguments: [
+    ([], #"{"a":1}"#, "application/json"), ([], "a=1", "text/plain; charset=utf-8"),
+    (["--form"], "a=1", "application/x-www-form-urlencoded"), (["--json"], "a=1", "application/json"),
+    (["Content-Type:text/csv"], "1,2", "text/csv"),
+  ])
+  func rawTextHasTheTypeThatItIs(more: [String], text: String, type: String) async throws {
+    let server = try echo()
+    _ = try await run.run(["post", url(server), "--raw", text] + more)
+    let request = try await server.request(1)
+    #expect(request.text == text)
+    #expect(request.fields[.contentType] == type)
   }
 
   @Test func withoutAMethodABodyDecides() async throws {
@@ -145,6 +158,15 @@ struct CallTests {
     #expect(result.code == .brokenPipe)
     #expect(result.errors.text.isEmpty)
     #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  @Test func anErrorWithinABodyComesOnALineOfItsOwn() async throws {
+    let server = try LoopbackServer { _ in .json(#"{"name":"a long text"}"#).truncated(after: 12) }
+    let result = try await run("get", url(server), "--body", isTerminal: true)
+    #expect(result.code == .connection)
+    #expect(result.text == "{\n  \u{1B}[34m\"name\"\u{1B}[0m: \u{1B}[32m\"a l\u{1B}[0m\n")
+    #expect(result.errors.text.hasPrefix("martlet: "))
+    #expect(try await run("get", url(server), "--body").text == #"{"name":"a l"#)
   }
 
   @Test func binaryBodiesAreNotShownOnATerminal() async throws {

@@ -36,24 +36,6 @@ struct DescriptionTests {
     }
   }
 
-  @Test func bashReadsItsCompletions() throws {
-    let folder = try TemporaryFolder()
-    let script = try folder.write(Data(try Completions.script(for: "bash").utf8), to: "martlet")
-    let test = """
-      source '\(script.path)'
-      complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _martlet; echo "${COMPREPLY[@]}"; }
-      complete_line martlet pa
-      complete_line martlet get --time
-      complete_line martlet get --color a
-      complete_line martlet serve --st
-      """
-    let bash = try ChildProcess("bash", ["-c", test], output: .readWithErrors)
-    #expect(
-      String(decoding: bash.readToEnd(), as: UTF8.self)
-        == "patch\n--timeline --timeout\nauto always\n--status --stall\n")
-    #expect(bash.succeeds())
-  }
-
   @Test func everyShellKnowsEveryOption() throws {
     for (shell, mark) in [("bash", "--"), ("zsh", "--"), ("fish", "-l ")] {
       let script = try Completions.script(for: shell)

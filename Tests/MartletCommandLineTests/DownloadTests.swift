@@ -69,6 +69,17 @@ struct DownloadTests {
     #expect(try run.folder.names() == ["film.bin"])
   }
 
+  @Test func bytesOfAnotherURLAreRemovedWhenTheFileIsDownloadedAnew() async throws {
+    let server = try LoopbackServer { request in
+      let reply = Reply.data(Data(count: 5000)).with(.eTag, "\"1\"")
+      return request.path == "/cut" ? reply.truncated(after: 1000) : reply
+    }
+    let first = try await run("get", ":\(server.port)/cut", "--download", "-o", "a.bin")
+    #expect(first.errors.text.contains("are kept"))
+    #expect(try await run("get", ":\(server.port)/whole", "--download", "-o", "a.bin").code == .success)
+    #expect(try run.folder.names() == ["a.bin"])
+  }
+
   @Test func aStatusThatIsAnErrorLeavesNoFile() async throws {
     let server = try LoopbackServer { _ in .text("no", status: .notFound) }
     #expect(try await run("get", ":\(server.port)/a", "--download").code == .clientError)

@@ -48,6 +48,12 @@ struct FormatterTests {
     #expect(format(json(), text, pieces: 1) == expected)
   }
 
+  @Test func theLineOfAValueEndsWithItsLastByte() {
+    var formatter = json()
+    #expect(String(decoding: formatter.format(Data(#"{"a":[1]}"#.utf8)), as: UTF8.self).hasSuffix("  ]\n}\n"))
+    #expect(formatter.finish().isEmpty)
+  }
+
   @Test func jsonIsColoredByWhatItsTokensAre() {
     let colored = format(json(true), #"{"a":"b","c":[-1,true]}"#)
     #expect(

@@ -54,6 +54,12 @@ struct ServerTests {
     #expect(try await run("get", ":\(server.port)/?stall=1", "--timeout", "0.05").code == .timeout)
   }
 
+  @Test func whatARequestAsksForComesBeforeTheRules() async throws {
+    let server = try server([FaultRule(.status, "503")])
+    #expect(try await run("get", ":\(server.port)/a.txt", "--check-status").code == .serverError)
+    #expect(try await run("get", ":\(server.port)/a.txt?status=404", "--check-status").code == .clientError)
+  }
+
   @Test(arguments: [
     ("/a/*", "/a/b", true), ("/a/*", "/a", false), ("*", "/x", true), ("/a", "/a", true), ("/a", "/ab", false),
     ("*.json", "/x/y.json", true), ("/a*c*e", "/abcde", true), ("/a*c*e", "/abde", false), ("/a*a", "/a", false),

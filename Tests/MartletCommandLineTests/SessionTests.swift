@@ -30,6 +30,15 @@ struct SessionTests {
     #expect(try run.permissions(of: file(server, "ada").deletingLastPathComponent()) == 0o700)
   }
 
+  @Test func aSessionKeepsAllValuesOfAField() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    _ = try await run("get", ":\(server.port)/", "--session", "ada", "X-Kept:1", "X-Kept:2", "Accept:text/plain")
+    _ = try await run("get", ":\(server.port)/", "--session", "ada")
+    let second = try await server.request(2).fields
+    #expect(second[values: "X-Kept"] == ["1", "2"])
+    #expect(second[values: .accept] == ["text/plain"])
+  }
+
   @Test func aSessionThatOthersCanReadIsNotUsed() async throws {
     let server = try LoopbackServer { _ in .text("hi") }
     _ = try await run("get", ":\(server.port)/", "--session", "ada")

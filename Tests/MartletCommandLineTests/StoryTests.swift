@@ -89,7 +89,7 @@ struct StoryTests {
     let line = [":\(server.port)/orders", "--cache", "kept", "-v"]
     _ = try await run.run(line)
     let second = try await run.run(line)
-    #expect(second.errors.text.contains("* the response comes from the cache: cache"))
+    #expect(second.errors.text.contains("* the response comes from the cache, and is fresh"))
     #expect(second.errors.text.contains("* answered without the network"))
     let offline = try await run.run(line + ["--offline"])
     #expect(offline.code == .success && offline.text == "[1]")

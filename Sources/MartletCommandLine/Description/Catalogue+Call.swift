@@ -7,10 +7,10 @@ extension Catalogue {
   private static let bodyOptions = OptionGroup(
     title: "The request's body",
     options: [
-      OptionDescription(.json, short: "j", "sends fields as JSON, the default, and asks for JSON"),
-      OptionDescription(.form, short: "f", "sends fields as a form; as multipart if one is a file"),
-      OptionDescription(.multipart, "sends fields as multipart/form-data"),
-      OptionDescription(.raw, .text("TEXT"), "sends this text as it is"),
+      OptionDescription(.json, short: "j", "sends text and JSON items as JSON, the default, and asks for JSON"),
+      OptionDescription(.form, short: "f", "sends them as a form; as multipart/form-data if one is a file"),
+      OptionDescription(.multipart, "sends them as multipart/form-data"),
+      OptionDescription(.raw, .text("TEXT"), "sends this text; as JSON if it is JSON, or else as plain text"),
       OptionDescription(.ignoreStandardInput, short: "I", "does not read the body from standard input"),
     ])
 
@@ -18,7 +18,7 @@ extension Catalogue {
     title: "What is shown",
     options: [
       OptionDescription(
-        .verbose, short: "v", "tells on standard error what happens: attempts, redirects, cookies, cache, times"),
+        .verbose, short: "v", "tells on standard error what happens: requests, redirects, cookies, cache, times"),
       OptionDescription(.events, "writes each event as a line of JSON on standard error"),
       OptionDescription(.headers, "shows only the head of the response"),
       OptionDescription(.body, short: "b", "shows only the body; the default if the output is no terminal"),
@@ -26,30 +26,37 @@ extension Catalogue {
         .print, short: "p", .text("PARTS"), "shows these parts: H and B of the request, h and b of the response"),
       OptionDescription(.quiet, short: "q", "shows nothing but errors"),
       OptionDescription(
-        .pretty, .oneOf(["all", "format", "colors", "none"]), "formats JSON and XML, or not; on a terminal: all"),
-      OptionDescription(.color, .oneOf(["auto", "always", "never"]), "colors; auto, on a terminal, by default"),
+        .pretty, .oneOf(["all", "format", "colors", "none"]),
+        "indents and colors JSON and XML; by default all on a terminal, and none elsewhere"),
+      OptionDescription(
+        .color, .oneOf(["auto", "always", "never"]), "colors in what is shown; auto, the default, on a terminal"),
       OptionDescription(.image, "draws the body, a JPEG, PNG, WebP or GIF, in the terminal's colors"),
-      OptionDescription(.showSecrets, "shows passwords, tokens and cookies in --verbose, --events, --curl and --har"),
+      OptionDescription(
+        .showSecrets,
+        "shows passwords, tokens and cookies in --verbose, --events, --curl, --har and --timeline, which hide them otherwise"
+      ),
       OptionDescription(.curl, "prints the curl command for the request, and sends nothing"),
     ])
 
   private static let fileOptions = OptionGroup(
     title: "Files",
     options: [
-      OptionDescription(.output, short: "o", .file, "writes the body to a file, which appears when it is complete"),
+      OptionDescription(
+        .output, short: "o", .file, "writes the body to a file, which appears when it is complete; - is standard output"
+      ),
       OptionDescription(
         .download, short: "d", "downloads to a file that the server or the URL names, and resumes an earlier try"),
-      OptionDescription(.overwrite, "replaces a file that exists"),
+      OptionDescription(.overwrite, "lets --output and --download replace a file that exists"),
       OptionDescription(.har, .file, "records the call as an HTTP Archive"),
       OptionDescription(.replay, .file, "answers from an HTTP Archive, without the network"),
-      OptionDescription(.timeline, .file, "writes a page that shows calls, attempts and phases over time (HTML)"),
+      OptionDescription(.timeline, .file, "writes a page for a browser that shows requests and their phases over time"),
     ])
 
   private static let kept = OptionGroup(
     title: "What is kept for the next time",
     options: [
       OptionDescription(
-        .session, .text("NAME"), "keeps cookies, fields and the credentials for this host under a name"),
+        .session, .text("NAME"), "keeps cookies, fields of the head and credentials for the URL's host under a name"),
       OptionDescription(.cookies, .file, "reads and writes cookies in the format of curl and wget"),
       OptionDescription(.cache, .folder, "keeps responses in a folder, as HTTP allows it"),
       OptionDescription(.offline, "answers from --cache only, without the network"),
@@ -61,7 +68,8 @@ extension Catalogue {
       OptionDescription(
         .auth, short: "a", .text("USER:PASSWORD"), "credentials for the URL's host; a password left out is asked for"),
       OptionDescription(
-        .authType, short: "A", .oneOf(["basic", "digest", "bearer"]), "what they are; basic by default"),
+        .authType, short: "A", .oneOf(["basic", "digest", "bearer"]),
+        "what they are, basic by default; with bearer, --auth is the token"),
       OptionDescription(.netrc, "takes user and password from ~/.netrc"),
       OptionDescription(.netrcFile, .file, "takes user and password from this file"),
       OptionDescription(
@@ -74,11 +82,14 @@ extension Catalogue {
       OptionDescription(.checkStatus, "ends with 3, 4 or 5 for a status 3xx, 4xx or 5xx"),
       OptionDescription(.noRedirects, "does not follow redirects"),
       OptionDescription(
-        .timeout, .seconds, "how long connecting, waiting for the response, and a pause in it may take; 30 and 60"),
-      OptionDescription(.deadline, .seconds, "how long all may take together"),
+        .timeout, .seconds,
+        "the limit for connecting, 30 by default, and for the wait for the response and each pause in it, 60 by default"
+      ),
+      OptionDescription(
+        .deadline, .seconds, "the limit for everything together, with redirects and retries; none by default"),
       OptionDescription(.retry, .count, "sends again after failures that may pass, so many times"),
-      OptionDescription(.correlation, "adds X-CorrelationID and traceparent"),
-      OptionDescription(.language, .text("LIST"), "the languages to ask for: de,en"),
+      OptionDescription(.correlation, "adds X-CorrelationID and traceparent, which find the call in logs of servers"),
+      OptionDescription(.language, .text("LIST"), "the languages to ask for, such as de,en"),
     ])
 
   private static let connection = OptionGroup(
@@ -93,13 +104,14 @@ extension Catalogue {
       OptionDescription(
         .pin, .text("SHA256"), repeatable: true, "a public key that the server must have: base64 of its SHA-256"),
       OptionDescription(.insecure, "accepts a certificate that is not trusted; for development"),
-      OptionDescription(.http1, "uses HTTP/1.1 only"),
+      OptionDescription(.http1, "uses HTTP/1.1 only; by default HTTP/2 if an https server offers it"),
       OptionDescription(.http2, "uses HTTP/2 for http URLs too, without asking the server"),
     ])
 
   static let examples: [(command: String, meaning: String)] = [
     ("martlet get api.example.com/orders state==open", "GET https://api.example.com/orders?state=open"),
     ("martlet post :8080/orders item=Tea count:=2 X-Trace:1", "JSON to http://localhost:8080/orders"),
+    ("martlet post :8080/orders customer[name]=Ada items[]=Tea", "an object and an array in the JSON"),
     ("martlet post :8080/photos --form title=Sea picture@sea.jpg", "a form with a file"),
     ("martlet put :8080/notes/1 @note.txt", "a file as the body"),
     ("martlet get :8080/orders --verbose --auth ada", "all that happens, with a password that is asked for"),

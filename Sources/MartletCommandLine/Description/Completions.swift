@@ -15,12 +15,9 @@ enum Completions {
   private static let program = Catalogue.program
   private static let commands = Catalogue.all.map(\.name.rawValue).joined(separator: " ")
 
-  /// Commands that have the same options are completed alike.
-  private static let groups: [(names: [CommandDescription], options: [OptionDescription])] = {
-    let methods = Catalogue.all.filter(\.name.isMethod)
-    let others = Catalogue.all.filter { !$0.name.isMethod }
-    return [(methods, Catalogue.description(of: .get).options)] + others.map { ([$0], $0.options) }
-  }()
+  /// The options of all commands that are methods, which may also come without a command.
+  private static let methodOptions = Catalogue.description(of: .get).options
+  private static let others = Catalogue.all.filter { !$0.name.isMethod }
 
   private static func names(_ option: OptionDescription) -> [String] {
     (option.short.map { ["-\($0)"] } ?? []) + ["--\(option.name.rawValue)"]
@@ -28,20 +25,25 @@ enum Completions {
 
   // MARK: bash
 
+  /// Bash takes `=`, `@`, `:` and what they are in a row as words of their own. What it replaces begins
+  /// after them, but at an `@`.
   private static var bash: String {
-    let cases = groups.map { group in
-      "    \(group.names.map(\.name.rawValue).joined(separator: "|")))\n"
-        + "      options=\"\(group.options.flatMap(names).joined(separator: " "))\" ;;\n"
-    }.joined()
+    let cases = others.map { "    \($0.name.rawValue)) options=\"\(bashNames($0.options))\" ;;\n" }.joined()
     return """
       # Completions of \(program) for bash.
       _\(program)() {
-        local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options
+        local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} owner= options
         COMPREPLY=()
+        ((COMP_CWORD > 1)) && owner=${COMP_WORDS[COMP_CWORD-2]}
+        if [[ -n $word && $word != *[!=@:]* ]]; then
+          before=$word word= owner=${COMP_WORDS[COMP_CWORD-1]}
+        fi
+        if [[ $before == = && $owner == --* ]]; then before=$owner; fi
         case $before in
+          *@) _\(program)_paths -f "$word" @; return ;;
       \(bashValues)  esac
         case $command in
-      \(cases)    *) options="\(groups[0].options.flatMap(names).joined(separator: " "))" ;;
+      \(cases)    *) options="\(bashNames(methodOptions))" ;;
         esac
         if [[ $word == -* ]]; then
           COMPREPLY=($(compgen -W "$options" -- "$word"))
@@ -52,14 +54,24 @@ enum Completions {
         elif [[ $command == help ]]; then
           COMPREPLY=($(compgen -W "\(commands)" -- "$word"))
         elif [[ $command == serve ]]; then
-          COMPREPLY=($(compgen -d -- "$word"))
-        elif [[ $word == @* ]]; then
-          COMPREPLY=($(compgen -f -P @ -- "${word#@}"))
+          _\(program)_paths -d "$word"
         fi
       }
-      complete -o filenames -o bashdefault -F _\(program) \(program)
+      _\(program)_paths() {
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -P "${3-}" "$1" -- "$2")
+        if [[ -n ${3-} && ${#COMPREPLY[@]} -eq 1 && -d ${COMPREPLY[0]#@} ]]; then
+          compopt -o nospace 2>/dev/null
+          COMPREPLY[0]+=/
+        fi
+      }
+      complete -F _\(program) \(program)
 
       """
+  }
+
+  private static func bashNames(_ options: [OptionDescription]) -> String {
+    options.flatMap(names).joined(separator: " ")
   }
 
   private static var bashValues: String {
@@ -67,8 +79,8 @@ enum Completions {
     for option in all where option.value != .none {
       let action: String
       switch option.value {
-      case .file: action = "COMPREPLY=($(compgen -f -- \"$word\"))"
-      case .folder: action = "COMPREPLY=($(compgen -d -- \"$word\"))"
+      case .file: action = "_\(program)_paths -f \"$word\""
+      case .folder: action = "_\(program)_paths -d \"$word\""
       case .oneOf(let words): action = "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$word\"))"
       case .none, .text, .seconds, .count: action = ":"
       }
@@ -80,19 +92,14 @@ enum Completions {
   /// Every option once.
   private static var all: [OptionDescription] {
     var seen: Set<OptionName> = []
-    return groups.flatMap(\.options).filter { seen.insert($0.name).inserted }
+    return Catalogue.all.flatMap(\.options).filter { seen.insert($0.name).inserted }
   }
 
   // MARK: zsh
 
   private static var zsh: String {
     let commands = Catalogue.all.map { "    '\($0.name.rawValue):\(quotedForZsh($0.summary))'\n" }.joined()
-    let cases = groups.map { group in
-      let specifications = group.options.map { "        \(zshOption($0)) \\\n" }.joined()
-      let rest = zshArguments(group.names[0].name)
-      return "    \(group.names.map(\.name.rawValue).joined(separator: "|")))\n      _arguments -s -S \\\n"
-        + specifications + "        \(rest) ;;\n"
-    }.joined()
+    let cases = others.map { zshCase($0.name.rawValue, $0.options, zshArguments($0.name)) }.joined()
     return """
       #compdef \(program)
       # Completions of \(program) for zsh.
@@ -105,14 +112,25 @@ enum Completions {
           return
         fi
         local command=$words[2]
-        (( CURRENT-- ))
-        shift words
+        if (( ${commands[(I)$command:*]} )); then
+          (( CURRENT-- ))
+          shift words
+        fi
         case $command in
-      \(cases)  esac
+      \(cases)\(zshCase("*", methodOptions, "'*:item:_\(program)_items'"))  esac
+      }
+      _\(program)_items() {
+        compset -P '*@' && _files
       }
       if [[ $funcstack[1] == _\(program) ]]; then _\(program) "$@"; else compdef _\(program) \(program); fi
 
       """
+  }
+
+  private static func zshCase(_ pattern: String, _ options: [OptionDescription], _ arguments: String) -> String {
+    let rows = options.map(zshOption) + (arguments.isEmpty ? [] : [arguments])
+    return "    \(pattern))\n      _arguments -s -S \\\n" + rows.map { "        \($0)" }.joined(separator: " \\\n")
+      + " ;;\n"
   }
 
   private static func zshArguments(_ command: CommandName) -> String {
@@ -120,8 +138,7 @@ enum Completions {
     case .serve: "'1:folder:_files -/'"
     case .completions: "'1:shell:(bash zsh fish)'"
     case .help: "'1:command:(\(commands))'"
-    case .record, .man: "'*: :'"
-    default: "'1:URL:' '*:item:_files'"
+    default: ""  // a message would keep zsh from inserting the one option that matches
     }
   }
 
@@ -153,24 +170,41 @@ enum Completions {
   // MARK: fish
 
   private static var fish: String {
-    var lines = ["# Completions of \(program) for fish."]
+    let seen = "__fish_seen_subcommand_from"
+    let otherNames = others.map(\.name.rawValue).joined(separator: " ")
+    var lines = [
+      "# Completions of \(program) for fish.",
+      """
+      function __\(program)_items
+        set -l before (string match -r '.*@' -- (commandline -ct)); or return
+        for path in (__fish_complete_path (string replace -r '.*@' '' -- (commandline -ct)))
+          echo "$before$path"
+        end
+      end
+      """,
+      "complete -c \(program) -f",
+    ]
     for command in Catalogue.all {
-      lines.append(
-        "complete -c \(program) -n __fish_use_subcommand -a \(command.name.rawValue) -d \(quotedForFish(command.summary))"
-      )
+      lines.append(fishLine("__fish_use_subcommand", "-a \(command.name.rawValue)", command.summary))
     }
-    for group in groups {
-      let condition = quotedForFish(
-        "__fish_seen_subcommand_from \(group.names.map(\.name.rawValue).joined(separator: " "))")
-      for option in group.options {
-        let short = option.short.map { " -s \($0)" } ?? ""
-        lines.append(
-          "complete -c \(program) -n \(condition)\(short) -l \(option.name.rawValue)\(fishValue(option))"
-            + " -d \(quotedForFish(option.help))")
-      }
+    let isMethod = "not \(seen) \(otherNames)"
+    lines += methodOptions.map { fishLine(isMethod, fishOption($0), $0.help) }
+    lines.append("complete -c \(program) -n \(quotedForFish(isMethod)) -a '(__\(program)_items)'")
+    for command in others {
+      lines += command.options.map { fishLine("\(seen) \(command.name.rawValue)", fishOption($0), $0.help) }
     }
-    lines.append("complete -c \(program) -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'")
+    lines.append("complete -c \(program) -n '\(seen) serve' -a '(__fish_complete_directories)'")
+    lines.append("complete -c \(program) -n '\(seen) completions' -a 'bash zsh fish'")
+    lines.append("complete -c \(program) -n '\(seen) help' -a '\(commands)'")
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func fishLine(_ condition: String, _ what: String, _ description: String) -> String {
+    "complete -c \(program) -n \(quotedForFish(condition)) \(what) -d \(quotedForFish(description))"
+  }
+
+  private static func fishOption(_ option: OptionDescription) -> String {
+    (option.short.map { "-s \($0) " } ?? "") + "-l \(option.name.rawValue)\(fishValue(option))"
   }
 
   private static func fishValue(_ option: OptionDescription) -> String {

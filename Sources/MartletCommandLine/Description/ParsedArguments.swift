@@ -142,6 +142,7 @@ struct ArgumentParser {
   }
 
   private func unknown(_ name: String) -> UsageError {
+    if let remedy = OtherTools.remedy(for: name) { return UsageError("there is no option \(name): \(remedy)") }
     let names = description.options.map { "--\($0.name.rawValue)" }
     if let nearest = Spelling.nearest(to: name, among: names) {
       return UsageError("there is no option \(name): did you mean \(nearest)?")

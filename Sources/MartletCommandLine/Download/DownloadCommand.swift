@@ -40,19 +40,21 @@ struct DownloadCommand {
       response = try await call.session.resumableDownload(for: call.request, to: destination, resuming: saved)
     } catch {
       progress.end()
-      try keep(error.resumption)
+      try keep(error.resumption, after: saved)
       throw error
     }
     progress.end()
-    try keep(nil)
+    try keep(nil, after: saved)
     let file = try place(response)
     var status = stat()
     stat(file.path, &status)
     surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
   }
 
-  /// Writes down where the next try continues; without one, removes what was written down.
-  private func keep(_ resumption: DownloadResumption?) throws {
+  /// Writes down where the next try continues; without one, removes what was written down. The bytes of an earlier try
+  /// that was not continued, because it was for another URL, are removed too.
+  private func keep(_ resumption: DownloadResumption?, after earlier: DownloadResumption?) throws {
+    if let earlier, earlier.file != resumption?.file { earlier.discard() }
     guard let resumption else {
       unlink(state.path)
       return

@@ -64,11 +64,6 @@ struct VisibleText: Sendable {
   private static func append(picture byte: UInt8, to result: inout [UInt8]) {
     result += [0xE2, 0x90, 0x80 + byte]
   }
-
-  /// The text without control characters, on one line.
-  static func line(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-  }
 }
 
 /// What the bytes of a body are.

@@ -100,10 +100,13 @@ struct JSONFormatter: BodyFormatter {
       open.append(byte == UInt8(ascii: "{"))
       (expectsName, isAtOpening) = (byte == UInt8(ascii: "{"), true)
     case UInt8(ascii: "}"), UInt8(ascii: "]"):
+      let isOutermost = open.count == 1
       _ = open.popLast()
       if !isAtOpening { breakLine(&out) }
       out.append(byte)
-      (isAtOpening, expectsName, hasValue) = (false, false, true)
+      (isAtOpening, expectsName, hasValue) = (false, false, !isOutermost)
+      // at once, so that what is told on standard error at the body's end has a line of its own
+      if isOutermost { breakLine(&out) }
     case UInt8(ascii: ","):
       out.append(byte)
       (isAtOpening, expectsName, hasValue) = (false, open.last ?? false, false)

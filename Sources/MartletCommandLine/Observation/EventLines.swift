@@ -17,7 +17,7 @@ struct EventLines: EventListener {
   func receive(_ event: Event, in call: Call) {
     guard let members = members(event) else { return }
     let all: [(String, String)] = [("ms", Self.number(stopwatch.elapsed)), ("call", "\(call.id)")] + members
-    let line = all.map { "\(JSONText.quoted($0.0)):\($0.1)" }.joined(separator: ",")
+    let line = all.map { "\(JSONSyntax.quoted($0.0)):\($0.1)" }.joined(separator: ",")
     do throws(OutputError) { try output.write("{\(line)}\n") } catch {}
   }
 
@@ -50,7 +50,7 @@ struct EventLines: EventListener {
     [text("event", name)] + members
   }
 
-  private func text(_ name: String, _ value: String) -> (String, String) { (name, JSONText.quoted(value)) }
+  private func text(_ name: String, _ value: String) -> (String, String) { (name, JSONSyntax.quoted(value)) }
 
   private func head(_ head: RequestHead) -> [(String, String)] {
     [text("method", head.method.rawValue), text("url", redaction.redacted(head.url))]
@@ -62,12 +62,14 @@ struct EventLines: EventListener {
   }
 
   private func fields(_ fields: HTTPFields) -> String {
-    let pairs = redaction.redacted(fields).map { "[\(JSONText.quoted($0.name.rawName)),\(JSONText.quoted($0.value))]" }
+    let pairs = redaction.redacted(fields).map {
+      "[\(JSONSyntax.quoted($0.name.rawName)),\(JSONSyntax.quoted($0.value))]"
+    }
     return "[\(pairs.joined(separator: ","))]"
   }
 
   private func metrics(_ metrics: TransferMetrics) -> [(String, String)] {
-    let phases = Phases(metrics).map { "\(JSONText.quoted($0.name)):\(Self.number($0.length))" }
+    let phases = Phases(metrics).map { "\(JSONSyntax.quoted($0.name)):\(Self.number($0.length))" }
     return [
       ("phases", "{\(phases.joined(separator: ","))}"), ("bytesSent", "\(metrics.bytesSent)"),
       ("bytesReceived", "\(metrics.bytesReceived)"), ("reusedConnection", "\(metrics.reusedConnection)"),

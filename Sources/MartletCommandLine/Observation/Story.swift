@@ -57,7 +57,7 @@ final class Story: EventListener {
   private static func lines(_ event: Event, _ call: inout CallState, _ text: MessageText) -> [String] {
     switch event {
     case .started(let request):
-      return ["* \(request.method) \(VisibleText.line(text.redaction.redacted(request.url)))"]
+      return ["* \(request.method) \(text.redaction.redacted(request.url).withoutControls)"]
     case .attempt(let number, let request):
       call = CallState(number: number, prepared: request.head)
       return number > 1 ? ["* attempt \(number)"] : []
@@ -71,14 +71,25 @@ final class Story: EventListener {
         + text.response(head).lines.map { "< \($0)" } + cookies(head)
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend(_, let delay, let reason):
-      return [VisibleText.line(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)")]
-    case .cookieRefused(let refusal): return [VisibleText.line("* \(refusal)")]
-    case .cached, .limit, .note: return [VisibleText.line("* \(event)")]
+      return [(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)").withoutControls]
+    case .cookieRefused(let refusal): return ["* \(refusal)".withoutControls]
+    case .cached(let source): return ["* \(Self.origin(of: source))"]
+    case .limit, .note: return ["* \(event)".withoutControls]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []
     case .bytes: return []
     case .finished(let error): return [ending(call, error)]
+    }
+  }
+
+  private static func origin(of source: ResponseSource) -> String {
+    switch source {
+    case .network: "the response comes from the network"
+    case .cache: "the response comes from the cache, and is fresh"
+    case .revalidated: "the response comes from the cache: the server said that it is still valid"
+    case .stale: "the response comes from the cache, and is stale"
+    case .offline: "the response comes from the cache, because the server cannot be reached"
     }
   }
 
@@ -102,10 +113,8 @@ final class Story: EventListener {
       String(ASCII.trimmed(String(line.prefix { $0 != "=" && $0 != ";" })))
     }
     guard !names.isEmpty else { return [] }
-    return [
-      VisibleText.line(
-        "* the response sets \(names.count == 1 ? "the cookie" : "cookies") \(names.joined(separator: ", "))")
-    ]
+    let which = names.count == 1 ? "the cookie" : "cookies"
+    return ["* the response sets \(which) \(names.joined(separator: ", "))".withoutControls]
   }
 
   private static func phases(_ metrics: TransferMetrics) -> String {
@@ -121,7 +130,7 @@ final class Story: EventListener {
 
   private static func ending(_ call: CallState, _ error: HTTPError?) -> String {
     if let error, error.isCancelled, call.status != nil { return "* ended: the body was not read" }
-    if let error { return VisibleText.line("* failed with \(error.kind): \(error.message)") }
+    if let error { return "* failed with \(error.kind): \(error.message)".withoutControls }
     var parts = [call.status.map { "\($0)" } ?? "no response"]
     if call.number > 1 { parts.append("\(call.number) attempts") }
     parts.append("a body of \(Quantity.text(call.received))")

@@ -19,17 +19,32 @@ struct BodyPrinter {
     if choice.isForTerminal, let coding = type?.charset.flatMap({ TextCoding(label: $0) }), coding != .utf8 {
       return try await convert(first, &chunks, coding, kind)
     }
-    var formatter = formatter(for: kind)
+    try await show(first, &chunks, formatter(for: kind))
+  }
+
+  private func show(
+    _ first: Data, _ chunks: inout ResponseBody.Iterator, _ formatter: (any BodyFormatter)?
+  ) async throws {
+    var formatter = formatter
     var last: UInt8?
     var chunk: Data? = first
-    while let bytes = chunk {
-      let shown = formatter?.format(bytes) ?? Array(bytes)
-      try output.write(shown)
-      last = shown.last ?? last
-      chunk = try await chunks.next()
+    do {
+      while let bytes = chunk {
+        let shown = formatter?.format(bytes) ?? Array(bytes)
+        try output.write(shown)
+        last = shown.last ?? last
+        chunk = try await chunks.next()
+      }
+    } catch {
+      // the error comes on a line of its own too, and not in the colors of the body
+      try? end(formatter?.finish() ?? [], after: last)
+      throw error
     }
-    let rest = formatter?.finish() ?? []
-    // on a terminal the prompt comes on a line of its own
+    try end(formatter?.finish() ?? [], after: last)
+  }
+
+  /// Writes the rest. On a terminal the prompt comes on a line of its own.
+  private func end(_ rest: [UInt8], after last: UInt8?) throws(OutputError) {
     let isOpen = choice.isForTerminal && (rest.last ?? last).map { $0 != 10 } ?? false
     try output.write(isOpen ? rest + [10] : rest)
   }

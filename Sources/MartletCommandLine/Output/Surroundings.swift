@@ -1,4 +1,5 @@
 import Glibc
+import MartletEngine
 import MartletSemantics
 
 /// What the program has from outside besides its arguments; tests set their own.
@@ -29,9 +30,15 @@ struct Surroundings: Sendable {
   /// The file that a path of the command line means.
   func file(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }
 
+  /// The file that the value of an option means, which can be read.
+  func existingFile(_ path: String, of option: OptionName) throws(UsageError) -> URL {
+    do throws(UsageError) { try inputFiles.check(path) } catch { throw UsageError("--\(option.rawValue): \(error)") }
+    return file(path)
+  }
+
   /// Writes a line to standard error. A failure cannot be reported anywhere.
   func report(_ line: String) {
-    do throws(OutputError) { try errors.write(VisibleText.line(line) + "\n") } catch {}
+    do throws(OutputError) { try errors.write(line.withoutControls + "\n") } catch {}
   }
 }
 

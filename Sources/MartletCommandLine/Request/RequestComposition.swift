@@ -18,13 +18,16 @@ struct RequestComposition {
   }
 
   private func checkModes() throws(UsageError) {
-    let modes = [OptionName.json, .form, .multipart, .raw].filter(arguments.has)
+    let modes = [OptionName.json, .form, .multipart].filter(arguments.has)
     if modes.count > 1 {
       throw UsageError("--\(modes[0].rawValue) and --\(modes[1].rawValue) exclude each other: leave one out")
     }
     let wholes = items.filter { if case .body = $0 { true } else { false } }
     if wholes.count > 1 || (!wholes.isEmpty && items.filter(\.isBody).count > wholes.count) {
       throw UsageError("the body is either one @file or fields: leave the others out")
+    }
+    if arguments.has(.raw), arguments.has(.multipart) {
+      throw UsageError("--raw is no multipart/form-data: leave one out")
     }
     if arguments.has(.raw), items.contains(where: \.isBody) {
       throw UsageError("the body is either --raw or items: leave one of them out")
@@ -90,7 +93,7 @@ struct RequestComposition {
 // The body.
 extension RequestComposition {
   private func makeBody() throws -> RequestBody? {
-    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), "text/plain; charset=utf-8") }
+    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), rawType(raw)) }
     for case .body(let path) in items {
       if path == "-" { return typed(files.standardInput(), "application/octet-stream") }
       try files.check(path)
@@ -100,11 +103,17 @@ extension RequestComposition {
     if items.contains(where: \.isBody) {
       if arguments.has(.multipart) || (hasFile && arguments.has(.form)) { return try multipart() }
       if hasFile { throw UsageError("a file is sent in a form: add --form, or use name=@file for its text") }
-      return arguments.has(.form) ? try form() : try jsonObject()
+      return arguments.has(.form) ? try form() : try json()
     }
     let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
     guard mayRead, files.hasStandardInput else { return nil }
     return typed(files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
+  }
+
+  private func rawType(_ text: String) -> String {
+    if arguments.has(.form) { return "\(MediaType.form)" }
+    let isJSON = arguments.has(.json) || JSONSyntax.fault(in: text.utf8) == nil
+    return isJSON ? "application/json" : "text/plain; charset=utf-8"
   }
 
   private func typed(_ body: RequestBody, _ type: String) -> RequestBody {
@@ -117,7 +126,8 @@ extension RequestComposition {
     var pairs: [(name: String, value: String)] = []
     for item in items {
       switch item {
-      case .text(let name, let source), .json(let name, let source): pairs.append((name, try files.text(source)))
+      case .text(let name, let source), .json(let name, let source):
+        pairs.append((RequestItem.plain(name), try files.text(source)))
       default: break
       }
     }
@@ -128,7 +138,8 @@ extension RequestComposition {
     var form = MultipartForm()
     for item in items {
       switch item {
-      case .text(let name, let source), .json(let name, let source): form.append(try files.text(source), for: name)
+      case .text(let name, let source), .json(let name, let source):
+        form.append(try files.text(source), for: RequestItem.plain(name))
       case .file(let name, let path, let type):
         try files.check(path)
         form.append(.file(files.url(path)), for: name, contentType: type.flatMap { MediaType($0) })
@@ -138,49 +149,21 @@ extension RequestComposition {
     return .multipart(form)
   }
 
-  /// The object, with the members in the order of the items, and numbers as they were written. The last of several
-  /// values of a name counts.
-  private func jsonObject() throws -> RequestBody {
-    var members: [(name: String, value: String)] = []
-    func add(_ name: String, _ value: String) {
-      members.removeAll { $0.name == name }
-      members.append((name, value))
-    }
+  private func json() throws -> RequestBody {
+    var body = JSONBody()
     for item in items {
       switch item {
-      case .text(let name, let source): add(name, JSONText.quoted(try files.text(source)))
+      case .text(let name, let source):
+        try body.set(JSONSyntax.quoted(try files.text(source)), at: BodyPath(name))
       case .json(let name, let source):
-        let text = String(ASCII.trimmed(try files.text(source)))
+        let text = try files.text(source)
         if let fault = JSONSyntax.fault(in: text.utf8) {
           throw UsageError("the value of '\(name)' is not JSON (\(fault)): '\(name)=…' sends it as text")
         }
-        add(name, text)
+        try body.set(text, at: BodyPath(name))
       default: break
       }
     }
-    let text = members.map { "\(JSONText.quoted($0.name)):\($0.value)" }.joined(separator: ",")
-    return typed(.data(Data("{\(text)}".utf8)), "application/json")
-  }
-}
-
-/// Writes JSON.
-enum JSONText {
-  /// The text as a string of JSON (RFC 8259 §7).
-  static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\n": result += "\\n"
-      case "\r": result += "\\r"
-      case "\t": result += "\\t"
-      case _ where scalar.value < 0x20:
-        let digits = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
+    return typed(.data(Data(body.text.utf8)), "application/json")
   }
 }

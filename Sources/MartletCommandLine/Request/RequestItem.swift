@@ -9,9 +9,10 @@ enum RequestItem: Sendable, Hashable {
   case emptyField(String)
   /// `name==value`.
   case query(String, Source)
-  /// `name=text`, `name=@file`.
+  /// `name=text`, `name=@file`. In a body of JSON the name is a path (``BodyPath``), in which two backslashes stand for
+  /// one; elsewhere ``plain(_:)`` is the name.
   case text(String, Source)
-  /// `name:=json`, `name:=@file`.
+  /// `name:=json`, `name:=@file`, with a name as that of a text.
   case json(String, Source)
   /// `name@path`, with a type after `;type=`.
   case file(String, path: String, type: String?)
@@ -35,8 +36,12 @@ enum RequestItem: Sendable, Hashable {
       name=@file      text from a file            Name;         a field without a value
       name:=json      a number, a list (JSON)     name@file     a file in a form; ';type=image/png' after it
       name:=@file     JSON from a file            @file, @-     a file, or standard input, as the body
-    Fields of the body make a JSON object, or a form with --form. A body comes from standard input if that is a file
-    or a pipe, and the command is post, put or patch.
+    Text and JSON make a JSON object, in which a name may be a path, as in HTTPie:
+      user[name]=Ada  a member of an object in it   [0][id]:=1    an array as the body
+      tags[]=new      an element behind the last    \\[ \\] \\\\      brackets and backslashes in names
+      tags[2]=third   the third element             [\\1]          a member with the name 1
+    With --form they make a form, in which names are as they are written. Put paths in quotes if the shell expands [].
+    A body comes from standard input if that is a file or a pipe, and the command is post, put or patch.
     """
 
   /// The separators; where several begin at one place, the longest counts.
@@ -51,27 +56,36 @@ enum RequestItem: Sendable, Hashable {
         "'\(text)' is no item: write name=value for the body, Name:value for a field, name==value for the query")
     }
     if name.isEmpty, separator == "@" { return .body(path: try path(value, in: text)) }
-    guard !name.isEmpty else { throw UsageError("'\(text)' has no name before '\(separator)'") }
+    guard !name.isEmpty else {
+      let remedy = separator.hasPrefix(":=") ? ": '[]\(separator)…' is an element of an array, --raw a whole body" : ""
+      throw UsageError("'\(text)' has no name before '\(separator)'\(remedy)")
+    }
+    let plainName = plain(name)
     switch separator {
     case ":=@": return .json(name, .file(try path(value, in: text)))
     case ":=": return .json(name, .text(value))
-    case ":@": return .field(name, .file(try path(value, in: text)))
-    case "==": return value.hasPrefix("@") ? .query(name, .file(String(value.dropFirst()))) : .query(name, .text(value))
+    case ":@": return .field(plainName, .file(try path(value, in: text)))
+    case "==":
+      return .query(plainName, value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value))
     case "=@": return .text(name, .file(try path(value, in: text)))
     case "=": return .text(name, .text(value))
-    case "@": return try file(name, value, in: text)
+    case "@": return try file(plainName, value, in: text)
     default:
-      return value.isEmpty ? .removedField(name) : .field(name, .text(String(ASCII.trimmed(value))))
+      return value.isEmpty ? .removedField(plainName) : .field(plainName, .text(String(ASCII.trimmed(value))))
     }
   }
 
-  /// Splits the text at the first separator that no backslash precedes; backslashes before separators are removed.
+  /// The name of an item where it is no path: two backslashes stand for one.
+  static func plain(_ name: String) -> String { name.replacing(#"\\"#, with: #"\"#) }
+
+  /// Splits the text at the first separator that no backslash precedes; backslashes before separators are removed. Two
+  /// backslashes stay, and do not precede what follows them.
   private static func split(_ text: String) -> (name: String, separator: String?, value: String) {
     var name = ""
     var rest = text[...]
     while let character = rest.first {
-      if character == "\\", let next = rest.dropFirst().first, ":=@\\;".contains(next) {
-        name.append(next)
+      if character == "\\", let next = rest.dropFirst().first, ":=@;\\".contains(next) {
+        name += next == "\\" ? rest.prefix(2) : rest.dropFirst().prefix(1)
         rest = rest.dropFirst(2)
       } else if let separator = separators.first(where: { rest.hasPrefix($0) }) {
         return (name, separator, String(rest.dropFirst(separator.count)))

@@ -69,7 +69,7 @@ package enum CommandLineTool {
         return try await CallCommand(parsed, surroundings).run()
       }
     } catch {
-      return report(Failure(error), surroundings)
+      return report(Failure(error, of: parsed), surroundings)
     }
   }
 

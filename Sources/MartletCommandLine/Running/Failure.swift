@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletImages
 import MartletSemantics
+import MartletTesting
 
 /// What the program says about an error, and how it ends.
 struct Failure: Sendable, Hashable {
@@ -8,11 +9,12 @@ struct Failure: Sendable, Hashable {
   /// The lines for standard error; none where the end is what the user wanted.
   let lines: [String]
 
-  init(_ error: any Error) {
+  /// - Parameter arguments: the command line, if it was understood.
+  init(_ error: any Error, of arguments: ParsedArguments? = nil) {
     switch error {
-    case let error as UsageError: self.init(.usage, [error.description])
+    case let error as UsageError: self.init(.usage, [error.description] + error.excerpt)
     case let error as OutputError: self = error == .closed ? .closed : Failure(.failure, [error.description])
-    case let error as HTTPError: self = Self.of(error)
+    case let error as HTTPError: self = Self.of(error, arguments)
     case let error as NotRecorded: self.init(.notStored, [error.description])
     case let error as NotDrawn:
       self.init(.failure, [error.description, "without --image the body is shown as it is"])
@@ -25,20 +27,22 @@ struct Failure: Sendable, Hashable {
 
   private static let closed = Failure(.brokenPipe, [])
 
-  private static func of(_ error: HTTPError) -> Failure {
+  private static func of(_ error: HTTPError, _ arguments: ParsedArguments?) -> Failure {
     if error.isCancelled { return Failure(.interrupted, []) }
     if let cause = error.underlying as? OutputError, cause == .closed { return closed }
     var text = error.message
     if let request = error.request { text += " (\(request.method) \(request.url.redacted))" }
-    return Failure(ExitCode(error), [text] + (remedy(error).map { [$0] } ?? []))
+    return Failure(ExitCode(error), [text] + (remedy(error, arguments).map { [$0] } ?? []))
   }
 
   /// An option that may help.
-  private static func remedy(_ error: HTTPError) -> String? {
+  private static func remedy(_ error: HTTPError, _ arguments: ParsedArguments?) -> String? {
     switch error.kind {
     case .cannotConnect:
       error.request.flatMap { Origin($0.url) }.map { "does a server listen on port \($0.port) of \($0.host)?" }
     case .cannotResolveHost: "is the host's name written correctly?"
+    // an accepted certificate that is refused has none of the pinned keys
+    case .untrustedCertificate where arguments?.has(.insecure) == true: nil
     case .untrustedCertificate: "--ca FILE trusts an authority; --insecure accepts any certificate, for development"
     case .responseTimeout, .idleTimeout, .connectTimeout:
       "--timeout SECONDS allows more time, --retry NUMBER tries again"
@@ -66,6 +70,7 @@ struct NotRecorded: Error, CustomStringConvertible {
   /// Recorded failures have a kind; the transport's own error has none.
   static func or(_ error: any Error) -> any Error {
     guard let error = error as? HTTPError, error.kind == .other, error.response == nil else { return error }
-    return NotRecorded(description: error.message)
+    let message = error.message.replacing(Recording.remedy, with: "record again, with --har or martlet record")
+    return NotRecorded(description: message)
   }
 }

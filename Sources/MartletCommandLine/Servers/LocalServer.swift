@@ -15,7 +15,7 @@ enum LocalServer {
     do {
       return try LoopbackServer(port: port, recording: .nothing, respond: respond)
     } catch {
-      throw UsageError("no server on port \(port): \(error); --port 0 takes one that is free")
+      throw UsageError("--port \(port): \(error)")
     }
   }
 

@@ -47,6 +47,7 @@ struct RecordCommand {
     try recorder.write(to: archive)  // a file that cannot be written is reported at once
     try surroundings.output.write("\(server.url)/ passes on to \(origin.absoluteString), recorded in \(archive.path)\n")
     try await LocalServer.untilInterrupted()
+    try recorder.write(to: archive)  // with what has ended since the last call
     return .success
   }
 }

@@ -56,7 +56,8 @@ struct FolderResponder: Sendable {
   }
 
   func reply(to request: LoopbackRequest) -> Reply {
-    let faults = FaultRule.asked(in: request.query) + rules.filter { $0.matches(request.path) }.map(\.fault)
+    // the last of two delays counts: that of the request, which is the more particular one
+    let faults = rules.filter { $0.matches(request.path) }.map(\.fault) + FaultRule.asked(in: request.query)
     // a status replaces the reply, so that it comes first
     let ordered = faults.filter(\.isStatus) + faults.filter { !$0.isStatus }
     return ordered.reduce(content(for: request)) { $0.with($1) }

@@ -26,9 +26,20 @@ struct CallOptions {
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
     if arguments.has(.netrc) || arguments.has(.netrcFile) {
-      let netrc = try Netrc.file(arguments.value(.netrcFile).map { surroundings.file($0) })
-      configuration.credentials.append(PasswordSource(netrc))
+      configuration.credentials.append(PasswordSource(try netrc()))
     }
+  }
+
+  /// The file of `--netrc-file`, of `$NETRC`, or `.netrc` in the folder `$HOME`.
+  private func netrc() throws -> Netrc {
+    if let path = arguments.value(.netrcFile) { return try Netrc.file(surroundings.existingFile(path, of: .netrcFile)) }
+    let places = [("NETRC", ""), ("HOME", "/.netrc")].compactMap { name, rest in
+      surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 + rest }
+    }
+    guard let path = places.first else {
+      throw UsageError("--netrc needs a folder: set HOME, or name the file with --netrc-file")
+    }
+    return try Netrc.file(surroundings.existingFile(path, of: .netrc))
   }
 
   /// One call needs no cache in memory.
@@ -95,7 +106,7 @@ struct ConnectionOptions {
 
   private func tls() throws(UsageError) -> TLSSettings {
     var tls = TLSSettings()
-    tls.additionalAuthorities = try existing(.ca)
+    tls.additionalAuthorities = try file(.ca)
     tls.pinnedPublicKeys = try arguments.all(.pin).map { text throws(UsageError) in
       let pin = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
       guard Data(base64Encoded: pin)?.count == 32 else {
@@ -104,7 +115,7 @@ struct ConnectionOptions {
       return pin
     }
     if arguments.has(.insecure) { tls.acceptsRefusedServer = { _, _ in true } }
-    guard let certificate = try existing(.cert) else {
+    guard let certificate = try file(.cert) else {
       if arguments.has(.key) || arguments.has(.certPassword) { throw UsageError("--key needs --cert FILE") }
       return tls
     }
@@ -112,18 +123,15 @@ struct ConnectionOptions {
     if ["p12", "pfx"].contains(ASCII.lowercased(certificate.pathExtension)) {
       tls.clientCertificate = .pkcs12(file: certificate, password: password ?? "")
     } else {
-      let key = try existing(.key) ?? certificate
+      let key = try file(.key) ?? certificate
       tls.clientCertificate = .pem(certificate: certificate, key: key, password: password)
     }
     return tls
   }
 
-  private func existing(_ option: OptionName) throws(UsageError) -> URL? {
+  private func file(_ option: OptionName) throws(UsageError) -> URL? {
     guard let path = arguments.value(option) else { return nil }
-    do throws(UsageError) { try surroundings.inputFiles.check(path) } catch {
-      throw UsageError("--\(option.rawValue): \(error)")
-    }
-    return surroundings.file(path)
+    return try surroundings.existingFile(path, of: option)
   }
 
   private static func proxy(_ text: String) throws(UsageError) -> Proxy {

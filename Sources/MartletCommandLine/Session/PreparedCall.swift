@@ -1,6 +1,5 @@
 import MartletEngine
 import MartletObservation
-import MartletSQLite
 import MartletSemantics
 import MartletSockets
 import MartletTesting
@@ -9,65 +8,31 @@ import MartletTesting
 struct PreparedCall: Sendable {
   let request: HTTPRequest
   let session: HTTPSession
-  let redaction: Redaction
-  /// Sees the request as it is sent; nil if it is not shown.
-  let sent: SentRequest?
-  private let arguments: ParsedArguments
-  private let surroundings: Surroundings
-  private let recorder: HARRecorder?
-  private let timeline: TimelineRecorder?
-  private let jar: CookieJar
-  private let stored: (file: URL, session: StoredSession)?
+  private let records: CallRecords
+  private let kept: KeptState
+
+  /// Hides secrets where they are not asked for.
+  var redaction: Redaction { records.redaction }
+
+  /// The head of the request as it was sent; nil if it is not shown.
+  var sentHead: RequestHead? { records.sent?.head }
 
   /// - Parameter listeners: receive the events besides those of the options.
   init(
     _ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings,
     listeners: [any EventListener] = []
   ) async throws {
-    self.arguments = arguments
-    self.surroundings = surroundings
     var request = try RequestComposition(arguments, files: surroundings.inputFiles).request()
-    guard let origin = Origin(request.url) else { throw UsageError("'\(request.url)' names no host") }
-    let given = try CallCredentials(arguments, for: origin, surroundings)
-    var file: URL?
-    var kept = StoredSession()
-    if let name = arguments.value(.session) {
-      let url = try StoredSession.file(named: name, for: origin, surroundings)
-      (file, kept) = (url, try StoredSession.read(url))
-    }
-    for field in kept.fields {
-      guard let name = try? FieldName(field.name), !Self.isNamed(name, in: arguments) else { continue }
-      request.fields[name] = field.value
-    }
-    let credentials = given ?? kept.credentials
-    kept.credentials = credentials
-    kept.fields = Self.keptFields(of: request, kept.fields, arguments)
-    stored = file.map { [kept] in ($0, kept) }
-    jar = try await Self.jar(arguments, surroundings, kept.cookies)
-
-    redaction = arguments.has(.showSecrets) ? .off : .standard
-    recorder = arguments.has(.har) ? HARRecorder(redaction: redaction, clock: surroundings.clock) : nil
-    timeline =
-      arguments.has(.timeline) ? TimelineRecorder(redaction: redaction, clock: surroundings.clock) : nil
-    sent = choice.parts.contains(.requestHead) ? SentRequest() : nil
+    kept = try await KeptState(arguments, surroundings, for: &request)
+    records = CallRecords(arguments, choice, surroundings)
 
     var configuration = SessionConfiguration()
     configuration.userAgent = "\(Catalogue.program)/\(Catalogue.version)"
-    configuration.cookies = jar
-    configuration.listeners = listeners
-    if let sent { configuration.listeners.append(sent) }
-    if let recorder { configuration.listeners.append(recorder) }
-    if let timeline { configuration.listeners.append(timeline) }
-    if arguments.has(.verbose) {
-      configuration.listeners.append(
-        Story(
-          to: surroundings.errors, palette: choice.errorPalette, redaction: redaction, clock: surroundings.clock))
+    configuration.cookies = kept.jar
+    configuration.listeners = listeners + records.listeners
+    if let credentials = kept.credentials {
+      configuration.credentials.append(credentials.source(for: .origin(of: request.url)))
     }
-    if arguments.has(.events) {
-      configuration.listeners.append(
-        EventLines(to: surroundings.errors, redaction: redaction, clock: surroundings.clock))
-    }
-    if let credentials { configuration.credentials.append(credentials.source(for: .origin(of: request.url))) }
     try CallOptions(arguments, surroundings).apply(to: &configuration, for: request.url)
     self.request = request
     session = HTTPSession(transport: try Self.transport(arguments, surroundings), configuration: configuration)
@@ -80,62 +45,45 @@ struct PreparedCall: Sendable {
     return SocketTransport(try ConnectionOptions(arguments, surroundings).configuration())
   }
 
-  private static func jar(
-    _ arguments: ParsedArguments, _ surroundings: Surroundings, _ kept: [Cookie]
-  ) async throws -> CookieJar {
-    let jar = CookieJar()
-    for cookie in kept { try? await jar.set(cookie) }
-    guard let path = arguments.value(.cookies) else { return jar }
-    let file = surroundings.file(path)
-    guard FileManager.default.fileExists(atPath: file.path) else { return jar }
-    guard let data = try? Data(contentsOf: file) else { throw UsageError("'\(path)' cannot be read") }
-    for problem in try await jar.importNetscape(String(decoding: data, as: UTF8.self)) {
-      surroundings.report("martlet: '\(path)': \(problem)")
-    }
-    return jar
-  }
-
   /// Writes the archive, the timeline, the cookies and the session, after the call has ended in whatever way.
   func finish() async throws {
-    if let recorder, let path = arguments.value(.har) { try recorder.write(to: surroundings.file(path)) }
-    if let timeline, let path = arguments.value(.timeline) {
-      try TimelinePage.write(timeline.timeline, to: surroundings.file(path))
-    }
-    if let path = arguments.value(.cookies) { try await jar.exportNetscape(to: surroundings.file(path)) }
-    if let stored {
-      var session = stored.session
-      session.cookies = try await jar.allCookies()
-      try session.write(to: stored.file)
-    }
+    try records.write()
+    try await kept.write()
   }
 }
 
-// The fields that a session keeps.
-extension PreparedCall {
-  private static func isNamed(_ name: FieldName, in arguments: ParsedArguments) -> Bool {
-    arguments.words.dropFirst().contains { word in
-      guard let item = try? RequestItem.parse(word) else { return false }
-      return switch item {
-      case .field(let other, _), .removedField(let other), .emptyField(let other):
-        ASCII.equalIgnoringCase(other, name.rawName)
-      default: false
-      }
+/// What is shown and recorded of a call while it runs.
+private struct CallRecords: Sendable {
+  let redaction: Redaction
+  let listeners: [any EventListener]
+  let sent: SentRequest?
+  private let archive: (recorder: HARRecorder, file: URL)?
+  private let timeline: (recorder: TimelineRecorder, file: URL)?
+
+  init(_ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings) {
+    let redaction = arguments.has(.showSecrets) ? Redaction.off : .standard
+    let (errors, clock) = (surroundings.errors, surroundings.clock)
+    self.redaction = redaction
+    sent = choice.parts.contains(.requestHead) ? SentRequest() : nil
+    archive = arguments.value(.har).map {
+      (HARRecorder(redaction: redaction, clock: clock), surroundings.file($0))
     }
+    timeline = arguments.value(.timeline).map {
+      (TimelineRecorder(redaction: redaction, clock: clock), surroundings.file($0))
+    }
+    var listeners: [any EventListener] = []
+    if let sent { listeners.append(sent) }
+    if let archive { listeners.append(archive.recorder) }
+    if let timeline { listeners.append(timeline.recorder) }
+    if arguments.has(.verbose) {
+      listeners.append(Story(to: errors, palette: choice.errorPalette, redaction: redaction, clock: clock))
+    }
+    if arguments.has(.events) { listeners.append(EventLines(to: errors, redaction: redaction, clock: clock)) }
+    self.listeners = listeners
   }
 
-  /// The fields of the command line, except those that concern one request, and the earlier ones.
-  private static func keptFields(
-    of request: HTTPRequest, _ earlier: [StoredSession.Field], _ arguments: ParsedArguments
-  ) -> [StoredSession.Field] {
-    var kept = earlier.filter { field in
-      (try? FieldName(field.name)).map { !isNamed($0, in: arguments) } ?? false
-    }
-    for (name, value) in request.fields where isNamed(name, in: arguments) {
-      let lowercased = name.canonicalName.lowercased()
-      let isOfOneRequest = lowercased.hasPrefix("content-") || lowercased.hasPrefix("if-")
-      guard !isOfOneRequest, ![FieldName.range, .host, .cookie].contains(name) else { continue }
-      kept.append(StoredSession.Field(name: name.rawName, value: value))
-    }
-    return kept
+  func write() throws {
+    if let archive { try archive.recorder.write(to: archive.file) }
+    if let timeline { try TimelinePage.write(timeline.recorder.timeline, to: timeline.file) }
   }
 }

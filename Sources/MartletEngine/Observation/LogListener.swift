@@ -105,8 +105,9 @@ public struct LogListener: EventListener {
 }
 
 extension String {
-  /// The text with spaces for control characters: text of a server must not start lines of its own.
-  fileprivate var withoutControls: String {
+  /// The text with spaces for control characters, so that text of a server starts no lines of its own and does not control
+  /// a terminal.
+  package var withoutControls: String {
     // the bytes of control characters, and the first of those from U+0080 on
     var text = self
     guard text.withUTF8({ $0.contains { $0 < 32 || $0 == 127 || $0 == 0xC2 } }) else { return self }

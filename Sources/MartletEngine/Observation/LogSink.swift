@@ -179,29 +179,14 @@ public struct StandardErrorLog: LogSink {
     guard format == .json else { return "\(time) \(entry.level.rawValue) \(entry.line)" }
     let members: [(name: String, value: LogEntry.Value)] =
       [("time", .text(time)), ("level", .text(entry.level.rawValue)), ("message", .text(entry.line))] + entry.metadata
-    return "{" + members.map { "\(Self.quoted($0.name)):\($0.value.json)" }.joined(separator: ",") + "}"
-  }
-
-  /// A string of JSON (RFC 8259 §7).
-  fileprivate static func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"", "\\": quoted += "\\\(scalar)"
-      case "\u{0}"..<" ":
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-      default: quoted.unicodeScalars.append(scalar)
-      }
-    }
-    return quoted + "\""
+    return "{" + members.map { "\(JSONSyntax.quoted($0.name)):\($0.value.json)" }.joined(separator: ",") + "}"
   }
 }
 
 extension LogEntry.Value {
   fileprivate var json: String {
     switch self {
-    case .text(let text): StandardErrorLog.quoted(text)
+    case .text(let text): JSONSyntax.quoted(text)
     case .integer(let number): "\(number)"
     case .number(let number): number.isFinite ? "\(number)" : "null"
     }

@@ -165,7 +165,7 @@ private struct AreaAverage {
   ///
   /// A float of 2²³ and more is a whole number, with its ones in the lowest bits: the addition rounds.
   private func rounded(_ color: SIMD4<Float>) -> SIMD4<UInt8> {
-    let rounded = pointwiseMin(color, SIMD4(repeating: 255)) + 8_388_608
+    let rounded = color.replacing(with: 255, where: color .> 255) + 8_388_608
     return SIMD4(truncatingIfNeeded: unsafeBitCast(rounded, to: SIMD4<UInt32>.self))
   }
 }

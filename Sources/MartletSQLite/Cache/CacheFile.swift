@@ -5,6 +5,7 @@ import Synchronization
 /// The state that a cache store shares with its writers and sources.
 final class CacheFile: Sendable {
   let pins = BodyPins()
+  let bodiesRead = BodiesRead()
   let entryLimit: Int64
   let now: @Sendable () -> Date
   private let capacity: Int64
@@ -156,34 +157,98 @@ final class BodyPin: Sendable {
 
 /// The entries that were used since the order of use was last written, so that a hit is not a write.
 ///
-/// They are written with the next write, or when there are many, or after a delay. Uses that a process has not written
-/// when it ends are lost, which only makes the order less precise.
+/// They are written with the next write. When many entries were used whose last use is not on disk, or a while after the
+/// first of them, they are written by themselves; an entry whose use was written within the last minute is not such an
+/// entry, so that a program that only reads seldom writes. Uses that a process has not written when it ends are lost,
+/// which only makes the order less precise.
 final class PendingUses: Sendable {
-  private struct State {
-    var entries: [Int64] = []
-    var first: ContinuousClock.Instant?
+  fileprivate struct State {
+    /// The number of all uses so far.
+    var count: UInt64 = 0
+    /// The entries that were used, each with the number of its last use.
+    var entries: [Int64: UInt64] = [:]
+    /// How many of them have no use on disk that is less than a minute old, and when the first of these was used.
+    var overdue = 0
+    var firstOverdue: ContinuousClock.Instant?
+    /// The entries whose use was written since a time.
+    var written: Set<Int64> = []
+    var writtenSince: ContinuousClock.Instant?
   }
 
   private let state = Mutex(State())
   private static let capacity = 256
   private static let maximumDelay = Duration.seconds(10)
+  /// How long a use that was written counts as the last, and how many such uses are remembered.
+  private static let precision = Duration.seconds(60)
+  private static let writtenCapacity = 4_096
+  /// The most entries that one write has to bring up to date.
+  private static let entryCapacity = 1_024
 
   /// - Returns: Whether they should be written now.
   func note(_ entry: Int64) -> Bool {
     let now = ContinuousClock.now
     return state.withLock { state in
-      if !state.entries.contains(entry) { state.entries.append(entry) }
-      let first = state.first ?? now
-      state.first = first
-      return state.entries.count >= Self.capacity || now - first > Self.maximumDelay
+      state.count += 1
+      let isNew = state.entries.updateValue(state.count, forKey: entry) == nil
+      if let since = state.writtenSince, now - since > Self.precision { state.forgetWritten() }
+      if isNew, !state.written.contains(entry) {
+        state.overdue += 1
+        state.firstOverdue = state.firstOverdue ?? now
+      }
+      if let first = state.firstOverdue, now - first > Self.maximumDelay { return true }
+      return state.overdue >= Self.capacity || state.entries.count >= Self.entryCapacity
     }
   }
 
-  /// Removes and returns the entries in order.
+  /// Removes and returns the entries, those used last at the end.
   func take() -> [Int64] {
-    state.withLock { state in
-      defer { state = State() }
-      return state.entries
+    let now = ContinuousClock.now
+    let uses = state.withLock { state in
+      let uses = state.entries
+      state.entries = [:]
+      state.overdue = 0
+      state.firstOverdue = nil
+      if state.written.count + uses.count > Self.writtenCapacity { state.forgetWritten() }
+      if !uses.isEmpty { state.writtenSince = state.writtenSince ?? now }
+      state.written.formUnion(uses.keys)
+      return uses
+    }
+    return uses.sorted { $0.value < $1.value }.map(\.key)
+  }
+}
+
+extension PendingUses.State {
+  fileprivate mutating func forgetWritten() {
+    written = []
+    writtenSince = nil
+  }
+}
+
+/// Small bodies that were read with their heads, until they are asked for, which as a rule is at once and on the same
+/// thread: one statement then finds and reads a response.
+final class BodiesRead: Sendable {
+  private let bodies = Mutex<[(id: CacheEntry.ID, body: CacheTable.Body)]>([])
+
+  /// The longest body that is read with its head, in bytes.
+  static let lengthLimit: Int64 = 32 << 10
+  /// As many as threads look up at the same time on most machines.
+  private static let capacity = 16
+
+  /// Keeps a body, and drops the oldest one if there are many.
+  func keep(_ body: CacheTable.Body, of id: CacheEntry.ID) {
+    bodies.withLock { bodies in
+      if bodies.count >= Self.capacity { bodies.removeFirst() }
+      bodies.append((id, body))
     }
   }
+
+  /// Removes and returns a body.
+  func take(_ id: CacheEntry.ID) -> CacheTable.Body? {
+    bodies.withLock { bodies in
+      guard let index = bodies.lastIndex(where: { $0.id == id }) else { return nil }
+      return bodies.remove(at: index).body
+    }
+  }
+
+  func removeAll() { bodies.withLock { $0 = [] } }
 }

@@ -10,10 +10,12 @@ enum CacheStatement: String, CaseIterable {
   case usage = "SELECT entries, bytes FROM state"
   case entries =
     """
-    SELECT id, variant, request_time, response_time, is_unpacked, length, head FROM entry
-    WHERE url = ? AND partition = ?
+    SELECT id, variant, request_time, response_time, is_unpacked, length, head, number,
+      CASE WHEN length <= ?3 AND body IS NULL THEN bytes END,
+      CASE WHEN length <= ?3 AND body IS NULL THEN bytes_sum END, length
+    FROM entry WHERE url = ?1 AND partition = ?2
     """
-  case body = "SELECT number, length, body, bytes, bytes_sum FROM entry WHERE id = ?"
+  case body = "SELECT number, bytes, bytes_sum, length, body FROM entry WHERE id = ?"
   case chunk = "SELECT bytes, sum FROM chunk WHERE place = ?"
 
   case bodyParts =

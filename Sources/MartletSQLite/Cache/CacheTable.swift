@@ -27,21 +27,27 @@ struct CacheTable {
     return usage
   }
 
-  func entries(for key: CacheKey) throws -> [CacheEntry] {
-    try all(.entries, .text(key.url), .text(key.partition)) { Self.entry($0, key) }.compactMap { $0 }
+  /// - Parameters:
+  ///   - bodyLimit: The longest body that is read too, in bytes; none by default.
+  ///   - keep: Takes the bodies that were read.
+  func entries(
+    for key: CacheKey, bodyLimit: Int64 = -1, keep: (CacheEntry.ID, Body) -> Void = { _, _ in }
+  ) throws -> [CacheEntry] {
+    try all(.entries, .text(key.url), .text(key.partition), .integer(bodyLimit)) { row in
+      let entry = Self.entry(row, key)
+      if let entry, !row.isNull(8), let body = Self.body(row, of: entry.id, from: 7) { keep(entry.id, body) }
+      return entry
+    }.compactMap { $0 }
   }
 
   func body(of id: CacheEntry.ID) throws -> Body? {
-    let body = try first(.body, .id(id)) { row -> Body? in
-      let (entry, length) = (row.integer(0), row.integer(1))
-      guard row.isNull(2) else { return Body(entry: entry, length: length, bytes: .chunks(row.integer(2))) }
-      let bytes = row.blob(3)
-      guard row.isNull(4) || row.integer(4) == Checksum.of(.id(id), bytes) else { return nil }
-      return Body(entry: entry, length: length, bytes: .whole(bytes))
-    }
-    guard let body = body ?? nil, body.length >= 0 else { return nil }
-    if case .whole(let bytes) = body.bytes, Int64(bytes.count) != body.length { return nil }
-    return body
+    try first(.body, .id(id)) { row in
+      guard row.isNull(4) else {
+        let (entry, length) = (row.integer(0), row.integer(3))
+        return length < 0 ? nil : Body(entry: entry, length: length, bytes: .chunks(row.integer(4)))
+      }
+      return Self.body(row, of: id, from: 0)
+    } ?? nil
   }
 
   /// - Returns: nil if it was removed or is damaged.
@@ -230,6 +236,17 @@ struct CacheTable {
     guard let head = row.withText(6, { CheckedHead.read($0, of: entry) }) else { return nil }
     entry.response.head = head
     return entry
+  }
+
+  /// Reads the number of an entry and its body, whose checksum and length follow.
+  ///
+  /// - Returns: nil if the body is damaged.
+  private static func body(_ row: SQLiteRow, of id: CacheEntry.ID, from column: Int32) -> Body? {
+    let bytes = row.blob(column + 1)
+    guard row.isNull(column + 2) || row.integer(column + 2) == Checksum.of(.id(id), bytes),
+      Int64(bytes.count) == row.integer(column + 3)
+    else { return nil }
+    return Body(entry: row.integer(column), length: Int64(bytes.count), bytes: .whole(bytes))
   }
 
   /// Returns the size that an entry counts for: body, head, its key in table and index, and overhead.

@@ -63,10 +63,16 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     }
   }
 
-  package func entriesNow(for key: CacheKey) -> [CacheEntry]? { file.readNow { try $0.entries(for: key) } }
+  package func entriesNow(for key: CacheKey) -> [CacheEntry]? {
+    file.readNow { table in
+      try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit) { file.bodiesRead.keep($1, of: $0) }
+    }
+  }
 
   package func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
-    guard let body = file.readNow({ try $0.body(of: id) }) ?? nil, case .whole(let bytes) = body.bytes else {
+    guard let body = file.bodiesRead.take(id) ?? file.readNow({ try $0.body(of: id) }) ?? nil,
+      case .whole(let bytes) = body.bytes
+    else {
       return nil
     }
     file.note(body.entry)
@@ -87,10 +93,12 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   }
 
   public func remove(_ selection: CacheSelection) async throws {
+    file.bodiesRead.removeAll()
     try await file.write { try $0.remove(selection) }
   }
 
   package func removeNow(_ selection: CacheSelection) throws {
+    file.bodiesRead.removeAll()
     try file.writeNow { try $0.remove(selection) }
   }
 

@@ -15,6 +15,8 @@ final class Connection: @unchecked Sendable {
   let isOpenedReadOnly: Bool
   private let handle: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
+  /// The statement that was used last, because most often it is the next too, and its text is compared faster than hashed.
+  private var last: (text: String, statement: OpaquePointer)?
 
   /// How long a call waits for a write of another process: long enough for a checkpoint on a slow disk.
   private static let busyMilliseconds: Int32 = 5_000
@@ -143,11 +145,16 @@ final class Connection: @unchecked Sendable {
   }
 
   private func prepared(_ text: String) throws(SQLiteFailure) -> OpaquePointer {
-    if let statement = statements[text] { return statement }
+    if let last, last.text == text { return last.statement }
+    if let statement = statements[text] {
+      last = (text, statement)
+      return statement
+    }
     var statement: OpaquePointer?
     let code = sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
     guard code == SQLITE_OK, let statement else { throw SQLiteFailure(of: handle, code: code) }
     statements[text] = statement
+    last = (text, statement)
     return statement
   }
 }

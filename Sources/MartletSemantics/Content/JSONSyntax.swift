@@ -1,4 +1,5 @@
-/// Finds where bytes stop being JSON (RFC 8259), which Foundation's decoder does not say on Linux.
+/// The grammar of JSON (RFC 8259): finds where bytes stop being JSON, which Foundation's decoder does not say on Linux, and
+/// quotes strings.
 package struct JSONSyntax {
   /// The place of the first byte that JSON cannot have there.
   package struct Fault: Sendable, Hashable, CustomStringConvertible {
@@ -132,4 +133,24 @@ package struct JSONSyntax {
   }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+}
+
+extension JSONSyntax {
+  /// The text as a string of JSON (RFC 8259 §7).
+  package static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case "\u{0}"..<" ":
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
 }

@@ -60,7 +60,7 @@ final class Network {
     self.jobs = jobs
     self.http1Servers = http1Servers
     receiveMemory = try ReceiveMemory(chunks)
-    loop = try EventLoop(wakeUp: jobs.wakeUp)
+    loop = try EventLoop(wakeUp: jobs.wakeUp, polling: options.polling)
     pool = PoolState(
       PoolState.Limits(
         perHost: configuration.connectionsPerHost, total: configuration.connections,
@@ -68,7 +68,17 @@ final class Network {
   }
 
   /// Works until ``shutDown()``.
-  func run() { loop.run(jobs, in: self) { $0.flush() } }
+  func run() { loop.run(jobs, in: self, awaits: { $0.awaited }, finishTurn: { $0.flush() }) }
+
+  /// What the loop waits for if it has nothing to do. With several requests it seldom has nothing, and the processors
+  /// have enough.
+  private var awaited: BusyPolling.Wait? {
+    switch transfers.count {
+    case 0: .request
+    case 1: transfers[0].hasHead ? nil : .response
+    default: nil
+    }
+  }
 
   private func flush() {
     while !sending.isEmpty {

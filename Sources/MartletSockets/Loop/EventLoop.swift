@@ -19,6 +19,7 @@ final class EventLoop {
   private var isStopped = false
   /// Whether a socket failed at the end of the turn: what that leads to is finished in the next, without a wait.
   private var hasUnfinishedWork = false
+  private var polling: BusyPolling
 
   /// The number that stands for the wake-up descriptor in an event.
   private static let wakeUpData = UInt64.max
@@ -26,9 +27,12 @@ final class EventLoop {
   /// Makes a descriptor for a ``JobQueue``; negative if the system has none left.
   static func makeWakeUp() -> Int32 { martlet_make_wake_up() }
 
-  /// - Parameter wakeUp: the descriptor that ends a wait.
+  /// - Parameters:
+  ///   - wakeUp: the descriptor that ends a wait.
+  ///   - polling: when it polls before it sleeps; never by default.
   /// - Throws: an error if the system has no descriptor left.
-  init(wakeUp: Int32) throws(HTTPError) {
+  init(wakeUp: Int32, polling: BusyPolling = BusyPolling(limit: 0, processors: 1)) throws(HTTPError) {
+    self.polling = polling
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     // edge-triggered: every write ends one wait, and nothing has to be read
     guard wakeUp >= 0, epoll >= 0,
@@ -56,15 +60,19 @@ final class EventLoop {
   /// Jobs are taken from the queue before events are looked for, and done after these were handled: what had happened
   /// on a connection before a request was submitted is known when the request chooses its connection.
   ///
-  /// - Parameter finishTurn: called at the end of each turn.
-  func run<Context>(_ queue: JobQueue<Context>, in context: Context, finishTurn: (Context) -> Void) {
+  /// - Parameters:
+  ///   - awaits: what a wait would be for; nil if polling for it is not worth its time.
+  ///   - finishTurn: called at the end of each turn.
+  func run<Context>(
+    _ queue: JobQueue<Context>, in context: Context, awaits: (Context) -> BusyPolling.Wait? = { _ in nil },
+    finishTurn: (Context) -> Void
+  ) {
     var jobs: [JobQueue<Context>.Job] = []
     while !isStopped {
       queue.drain(into: &jobs)
-      let mayWait = jobs.isEmpty && !hasUnfinishedWork && queue.mayFallAsleep()
+      let mayWait = jobs.isEmpty && !hasUnfinishedWork
       hasUnfinishedWork = false
-      handleEvents(waiting: mayWait ? timers.next : 0)
-      if mayWait { queue.awake() }
+      if mayWait { wait(for: queue, into: &jobs, as: awaits(context)) } else { handleEvents(waiting: 0) }
       for job in jobs { job(context) }
       jobs.removeAll(keepingCapacity: true)
       while let timer = timers.popDue(at: now) { timer.action() }
@@ -73,7 +81,25 @@ final class EventLoop {
     }
   }
 
-  /// Makes ``run(_:in:finishTurn:)`` return at the end of the turn.
+  /// Waits until there are events or jobs, or a timer is due.
+  private func wait<Context>(
+    for queue: JobQueue<Context>, into jobs: inout [JobQueue<Context>.Job], as wait: BusyPolling.Wait?
+  ) {
+    let start = Self.clock()
+    defer { if let wait { polling.note(now - start, of: wait) } }
+    if let wait, polling.isWorthIt(for: wait) {
+      let end = min(start + polling.limit, timers.next)
+      repeat {
+        queue.drain(into: &jobs)
+        if handleEvents(waiting: 0) || !jobs.isEmpty { return }
+      } while now < end
+    }
+    let mayWait = queue.mayFallAsleep()
+    handleEvents(waiting: mayWait ? timers.next : 0)
+    if mayWait { queue.awake() }
+  }
+
+  /// Makes ``run(_:in:awaits:finishTurn:)`` return at the end of the turn.
   func stop() { isStopped = true }
 
   /// Sets when a timer is due; the maximum for never.
@@ -127,10 +153,12 @@ extension EventLoop {
     if changed.isEmpty { swap(&batch, &changed) }  // keeps its memory
   }
 
-  private func handleEvents(waiting until: UInt64) {
+  /// Returns whether there were events.
+  @discardableResult
+  private func handleEvents(waiting until: UInt64) -> Bool {
     let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: until))
     now = Self.clock()
-    guard count > 0, let first = events.baseAddress else { return }
+    guard count > 0, let first = events.baseAddress else { return false }
     for index in 0..<Int(count) {
       let data = martlet_event_data(first + index)
       guard data != Self.wakeUpData else { continue }
@@ -146,6 +174,7 @@ extension EventLoop {
         socket.handler?.socketIsReadable(socket)
       }
     }
+    return true
   }
 
   /// The time until then, rounded up; -1 for no limit.

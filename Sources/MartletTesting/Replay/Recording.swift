@@ -101,7 +101,7 @@ public final class Recording: Transport {
     }
   }
 
-  static let remedy = "record again, for a Recording by setting MARTLET_RECORD=1"
+  package static let remedy = "record again, for a Recording by setting MARTLET_RECORD=1"
 }
 
 extension Recording.Mode {

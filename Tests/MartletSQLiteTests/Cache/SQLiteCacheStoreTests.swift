@@ -227,10 +227,7 @@ struct SQLiteCacheStoreTests {
     _ = try open()
     // The single row of `state` needs no index, and removing all entries scans all.
     guard statement != .removeAll else { return }
-    let values = Array(repeating: "NULL", count: statement.rawValue.count { $0 == "?" })
-    var text = ""
-    var rest = values.makeIterator()
-    for character in statement.rawValue { text += character == "?" ? rest.next() ?? "" : String(character) }
+    let text = statement.rawValue.replacing(#/\?[0-9]*/#, with: "NULL")
     for line in try RawDatabase.run("EXPLAIN QUERY PLAN \(text)", on: file) where line.contains("SCAN") {
       #expect(
         line.contains("USING INDEX") || line.contains("USING COVERING INDEX") || line.contains("SCAN state"), "\(line)")

@@ -1,3 +1,4 @@
+import Foundation
 import Martlet
 @_spi(Measuring) import MartletCurl
 import MartletSockets
@@ -33,7 +34,10 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
       configuration.connection = connection
       configuration.reusesHandles = true
       return CurlTransport(configuration)
-    case .sockets: return SocketTransport(connection)
+    case .sockets:
+      var options = SocketTransport.Options()
+      if ProcessInfo.processInfo.environment[RequestCost.busyPollingVariable] == "off" { options.busyPolling = .zero }
+      return SocketTransport(connection, options: options)
     case .instant: return InstantTransport()
     }
   }

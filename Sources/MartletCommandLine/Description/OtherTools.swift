@@ -1,0 +1,38 @@
+/// What HTTPie and curl have as options, and this program has under another name or does without one.
+enum OtherTools {
+  /// What to write in place of another program's option; nil for an option of none.
+  static func remedy(for option: String) -> String? { remedies.first { $0.options.contains(option) }?.remedy }
+
+  private static let remedies: [(options: [String], remedy: String)] = [
+    (
+      ["--follow", "-F", "--location", "-L", "--max-redirects", "--max-redirs"],
+      "redirects are followed, and --no-redirects shows the first response"
+    ),
+    (["--verify", "-k"], "--insecure accepts any certificate, and --ca FILE trusts an authority"),
+    (["--cacert"], "--ca FILE trusts an authority"),
+    (["--cert-key"], "--key FILE has the private key"),
+    (["--cert-key-pass", "--pass"], "--cert-password PASSWORD opens the private key"),
+    (["--pinnedpubkey"], "--pin SHA256 names the public key that the server must have"),
+    (["--request", "-X"], "write the method first, as in martlet put example.com/orders"),
+    (["--header", "-H"], "write fields behind the URL, as in X-Trace:1"),
+    (["--data", "--data-raw", "--data-binary"], "write name=value behind the URL, or --raw TEXT"),
+    (["--data-urlencode"], "write --form and name=value behind the URL"),
+    (["--user", "-u"], "--auth USER:PASSWORD has credentials"),
+    (["--user-agent"], "write User-Agent:name behind the URL"),
+    (["--compressed"], "compressed responses are asked for and decoded"),
+    (["--include", "-i"], "--print hb shows head and body"),
+    (["--all", "--meta", "-m", "--debug", "--trace"], "--verbose shows every request, response and time"),
+    (["--stream", "-S", "--no-buffer", "-N"], "bodies are shown as they arrive"),
+    (["--style", "--format-options"], "--pretty and --color say how a body is shown"),
+    (["--unsorted", "--sorted"], "members stay in the order of the server"),
+    (["--continue", "-c", "--continue-at", "-C"], "--download continues what was interrupted"),
+    (["--session-read-only"], "--session NAME reads and writes"),
+    (["--cookie", "--cookie-jar"], "--cookies FILE reads and writes cookies, and Cookie:a=1 sends one"),
+    (["--default-scheme"], "write the scheme, as in http://example.com"),
+    (["--max-time"], "--deadline SECONDS limits everything together"),
+    (["--connect-timeout"], "--timeout SECONDS limits connecting and waiting"),
+    (["--fail"], "--check-status ends with 3, 4 or 5"),
+    (["--silent", "-s"], "--quiet shows nothing but errors"),
+    (["--socks5", "--preproxy"], "--proxy socks5://host:port"),
+  ]
+}

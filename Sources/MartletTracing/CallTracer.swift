@@ -36,7 +36,7 @@ public final class CallTracer: Interceptor, EventListener {
   private let redaction: Redaction
   private let spans = CallLocal<CallSpans?>(nil)
 
-  /// Makes a tracer of calls. Add it with ``Martlet/SessionConfiguration/trace(with:)``.
+  /// Makes a tracer of calls. Add it with `SessionConfiguration.trace(with:)`.
   ///
   /// - Parameters:
   ///   - tracer: makes the spans and injects their context. nil, the default, for the one that the program has chosen with

@@ -1,10 +1,16 @@
 import Logging
 import Martlet
-@testable import MartletServiceLifecycle
 import MartletTesting
 import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
+
+// An optimised build has no internal declarations for tests.
+#if DEBUG
+@testable import MartletServiceLifecycle
+#else
+import MartletServiceLifecycle
+#endif
 
 /// A session ends with the services that use it.
 @Suite(.timeLimit(.minutes(5))) struct HTTPSessionServiceTests {
@@ -88,6 +94,7 @@ import Testing
     #expect(server.requests.map(\.path) == ["/slow", "/token", "/slow"])
   }
 
+  #if DEBUG
   /// A deadline abandons it, so that it may begin after the end of its call.
   @Test func aPreparationAfterTheEndOfItsCallIsRefusedAndNotWaitedFor() async throws {
     let gate = CallGate()
@@ -100,6 +107,7 @@ import Testing
     gate.drain()
     await gate.waitUntilEmpty()
   }
+  #endif
 
   @Test func whatHasNotEndedInTimeFailsAndItsConnectionIsClosed() async throws {
     let server = try LoopbackServer { request in

@@ -111,7 +111,7 @@ extension RedisServer {
 
   /// For how many milliseconds each chunk of a body stays.
   func lives(ofChunks prefix: String) throws -> [Int] {
-    try command("KEYS", "\(prefix)b{*").split(separator: "\n").compactMap { Int(try command("PTTL", String($0))) }
+    try command("KEYS", "\(prefix)b:{*").split(separator: "\n").compactMap { Int(try command("PTTL", String($0))) }
   }
 
   /// Gives all keys with a name another one.

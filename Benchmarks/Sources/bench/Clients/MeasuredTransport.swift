@@ -21,6 +21,19 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
     switch self {
     case .curl: "curl"
     case .curlReused: "curl, handles reused"
+    case .sockets: "sockets"
+    case .instant: "no transport"
+    }
+  }
+
+  func make(_ connection: ConnectionConfiguration) -> any Transport {
+    switch self {
+    case .curl: return CurlTransport(connection)
+    case .curlReused:
+      var configuration = CurlConfiguration()
+      configuration.connection = connection
+      configuration.reusesHandles = true
+      return CurlTransport(configuration)
     case .sockets:
       var options = SocketTransport.Options()
       if let time = ProcessInfo.processInfo.environment["BENCH_BUSY_POLLING"].flatMap(Int.init) {

@@ -69,7 +69,7 @@ final class Network {
 
   /// Works until ``shutDown()``.
   func run() {
-    loop.run(jobs, in: self, lending: loan, finishTurn: { $0.flush() })
+    loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.loan : nil }, finishTurn: { $0.flush() })
   }
 
   /// Ends a turn: sends and delivers what it has brought.

@@ -60,11 +60,11 @@ final class EventLoop {
   /// on a connection before a request was submitted is known when the request chooses its connection.
   ///
   /// - Parameters:
-  ///   - loan: lends the context while the thread sleeps.
+  ///   - loan: lends the context while the thread sleeps; nil to lend nothing.
   ///   - finishTurn: called at the end of each turn.
   func run<Context>(
-    _ queue: JobQueue<Context>, in context: Context, lending loan: LoopLoan<Context> = LoopLoan(),
-    finishTurn: (Context) -> Void
+    _ queue: JobQueue<Context>, in context: Context,
+    lending loan: (Context) -> LoopLoan<Context>? = { _ in nil }, finishTurn: (Context) -> Void
   ) {
     var jobs: [JobQueue<Context>.Job] = []
     while !isStopped {
@@ -72,7 +72,7 @@ final class EventLoop {
       let mayWait = jobs.isEmpty && !hasUnfinishedWork
       hasUnfinishedWork = false
       if mayWait, queue.mayFallAsleep() {
-        sleep(lending: context, by: loan)
+        sleep(lending: context, by: loan(context))
         queue.awake()
       } else {
         handleEvents(waitForEvents(until: 0))
@@ -86,13 +86,13 @@ final class EventLoop {
   }
 
   /// Sleeps until there are events, or a timer is due. Another thread may borrow the context meanwhile.
-  private func sleep<Context>(lending context: Context, by loan: LoopLoan<Context>) {
+  private func sleep<Context>(lending context: Context, by loan: LoopLoan<Context>?) {
     // An earlier time stays, even if its timer was cancelled: the next request's limit is later then, and the turn on
     // another thread that sets it does not have to wake this one.
     sleepsUntil = min(timers.next, sleepsUntil > now ? sleepsUntil : .max)
-    loan.offer(context)
+    loan?.offer(context)
     let count = waitForEvents(until: sleepsUntil)
-    loan.takeBack()
+    loan?.takeBack()
     handleEvents(count)
   }
 

@@ -135,7 +135,7 @@ struct TextTests {
   @Test func valuesAreDecodedByTheSessionsDecoder() async throws {
     struct Item: Decodable { var firstName: String }
     let server = try server(Data("{\"first_name\": \"Ada\"}\n".utf8), type: "application/x-ndjson")
-    var configuration = SessionConfiguration()
+    let configuration = SessionConfiguration()
     configuration.decoder.keyDecodingStrategy = .convertFromSnakeCase
     let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
     let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url))

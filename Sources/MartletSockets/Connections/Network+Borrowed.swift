@@ -8,25 +8,26 @@ extension Network {
   ///
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
   func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> (hasBegun: Bool, mustWake: Bool) {
-    loop.turn {}
-    let key = usableKey(exchange.way.key, of: exchange.origin)
-    guard transfers.isEmpty, let number = pool.available(for: key, now: loop.now)?.connection,
+    loop.beginTurn()
+    guard transfers.isEmpty,
+      let number = pool.available(for: usableKey(exchange.way.key, of: exchange.origin), now: loop.now)?.connection,
       let connection = connections[number], let stream = connection.stream, stream.isReading, stream.isQuiet
     else { return (false, loop.mustWake) }
     let waits = connection.lastDuration < options.blockingWait && exchange.bodyLength == 0
-    // so that the response does not wake the loop's thread
-    if waits { loop.turn { stream.isReading = false } }
-    loop.turn {
-      start(exchange)
-      flush()
+    if waits {
+      stream.isReading = false
+      loop.applyChanges()  // so that the response does not wake the loop's thread
     }
+    start(exchange)
+    flush()
+    loop.applyChanges()
     if waits {
       let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
-      loop.turn {
-        stream.isReading = true
-        if hasInput { stream.receiveInput() }
-        flush()
-      }
+      loop.beginTurn()
+      stream.isReading = true
+      if hasInput { stream.receiveInput() }
+      flush()
+      loop.applyChanges()
     }
     return (true, loop.mustWake)
   }

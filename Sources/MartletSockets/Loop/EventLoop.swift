@@ -96,12 +96,8 @@ final class EventLoop {
     handleEvents(count)
   }
 
-  /// Does a turn on a thread that has borrowed the loop.
-  func turn(_ work: () -> Void) {
-    now = Self.clock()
-    work()
-    applyChanges()
-  }
+  /// Begins a turn on a thread that has borrowed the loop. ``applyChanges()`` ends it.
+  func beginTurn() { now = Self.clock() }
 
   /// Whether the loop's thread has to be woken after a turn on another one.
   var mustWake: Bool { isStopped || hasUnfinishedWork || timers.next < sleepsUntil }
@@ -139,7 +135,8 @@ extension EventLoop {
   /// Notes that something else of a socket is to be watched; epoll gets to know it once, at the end of the turn.
   func noteChange(of socket: Socket) { changed.append(socket) }
 
-  private func applyChanges() {
+  /// Ends a turn.
+  func applyChanges() {
     var batch: [Socket] = []
     swap(&batch, &changed)
     for socket in batch {

@@ -42,9 +42,7 @@ struct CallOptions {
     return try Netrc.file(surroundings.existingFile(path, of: .netrc))
   }
 
-  /// One call needs no cache in memory.
   private func setCache(of configuration: inout SessionConfiguration) throws {
-    configuration.cache = nil
     guard let path = arguments.value(.cache) else {
       if arguments.has(.offline) { throw UsageError("--offline answers from a cache: add --cache FOLDER") }
       return

@@ -26,9 +26,8 @@ struct PreparedCall: Sendable {
     kept = try await KeptState(arguments, surroundings, for: &request)
     records = CallRecords(arguments, choice, surroundings)
 
-    var configuration = SessionConfiguration()
+    var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
     configuration.userAgent = "\(Catalogue.program)/\(Catalogue.version)"
-    configuration.cookies = kept.jar
     configuration.listeners = listeners + records.listeners
     if let credentials = kept.credentials {
       configuration.credentials.append(credentials.source(for: .origin(of: request.url)))
@@ -52,6 +51,15 @@ struct PreparedCall: Sendable {
   }
 }
 
+extension HARRecorder.Limits {
+  /// Those of `--har` and `martlet record`.
+  static let ofArchives = {
+    var limits = HARRecorder.Limits()
+    limits.bodyBytes = 16 << 20
+    return limits
+  }()
+}
+
 /// What is shown and recorded of a call while it runs.
 private struct CallRecords: Sendable {
   let redaction: Redaction
@@ -66,7 +74,7 @@ private struct CallRecords: Sendable {
     self.redaction = redaction
     sent = choice.parts.contains(.requestHead) ? SentRequest() : nil
     archive = arguments.value(.har).map {
-      (HARRecorder(redaction: redaction, clock: clock), surroundings.file($0))
+      (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), surroundings.file($0))
     }
     timeline = arguments.value(.timeline).map {
       (TimelineRecorder(redaction: redaction, clock: clock), surroundings.file($0))

@@ -26,7 +26,9 @@ struct CallOptions {
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
     if arguments.has(.netrc) || arguments.has(.netrcFile) {
-      configuration.credentials.append(PasswordSource(try netrc()))
+      // only for the URL's own origin, because an entry may be for every host
+      configuration.credentials.append(
+        PasswordSource(try netrc(), for: .origin(of: url), offer: .preemptive))
     }
   }
 

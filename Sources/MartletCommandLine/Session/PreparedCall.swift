@@ -27,7 +27,7 @@ struct PreparedCall: Sendable {
     records = CallRecords(arguments, choice, surroundings)
 
     var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
-    configuration.userAgent = "\(Catalogue.program)/\(Catalogue.version)"
+    configuration.userAgent = request.fields[.userAgent]  // nil if the command line leaves it out
     configuration.listeners = listeners + records.listeners
     if let credentials = kept.credentials {
       configuration.credentials.append(credentials.source(for: .origin(of: request.url)))
@@ -42,6 +42,16 @@ struct PreparedCall: Sendable {
   ) throws -> any Transport {
     if let path = arguments.value(.replay) { return try ReplayTransport(file: surroundings.file(path)) }
     return SocketTransport(try ConnectionOptions(arguments, surroundings).configuration())
+  }
+
+  /// The curl command for the request, with the credentials and cookies that are sent without being asked for.
+  func curlCommand() async throws -> String {
+    var request = request
+    if !request.fields.contains(.authorization) { request.fields[.authorization] = kept.credentials?.authorization }
+    if !request.fields.contains(.cookie) {
+      request.fields[.cookie] = try await kept.jar.cookieHeader(for: request.url)
+    }
+    return request.curlCommand(redaction: redaction)
   }
 
   /// Writes the archive, the timeline, the cookies and the session, after the call has ended in whatever way.

@@ -100,7 +100,7 @@ extension HTTPTypes.HTTPRequest {
     try self.init(request.addingBodyFields().head)
   }
 
-  /// Makes a request of a head of Martlet's, as for a whole request.
+  /// Makes a request from a head of Martlet's.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
   public init(_ head: RequestHead) throws(HTTPError) {

@@ -40,7 +40,7 @@ slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
 	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
 
 example-sap: build-libraries ## an example app for SAP Mobile Services, with a service of its own
-	@exec swift run --package-path Examples/SAP sap-story
+	@exec swift run --package-path Examples/SAP --scratch-path .build $(strict) sap-story
 
 # The root comes last, so that the last line is the count of its tests.
 test: test-libraries ## all tests, with warnings as errors

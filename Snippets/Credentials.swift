@@ -13,6 +13,7 @@ func makeSession(api: URL, reports: URL) throws -> HTTPSession {
     },
     // Basic or Digest, whichever is the stronger that the server offers
     PasswordSource(Credential(user: "anna", password: "secret"), for: .origin(of: reports)),
+    // what ~/.netrc has for other servers, over https only
     PasswordSource(try .file(), for: .matching(\.isSecure)),
   ]
   return HTTPSession(configuration: configuration)

@@ -5,7 +5,9 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 // What Swift cannot use of the system's calls: packed structures, unions, addresses of several kinds. Nothing else is here.
 
@@ -26,6 +29,14 @@ static inline uint64_t martlet_event_data(const struct epoll_event *event) { ret
 static inline uint32_t martlet_event_mask(const struct epoll_event *event) { return event->events; }
 // A descriptor that becomes readable to wake a loop; negative if the system has none left.
 static inline int martlet_make_wake_up(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+// Declared by <poll.h> only for programs that define _GNU_SOURCE, as Swift's compiler does not.
+extern int ppoll(struct pollfd *watched, nfds_t count, const struct timespec *limit, const sigset_t *signals);
+// Waits for at most so many nanoseconds until a descriptor is readable, or `interrupt` is. Returns whether the first one is.
+static inline int martlet_wait_for_input(int descriptor, int interrupt, long nanoseconds) {
+  struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = interrupt, .events = POLLIN}};
+  struct timespec limit = {.tv_sec = 0, .tv_nsec = nanoseconds};
+  return ppoll(watched, 2, &limit, NULL) > 0 && watched[0].revents != 0;
+}
 static inline void martlet_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 // A stream socket that does not block and that no child process inherits; negative and errno if there is none.
 static inline int martlet_make_socket(int family) { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }

@@ -32,14 +32,13 @@ extension SocketTransport {
     /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
     /// default. It has at most 107 bytes.
     public var unixSocket: String?
-    /// For how long the transport's thread looks for a response, or the next request, again and again before it sleeps
-    /// (*busy polling*); at most 10 milliseconds. Zero, the default, for never.
+    /// For how long the thread of a request may wait for the response before its task is suspended; 200 microseconds by
+    /// default, zero for never, at most 10 milliseconds.
     ///
-    /// To wake a sleeping thread can take longer than a server nearby takes to answer, above all on a virtual machine whose
-    /// host is busy. The thread polls only while there is at most one request, only if the last wait was no longer than
-    /// this, and never on a machine with one processor. It is busy meanwhile, so that on a machine with few processors it
-    /// can as well slow down a server there: measure before you set it, for a program that sends one request after another.
-    public var busyPolling = Duration.zero
+    /// It waits only for the only request of the transport, over HTTP/1.1, on a connection whose last request took less
+    /// than this: with a server nearby, such as a proxy on the same machine, to suspend the task and to wake a thread for it
+    /// takes longer than the response. It does no work meanwhile, and stops waiting as soon as another request is made.
+    public var blockingWait = Duration.microseconds(200)
     /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
     /// router on the way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
@@ -62,7 +61,8 @@ struct ConnectionOptions: Sendable {
   let localAddress: IPAddress?
   let unixSocket: SocketAddress?
   let addressRules: AddressRules
-  let polling: BusyPolling
+  /// Nanoseconds; see ``SocketTransport/Options/blockingWait``.
+  let blockingWait: UInt64
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
   /// Nanoseconds.
@@ -80,12 +80,12 @@ struct ConnectionOptions: Sendable {
       throw HTTPError(.invalidRequest, "the local address '\(text)' is not an IP address", phase: .preparing)
     }
     unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
-    guard options.busyPolling >= .zero, options.busyPolling <= .milliseconds(10) else {
+    guard options.blockingWait >= .zero, options.blockingWait <= .milliseconds(10) else {
       throw HTTPError(
-        .invalidRequest, "busyPolling is \(options.busyPolling): it is from zero to 10 milliseconds", phase: .preparing)
+        .invalidRequest, "blockingWait is \(options.blockingWait): it is from zero to 10 milliseconds",
+        phase: .preparing)
     }
-    polling = BusyPolling(
-      limit: options.busyPolling.nanoseconds, processors: ProcessInfo.processInfo.activeProcessorCount)
+    blockingWait = options.blockingWait.nanoseconds
     silenceLimit = options.silenceLimit.nanoseconds
     examinationTimeout = options.examinationTimeout.nanoseconds
     guard localAddress == nil || unixSocket == nil else {

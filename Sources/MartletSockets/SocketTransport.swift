@@ -174,7 +174,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
       // before the request is sent, so that the connection is closed if the request ends otherwise
       let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
-      thread.jobs.submit { $0.start(exchange) }  // before the request's body can fail
+      thread.start(exchange)  // before the request's body can fail
       let source = TransferBody(
         exchange.signals, of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread,
         sending: exchange.upload, from: body, in: call)

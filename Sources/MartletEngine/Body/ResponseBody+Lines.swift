@@ -28,12 +28,14 @@ extension ResponseBody {
   ///
   /// - Parameters:
   ///   - type: the type of the values.
-  ///   - decoder: decodes them; with Foundation's defaults by default.
+  ///   - decoder: decodes them. By default ``SessionConfiguration/decoder`` of the session that received the body; for a
+  ///     body that no session received, one with Foundation's defaults.
   ///   - limit: the largest number of bytes of a line; 1 MiB by default.
   public func values<Value: Decodable>(
-    of type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(), limit: Int = 1 << 20
+    of type: Value.Type = Value.self, decoder: JSONDecoder? = nil, limit: Int = 1 << 20
   ) -> ResponseValues<Value> {
-    ResponseValues(body: self, decoder: decoder, limit: limit)
+    let own = (source as? SessionBody)?.decoder
+    return ResponseValues(body: self, decoder: decoder ?? own ?? JSONDecoder(), limit: limit)
   }
 
   /// Ends the call of the body with an error, which is returned with the call's context.

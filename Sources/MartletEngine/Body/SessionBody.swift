@@ -34,6 +34,9 @@ final class SessionBody: BodySource {
     history = response.history
   }
 
+  /// The decoder of the session that received the body; nil if a test made the call.
+  var decoder: JSONDecoder? { call.session?.configuration.decoder }
+
   func next() async throws -> Data? {
     do {
       try checkLength()

@@ -25,6 +25,12 @@ public import Synchronization
   @inlinable
   public func submit(_ job: @escaping Job) {
     pending.withLock { $0.append(job) }
+    wakeLoop()
+  }
+
+  /// Ends the loop's sleep, if it sleeps. May be called from every thread.
+  @inlinable
+  public func wakeLoop() {
     if isAsleep.exchange(false, ordering: .sequentiallyConsistent) {
       var one: UInt64 = 1
       _ = write(wakeUp, &one, 8)

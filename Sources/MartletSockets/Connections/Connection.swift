@@ -44,6 +44,10 @@ final class Connection {
   /// How many requests were sent over it.
   private(set) var requestCount = 0
   private(set) var isClosed = false
+  /// How long the last request over HTTP/1 took, from its sending to the end of its response, in nanoseconds; the maximum
+  /// before the first.
+  private(set) var lastDuration = UInt64.max
+  private var lastStart: UInt64 = 0
   /// Whether it waits for a request.
   private(set) var isIdle = false
 
@@ -86,6 +90,7 @@ extension Connection {
     transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
     transfer.timing.requestStart = loop.now
     requestCount += 1
+    lastStart = loop.now
     isIdle = false
     driver.start(transfer)
   }
@@ -111,6 +116,7 @@ extension Connection {
 
   /// A request and its response are complete.
   func becomeIdle() {
+    lastDuration = loop.now - lastStart
     isReading = true
     isIdle = true
     network.released(self)

@@ -50,6 +50,9 @@ final class LayeredSocket: SocketHandler {
   /// Whether the innermost session has told of the end of the peer's direction.
   private var hasReadEnd = false
 
+  /// Whether nothing has arrived that was not received yet.
+  var isQuiet: Bool { socket.isQuiet }
+
   init(_ socket: Socket, _ memory: ReceiveMemory, owner: any LayeredSocketHandler) {
     self.socket = socket
     self.memory = memory
@@ -59,6 +62,15 @@ final class LayeredSocket: SocketHandler {
   }
 
   private var isOpen: Bool { socket.isOpen }
+
+  /// Waits until bytes arrive, for at most so many nanoseconds, unless a descriptor becomes readable. Returns whether they
+  /// have.
+  func waitForInput(upTo time: UInt64, unless interrupt: Int32) -> Bool {
+    socket.isOpen && socket.waitForInput(upTo: time, unless: interrupt)
+  }
+
+  /// Passes on what has arrived.
+  func receiveInput() { if socket.isOpen { socketIsReadable(socket) } }
 
   /// Whether bytes are received. Otherwise the peer has to wait.
   var isReading: Bool {

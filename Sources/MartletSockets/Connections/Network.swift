@@ -10,6 +10,7 @@ final class Network {
   let loop: EventLoop
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
+  private let loan: LoopLoan<Network>
   private let http1Servers: HTTP1Servers
   let authentications: ProxyAuthentications
   let resolver: Resolver
@@ -29,7 +30,7 @@ final class Network {
   /// The transfers that wait for a connection, by their number.
   private(set) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
-  private var transfers: [Transfer] = []
+  private(set) var transfers: [Transfer] = []
   private var lastNumber = 0
   /// The pool's actions that were not done yet.
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
@@ -49,16 +50,17 @@ final class Network {
 
   init(
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications,
-    _ jobs: JobQueue<Network>, _ http1Servers: HTTP1Servers
+    _ jobs: JobQueue<Network>, _ loan: LoopLoan<Network>, _ http1Servers: HTTP1Servers
   ) throws(HTTPError) {
     self.configuration = configuration
     self.options = options
     resolver = Resolver(options.source, overrides: options.overrides)
     self.authentications = authentications
     self.jobs = jobs
+    self.loan = loan
     self.http1Servers = http1Servers
     receiveMemory = try ReceiveMemory(chunks)
-    loop = try EventLoop(wakeUp: jobs.wakeUp, polling: options.polling)
+    loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = PoolState(
       PoolState.Limits(
         perHost: configuration.connectionsPerHost, total: configuration.connections,
@@ -67,13 +69,11 @@ final class Network {
 
   /// Works until ``shutDown()``.
   func run() {
-    loop.run(
-      jobs, in: self,
-      awaits: { .init(requests: $0.transfers.count, isResponseAwaited: $0.transfers.first?.hasHead == false) },
-      finishTurn: { $0.flush() })
+    loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.loan : nil }, finishTurn: { $0.flush() })
   }
 
-  private func flush() {
+  /// Ends a turn: sends and delivers what it has brought.
+  func flush() {
     while !sending.isEmpty {
       let connections = sending
       sending.removeAll(keepingCapacity: true)

@@ -3,7 +3,8 @@ import CSockets
 import Glibc
 @_spi(Transports) import MartletEngine
 
-/// Watches sockets and timers, on one thread. It is not `Sendable`: whoever has it is on its thread.
+/// Watches sockets and timers, on one thread. It is not `Sendable`: whoever has it is on its thread, or has borrowed what
+/// belongs to it (``LoopLoan``).
 final class EventLoop {
   /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
   private(set) var now = EventLoop.clock()
@@ -19,7 +20,8 @@ final class EventLoop {
   private var isStopped = false
   /// Whether a socket failed at the end of the turn: what that leads to is finished in the next, without a wait.
   private var hasUnfinishedWork = false
-  private var polling: BusyPolling
+  /// Until when its thread sleeps, if it does.
+  private var sleepsUntil = UInt64.max
 
   /// The number that stands for the wake-up descriptor in an event.
   private static let wakeUpData = UInt64.max
@@ -27,12 +29,9 @@ final class EventLoop {
   /// Makes a descriptor for a ``JobQueue``; negative if the system has none left.
   static func makeWakeUp() -> Int32 { martlet_make_wake_up() }
 
-  /// - Parameters:
-  ///   - wakeUp: the descriptor that ends a wait.
-  ///   - polling: when it polls before it sleeps; never by default.
+  /// - Parameter wakeUp: the descriptor that ends a wait.
   /// - Throws: an error if the system has no descriptor left.
-  init(wakeUp: Int32, polling: BusyPolling = BusyPolling(limit: 0, processors: 1)) throws(HTTPError) {
-    self.polling = polling
+  init(wakeUp: Int32) throws(HTTPError) {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     // edge-triggered: every write ends one wait, and nothing has to be read
     guard wakeUp >= 0, epoll >= 0,
@@ -61,18 +60,23 @@ final class EventLoop {
   /// on a connection before a request was submitted is known when the request chooses its connection.
   ///
   /// - Parameters:
-  ///   - awaits: what a wait would be for; nil if polling for it is not worth its time.
+  ///   - loan: lends the context while the thread sleeps; nil to lend nothing.
   ///   - finishTurn: called at the end of each turn.
   func run<Context>(
-    _ queue: JobQueue<Context>, in context: Context, awaits: (Context) -> BusyPolling.Wait? = { _ in nil },
-    finishTurn: (Context) -> Void
+    _ queue: JobQueue<Context>, in context: Context,
+    lending loan: (Context) -> LoopLoan<Context>? = { _ in nil }, finishTurn: (Context) -> Void
   ) {
     var jobs: [JobQueue<Context>.Job] = []
     while !isStopped {
       queue.drain(into: &jobs)
       let mayWait = jobs.isEmpty && !hasUnfinishedWork
       hasUnfinishedWork = false
-      if mayWait { wait(for: queue, into: &jobs, as: awaits(context)) } else { handleEvents(waiting: 0) }
+      if mayWait, queue.mayFallAsleep() {
+        sleep(lending: context, by: loan(context))
+        queue.awake()
+      } else {
+        handleEvents(waitForEvents(until: 0))
+      }
       for job in jobs { job(context) }
       jobs.removeAll(keepingCapacity: true)
       while let timer = timers.popDue(at: now) { timer.action() }
@@ -81,25 +85,28 @@ final class EventLoop {
     }
   }
 
-  /// Waits until there are events or jobs, or a timer is due.
-  private func wait<Context>(
-    for queue: JobQueue<Context>, into jobs: inout [JobQueue<Context>.Job], as wait: BusyPolling.Wait?
-  ) {
-    let start = Self.clock()
-    defer { if let wait { polling.note(now - start, of: wait) } }
-    if let wait, polling.isWorthIt(for: wait) {
-      let end = min(start + polling.limit, timers.next)
-      repeat {
-        queue.drain(into: &jobs)
-        if handleEvents(waiting: 0) || !jobs.isEmpty { return }
-      } while now < end
-    }
-    let mayWait = queue.mayFallAsleep()
-    handleEvents(waiting: mayWait ? timers.next : 0)
-    if mayWait { queue.awake() }
+  /// Sleeps until there are events, or a timer is due. Another thread may borrow the context meanwhile.
+  private func sleep<Context>(lending context: Context, by loan: LoopLoan<Context>?) {
+    // An earlier time stays, even if its timer was cancelled: the next request's limit is later then, and the turn on
+    // another thread that sets it does not have to wake this one.
+    sleepsUntil = min(timers.next, sleepsUntil > now ? sleepsUntil : .max)
+    loan?.offer(context)
+    let count = waitForEvents(until: sleepsUntil)
+    loan?.takeBack()
+    handleEvents(count)
   }
 
-  /// Makes ``run(_:in:awaits:finishTurn:)`` return at the end of the turn.
+  /// Does a turn on a thread that has borrowed the loop.
+  func turn(_ work: () -> Void) {
+    now = Self.clock()
+    work()
+    applyChanges()
+  }
+
+  /// Whether the loop's thread has to be woken after a turn on another one.
+  var mustWake: Bool { isStopped || hasUnfinishedWork || timers.next < sleepsUntil }
+
+  /// Makes ``run(_:in:lending:finishTurn:)`` return at the end of the turn.
   func stop() { isStopped = true }
 
   /// Sets when a timer is due; the maximum for never.
@@ -153,12 +160,14 @@ extension EventLoop {
     if changed.isEmpty { swap(&batch, &changed) }  // keeps its memory
   }
 
-  /// Returns whether there were events.
-  @discardableResult
-  private func handleEvents(waiting until: UInt64) -> Bool {
-    let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: until))
+  /// Returns the number of events.
+  private func waitForEvents(until time: UInt64) -> Int32 {
+    epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: time))
+  }
+
+  private func handleEvents(_ count: Int32) {
     now = Self.clock()
-    guard count > 0, let first = events.baseAddress else { return false }
+    guard count > 0, let first = events.baseAddress else { return }
     for index in 0..<Int(count) {
       let data = martlet_event_data(first + index)
       guard data != Self.wakeUpData else { continue }
@@ -174,7 +183,6 @@ extension EventLoop {
         socket.handler?.socketIsReadable(socket)
       }
     }
-    return true
   }
 
   /// The time until then, rounded up; -1 for no limit.

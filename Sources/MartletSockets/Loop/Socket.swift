@@ -115,6 +115,18 @@ extension Socket {
     }
   }
 
+  /// Whether nothing has arrived that was not received yet, not even the end.
+  var isQuiet: Bool {
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) < 0 && errno == EAGAIN
+  }
+
+  /// Waits until something arrives, for at most so many nanoseconds, unless another descriptor becomes readable. Returns
+  /// whether something has arrived, which may be the end.
+  func waitForInput(upTo time: UInt64, unless interrupt: Int32) -> Bool {
+    martlet_wait_for_input(descriptor, interrupt, Int(time)) != 0
+  }
+
   /// Sends bytes, of which there is at least one. A connection that the peer has closed is an error, never a signal.
   ///
   /// - Parameter hasMore: whether more bytes follow at once, so that the system may wait for them.

@@ -117,15 +117,18 @@ extension PoolState {
   /// Gives a request a connection for which nothing else has to be done: no other request waits, and none is opened or
   /// closed. Returns its number; nil if ``request(_:for:isAgain:needsNew:now:)`` has to decide.
   mutating func useAvailable(for key: Key, now: UInt64) -> Int? {
+    guard let available = available(for: key, now: now) else { return nil }
+    if !available.isShared { stopIdling(available.connection) }
+    noteUse(of: available.connection)
+    return available.connection
+  }
+
+  /// Returns the connection that ``useAvailable(for:now:)`` would give, and whether other requests may be using it.
+  mutating func available(for key: Key, now: UInt64) -> (connection: Int, isShared: Bool)? {
     guard !isShutDown, blocked.isEmpty, let entry = index(of: key), entries[entry].waiters.isEmpty else { return nil }
-    if let shared = entries[entry].shared.first(where: hasRoom) {
-      noteUse(of: shared)
-      return shared
-    }
+    if let shared = entries[entry].shared.first(where: hasRoom) { return (shared, true) }
     guard let last = entries[entry].idle.last, let state = connections[last], !isExpired(state, now) else { return nil }
-    stopIdling(last)
-    noteUse(of: last)
-    return last
+    return (last, false)
   }
 
   private mutating func index(of key: Key) -> Int? {

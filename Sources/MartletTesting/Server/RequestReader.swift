@@ -67,7 +67,8 @@ final class BodyReader {
   }
 
   private func endChunk() throws(WireError) {
-    guard try buffer.line(upTo: 2) == "" else {
+    guard let line = try buffer.line(upTo: 2) else { throw .peerGone }
+    guard line.isEmpty else {
       throw .refused(.badRequest, "a chunk is longer than its size (RFC 9112 §7.1)")
     }
     framing = .chunkSize

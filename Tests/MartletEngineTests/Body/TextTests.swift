@@ -132,6 +132,24 @@ struct TextTests {
     #expect(ids == [1, 2, 3])
   }
 
+  @Test func valuesAreDecodedByTheSessionsDecoder() async throws {
+    struct Item: Decodable { var firstName: String }
+    let server = try server(Data("{\"first_name\": \"Ada\"}\n".utf8), type: "application/x-ndjson")
+    let configuration = SessionConfiguration()
+    configuration.decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+    let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url))
+    var names: [String] = []
+    for try await item in body.values(of: Item.self) { names.append(item.firstName) }
+    #expect(names == ["Ada"])
+
+    let (second, _) = try await session.bytes(for: HTTPRequest(.get, server.url))
+    let error = await #expect(throws: HTTPError.self) {
+      for try await _ in second.values(of: Item.self, decoder: JSONDecoder()) {}
+    }
+    #expect(error?.kind == .unexpectedResponse)
+  }
+
   @Test func valueThatCannotBeDecodedIsAnErrorThatNamesItsLine() async throws {
     let server = try server(Data("1\n\n\"secret\"\n".utf8), type: nil)
     let log = EventLog()

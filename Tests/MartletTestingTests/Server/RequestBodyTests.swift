@@ -30,6 +30,18 @@ struct RequestBodyTests {
     #expect(try large.head().hasPrefix("HTTP/1.1 413 Content Too Large\r\n"))
   }
 
+  @Test(arguments: ["3", "3\r\nab", "3\r\nabc", "3\r\nabc\r\n", "3\r\nabc\r\n0\r\n"])
+  func aClientThatClosesWithinAChunkedBodyEndsTheConnection(_ sent: String) async throws {
+    let server = try LoopbackServer { .text($0.text) }
+    let client = try RawClient(port: server.port)
+
+    try client.request("PUT", "/", ["Transfer-Encoding: chunked"])
+    try client.send(sent)
+    client.close()
+
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
   @Test func anExpectationIsGrantedBeforeACollectedBody() throws {
     let server = try LoopbackServer { .text($0.text) }
     let client = try RawClient(port: server.port)

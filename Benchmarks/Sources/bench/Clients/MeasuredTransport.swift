@@ -36,8 +36,8 @@ enum MeasuredTransport: String, CaseIterable, Sendable {
       return CurlTransport(configuration)
     case .sockets:
       var options = SocketTransport.Options()
-      if let time = ProcessInfo.processInfo.environment["BENCH_BUSY_POLLING"].flatMap(Int.init) {
-        options.busyPolling = .microseconds(time)
+      if let time = ProcessInfo.processInfo.environment["BENCH_BLOCKING_WAIT"].flatMap(Int.init) {
+        options.blockingWait = .microseconds(time)
       }
       return SocketTransport(connection, options: options)
     case .instant: return InstantTransport()

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletSockets
 import MeasuredClient
 
 extension ConnectionConfiguration {
@@ -22,6 +23,8 @@ struct SessionClient: Client {
     case bare
     /// What `HTTPSession()` has: a cookie jar, which is empty, and a cache in memory.
     case `default`
+    /// The bare session, used by tasks that run on the transport's own thread.
+    case executor
     /// The bare session with one feature.
     case interceptors, cookies, cache, deadline, retry, authentication, correlation
     /// With all of them but a caller's interceptors.
@@ -32,6 +35,7 @@ struct SessionClient: Client {
     /// The name of its row.
     var title: String {
       switch self {
+      case .executor: "bare, on the transport's executor"
       case .interceptors: "4 interceptors of the caller's"
       case .builtIn: "all that are built in"
       default: rawValue
@@ -41,20 +45,24 @@ struct SessionClient: Client {
 
   let version = "Martlet"
   private let session: HTTPSession
+  /// Where the requests are made; nil for the global executor.
+  private let executor: (any TaskExecutor)?
 
   init(
     _ variant: Variant = .bare, on transport: MeasuredTransport = .sockets, authority: URL? = nil, connections: Int = 64
   ) async throws {
-    session = HTTPSession(
-      transport: transport.make(.measured(authority: authority, connections: connections)),
-      configuration: try await variant.configuration())
+    let transport = transport.make(.measured(authority: authority, connections: connections))
+    session = HTTPSession(transport: transport, configuration: try await variant.configuration())
+    executor = variant == .executor ? try (transport as? SocketTransport)?.taskExecutor : nil
   }
 
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
-    try await spread(times, over: atOnce) { [session] in
-      let (data, response) = try await session.data(for: HTTPRequest(.get, url))
-      guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
-      return data.count
+    try await withTaskExecutorPreference(executor) {
+      try await spread(times, over: atOnce) { [session] in
+        let (data, response) = try await session.data(for: HTTPRequest(.get, url))
+        guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
+        return data.count
+      }
     }
   }
 

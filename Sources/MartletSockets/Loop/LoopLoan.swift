@@ -1,0 +1,67 @@
+#if os(Linux)
+import Glibc
+import Synchronization
+
+/// Lends what belongs to a loop's thread to other threads while that thread sleeps: to wake it takes longer than a short
+/// piece of work. Whoever borrows it is as alone with it as the loop's thread otherwise is.
+final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belongs to the thread that `state` names.
+  private enum State: UInt8, AtomicRepresentable {
+    /// The loop's thread works.
+    case withheld
+    /// The loop's thread sleeps.
+    case offered
+    /// Another thread works.
+    case lent
+    /// Another thread works, and the loop's thread waits for it.
+    case awaited
+  }
+
+  private let state = Atomic(State.withheld)
+  private var context: Context?
+  private let returned = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+  /// Becomes readable when the loop's thread waits for the one that works; negative if the system has none left.
+  private let interrupt = EventLoop.makeWakeUp()
+
+  init() { sem_init(returned, 0, 0) }
+
+  deinit {
+    sem_destroy(returned)
+    returned.deallocate()
+    if interrupt >= 0 { close(interrupt) }
+  }
+
+  /// Called by the loop's thread before it sleeps.
+  func offer(_ context: Context) {
+    self.context = context
+    state.store(.offered, ordering: .releasing)
+  }
+
+  /// Called by the loop's thread when it was woken. Waits until no other thread has the context.
+  func takeBack() {
+    while !state.compareExchange(expected: .offered, desired: .withheld, ordering: .acquiring).exchanged {
+      guard state.compareExchange(expected: .lent, desired: .awaited, ordering: .acquiring).exchanged else { continue }
+      var number: UInt64 = 1
+      _ = write(interrupt, &number, 8)
+      while sem_wait(returned) != 0 {}  // interrupted by a signal
+      _ = read(interrupt, &number, 8)
+      state.store(.withheld, ordering: .relaxed)
+      break
+    }
+    context = nil
+  }
+
+  /// Does short work on the calling thread. Returns nil, and does nothing, while the loop's thread or another one works.
+  ///
+  /// - Parameter work: is given a descriptor that becomes readable when the loop's thread waits for its end.
+  func borrow<Result>(_ work: (Context, Int32) -> Result) -> Result? {
+    guard state.compareExchange(expected: .offered, desired: .lent, ordering: .acquiring).exchanged, let context else {
+      return nil
+    }
+    let result = work(context, interrupt)
+    if !state.compareExchange(expected: .lent, desired: .offered, ordering: .releasing).exchanged {
+      sem_post(returned)
+    }
+    return result
+  }
+}
+#endif

@@ -1,0 +1,113 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import MartletSockets
+
+/// Requests that the threads of their callers send, and wait for.
+@Suite(.timeLimit(.minutes(5)))
+struct BlockingWaitTests {
+  private static func session(waiting time: Duration = .milliseconds(10)) -> HTTPSession {
+    var options = SocketTransport.Options()
+    options.blockingWait = time
+    return HTTPSession(transport: SocketTransport(options: options))
+  }
+
+  @Test(arguments: [Duration.nanoseconds(-1), .milliseconds(11)])
+  func aTimeOutsideOfItsLimitsIsAnError(_ time: Duration) async throws {
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await Self.session(waiting: time).data(for: HTTPRequest(.get, "http://127.0.0.1:9/"))
+    }
+    #expect(error?.kind == .invalidRequest && error?.message.contains("blockingWait") == true)
+  }
+
+  @Test(arguments: [Duration.zero, .microseconds(200), .milliseconds(10)])
+  func requestsOneAfterAnotherGetTheirResponses(_ time: Duration) async throws {
+    let server = try LoopbackServer { request in .text(request.path) }
+    let session = Self.session(waiting: time)
+    for number in 0..<1000 {
+      let (data, _) = try await session.data(for: HTTPRequest(.get, server.url.appending(path: "\(number)")))
+      #expect(String(decoding: data, as: UTF8.self) == "/\(number)")
+    }
+    #expect(server.requests.last?.connection == 1)
+  }
+
+  /// The response's body is larger than what is received at once.
+  @Test func aLargeResponseArrivesWhole() async throws {
+    let (small, large) = (Data("small".utf8), Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }))
+    let server = try LoopbackServer { request in .data(request.path == "/large" ? large : small) }
+    let session = Self.session()
+    for path in Array(repeating: ["small", "large", "small"], count: 20).joined() {
+      let (data, _) = try await session.data(for: HTTPRequest(.get, server.url.appending(path: path)))
+      #expect(data == (path == "large" ? large : small))
+    }
+  }
+
+  @Test func anotherRequestIsSentWhileOneIsWaitedFor() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in request.path == "/held" ? .text("held").held(by: gate) : .text("ok") }
+    let session = Self.session()
+    for _ in 0..<50 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+    let held = Task { try await session.data(for: HTTPRequest(.get, server.url.appending(path: "held"))).0 }
+    _ = try await server.request(51)
+    #expect(try await session.data(for: HTTPRequest(.get, server.url)).0 == Data("ok".utf8))
+    gate.open()
+    #expect(try await held.value == Data("held".utf8))
+  }
+
+  /// The loop's thread sleeps when the caller's begins the time limit.
+  @Test func aTimeoutEndsTheRequest() async throws {
+    let server = try LoopbackServer { request in request.path == "/never" ? .never : .text("ok") }
+    let session = Self.session()
+    for limit in [Duration.milliseconds(50), .milliseconds(20)] {
+      for _ in 0..<5 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+      var request = HTTPRequest(.get, server.url.appending(path: "never"))
+      request.options.responseTimeout = limit
+      let never = request
+      let error = await #expect(throws: HTTPError.self) { _ = try await session.data(for: never) }
+      #expect(error?.kind == .responseTimeout)
+    }
+  }
+
+  @Test func cancellingEndsTheRequest() async throws {
+    let server = try LoopbackServer { request in request.path == "/never" ? .never : .text("ok") }
+    let session = Self.session()
+    for _ in 0..<5 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+    let task = Task { try await session.data(for: HTTPRequest(.get, server.url.appending(path: "never"))) }
+    _ = try await server.request(6)
+    task.cancel()
+    let error = await #expect(throws: HTTPError.self) { _ = try await task.value }
+    #expect(error?.kind == .cancelled)
+    #expect(try await server.end(ofConnection: 1) == .client)
+  }
+
+  /// The end of a connection is noticed before a request that may not be repeated is sent over it, although the loop
+  /// may not have heard of it yet.
+  @Test func nothingIsSentOverAConnectionThatTheServerHasClosed() async throws {
+    for _ in 0..<100 {
+      let server = try LoopbackServer { request in request.path == "/last" ? .text("ok").closingSilently() : .text("ok")
+      }
+      let session = Self.session()
+      for path in ["first", "last"] {
+        _ = try await session.data(for: HTTPRequest(.get, server.url.appending(path: path)))
+      }
+      _ = try await server.end(ofConnection: 1)
+      let (data, _) = try await session.data(for: HTTPRequest(.post, server.url))
+      #expect(data == Data("ok".utf8))
+    }
+  }
+
+  /// The transport, whose last reference is released by the task whose thread has sent a request, ends.
+  @Test func theTransportEndsWithItsLastReference() async throws {
+    let server = try LoopbackServer { _ in .text("ok") }
+    for _ in 1...20 {
+      let session = Self.session()
+      for _ in 0..<5 { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
+    }
+    for number in 1...20 { #expect(try await server.end(ofConnection: number) == .client) }
+  }
+}
+#endif

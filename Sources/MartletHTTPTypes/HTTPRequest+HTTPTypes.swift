@@ -80,7 +80,7 @@ extension MartletEngine.HTTPRequest {
   ///   - request: the head.
   ///   - body: the body; empty by default.
   ///   - options: the options. Those that are not set are the session's.
-  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest`, as ``Martlet/RequestHead/init(_:)`` does.
+  /// - Throws: `HTTPError` of kind `.invalidRequest`, as for a head.
   public init(
     _ request: HTTPTypes.HTTPRequest, body: RequestBody = .empty, options: RequestOptions = .init()
   ) throws(HTTPError) {
@@ -100,7 +100,7 @@ extension HTTPTypes.HTTPRequest {
     try self.init(request.addingBodyFields().head)
   }
 
-  /// Makes a request of a head of Martlet's, as ``init(_:)-(MartletEngine.HTTPRequest)`` does.
+  /// Makes a request from a head of Martlet's.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
   public init(_ head: RequestHead) throws(HTTPError) {

@@ -85,6 +85,19 @@ public final class HARRecorder: EventListener {
   /// - Throws: ``HTTPError`` of kind `.file`.
   public func write(to url: URL) throws(HTTPError) { try har.write(to: url) }
 
+  /// Adds the attempts that are in progress, with what was sent and received so far, as entries that failed with an error.
+  /// What happens in them later is not recorded.
+  ///
+  /// - Returns: How many there were.
+  package func endAttempts(with error: HTTPError) -> Int {
+    let attempts = state.withLock { state in
+      defer { state.open = [:] }
+      return state.open.values
+    }
+    for attempt in attempts { close(attempt, reason: error.message, error: error) }
+    return attempts.count
+  }
+
   public func receive(_ event: Event, in call: Call) {
     let id = call.id
     switch event {

@@ -213,4 +213,32 @@ struct CallTests {
     )
     #expect(server.connectionCount == 0)
   }
+
+  @Test func theCurlCommandHasWhatTheCallWouldSend() async throws {
+    let cookies = "# Netscape HTTP Cookie File\nlocalhost\tFALSE\t/\tFALSE\t0\tsid\t1\n"
+    try run.folder.write(Data(cookies.utf8), to: "jar.txt")
+    let options = ["--auth", "ada:pw", "--cookies", "jar.txt", "--curl"]
+    let shown = try await run.run(["get", ":1/", "--show-secrets"] + options).text
+    #expect(shown.contains("User-Agent: martlet/") && shown.contains("Cookie: sid=1") && shown.contains("YWRhOnB3"))
+    let hidden = try await run.run(["get", ":1/"] + options).text
+    #expect(!hidden.contains("sid=1") && !hidden.contains("YWRhOnB3"))
+  }
+
+  @Test func aDefaultFieldCanBeLeftOut() async throws {
+    let server = try LoopbackServer { .text($0.fields[.userAgent] ?? "none") }
+    #expect(try await run("get", ":\(server.port)/").text == "martlet/\(Catalogue.version)")
+    #expect(try await run("get", ":\(server.port)/", "User-Agent:").text == "none")
+    #expect(try await run("get", ":\(server.port)/", "User-Agent:mine").text == "mine")
+  }
+
+  @Test func aPasswordOfANetrcFileIsSentAtOnceAndNotToAnotherOrigin() async throws {
+    let other = try LoopbackServer { .text($0.fields[.authorization] ?? "none") }
+    let server = try LoopbackServer { request in
+      request.path == "/go" ? .redirect(to: other.url.absoluteString) : .text(request.fields[.authorization] ?? "none")
+    }
+    let file = try run.folder.write(Data("default login ada password pw\n".utf8), to: ".netrc")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+    #expect(try await run("get", ":\(server.port)/", "--netrc").text == "Basic YWRhOnB3")
+    #expect(try await run("get", ":\(server.port)/go", "--netrc").text == "none")
+  }
 }

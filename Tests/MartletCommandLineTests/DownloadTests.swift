@@ -63,6 +63,8 @@ struct DownloadTests {
     let first = try await run("get", ":\(server.port)/film.bin", "--download")
     #expect(first.code == .connection)
     #expect(first.errors.text.contains("1 kB of 5 kB are kept: the same command continues"))
+    let kept = try run.folder.names()
+    #expect(kept.count == 2 && kept.allSatisfy { $0.hasPrefix(".film.bin.") })
     let second = try await run("get", ":\(server.port)/film.bin", "--download")
     #expect(second.errors.text == "film.bin: 5 kB\n")
     #expect(try Data(contentsOf: run.folder.file("film.bin")) == film)

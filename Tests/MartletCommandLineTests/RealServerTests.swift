@@ -95,7 +95,9 @@ struct RealServerTests {
     #expect(try await run("get", tunnel, "--ca", authority, "--proxy", "http://ada:s3cret@\(address)").text == "hello")
     let refused = try await run("get", tunnel, "--ca", authority, "--proxy", address)
     #expect(refused.code == .connection)
+    #expect(refused.errors.text.contains("the proxy 127.0.0.1 port \(proxy.port) (named by --proxy)"))
     #expect(refused.errors.text.contains("it requires a user name and a password"))
+    #expect(refused.errors.text.contains("\n         --proxy http://USER:PASSWORD@HOST:PORT names the proxy"))
 
     for (options, isProxied) in [([], true), (["--proxy", "none"], false)] {
       let program = try ChildProcess(
@@ -125,12 +127,13 @@ struct RealServerTests {
   }
 
   @Test func whatIsRecordedInFrontOfAServerIsReplayed() async throws {
-    let recording = RecordingRun(run, origin: url(nginx.plain("")), archive: "api.har")
-    try await recording.during { (address) async throws in
-      #expect(try await run("get", "\(address)/hello.txt").text == "hello")
-      #expect(try await run("get", "\(address)/private/hello.txt", "--auth", "anna:secret").text == "hello")
-      #expect(try await run("get", "\(address)/zeros.bin").output.data == Data(count: 1_000_000))
-    }
+    let recording = try await RecordingRun(run, origin: url(nginx.plain("")), archive: "api.har")
+    let address = recording.address
+    #expect(try await run("get", "\(address)/hello.txt").text == "hello")
+    #expect(try await run("get", "\(address)/private/hello.txt", "--auth", "anna:secret").text == "hello")
+    #expect(try await run("get", "\(address)/zeros.bin").output.data == Data(count: 1_000_000))
+    recording.interrupt()
+    #expect(await recording.result == .success)
     let archive = try run.text(of: "api.har")
     #expect(!archive.contains("YW5uYTpzZWNyZXQ"))
     #expect(try await run("get", url(nginx.plain("/hello.txt")), "--replay", "api.har").text == "hello")
@@ -139,41 +142,4 @@ struct RealServerTests {
     #expect(unknown.code == .notStored)
     #expect(unknown.errors.text.contains("record again, with --har or martlet record"))
   }
-}
-
-/// `martlet record` while a test makes requests to it.
-private struct RecordingRun {
-  private let run: TestRun
-  private let arguments: [String]
-
-  init(_ run: TestRun, origin: String, archive: String) {
-    self.run = run
-    arguments = ["record", "--origin", origin, "--har", archive, "--port", "0"]
-  }
-
-  func during(_ work: (_ address: String) async throws -> Void) async throws {
-    let output = LineOutput()
-    let surroundings = Surroundings(
-      output: output, errors: CapturedOutput(), input: -1, environment: [:],
-      folder: URL(filePath: run.folder.url.path, directoryHint: .isDirectory))
-    let arguments = arguments
-    let server = Task { await CommandLineTool.run(arguments, surroundings) }
-    defer { server.cancel() }
-    let line = try #require(await output.first())
-    try await work(String(line.prefix { $0 != " " }.dropLast()))
-    server.cancel()
-    #expect(await server.value == .success)
-  }
-}
-
-/// An output that tells what was written first.
-private final class LineOutput: Output {
-  let isTerminal = false
-  let columns = 80
-  let rows = 24
-  private let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-
-  func write(_ bytes: [UInt8]) throws(OutputError) { continuation.yield(String(decoding: bytes, as: UTF8.self)) }
-
-  func first() async -> String? { await lines.first { _ in true } }
 }

@@ -101,6 +101,48 @@ struct ServerTests {
     #expect(urls == ["http://127.0.0.1:\(origin.port)/p?q=1", "http://127.0.0.1:\(origin.port)/go"])
   }
 
+  @Test func whatIsUnderWayWhenARecordingEndsIsWrittenAsFarAsItGot() async throws {
+    let gate = Gate()
+    let origin = try LoopbackServer { request in
+      switch request.path {
+      case "/silent": .text("").held(by: gate)
+      case "/stalled": .text("0123456789").stalled(after: 4, until: gate)
+      default: .text("whole")
+      }
+    }
+    defer { gate.open() }
+    let clock = ManualClock()
+    let recording = try await RecordingRun(run, origin: origin.url.absoluteString, archive: "api.har", clock: clock)
+    let session = HTTPSession(transport: SocketTransport(ConnectionConfiguration()))
+    func request(_ path: String) throws -> HTTPRequest {
+      HTTPRequest(.get, try #require(URL(string: recording.address + path)))
+    }
+    #expect(try await run("get", "\(recording.address)/whole").text == "whole")
+    let (body, _) = try await session.bytes(for: try request("/stalled"))
+    let bytes = body.source
+    #expect(try await bytes.next() == Data("0123".utf8))
+    let silent = Task { [request = try request("/silent")] in try await session.data(for: request) }
+    _ = try await origin.request(3)
+
+    recording.interrupt()
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(await recording.result == .success)
+
+    let entries = try HAR(json: Data(contentsOf: run.folder.file("api.har"))).log.entries
+    #expect(entries.map(\.response.status) == [200, 200, 0])
+    #expect(entries.map(\.response.content.text) == ["whole", "0123", nil])
+    let reason = "the recording was ended before the response was complete"
+    #expect(entries.map(\.response.error) == [nil, "other: \(reason)", "other: \(reason)"])
+    #expect(recording.errors.text.contains("martlet: recorded as far as they got: 2 unfinished\n"))
+    let part = try await run("get", origin.url("/stalled").absoluteString, "--replay", "api.har")
+    #expect(part.text == "0123" && part.code == .failure && part.errors.text.contains(reason))
+    let none = try await run("get", origin.url("/silent").absoluteString, "--replay", "api.har")
+    #expect(none.code == .notStored && none.errors.text.contains(reason))
+    body.cancel()
+    silent.cancel()
+  }
+
   @Test func anOriginThatIsNotThereIsABadGateway() async throws {
     let origin = try LoopbackServer { _ in .text("") }
     origin.stop()

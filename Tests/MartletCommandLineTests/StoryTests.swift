@@ -160,4 +160,11 @@ struct StoryTests {
     #expect(other.code == .notStored)
     #expect(other.errors.text.contains("has no response for GET"))
   }
+
+  @Test func anArchiveHasLargeBodiesToo() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 5_000_000)) }
+    let target = ":\(server.port)/large"
+    #expect(try await run("get", target, "--har", "a.har", "--quiet").code == .success)
+    #expect(try await run("get", target, "--replay", "a.har").output.data == Data(count: 5_000_000))
+  }
 }

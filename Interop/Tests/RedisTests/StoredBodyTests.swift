@@ -90,6 +90,32 @@ struct StoredBodyTests {
     #expect(try await store.entries(for: entry.key).isEmpty)
   }
 
+  /// The server does not know the script yet.
+  @Test(arguments: [Ending.removedEntry, .removedKey]) func aRemovalThatIsNotWaitedForIsDoneLater(
+    ending: Ending
+  ) async throws {
+    let server = try RedisServer()
+    var impatient = try server.configuration()
+    let store = RedisCacheStore(RedisClient(impatient))
+    let entry = entry("/", length: 3)
+    try await store.save(entry, bytes(3))
+    _ = try server.command("SCRIPT", "FLUSH")
+    impatient.waitLimit = .milliseconds(50)
+    let client = RedisClient(impatient)
+    let other = RedisCacheStore(client)
+    while (try? await other.entries(for: entry.key).map(\.id)) != [entry.id] {}
+
+    try server.pause()
+    let error = await #expect(throws: RedisError.self) {
+      try await other.remove(ending == .removedKey ? .key(entry.key) : .entry(entry.id))
+    }
+    try server.resume()
+    try await client.ping()  // on the same connection, and patient
+
+    #expect(error?.kind == .timeout)
+    #expect(try await store.entries(for: entry.key).isEmpty)
+  }
+
   @Test func callersWhoAskForOneKeyAtOnceShareFewLookups() async throws {
     let entry = entry("/", length: 3)
     try await store.save(entry, bytes(3))

@@ -47,7 +47,7 @@ extension Catalogue {
       OptionDescription(
         .download, short: "d", "downloads to a file that the server or the URL names, and resumes an earlier try"),
       OptionDescription(.overwrite, "lets --output and --download replace a file that exists"),
-      OptionDescription(.har, .file, "records the call as an HTTP Archive"),
+      OptionDescription(.har, .file, "records the call as an HTTP Archive, with up to 16 MiB of each body"),
       OptionDescription(.replay, .file, "answers from an HTTP Archive, without the network"),
       OptionDescription(.timeline, .file, "writes a page for a browser that shows requests and their phases over time"),
     ])

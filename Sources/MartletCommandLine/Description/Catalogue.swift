@@ -63,7 +63,9 @@ enum Catalogue {
     arguments: "--origin URL --har FILE",
     discussion: """
       Listens on 127.0.0.1, sends what it gets on to the origin, and writes requests and responses to FILE after each
-      of them, without secrets. --replay FILE answers from it later, and so do tests with ReplayTransport.
+      of them, without secrets: up to 16 MiB of a body, and the last 1000 requests or 64 MiB. Ctrl-C ends it: what is
+      not complete after a second is written as far as it got. --replay FILE answers from it later, and so do tests
+      with ReplayTransport.
       """,
     groups: [
       OptionGroup(

@@ -45,6 +45,7 @@ struct RequestComposition {
     guard let method = HTTPMethod(rawValue: method) else { throw UsageError("'\(method)' is not a method of HTTP") }
     var request = HTTPRequest(method, url, query: try query(), body: body ?? .empty)
     request.fields[.accept] = isJSON(body) ? "application/json, */*;q=0.5" : "*/*"
+    request.fields[.userAgent] = "\(Catalogue.program)/\(Catalogue.version)"
     try setFields(of: &request)
     return request
   }

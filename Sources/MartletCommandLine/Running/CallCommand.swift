@@ -28,7 +28,7 @@ struct CallCommand {
     let call = try await PreparedCall(
       arguments, choice, surroundings, listeners: arguments.has(.download) ? [progress] : [])
     if arguments.has(.curl) {
-      try output.write(call.request.curlCommand(redaction: call.redaction) + "\n")
+      try output.write(try await call.curlCommand() + "\n")
       return .success
     }
     do {

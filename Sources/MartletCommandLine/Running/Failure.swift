@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletImages
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 
 /// What the program says about an error, and how it ends.
@@ -30,7 +31,7 @@ struct Failure: Sendable, Hashable {
   private static func of(_ error: HTTPError, _ arguments: ParsedArguments?) -> Failure {
     if error.isCancelled { return Failure(.interrupted, []) }
     if let cause = error.underlying as? OutputError, cause == .closed { return closed }
-    var text = error.message
+    var text = error.message.replacing(Proxy.placeInErrors, with: "named by --proxy")
     if let request = error.request { text += " (\(request.method) \(request.url.redacted))" }
     return Failure(ExitCode(error), [text] + (remedy(error, arguments).map { [$0] } ?? []))
   }
@@ -40,6 +41,8 @@ struct Failure: Sendable, Hashable {
     switch error.kind {
     case .cannotConnect:
       error.request.flatMap { Origin($0.url) }.map { "does a server listen on port \($0.port) of \($0.host)?" }
+    case .proxyFailed:
+      "--proxy http://USER:PASSWORD@HOST:PORT names the proxy, or socks5:// one of SOCKS; --proxy none uses none"
     case .cannotResolveHost: "is the host's name written correctly?"
     // an accepted certificate that is refused has none of the pinned keys
     case .untrustedCertificate where arguments?.has(.insecure) == true: nil

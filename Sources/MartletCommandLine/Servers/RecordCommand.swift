@@ -27,9 +27,8 @@ struct RecordCommand {
   }
 
   func run() async throws -> ExitCode {
-    var limits = HARRecorder.Limits()
-    limits.bodyBytes = 16 << 20
-    let recorder = HARRecorder(limits: limits)
+    let recorder = HARRecorder(limits: .ofArchives)
+    let calls = TaskCounter()
     let (archive, surroundings) = (archive, surroundings)
     let writer = EventHandler { event, _ in
       guard case .finished = event else { return }
@@ -37,7 +36,7 @@ struct RecordCommand {
         surroundings.report("martlet: \(error.message)")
       }
     }
-    let forwarder = Forwarder(to: origin, over: connection, listeners: [recorder, writer])
+    let forwarder = Forwarder(to: origin, over: connection, listeners: [recorder, writer, calls])
     let server = try LocalServer.start(port) { request in
       let reply = forwarder.reply(to: request)
       surroundings.report("\(request.method) \(request.target) \(reply.status.code)")
@@ -47,8 +46,28 @@ struct RecordCommand {
     try recorder.write(to: archive)  // a file that cannot be written is reported at once
     try surroundings.output.write("\(server.url)/ passes on to \(origin.absoluteString), recorded in \(archive.path)\n")
     try await LocalServer.untilInterrupted()
-    try recorder.write(to: archive)  // with what has ended since the last call
+    await waitForEnd(of: calls)
+    let incomplete = recorder.endAttempts(with: Self.interrupted)
+    try recorder.write(to: archive)
+    if incomplete > 0 { surroundings.report("martlet: recorded as far as they got: \(incomplete) unfinished") }
     return .success
+  }
+
+  /// What an archive says of a response that was not complete at Ctrl-C.
+  static let interrupted = HTTPError(.other, "the recording was ended before the response was complete")
+
+  /// Returns when all calls have ended, or after a second: what is complete for the client may not be written down yet. It does not
+  /// matter that the task is cancelled.
+  private func waitForEnd(of calls: TaskCounter) async {
+    let clock = surroundings.clock
+    await Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { _ = await calls.counts.first { $0 == 0 } }
+        group.addTask { try? await clock.sleep(for: .seconds(1)) }
+        await group.next()
+        group.cancelAll()
+      }
+    }.value
   }
 }
 
@@ -65,9 +84,7 @@ struct Forwarder: Sendable {
   ]
 
   init(to origin: URL, over connection: ConnectionConfiguration, listeners: [any EventListener]) {
-    var configuration = SessionConfiguration()
-    configuration.cookies = nil
-    configuration.cache = nil
+    var configuration = SessionConfiguration(cookies: nil, cache: nil)
     configuration.userAgent = nil
     configuration.listeners = listeners
     configuration.options.redirectPolicy = .manual

@@ -31,6 +31,15 @@ enum CallCredentials: Sendable, Codable, Hashable {
     self = type == "digest" ? .digest(user: user, password: password) : .basic(user: user, password: password)
   }
 
+  /// The value of `Authorization` that needs no challenge; nil for Digest.
+  var authorization: String? {
+    switch self {
+    case .basic(let user, let password): "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
+    case .digest: nil
+    case .bearer(let token): "Bearer " + token
+    }
+  }
+
   /// The source of the credentials for an origin. Basic is sent at once, Digest after a challenge.
   func source(for scope: CredentialScope) -> any CredentialSource {
     switch self {

@@ -26,7 +26,9 @@ struct CallOptions {
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
     if arguments.has(.netrc) || arguments.has(.netrcFile) {
-      configuration.credentials.append(PasswordSource(try netrc()))
+      // only for the URL's own origin, because an entry may be for every host
+      configuration.credentials.append(
+        PasswordSource(try netrc(), for: .origin(of: url), offer: .preemptive))
     }
   }
 
@@ -42,9 +44,7 @@ struct CallOptions {
     return try Netrc.file(surroundings.existingFile(path, of: .netrc))
   }
 
-  /// One call needs no cache in memory.
   private func setCache(of configuration: inout SessionConfiguration) throws {
-    configuration.cache = nil
     guard let path = arguments.value(.cache) else {
       if arguments.has(.offline) { throw UsageError("--offline answers from a cache: add --cache FOLDER") }
       return

@@ -26,9 +26,8 @@ struct PreparedCall: Sendable {
     kept = try await KeptState(arguments, surroundings, for: &request)
     records = CallRecords(arguments, choice, surroundings)
 
-    var configuration = SessionConfiguration()
-    configuration.userAgent = "\(Catalogue.program)/\(Catalogue.version)"
-    configuration.cookies = kept.jar
+    var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
+    configuration.userAgent = request.fields[.userAgent]  // nil if the command line leaves it out
     configuration.listeners = listeners + records.listeners
     if let credentials = kept.credentials {
       configuration.credentials.append(credentials.source(for: .origin(of: request.url)))
@@ -45,11 +44,30 @@ struct PreparedCall: Sendable {
     return SocketTransport(try ConnectionOptions(arguments, surroundings).configuration())
   }
 
+  /// The curl command for the request, with the credentials and cookies that are sent without being asked for.
+  func curlCommand() async throws -> String {
+    var request = request
+    if !request.fields.contains(.authorization) { request.fields[.authorization] = kept.credentials?.authorization }
+    if !request.fields.contains(.cookie) {
+      request.fields[.cookie] = try await kept.jar.cookieHeader(for: request.url)
+    }
+    return request.curlCommand(redaction: redaction)
+  }
+
   /// Writes the archive, the timeline, the cookies and the session, after the call has ended in whatever way.
   func finish() async throws {
     try records.write()
     try await kept.write()
   }
+}
+
+extension HARRecorder.Limits {
+  /// Those of `--har` and `martlet record`.
+  static let ofArchives = {
+    var limits = HARRecorder.Limits()
+    limits.bodyBytes = 16 << 20
+    return limits
+  }()
 }
 
 /// What is shown and recorded of a call while it runs.
@@ -66,7 +84,7 @@ private struct CallRecords: Sendable {
     self.redaction = redaction
     sent = choice.parts.contains(.requestHead) ? SentRequest() : nil
     archive = arguments.value(.har).map {
-      (HARRecorder(redaction: redaction, clock: clock), surroundings.file($0))
+      (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), surroundings.file($0))
     }
     timeline = arguments.value(.timeline).map {
       (TimelineRecorder(redaction: redaction, clock: clock), surroundings.file($0))

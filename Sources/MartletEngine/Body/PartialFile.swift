@@ -139,9 +139,10 @@ struct PartialFileName {
 
   var text: String { ".\(label).\(id).partial" }
 
-  /// 40 scalars are 160 bytes at most, of the 255 that a name may have.
+  /// 40 scalars are 160 bytes at most, of the 255 that a name may have. The dot of a hidden file is left out: the partial file
+  /// has its own.
   static func label(for destination: URL) -> String {
-    String(destination.lastPathComponent.unicodeScalars.prefix(40))
+    String(String.UnicodeScalarView(destination.lastPathComponent.unicodeScalars.drop { $0 == "." }.prefix(40)))
   }
 }
 

@@ -32,7 +32,7 @@ public struct SessionConfiguration: Sendable {
   public var listeners: [any EventListener] = []
   /// The jar that stores the cookies of responses and sends them with requests; nil for none. By default one in memory,
   /// which is made with the configuration: sessions with the same configuration, or copies of it, share it.
-  public var cookies: CookieJar? = CookieJar()
+  public var cookies: CookieJar?
   /// The options for requests that do not set them.
   public var options = RequestOptions()
   /// Which failed requests are sent again: ``RequestOptions/retryPolicy`` of the session's ``options``. By default a
@@ -49,7 +49,7 @@ public struct SessionConfiguration: Sendable {
   public var userAgent: String? = "Martlet"
   /// The cache of responses; nil for none. By default one in memory of at most 32 MiB, which is made with the
   /// configuration. Several sessions may share a cache; see ``HTTPCache``.
-  public var cache: HTTPCache? = HTTPCache()
+  public var cache: HTTPCache?
   /// Limits of what each origin gets: how many requests at once and in a time, a circuit breaker, second requests where the
   /// first is slow. None by default.
   public var limits = OriginLimits()
@@ -60,5 +60,8 @@ public struct SessionConfiguration: Sendable {
   public var clock: any Clock<Duration> = ContinuousClock()
 
   /// Makes the default configuration.
-  public init() {}
+  public init() { self.init(cookies: CookieJar(), cache: HTTPCache()) }
+
+  /// Makes a configuration with this jar and this cache, without the default ones, whose making takes its time.
+  package init(cookies: CookieJar?, cache: HTTPCache?) { (self.cookies, self.cache) = (cookies, cache) }
 }

@@ -205,10 +205,11 @@ public final class RedisCacheStore: CacheStore {
     case .entry(let id):
       guard let place = memory.withLock({ $0.place(of: id) }) else { return }
       memory.withLock { $0.remove(id) }
-      _ = try await redis.run(CacheScripts.remove, keys: [place.key], removal(of: place.record.entry))
+      try await redis.carryOut(CacheScripts.remove, keys: [place.key], removal(of: place.record.entry))
     case .key(let key):
-      memory.withLock { $0.remove(names.key(key)) }
-      _ = try await run(CacheScripts.clear, names.key(key), key, [Data()])
+      let name = names.key(key)
+      memory.withLock { $0.remove(name) }
+      try await redis.carryOut(CacheScripts.clear, keys: [name], arguments(names.chunks(of: key)) + [Data()])
     case .url(let url): try await clear(names.pattern(ofURL: url), before: nil)
     case .partition(let partition): try await clear(names.pattern(ofPartition: partition), before: nil)
     case .all: try await clear(names.pattern, before: nil)
@@ -228,7 +229,7 @@ public final class RedisCacheStore: CacheStore {
     try await redis.scan(pattern, within: Self.patience) { [self] found in
       for name in found {
         let arguments = arguments(names.chunks(ofKey: name)) + [time]
-        _ = try await redis.run(CacheScripts.clear, keys: [name], arguments, within: Self.patience)
+        try await redis.carryOut(CacheScripts.clear, keys: [name], arguments, within: Self.patience)
       }
     }
     memory.withLock { $0.removeAll() }

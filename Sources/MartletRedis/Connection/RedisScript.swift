@@ -39,6 +39,14 @@ extension RedisClient {
     return try reply.checked()
   }
 
+  /// Runs a script for what must not be left undone, such as a removal. It is sent whole: a server that does not know it yet
+  /// runs it even if nobody waits for its answer any more.
+  func carryOut(
+    _ script: RedisScript, keys: [String], _ arguments: [Data], within limit: Duration? = nil
+  ) async throws {
+    _ = try await send(script.completeCommand(keys: keys, arguments), within: limit)
+  }
+
   /// Returns the names of all keys that match a pattern, without stopping the server for others.
   ///
   /// - Parameter body: Called with some names at a time; a name may come twice.

@@ -89,7 +89,7 @@ public struct RedisSharedToken: Sendable {
   public func use(_ token: AccessToken?) async throws {
     state.unstored.withLock { $0 = nil }
     let value = try token.map { try write($0, received: now()) } ?? Data()
-    _ = try await redis.run(Self.store, keys: [names.token], [Data(), value], within: waitLimit)
+    try await redis.carryOut(Self.store, keys: [names.token], [Data(), value], within: waitLimit)
   }
 
   // MARK: Renewing

@@ -63,10 +63,15 @@ extension ProxyServer: CustomStringConvertible, CustomReflectable {
 extension ProxyServer.Source: CustomStringConvertible {
   var description: String {
     switch self {
-    case .setting: "named by the connection's settings"
+    case .setting: Proxy.placeInErrors
     case .variable(let name): "named by \(name)"
     }
   }
+}
+
+extension Proxy {
+  /// What errors call ``ConnectionConfiguration/proxy``. A program whose users set it elsewhere may put that in its place.
+  package static let placeInErrors = "named by the connection's settings"
 }
 
 /// The text of a proxy in a setting or a variable: `[scheme://][user[:password]@]host[:port][/…]`, as curl reads it.

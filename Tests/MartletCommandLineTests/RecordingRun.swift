@@ -1,0 +1,48 @@
+@testable import MartletCommandLine
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// `martlet record`, to which a test makes requests.
+final class RecordingRun: Sendable {
+  /// The URL of the recording proxy, without a slash at its end.
+  let address: String
+  /// What it wrote to standard error.
+  let errors: CapturedOutput
+  private let server: Task<ExitCode, Never>
+
+  init(
+    _ run: TestRun, origin: String, archive: String, clock: any Clock<Duration> = ContinuousClock()
+  ) async throws {
+    let (output, errors) = (LineOutput(), CapturedOutput())
+    let surroundings = Surroundings(
+      output: output, errors: errors, input: -1, environment: [:],
+      folder: URL(filePath: run.folder.url.path, directoryHint: .isDirectory), clock: clock)
+    let arguments = ["record", "--origin", origin, "--har", archive, "--port", "0"]
+    server = Task { await CommandLineTool.run(arguments, surroundings) }
+    self.errors = errors
+    let line = try #require(await output.first())
+    address = String(line.prefix { $0 != " " }.dropLast())
+  }
+
+  deinit { server.cancel() }
+
+  /// Does what Ctrl-C does.
+  func interrupt() { server.cancel() }
+
+  /// How it ended.
+  var result: ExitCode { get async { await server.value } }
+}
+
+/// An output that tells what was written first.
+private final class LineOutput: Output {
+  let isTerminal = false
+  let columns = 80
+  let rows = 24
+  private let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+
+  func write(_ bytes: [UInt8]) throws(OutputError) { continuation.yield(String(decoding: bytes, as: UTF8.self)) }
+
+  func first() async -> String? { await lines.first { _ in true } }
+}

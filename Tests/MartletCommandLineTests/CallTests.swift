@@ -48,6 +48,26 @@ struct CallTests {
     #expect(try await run("get", url(server), "--pretty=format").text == "{\n  \"b\": 1,\n  \"a\": 2.0\n}\n")
   }
 
+  @Test func correlationAndLanguagesAreSent() async throws {
+    let server = try echo()
+    let result = try await run("get", url(server), "--correlation", "--language", "de-CH, en")
+    #expect(result.code == .success)
+    let fields = try await server.request(1).fields
+    #expect(fields[.acceptLanguage] == "de-CH, en;q=0.9")
+    #expect(fields["X-CorrelationID"]?.isEmpty == false)
+    #expect(fields["traceparent"]?.hasSuffix("-01") == true)
+  }
+
+  @Test func aRetryIsMadeIfItIsAskedFor() async throws {
+    let server = try LoopbackServer { request in
+      request.connection > 1 ? .text("ok") : .text("busy", status: .serviceUnavailable).closing()
+    }
+    let result = try await run("get", url(server), "--retry", "1")
+    #expect(result.code == .success)
+    #expect(result.text == "ok")
+    #expect(server.requests.count == 2)
+  }
+
   @Test func itemsBecomeQueryFieldsAndJSONInOrder() async throws {
     let server = try echo()
     let result = try await run(

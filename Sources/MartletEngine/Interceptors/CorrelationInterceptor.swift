@@ -56,12 +56,15 @@ public struct CorrelationInterceptor: Interceptor {
   ///   - makeID: returns the identifier of a call; a random UUID in lower case by default.
   public init(
     field: FieldName = "X-CorrelationID", trace: Trace = .none,
-    makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
+    makeID: @escaping @Sendable () -> String = Self.makeRandomID
   ) {
     self.field = field
     self.trace = trace
     self.makeID = makeID
   }
+
+  /// Returns a random UUID in lower case (RFC 9562).
+  @Sendable public static func makeRandomID() -> String { UUID.random().lowercaseText }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request

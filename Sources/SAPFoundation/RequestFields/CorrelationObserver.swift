@@ -17,7 +17,7 @@ open class CorrelationObserver: BuiltInObserver {
   public init(field: FieldName) { self.field = field }
 
   /// Returns the identifier of a task: a random UUID in lower case, unless overridden. It is called on any thread.
-  open func newCorrelationID() -> String { UUID().uuidString.lowercased() }
+  open func newCorrelationID() -> String { UUID.random().lowercaseText }
 
   /// Returns an observer that uses the same field. A subclass has to override it, because the copy is of this class.
   open override func copy() -> Any? { CorrelationObserver(field: field) }

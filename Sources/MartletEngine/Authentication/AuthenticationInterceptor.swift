@@ -22,8 +22,8 @@ package struct AuthenticationInterceptor: QuickInterceptor {
 
   /// The state of one call. Sources are identified by their indices.
   private struct Progress: Sendable {
-    /// The sources for the origin of the attempt; empty if the request is left alone.
-    var candidates: [Int] = []
+    /// The origin of the attempt; nil if the request is left alone.
+    var origin: Origin?
     /// The source that authorized the attempt.
     var authorizer: Int?
     /// The source that has new credentials after the last 401.
@@ -43,10 +43,10 @@ package struct AuthenticationInterceptor: QuickInterceptor {
     var request = urlCredentials.extract(from: request, in: call)
     guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return .send(request) }
     var progress = call[progress]
-    progress.candidates = candidates(for: request, in: call)
+    progress.origin = request.fields.contains(.authorization) ? nil : request.origin
     progress.authorizer = nil
     if let error = progress.credentialsError.take() { request.options.credentialsError = error }
-    for index in Self.ordered(progress.candidates, first: progress.answering)
+    for index in candidates(for: progress.origin, first: progress.answering, in: call)
     where request.options.credentialsError == nil {
       do { request = try await sources[index].authorize(request, in: call) } catch {
         request.options.credentialsError = try Self.credentialsError(from: error, for: request)
@@ -68,28 +68,32 @@ package struct AuthenticationInterceptor: QuickInterceptor {
     guard !request.url.mayHaveUserInformation, urlCredentials.isEmpty(in: call), progress.answering == nil,
       progress.credentialsError == nil, request.options.credentialsError == nil
     else { return false }
-    progress.candidates = candidates(for: request, in: call)
+    progress.origin = request.fields.contains(.authorization) ? nil : request.origin
     progress.authorizer = nil
-    var prepared = request
-    for index in progress.candidates where progress.authorizer == nil {
-      guard quick[index]?.authorizeNow(&prepared, in: call) == true else { return false }
-      if prepared.fields.contains(.authorization) { progress.authorizer = index }
+    if let origin = progress.origin {
+      // a source that returns true without adding anything has changed nothing
+      for index in sources.indices.dropFirst() where sources[index].scope.covers(origin) {
+        guard quick[index]?.authorizeNow(&request, in: call) == true else { return false }
+        guard request.fields.contains(.authorization) else { continue }
+        progress.authorizer = index
+        break
+      }
     }
-    request = prepared
     call[self.progress] = progress
     return true
   }
 
   package func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
     guard let status else { return true }
+    guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return true }
     let progress = call[progress]
-    if progress.candidates.isEmpty { return true }
+    if progress.origin == nil { return true }
     return status != .unauthorized && (progress.authorizer.map { quick[$0] != nil } ?? true)
   }
 
   package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let progress = call[progress]
-    guard case .success(let response) = outcome, !progress.candidates.isEmpty else { return .accept }
+    guard case .success(let response) = outcome, progress.origin != nil else { return .accept }
     guard response.status == .unauthorized else {
       if let index = progress.authorizer, let head = response.networkHead {
         try sources[index].didReceive(head, to: attempt.sent, in: call)
@@ -97,7 +101,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
       return .accept
     }
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
-    for index in Self.ordered(progress.candidates, first: progress.authorizer) {
+    for index in candidates(for: progress.origin, first: progress.authorizer, in: call) {
       var credentialsError: HTTPError?
       do {
         guard try await sources[index].authenticate(after: rejection, in: call) else { continue }
@@ -131,14 +135,12 @@ package struct AuthenticationInterceptor: QuickInterceptor {
     return wrapped
   }
 
-  private func candidates(for request: HTTPRequest, in call: Call) -> [Int] {
-    guard !request.fields.contains(.authorization), let origin = request.origin else { return [] }
-    return sources.indices.filter { index in
+  /// The sources for an origin: in their order, but for the one that comes first.
+  private func candidates(for origin: Origin?, first: Int?, in call: Call) -> [Int] {
+    guard let origin else { return [] }
+    let candidates = sources.indices.filter { index in
       index == 0 ? urlCredentials.contains(origin, in: call) : sources[index].scope.covers(origin)
     }
-  }
-
-  private static func ordered(_ candidates: [Int], first: Int?) -> [Int] {
     guard let first, candidates.contains(first) else { return candidates }
     return [first] + candidates.filter { $0 != first }
   }

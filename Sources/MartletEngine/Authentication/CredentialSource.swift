@@ -77,7 +77,7 @@ public protocol CredentialSource: Sendable {
 }
 
 /// A source that authorizes most requests without an `await`, and needs to know of no other responses than 401.
-protocol QuickCredentialSource: CredentialSource {
+protocol QuickCredentialSource: CredentialSource, AnyObject {
   /// Does what `authorize` does, and returns true; or returns false, with the request unchanged, if that needs an `await`.
   func authorizeNow(_ request: inout HTTPRequest, in call: Call) -> Bool
 }

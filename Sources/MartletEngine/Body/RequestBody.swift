@@ -268,7 +268,18 @@ struct DescribedRequest {
   /// Updates the request after an interceptor has changed it.
   mutating func update(to prepared: HTTPRequest) {
     request = prepared
-    guard !added.isEmpty || !prepared.body.fields.isEmpty else { return }
+    describeAgain()
+  }
+
+  /// Updates the request with a function that changes it, or returns false and changes nothing.
+  mutating func update(by change: (inout HTTPRequest) -> Bool) -> Bool {
+    guard change(&request) else { return false }
+    describeAgain()
+    return true
+  }
+
+  private mutating func describeAgain() {
+    guard !added.isEmpty || !request.bodyFields.isEmpty else { return }
     for name in Set(added.map(\.name)) {
       let isUntouched = request.fields[values: name] == added[values: name]
       if isUntouched, request.body.fields[values: name] == added[values: name] { continue }
@@ -279,16 +290,8 @@ struct DescribedRequest {
     describe()
   }
 
-  /// Updates the request with a function that changes it, or returns false and changes nothing.
-  mutating func update(by change: (inout HTTPRequest) -> Bool) -> Bool {
-    var prepared = request
-    guard change(&prepared) else { return false }
-    update(to: prepared)
-    return true
-  }
-
   private mutating func describe() {
-    guard !request.body.fields.isEmpty else { return }
+    guard !request.bodyFields.isEmpty else { return }
     let own = request.fields
     for (name, value) in request.body.fields where !own.contains(name) {
       request.fields.append(value, for: name)

@@ -28,8 +28,7 @@ public final class Call: Work {
   private let isFinished = Atomic(false)
   static let lastID = Atomic<UInt64>(0)
   private let hasEnded = Atomic(false)
-  /// There are few: a search takes less time than to hash an identifier.
-  private let locals = Mutex<[(id: UniqueID, value: any AnyObject & Sendable)]>([])
+  private let locals = Mutex<KeptValue?>(nil)
 
   /// Makes a call. Sessions do this, and tests of a transport or an interceptor may.
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
@@ -105,27 +104,23 @@ public final class Call: Work {
 
   /// A value that is kept for this call, from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {
-    get {
-      let kept = locals.withLock { locals in locals.first { $0.id == local.id }?.value }
-      return (kept as? CallLocal<Value>.Kept)?.value ?? local.initialValue
-    }
+    get { locals.withLock { CallLocal<Value>.Kept.of(local, among: $0)?.value } ?? local.initialValue }
     set {
-      let kept = CallLocal<Value>.Kept(newValue)
       // the earlier value is released outside the lock
-      _ = locals.withLock { locals -> (any AnyObject & Sendable)? in
-        guard let index = locals.firstIndex(where: { $0.id == local.id }) else {
-          locals.append((local.id, kept))
+      _ = locals.withLock { locals -> Value? in
+        guard let kept = CallLocal<Value>.Kept.of(local, among: locals) else {
+          locals = CallLocal<Value>.Kept(newValue, of: local, before: locals)
           return nil
         }
-        defer { locals[index].value = kept }
-        return locals[index].value
+        defer { kept.value = newValue }
+        return kept.value
       }
     }
   }
 
   /// Copies all values that are kept for another call, which sends the same request.
   func takeLocals(of other: Call) {
-    let values = other.locals.withLock { $0 }
+    let values = other.locals.withLock { $0?.copy() }
     locals.withLock { $0 = values }
   }
 }
@@ -181,13 +176,45 @@ public final class CallLocal<Value: Sendable>: Sendable {
   fileprivate let id = UniqueID()
   fileprivate let initialValue: Value
 
-  /// A value in a call. It is an object, because the type of an object is checked in much less time than that of a value.
-  fileprivate final class Kept: Sendable {
-    let value: Value
+  /// The value in a call.
+  fileprivate final class Kept: KeptValue, @unchecked Sendable {
+    // SAFETY: as that of `KeptValue`.
+    var value: Value
 
-    init(_ value: Value) { self.value = value }
+    init(_ value: Value, of local: CallLocal, before next: KeptValue?) {
+      self.value = value
+      super.init(local.id, before: next)
+    }
+
+    private init(_ value: Value, _ id: UniqueID, before next: KeptValue?) {
+      self.value = value
+      super.init(id, before: next)
+    }
+
+    static func of(_ local: CallLocal, among values: KeptValue?) -> Kept? {
+      var candidate = values
+      while let kept = candidate, kept.id != local.id { candidate = kept.next }
+      return candidate.map { unsafeDowncast($0, to: Kept.self) }  // no other local has the identifier
+    }
+
+    override func copy() -> KeptValue { Kept(value, id, before: next?.copy()) }
   }
 
   /// Makes a local with the value that it has in a call before it is set.
   public init(_ initialValue: Value) { self.initialValue = initialValue }
+}
+
+/// A value that is kept for a call, in a list with the call's others. There are few: to search them takes less time than to
+/// hash an identifier.
+private class KeptValue: @unchecked Sendable {
+  // SAFETY: values are changed only under the lock of their call.
+  final let id: UniqueID
+  final let next: KeptValue?
+
+  init(_ id: UniqueID, before next: KeptValue?) {
+    self.id = id
+    self.next = next
+  }
+
+  func copy() -> KeptValue { KeptValue(id, before: next?.copy()) }
 }

@@ -21,16 +21,47 @@ extension QuickInterceptor {
 /// Several interceptors that act as one. The loop runs a call's interceptors as a chain, and an interceptor can run
 /// others.
 package struct InterceptorChain: Interceptor {
-  private struct Member {
-    let index: Int
-    let interceptor: any Interceptor
-    let quick: (any QuickInterceptor)?
+  /// An interceptor and its position. It is an object with methods, because a copy of what is known by its protocol only
+  /// takes longer than most of what the methods do.
+  private class Member: @unchecked Sendable {
+    // SAFETY: there are only constants, here and in the subclass.
+    final let index: Int
+    final let interceptor: any Interceptor
 
-    init(_ interceptors: [any Interceptor], at index: Int) {
+    init(_ interceptor: any Interceptor, at index: Int) {
       self.index = index
-      interceptor = interceptors[index]
-      quick = interceptors[index] as? any QuickInterceptor
+      self.interceptor = interceptor
     }
+
+    func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool { false }
+
+    func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { false }
+  }
+
+  private final class QuickMember<Quick: QuickInterceptor>: Member, @unchecked Sendable {
+    private let quick: Quick
+
+    init(_ quick: Quick, at index: Int) {
+      self.quick = quick
+      super.init(quick, at: index)
+    }
+
+    override func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+      quick.prepareNow(&request, in: call)
+    }
+
+    override func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+      quick.accepts(status, of: attempt, in: call)
+    }
+  }
+
+  private static func member(_ interceptor: any Interceptor, at index: Int) -> Member {
+    guard let quick = interceptor as? any QuickInterceptor else { return Member(interceptor, at: index) }
+    return quickMember(quick, at: index)
+  }
+
+  private static func quickMember(_ quick: some QuickInterceptor, at index: Int) -> Member {
+    QuickMember(quick, at: index)
   }
 
   package let isEmpty: Bool
@@ -42,7 +73,7 @@ package struct InterceptorChain: Interceptor {
 
   package init(_ interceptors: [any Interceptor]) {
     isEmpty = interceptors.isEmpty
-    let members = interceptors.indices.map { Member(interceptors, at: $0) }
+    let members = interceptors.indices.map { Self.member(interceptors[$0], at: $0) }
     preparing = members.filter { $0.interceptor.stages.contains(.prepare) }
     reviewing = members.reversed().filter { $0.interceptor.stages.contains(.review) }
   }
@@ -73,9 +104,7 @@ package struct InterceptorChain: Interceptor {
   /// - Returns: the position of the first that needs one; nil if none does.
   func prepareNow(_ request: inout DescribedRequest, from first: Int = 0, in call: Call) -> Int? {
     for position in first..<preparing.endIndex {
-      guard let quick = preparing[position].quick, request.update(by: { quick.prepareNow(&$0, in: call) }) else {
-        return position
-      }
+      guard request.update(by: { preparing[position].prepareNow(&$0, in: call) }) else { return position }
     }
     return nil
   }
@@ -117,7 +146,7 @@ package struct InterceptorChain: Interceptor {
     _ status: HTTPStatus?, of attempt: Attempt, from first: Int = 0, by preparedCount: Int?, in call: Call
   ) -> Int? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount ?? .max {
-      guard let quick = reviewing[position].quick, quick.accepts(status, of: attempt, in: call) else { return position }
+      guard reviewing[position].accepts(status, of: attempt, in: call) else { return position }
     }
     return nil
   }

@@ -109,9 +109,6 @@ public final class CookieJar: Sendable {
 
   // MARK: Requests
 
-  /// Whether there are certainly no cookies, so that none need be looked up.
-  var isEmpty: Bool { immediate?.isEmpty ?? false }
-
   /// Whether the store never waits.
   var endsAtDeadline: Bool { immediate != nil }
 
@@ -119,26 +116,38 @@ public final class CookieJar: Sendable {
   public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
     let site = site(of: request.host)
-    let (chosen, isDue) = chosen(among: try await backing.cookies(in: site), of: site, for: request, in: context)
+    let (chosen, isDue) = chosen(
+      among: try await backing.cookies(in: site), of: site, for: request, in: context, at: now())
     // The cookies are valid even if the times of access cannot be written.
     if isDue { try? await change(site) { _, _ in } }
     return chosen
   }
 
-  /// Returns the cookies for a request to the URL without an `await`; nil if that needs one.
-  func cookiesNow(for url: URL, in context: CookieContext) -> [Cookie]? {
+  /// Returns the `Cookie` line for a request without an `await`: empty if there are no cookies for it, nil if it needs an
+  /// `await` or has a refusal.
+  @inline(never)  // its variables would have room in the frame of a call
+  func lineNow(for request: HTTPRequest, in context: CookieContext) -> HTTPFields? {
     guard let immediate else { return nil }
-    guard !immediate.isEmpty, let request = CookieRequest(url) else { return [] }
-    let site = site(of: request.host)
-    let (chosen, isDue) = chosen(among: immediate.cookiesNow(in: site), of: site, for: request, in: context)
-    return isDue ? nil : chosen
+    guard let revision = immediate.revision else { return [:] }
+    let moment = now()
+    let known = accesses.withLock { $0.line(for: request, in: context, revision: revision, at: moment) }
+    if let known { return known }
+    guard let target = CookieRequest(request.url) else { return [:] }
+    let site = site(of: target.host)
+    let cookies = immediate.cookiesNow(in: site)
+    let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: moment)
+    guard !isDue else { return nil }
+    let line = CookieList.line(chosen)
+    let sent = SentCookies(
+      chosen, of: cookies, in: site, line: line, for: request, context, revision: revision, at: moment)
+    if let sent { accesses.withLock { $0.keep(sent) } }
+    return line.refusal == nil ? line : nil
   }
 
   /// Returns the cookies that are sent, and whether the times of access are due to be written.
   private func chosen(
-    among cookies: [Cookie], of site: String, for request: CookieRequest, in context: CookieContext
+    among cookies: [Cookie], of site: String, for request: CookieRequest, in context: CookieContext, at moment: Date
   ) -> (cookies: [Cookie], isDue: Bool) {
-    let moment = now()
     let chosen = CookieList(cookies).cookies(for: request, in: context, now: moment)
     guard !chosen.isEmpty else { return ([], false) }
     return (chosen, accesses.withLock { $0.note(chosen, in: site, at: moment) })
@@ -218,42 +227,4 @@ extension Result where Failure == CookieRefusal {
     guard case .failure(let refusal) = self else { return nil }
     return refusal
   }
-}
-
-/// The times at which cookies were sent, as far as they are not in the store. They only decide which cookies are
-/// removed when there are too many, so they are written with the next change, or once an hour.
-struct CookieAccesses {
-  private var sites: [String: [Cookie.Identity: Date]] = [:]
-  private static let interval: TimeInterval = 3600
-
-  /// Records that cookies were sent. Returns whether the times should be written now.
-  mutating func note(_ cookies: [Cookie], in site: String, at now: Date) -> Bool {
-    var isDue = false
-    for cookie in cookies {
-      sites[site, default: [:]][cookie.identity] = now
-      isDue = isDue || now.timeIntervalSince(cookie.lastAccessed) > Self.interval
-    }
-    return isDue
-  }
-
-  /// Removes the times of a site and returns them.
-  mutating func take(_ site: String) -> [Cookie.Identity: Date] { sites.removeValue(forKey: site) ?? [:] }
-
-  /// Removes the times of cookies that were removed, and of sites without cookies.
-  mutating func remove(_ identities: [String: Set<Cookie.Identity>], keeping all: [String: [Cookie]]) {
-    for (site, identities) in identities { sites[site] = sites[site]?.filter { !identities.contains($0.key) } }
-    sites = sites.filter { all[$0.key] != nil && !$0.value.isEmpty }
-  }
-
-  /// Sets the times of cookies.
-  func apply(to all: inout [String: [Cookie]]) {
-    for (site, accesses) in sites {
-      guard let cookies = all[site] else { continue }
-      var list = CookieList(cookies)
-      list.touch(accesses)
-      all[site] = list.cookies
-    }
-  }
-
-  mutating func removeAll() { sites = [:] }
 }

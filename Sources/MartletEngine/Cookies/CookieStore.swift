@@ -51,9 +51,9 @@ public protocol CookieStore: Sendable {
 }
 
 /// A store that never waits, and knows at once whether it has cookies.
-package protocol ImmediateCookieStore: CookieStore {
-  /// Whether there are no cookies.
-  var isEmpty: Bool { get }
+package protocol ImmediateCookieStore: CookieStore, AnyObject {
+  /// A number that every change replaces by a larger one; nil if there are no cookies.
+  var revision: Int? { get }
 
   /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``.
   func cookiesNow(in site: String) -> [Cookie]
@@ -64,6 +64,7 @@ public final class MemoryCookieStore: ImmediateCookieStore {
   private struct State {
     var sites: [String: [Cookie]] = [:]
     var count = 0
+    var revision = 0
   }
 
   private let state = Mutex(State())
@@ -83,16 +84,17 @@ public final class MemoryCookieStore: ImmediateCookieStore {
       state.count -= cookies.count
       let result = change(&cookies)
       state.count += cookies.count
+      state.revision += 1
       state.sites[site] = cookies.isEmpty ? nil : cookies
       return result
     }
   }
 
-  package var isEmpty: Bool { state.withLock { $0.count == 0 } }
+  package var revision: Int? { state.withLock { $0.count == 0 ? nil : $0.revision } }
 
   public func count() async throws -> Int { state.withLock { $0.count } }
 
   public func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.sites } }
 
-  public func removeAll() async throws { state.withLock { $0 = State() } }
+  public func removeAll() async throws { state.withLock { $0 = State(revision: $0.revision + 1) } }
 }

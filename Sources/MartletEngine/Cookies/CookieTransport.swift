@@ -13,14 +13,10 @@ struct CookieTransport: Transport, DeadlineAware {
     guard request.options.handlesCookies else { return try await base.send(request, in: call) }
     var line: HTTPFields? = request.fields.contains(.cookie) ? nil : [:]
     var sent = request
-    if line != nil, !jar.isEmpty {
-      let context = Self.context(of: request)
-      if let cookies = jar.cookiesNow(for: request.url, in: context) {
-        line = Self.line(of: cookies, in: call)
-      } else {
-        line = await cookieLine(for: request, context, in: call)
-      }
-      if let cookies = line?[.cookie] { sent.fields[.cookie] = cookies }
+    if line != nil {
+      line = jar.lineNow(for: request, in: Self.context(of: request))
+      if line == nil { line = await cookieLine(for: request, in: call) }
+      if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
     }
     var response = try await base.send(sent, in: call)
     response.cookieLine = line
@@ -52,23 +48,14 @@ struct CookieTransport: Transport, DeadlineAware {
 
   /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is
   /// nil if that is not known because the store failed.
-  private func cookieLine(
-    for request: HTTPRequest, _ context: CookieContext, in call: Call
-  ) async -> HTTPFields? {
-    do { return Self.line(of: try await jar.cookies(for: request.url, in: context), in: call) } catch {
-      call.emit(.note("the cookie store failed: \(error)"))
-      return nil
-    }
-  }
-
-  @inline(never)
-  private static func line(of cookies: [Cookie], in call: Call) -> HTTPFields? {
-    guard let value = CookieList.header(cookies) else { return [:] }
-    let line: HTTPFields = [.cookie: value]
-    guard line.refusal == nil else {
+  private func cookieLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
+    do {
+      let line = CookieList.line(try await jar.cookies(for: request.url, in: Self.context(of: request)))
+      if line.refusal == nil { return line }
       call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
-      return nil
+    } catch {
+      call.emit(.note("the cookie store failed: \(error)"))
     }
-    return line
+    return nil
   }
 }

@@ -81,12 +81,14 @@ public struct CorrelationInterceptor: Interceptor {
 
 extension CorrelationInterceptor: QuickInterceptor {
   package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-    let id = request.fields[field] ?? call.correlationID ?? makeID()
-    call.correlationID = id
-    if !request.fields.contains(field) { request.fields[field] = id }
+    let given = request.fields[field]
+    let known = call.correlationID
+    let id = given ?? known ?? makeID()
+    if id != known { call.correlationID = id }
+    if given == nil { request.fields[field] = id }
     guard trace != .none, !call.isTraced else { return true }
-    let given = request.fields[values: Self.traceParent]
-    let continued = given.count == 1 ? given.first.flatMap { TraceParent($0) } : nil
+    let parents = request.fields[values: Self.traceParent]
+    let continued = parents.count == 1 ? parents.first.flatMap { TraceParent($0) } : nil
     let trace = continued ?? call[traceParent] ?? makeTrace(id)
     if continued == nil { call[traceParent] = trace }
     request.fields[Self.traceParent] = trace.value(span: .random(in: 1...UInt64.max))

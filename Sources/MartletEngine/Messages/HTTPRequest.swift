@@ -17,7 +17,10 @@ public struct HTTPRequest: Sendable {
   /// The body; empty by default.
   public var body: RequestBody {
     get { content.body }
-    set { content = Content(content.head, newValue, content.origin) }
+    set {
+      makeUnique()
+      content.body = newValue
+    }
   }
   /// Timeouts, policies, limits and listeners of this request.
   public var options: RequestOptions
@@ -69,7 +72,10 @@ public struct HTTPRequest: Sendable {
   /// The method.
   public var method: HTTPMethod {
     get { content.head.method }
-    set { content = Content(RequestHead(method: newValue, url: url, fields: fields), body, origin) }
+    set {
+      makeUnique()
+      content.head.method = newValue
+    }
   }
 
   /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: user and
@@ -82,18 +88,31 @@ public struct HTTPRequest: Sendable {
   /// The fields.
   public var fields: HTTPFields {
     get { content.head.fields }
-    set { content = Content(RequestHead(method: method, url: url, fields: newValue), body, origin) }
+    _modify {
+      makeUnique()
+      yield &content.head.fields
+    }
   }
 
   /// The origin of the URL; nil if it has none. Almost everything that a request passes on its way asks for it.
   package var origin: Origin? { content.origin }
+
+  /// The fields that the request's body brings with it.
+  var bodyFields: HTTPFields { content.body.fields }
+
+  /// Makes the content one that no other request refers to, before it is changed.
+  private mutating func makeUnique() {
+    if !isKnownUniquelyReferenced(&content) { content = Content(content.head, content.body, content.origin) }
+  }
 }
 
 /// What a request consists of, besides its options. A request is a reference to it, because it is copied far more often
 /// than it is changed.
-private final class Content: Sendable {
-  let head: RequestHead
-  let body: RequestBody
+private final class Content: @unchecked Sendable {
+  // SAFETY: it is changed only by a request that is the only one to refer to it; whoever changes that has exclusive access
+  // to it, so that the content needs no check of its own.
+  @exclusivity(unchecked) var head: RequestHead
+  @exclusivity(unchecked) var body: RequestBody
   let origin: Origin?
 
   init(_ head: RequestHead, _ body: RequestBody, _ origin: Origin?) {

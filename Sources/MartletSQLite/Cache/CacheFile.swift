@@ -6,6 +6,7 @@ import Synchronization
 final class CacheFile: Sendable {
   let pins = BodyPins()
   let bodiesRead = BodiesRead()
+  let headsRead = HeadsRead()
   let entryLimit: Int64
   let now: @Sendable () -> Date
   private let capacity: Int64
@@ -62,6 +63,12 @@ final class CacheFile: Sendable {
   /// Evicts entries within a transaction; throws if that is not enough because too much is being written.
   func evict(in table: CacheTable, now: Date) throws {
     guard try table.evict(capacity, now: now) else { throw HTTPError.notStored(limit: capacity) }
+  }
+
+  /// Drops what was read before a removal.
+  func forgetRead() {
+    bodiesRead.removeAll()
+    headsRead.removeAll()
   }
 
   /// Records that an entry was used.
@@ -251,4 +258,27 @@ final class BodiesRead: Sendable {
   }
 
   func removeAll() { bodies.withLock { $0 = [] } }
+}
+
+/// Heads that were read and checked, each with the checksum that it had: one whose checksum is still the same need not be
+/// read again, nor what the rules derive of it.
+final class HeadsRead: Sendable {
+  private struct Head: Sendable {
+    let sum: Int64
+    let entry: CacheEntry
+  }
+
+  private let heads = Mutex(LRUStorage<CacheEntry.ID, Head>(countLimit: 256))
+
+  /// Returns an entry that was read, if it has not changed.
+  func entry(_ id: CacheEntry.ID, sum: Int64) -> CacheEntry? {
+    guard let head = heads.withLock({ $0.use(id) }), head.sum == sum else { return nil }
+    return head.entry
+  }
+
+  func keep(_ entry: CacheEntry, sum: Int64) {
+    heads.withLock { _ = $0.set(Head(sum: sum, entry: entry), for: entry.id) }
+  }
+
+  func removeAll() { heads.withLock { _ = $0.removeAll { _ in true } } }
 }

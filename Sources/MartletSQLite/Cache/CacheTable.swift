@@ -29,12 +29,14 @@ struct CacheTable {
 
   /// - Parameters:
   ///   - bodyLimit: The longest body that is read too, in bytes; none by default.
+  ///   - heads: The heads that were read before.
   ///   - keep: Takes the bodies that were read.
   func entries(
-    for key: CacheKey, bodyLimit: Int64 = -1, keep: (CacheEntry.ID, Body) -> Void = { _, _ in }
+    for key: CacheKey, bodyLimit: Int64 = -1, heads: HeadsRead? = nil,
+    keep: (CacheEntry.ID, Body) -> Void = { _, _ in }
   ) throws -> [CacheEntry] {
     try all(.entries, .text(key.url), .text(key.partition), .integer(bodyLimit)) { row in
-      let entry = Self.entry(row, key)
+      let entry = Self.entry(row, key, heads)
       if let entry, !row.isNull(8), let body = Self.body(row, of: entry.id, from: 7) { keep(entry.id, body) }
       return entry
     }.compactMap { $0 }
@@ -99,7 +101,7 @@ struct CacheTable {
     let (body, whole, sum): (SQLiteValue, SQLiteValue, SQLiteValue)
     switch bytes {
     case .whole(let bytes):
-      (body, whole, sum) = (.null, .blob(bytes), .integer(Checksum.of(.id(entry.id), bytes)))
+      (body, whole, sum) = (.null, .blob(bytes), .integer(Checksum.of(entry.id, bytes)))
     case .chunks(let number):
       (body, whole, sum) = (.integer(number), .null, .null)
       try run(.endBody, .integer(number))
@@ -228,13 +230,16 @@ struct CacheTable {
 
   // MARK: Rows
 
-  private static func entry(_ row: SQLiteRow, _ key: CacheKey) -> CacheEntry? {
+  private static func entry(_ row: SQLiteRow, _ key: CacheKey, _ heads: HeadsRead?) -> CacheEntry? {
+    let (id, sum) = (row.id(0), row.withText(6) { CheckedHead.sum(in: $0) })
+    if let sum, let known = heads?.entry(id, sum: sum), known.key == key { return known }
     let response = StoredResponse(
       head: ResponseHead(status: .ok), variant: row.text(1), requestTime: row.date(2), responseTime: row.date(3),
       isUnpacked: row.integer(4) != 0)
-    var entry = CacheEntry(id: row.id(0), key: key, response: response, length: row.integer(5))
+    var entry = CacheEntry(id: id, key: key, response: response, length: row.integer(5))
     guard let head = row.withText(6, { CheckedHead.read($0, of: entry) }) else { return nil }
     entry.response.head = head
+    if let sum { heads?.keep(entry, sum: sum) }
     return entry
   }
 
@@ -243,7 +248,7 @@ struct CacheTable {
   /// - Returns: nil if the body is damaged.
   private static func body(_ row: SQLiteRow, of id: CacheEntry.ID, from column: Int32) -> Body? {
     let bytes = row.blob(column + 1)
-    guard row.isNull(column + 2) || row.integer(column + 2) == Checksum.of(.id(id), bytes),
+    guard row.isNull(column + 2) || row.integer(column + 2) == Checksum.of(id, bytes),
       Int64(bytes.count) == row.integer(column + 3)
     else { return nil }
     return Body(entry: row.integer(column), length: Int64(bytes.count), bytes: .whole(bytes))

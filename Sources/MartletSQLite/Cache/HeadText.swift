@@ -8,7 +8,7 @@ enum CheckedHead {
 
   static func write(_ entry: CacheEntry, length: Int64) -> String {
     var text = HeadText.write(entry.response.head)
-    return text.withUTF8 { sum(of: $0[...], of: entry, length: length) } + " " + text
+    return text.withUTF8 { sum(of: UnsafeRawBufferPointer($0), of: entry, length: length).text } + " " + text
   }
 
   /// Parses and verifies a stored head.
@@ -21,22 +21,30 @@ enum CheckedHead {
     guard let length = entry.length, length >= 0, isDate(entry.response.requestTime),
       isDate(entry.response.responseTime)
     else { return nil }
-    if text.starts(with: Array("HTTP/".utf8)) || text.first == UInt8(ascii: "-") { return HeadText.read(text) }
+    if text.first == UInt8(ascii: "H") || text.first == UInt8(ascii: "-") { return HeadText.read(text) }
     guard text.count > digits, text[digits] == 32 else { return nil }
-    let head = text[(digits + 1)...]
-    guard text.prefix(digits).elementsEqual(sum(of: head, of: entry, length: length).utf8) else { return nil }
-    return HeadText.read(UnsafeBufferPointer(rebasing: head))
+    let head = UnsafeBufferPointer(rebasing: text[(digits + 1)...])
+    let sum = sum(of: UnsafeRawBufferPointer(head), of: entry, length: length)
+    guard self.sum(in: text) == sum.value else { return nil }
+    return HeadText.readWritten(head)
   }
 
-  private static func sum(of head: Slice<UnsafeBufferPointer<UInt8>>, of entry: CacheEntry, length: Int64) -> String {
+  /// Returns the checksum that a stored text has; nil for text of the first version.
+  static func sum(in text: UnsafeBufferPointer<UInt8>) -> Int64? { Checksum.value(ofText: text.prefix(digits)) }
+
+  private static func sum(of head: UnsafeRawBufferPointer, of entry: CacheEntry, length: Int64) -> Checksum {
     let response = entry.response
     var sum = Checksum()
-    sum.add(
-      .id(entry.id), .text(entry.key.url), .text(entry.key.partition), .text(response.variant),
-      .date(response.requestTime), .date(response.responseTime), .integer(response.isUnpacked ? 1 : 0),
-      .integer(length))
-    sum.add(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: head)))
-    return sum.text
+    sum.add(entry.id)
+    sum.add(.text(entry.key.url))
+    sum.add(.text(entry.key.partition))
+    sum.add(.text(response.variant))
+    sum.add(.date(response.requestTime))
+    sum.add(.date(response.responseTime))
+    sum.add(.integer(response.isUnpacked ? 1 : 0))
+    sum.add(.integer(length))
+    sum.add(head)
+    return sum
   }
 
   /// Whether a date is in the valid range.
@@ -53,11 +61,19 @@ enum HeadText {
     return text
   }
 
+  /// Reads a text that ``write(_:)`` has made. Its names and values become strings when they are needed.
+  static func readWritten(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
+    let end = text.firstIndex(of: 10) ?? text.endIndex
+    guard let fields = HTTPFields(plainLines: Array(text[min(end + 1, text.endIndex)...])[...]),
+      let start = startLine(text[..<end])
+    else { return read(text) }
+    return ResponseHead(status: start.status, fields: fields, version: start.version)
+  }
+
   /// - Returns: nil if the text is invalid.
   static func read(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
     var rest = text[...]
-    let start = takeLine(&rest)
-    guard let space = start.firstIndex(of: 32), let status = Int(string(start[(space + 1)...])) else { return nil }
+    guard let start = startLine(takeLine(&rest)) else { return nil }
     var fields = HTTPFields()
     fields.reserveCapacity(16)
     while !rest.isEmpty {
@@ -65,8 +81,12 @@ enum HeadText {
       guard let colon = line.firstIndex(of: 58), let name = try? FieldName(string(line[..<colon])) else { return nil }
       fields.appendReceived(name, string(line[(colon + 1)...]))
     }
-    let version = HTTPVersion(rawValue: string(start[..<space]))
-    return ResponseHead(status: HTTPStatus(status), fields: fields, version: version)
+    return ResponseHead(status: start.status, fields: fields, version: start.version)
+  }
+
+  private static func startLine(_ line: Bytes) -> (status: HTTPStatus, version: HTTPVersion?)? {
+    guard let space = line.firstIndex(of: 32), let status = Int(string(line[(space + 1)...])) else { return nil }
+    return (HTTPStatus(status), HTTPVersion(rawValue: string(line[..<space])))
   }
 
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>

@@ -65,7 +65,9 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
 
   package func entriesNow(for key: CacheKey) -> [CacheEntry]? {
     file.readNow { table in
-      try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit) { file.bodiesRead.keep($1, of: $0) }
+      try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit, heads: file.headsRead) { id, body in
+        file.bodiesRead.keep(body, of: id)
+      }
     }
   }
 
@@ -93,12 +95,12 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   }
 
   public func remove(_ selection: CacheSelection) async throws {
-    file.bodiesRead.removeAll()
+    file.forgetRead()
     try await file.write { try $0.remove(selection) }
   }
 
   package func removeNow(_ selection: CacheSelection) throws {
-    file.bodiesRead.removeAll()
+    file.forgetRead()
     try file.writeNow { try $0.remove(selection) }
   }
 

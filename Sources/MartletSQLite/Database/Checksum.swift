@@ -18,6 +18,28 @@ struct Checksum {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
+  /// Returns the value of a checksum as sixteen hexadecimal digits in lower case; nil for another text.
+  static func value(ofText digits: some Collection<UInt8>) -> Int64? {
+    guard digits.count == 16 else { return nil }
+    var value: UInt64 = 0
+    for digit in digits {
+      switch digit {
+      case 48...57: value = value << 4 | UInt64(digit - 48)
+      case 97...102: value = value << 4 | UInt64(digit - 87)
+      default: return nil
+      }
+    }
+    return Int64(bitPattern: value)
+  }
+
+  /// Returns the checksum of the body of an entry.
+  static func of(_ owner: UUID, _ bytes: Data) -> Int64 {
+    var sum = Checksum()
+    sum.add(owner)
+    sum.add(.blob(bytes))
+    return sum.value
+  }
+
   /// Returns the checksum of a blob, preceded by the value that identifies its owner.
   static func of(_ owner: SQLiteValue, _ bytes: Data) -> Int64 {
     var sum = Checksum()
@@ -26,9 +48,9 @@ struct Checksum {
     return sum.value
   }
 
-  mutating func add(_ values: SQLiteValue...) { for value in values { add(value) } }
+  mutating func add(_ id: UUID) { withUnsafeBytes(of: id.uuid) { add($0) } }
 
-  private mutating func add(_ value: SQLiteValue) {
+  mutating func add(_ value: SQLiteValue) {
     switch value {
     case .null: mix(0)
     case .integer(let value): mix(UInt64(bitPattern: value))

@@ -62,7 +62,7 @@ package enum CachePlan: Sendable, Hashable {
     guard !stored.isEmpty, policy != .reloadIgnoringCacheData, !directives.contains("no-store"),
       // These two conditions can only be evaluated by the origin (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
       !request.fields.contains(.ifMatch), !request.fields.contains(.ifUnmodifiedSince),
-      let index = VaryRule.select(for: request.fields, among: stored.map(\.response), in: partition),
+      let index = VaryRule.select(for: request.fields, among: stored, in: partition),
       StoredAnswer.canAnswer(request, with: stored[index].response, length: stored[index].length)
     else { return nil }
     return index

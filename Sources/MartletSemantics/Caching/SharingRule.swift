@@ -4,11 +4,10 @@ package enum SharingRule {
   /// fresh nor for a partial response, nor for another protocol.
   package static func allows(_ method: HTTPMethod, _ fields: HTTPFields) -> Bool {
     guard method == .get else { return false }
-    for line in fields where excluding.contains(line.name) { return false }
-    return true
+    return !fields.contains(excluding)
   }
 
-  private static let excluding: [FieldName] = [
+  private static let excluding: FieldNames = [
     .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .upgrade,
   ]
 }

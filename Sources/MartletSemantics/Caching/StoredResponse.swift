@@ -2,36 +2,80 @@ import Synchronization
 
 /// A response as a cache stores it, without its body.
 public struct StoredResponse: Sendable, Hashable {
+  private var content: Content
+
   /// Status and fields, without those of the connection (RFC 9111 §3.1).
-  public var head: ResponseHead { didSet { derived = DerivedFacts() } }
+  public var head: ResponseHead {
+    get { content.values.head }
+    set { change { $0.head = newValue } }
+  }
   /// The variant: a fingerprint of the request fields that `Vary` names (RFC 9111 §4.1). Empty if the response does not
   /// depend on any. A key has at most one stored response for each variant.
-  public var variant: String
+  public var variant: String {
+    get { content.values.variant }
+    set { change { $0.variant = newValue } }
+  }
   /// When the request was sent that returned or last validated the response.
-  public var requestTime: Date { didSet { derived = DerivedFacts() } }
+  public var requestTime: Date {
+    get { content.values.requestTime }
+    set { change { $0.requestTime = newValue } }
+  }
   /// When the response was received or last validated.
-  public var responseTime: Date { didSet { derived = DerivedFacts() } }
+  public var responseTime: Date {
+    get { content.values.responseTime }
+    set { change { $0.responseTime = newValue } }
+  }
   /// Whether the transport has removed a content coding: the bytes are then not those to which the validators and
   /// ranges of the origin refer.
-  public var isUnpacked: Bool
-  private var derived = DerivedFacts()
+  public var isUnpacked: Bool {
+    get { content.values.isUnpacked }
+    set { change { $0.isUnpacked = newValue } }
+  }
 
   /// Creates a stored response.
   public init(
     head: ResponseHead, variant: String = "", requestTime: Date, responseTime: Date, isUnpacked: Bool = false
   ) {
-    self.head = head
-    self.variant = variant
-    self.requestTime = requestTime
-    self.responseTime = responseTime
-    self.isUnpacked = isUnpacked
+    content = Content(
+      Values(
+        head: head, variant: variant, requestTime: requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
+  }
+
+  private mutating func change(_ body: (inout Values) -> Void) {
+    var values = content.values
+    body(&values)
+    content = Content(values)
+  }
+
+  private struct Values: Sendable, Equatable {
+    var head: ResponseHead
+    var variant: String
+    var requestTime: Date
+    var responseTime: Date
+    var isUnpacked: Bool
+  }
+
+  /// What all copies of a stored response share: it is copied several times for each request that it answers, and hardly
+  /// ever changed.
+  private final class Content: Sendable {
+    let values: Values
+    /// What every use of the response needs of its fields, once it is needed.
+    private let derived = Mutex<StoredFacts?>(nil)
+
+    init(_ values: Values) { self.values = values }
+
+    func facts(of stored: StoredResponse) -> StoredFacts {
+      if let facts = derived.withLock({ $0 }) { return facts }
+      let facts = StoredFacts(of: stored)
+      derived.withLock { $0 = facts }
+      return facts
+    }
   }
 }
 
 extension StoredResponse {
   public static func == (left: Self, right: Self) -> Bool {
-    left.variant == right.variant && left.requestTime == right.requestTime && left.responseTime == right.responseTime
-      && left.isUnpacked == right.isUnpacked && left.head == right.head
+    left.content === right.content || left.content.values == right.content.values
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -40,19 +84,7 @@ extension StoredResponse {
   }
 
   /// What every use of the response needs of its fields.
-  var facts: StoredFacts { derived.of(self) }
-
-  /// The facts once they are needed: all copies share them, so that a stored response is parsed once.
-  private final class DerivedFacts: Sendable {
-    private let facts = Mutex<StoredFacts?>(nil)
-
-    func of(_ stored: StoredResponse) -> StoredFacts {
-      if let facts = facts.withLock({ $0 }) { return facts }
-      let derived = StoredFacts(of: stored)
-      facts.withLock { $0 = derived }
-      return derived
-    }
-  }
+  var facts: StoredFacts { content.facts(of: self) }
 }
 
 /// The response to a request, made of a stored one: its head, and the range of its body.

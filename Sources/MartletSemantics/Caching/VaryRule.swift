@@ -36,18 +36,25 @@ package enum VaryRule {
 
   /// Whether a stored response matches the request.
   package static func matches(_ stored: StoredResponse, _ request: HTTPFields, in partition: String = "") -> Bool {
-    guard !matchesNothing(stored.head.fields) else { return false }
+    let fields = stored.head.fields
+    // most responses have one variant, for all requests
+    if stored.variant.isEmpty, !fields.contains(.vary), !fields.contains(.contentEncoding),
+      !request.contains(.authorization)
+    {
+      return true
+    }
+    guard !matchesNothing(fields) else { return false }
     return variant(of: stored.head, for: request, in: partition) == stored.variant
   }
 
   /// Returns the index of the response to use: of those that match, the one with the latest `Date` (§4.1), then the one
   /// received last.
   package static func select(
-    for request: HTTPFields, among stored: [StoredResponse], in partition: String = ""
+    for request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String = ""
   ) -> Int? {
-    if stored.count == 1 { return matches(stored[0], request, in: partition) ? 0 : nil }
-    return stored.indices.filter { matches(stored[$0], request, in: partition) }.max { first, second in
-      let (left, right) = (stored[first], stored[second])
+    if stored.count == 1 { return matches(stored[0].response, request, in: partition) ? 0 : nil }
+    return stored.indices.filter { matches(stored[$0].response, request, in: partition) }.max { first, second in
+      let (left, right) = (stored[first].response, stored[second].response)
       let dates = [left.facts.date, right.facts.date]
       return dates[0] == dates[1] ? left.responseTime < right.responseTime : dates[0] < dates[1]
     }

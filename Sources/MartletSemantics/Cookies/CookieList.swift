@@ -97,6 +97,9 @@ package struct CookieList: Sendable {
     return cookies.lazy.map(\.pair).joined(separator: "; ")
   }
 
+  /// Returns the `Cookie` field; empty if there are no cookies. It has a refusal if a cookie has a control character.
+  package static func line(_ cookies: [Cookie]) -> HTTPFields { header(cookies).map { [.cookie: $0] } ?? [:] }
+
   /// Returns the parts of a `Cookie` line: `name=value`, or only the value.
   package static func pairs(in line: String) -> [String] {
     line.split(separator: ";").map { String(ASCII.trimmed($0)) }

@@ -53,6 +53,39 @@ package enum ByteScan {
     return true
   }
 
+  /// Whether no byte is a control character other than a tab.
+  static func isFieldContent(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index < bytes.count {
+      if index + 8 <= bytes.count {
+        let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        let other = word ^ (ones &* 127)
+        // bytes below 32, and those that are 127; any of them marks some byte
+        if ((word &- ones &* 32) & ~word | (other &- ones) & ~other) & tops == 0 {
+          index += 8
+          continue
+        }
+      }
+      guard bytes[index] == 9 || !ASCII.isControl(bytes[index]) else { return false }
+      index += 1
+    }
+    return true
+  }
+
+  /// Whether one of the bytes is from 128 on.
+  static func hasNonASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var index = 0
+    while index + 8 <= bytes.count {
+      if bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & tops != 0 { return true }
+      index += 8
+    }
+    while index < bytes.count {
+      if bytes[index] >= 128 { return true }
+      index += 1
+    }
+    return false
+  }
+
   /// Whether the bytes are a text in lower case, compared without regard to the case of ASCII letters.
   static func equals(_ bytes: UnsafeRawBufferPointer, _ lowercased: StaticString) -> Bool {
     guard bytes.count == lowercased.utf8CodeUnitCount else { return false }

@@ -153,6 +153,13 @@ extension HTTPFields {
     }
   }
 
+  /// Creates fields from raw lines that hold valid names; nil if a value is folded, or has other characters than those of
+  /// visible ASCII and spaces.
+  package init?(plainLines lines: ArraySlice<UInt8>) {
+    guard let received = Self.received(lines) else { return nil }
+    self.init(received)
+  }
+
   /// Finds the fields in lines that can be kept as they are; nil if a value is folded or not plain.
   private static func received(_ lines: ArraySlice<UInt8>) -> ReceivedFields? {
     var places: [ReceivedFields.Place] = []

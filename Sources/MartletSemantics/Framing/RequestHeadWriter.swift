@@ -31,6 +31,10 @@ package struct RequestHeadWriter: Sendable {
   package mutating func write(_ fields: HTTPFields) {
     var (hasUpgrade, hasTE, namesUpgrade, namesTE) = (false, false, false, false)
     for (name, value) in fields {
+      guard Self.special.contains(name) else {
+        write(value, for: name)
+        continue
+      }
       switch name {
       case .host, .contentLength, .transferEncoding: continue
       case .upgrade: hasUpgrade = true
@@ -48,6 +52,9 @@ package struct RequestHeadWriter: Sendable {
     missesUpgrade = hasUpgrade && !namesUpgrade
     missesTE = hasTE && !namesTE
   }
+
+  /// The fields that say something about the connection or the framing.
+  private static let special: FieldNames = [.host, .contentLength, .transferEncoding, .upgrade, .te, .connection]
 
   /// Writes one field.
   package mutating func write(_ value: String, for name: FieldName) { bytes.appendField(name, value) }
@@ -85,6 +92,13 @@ extension HTTPFields {
   ]
 }
 
+extension String {
+  fileprivate var isASCII: Bool {
+    var text = self
+    return text.withUTF8 { !ByteScan.hasNonASCII(UnsafeRawBufferPointer($0)) }
+  }
+}
+
 extension [UInt8] {
   /// Appends the bytes of a text: at once, which its `utf8` view does not.
   package mutating func append(utf8 text: String) {
@@ -99,7 +113,7 @@ extension [UInt8] {
     append(UInt8(ascii: ":"))
     if !value.isEmpty {
       append(32)
-      if name == .cookie, FieldOctets.hasOctets(value) {
+      if name == .cookie, !value.isASCII, FieldOctets.hasOctets(value) {
         append(contentsOf: FieldOctets.bytes(value))
       } else {
         append(utf8: value)

@@ -5,9 +5,28 @@
 /// come from outside the program.
 public struct FieldName: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
   /// The name as it was written, which is how it is sent over HTTP/1.1.
-  public let rawName: String
+  public var rawName: String { text.raw }
   /// The name in lower case, as it is compared, hashed and sent over HTTP/2.
-  public let canonicalName: String
+  public var canonicalName: String { text.canonical }
+
+  /// One reference: names are copied with every line, and most that are compared are the same object.
+  private let text: Text
+
+  private final class Text: Sendable {
+    let raw: String
+    let canonical: String
+    /// Of the canonical name; equal names have equal ones.
+    let hash: Int
+    /// The first byte of the canonical name.
+    let first: UInt8
+
+    init(_ name: String) {
+      raw = name
+      canonical = name.utf8.contains { (65...90).contains($0) } ? ASCII.lowercased(name) : name
+      hash = canonical.utf8.reduce(canonical.utf8.count) { $0 &* 31 &+ Int($1) }
+      first = canonical.utf8.first ?? 0
+    }
+  }
 
   /// Creates a name from text that comes from outside the program.
   ///
@@ -27,22 +46,42 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     self.init(unchecked: value)
   }
 
-  package init(unchecked name: String) {
-    rawName = name
-    canonicalName = name.utf8.contains { (65...90).contains($0) } ? ASCII.lowercased(name) : name
-  }
+  package init(unchecked name: String) { text = Text(name) }
 
   /// Compares case-insensitively.
   public static func == (left: Self, right: Self) -> Bool {
-    // most names that are compared have different lengths, which are found faster than different bytes
-    left.canonicalName.utf8.count == right.canonicalName.utf8.count && left.canonicalName == right.canonicalName
+    left.text === right.text || left.text.hash == right.text.hash && left.text.canonical == right.text.canonical
   }
 
   /// Hashes case-insensitively.
-  public func hash(into hasher: inout Hasher) { hasher.combine(canonicalName) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(text.hash) }
 
   /// The name as it was written.
   public var description: String { rawName }
+}
+
+/// Names of fields that have a meaning together. Most names that are looked up are known at once not to be among them.
+package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
+  private let names: [FieldName]
+  /// The bits of all names.
+  private let bits: UInt64
+
+  package init(arrayLiteral elements: FieldName...) {
+    names = elements
+    bits = elements.reduce(0) { $0 | $1.bit }
+  }
+
+  package func contains(_ name: FieldName) -> Bool { bits & name.bit != 0 && names.contains(name) }
+}
+
+extension FieldName {
+  /// One of 64 bits, which equal names have in common with few others.
+  var bit: UInt64 { Self.bit(of: canonicalName.utf8.count, text.first) }
+
+  /// - Parameters:
+  ///   - count: the length of the name.
+  ///   - first: its first byte, in lower case.
+  static func bit(of count: Int, _ first: UInt8) -> UInt64 { 1 << UInt64((count &* 7 &+ Int(first)) & 63) }
 }
 
 /// The reason why a header field was refused.

@@ -55,6 +55,15 @@ public struct HTTPFields: Sendable {
     content = refusal.map { .refused(lines, $0) } ?? .lines(lines)
   }
 
+  /// Adds a line after the others: like ``change(_:)``, in a third of the time.
+  private mutating func add(_ line: Line) {
+    guard case .lines(var lines) = content else { return change { $0.append(line) } }
+    content = .lines([])  // so that the array is not shared with this value
+    if lines.count == lines.capacity { lines.reserveCapacity(Swift.max(8, 2 * lines.count)) }
+    lines.append(line)
+    content = .lines(lines)
+  }
+
   private mutating func refuse(_ error: FieldError) {
     if refusal == nil { content = .refused(lines, error) }
   }
@@ -76,11 +85,10 @@ public struct HTTPFields: Sendable {
     }
     set {
       guard let newValue else { return remove(name) }
-      guard let value = accepted(newValue, for: name.rawName) else { return }
+      guard let value = accepted(newValue, for: name) else { return }
+      guard contains(name) else { return add(Line(name: name, value: value)) }
       change { lines in
-        guard let first = lines.firstIndex(where: { $0.name == name }) else {
-          return lines.append(Line(name: name, value: value))
-        }
+        guard let first = lines.firstIndex(where: { $0.name == name }) else { return }
         lines[first].value = value
         guard lines[(first + 1)...].contains(where: { $0.name == name }) else { return }
         let rest = lines[(first + 1)...].filter { $0.name != name }
@@ -97,8 +105,14 @@ public struct HTTPFields: Sendable {
 
   /// Appends a line, and keeps existing lines of the same name.
   public mutating func append(_ value: String, for name: FieldName) {
-    guard let value = accepted(value, for: name.rawName) else { return }
-    change { $0.append(Line(name: name, value: value)) }
+    guard let value = accepted(value, for: name) else { return }
+    add(Line(name: name, value: value))
+  }
+
+  /// Appends the lines of other fields, which accepted them.
+  package mutating func append(contentsOf other: HTTPFields) {
+    for line in other.lines { add(line) }
+    if let refusal = other.refusal { refuse(refusal) }
   }
 
   /// Appends a line whose name comes from outside the program. A name that is not a token is refused like an invalid
@@ -124,6 +138,9 @@ public struct HTTPFields: Sendable {
     return lines.contains { $0.name == name }
   }
 
+  /// Whether there is a line with one of the names.
+  package func contains(_ names: FieldNames) -> Bool { lines.contains { names.contains($0.name) } }
+
   /// Throws ``refusal`` if there is one, to check the fields before sending.
   public func validate() throws(FieldError) {
     if let refusal { throw refusal }
@@ -143,9 +160,10 @@ public struct HTTPFields: Sendable {
 
   package mutating func reserveCapacity(_ count: Int) { change { $0.reserveCapacity(count) } }
 
-  private mutating func accepted(_ value: String, for name: String) -> String? {
+  /// Returns the value without white space around it; nil if it is refused.
+  private mutating func accepted(_ value: String, for name: FieldName) -> String? {
     guard Self.isValidValue(value) else {
-      refuse(.invalidValue(name: name))
+      refuse(.invalidValue(name: name.rawName))
       return nil
     }
     return Self.trimmed(value)
@@ -153,20 +171,18 @@ public struct HTTPFields: Sendable {
 
   /// field-value of RFC 9110 §5.5: visible characters, obs-text, space and tab.
   private static func isValidValue(_ value: String) -> Bool {
-    // Every field of every response is checked here; the check is faster over contiguous storage.
-    let isValid = value.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isValidByte) }
-    return isValid ?? value.utf8.allSatisfy(isValidByte)
+    var value = value
+    return value.withUTF8 { ByteScan.isFieldContent(UnsafeRawBufferPointer($0)) }
   }
-
-  private static func isValidByte(_ byte: UInt8) -> Bool { byte == 9 || !ASCII.isControl(byte) }
 
   /// Returns the value without leading and trailing white space, without a copy if there is none, which is the usual
   /// case.
   private static func trimmed(_ value: String) -> String {
-    guard let first = value.utf8.first, let last = value.utf8.last,
-      ASCII.isWhitespace(first) || ASCII.isWhitespace(last)
-    else { return value }
-    return String(ASCII.trimmed(value))
+    var text = value
+    let isPadded = text.withUTF8 { bytes in
+      bytes.first.map(ASCII.isWhitespace) == true || bytes.last.map(ASCII.isWhitespace) == true
+    }
+    return isPadded ? String(ASCII.trimmed(value)) : value
   }
 }
 

@@ -7,6 +7,8 @@ import Synchronization
 final class ReceivedFields: Sendable {
   private let bytes: ArraySlice<UInt8>
   private let places: [Place]
+  /// The bits of all names. Most names that are looked up in a response are not there.
+  private let bits: UInt64
   private let made = Mutex<[HTTPFields.Line]?>(nil)
 
   /// Where a field is in the bytes.
@@ -18,6 +20,12 @@ final class ReceivedFields: Sendable {
   init(_ bytes: ArraySlice<UInt8>, _ places: [Place]) {
     self.bytes = bytes
     self.places = places
+    bits = bytes.withUnsafeBytes { bytes in
+      places.reduce(0) { bits, place in
+        guard let first = bytes[place.name].first else { return bits }
+        return bits | FieldName.bit(of: place.name.count, ASCII.lowercased(first))
+      }
+    }
   }
 
   /// The number of lines.
@@ -70,6 +78,7 @@ final class ReceivedFields: Sendable {
 
   /// Calls the closure with each line of that name, as long as it returns true.
   private func forEach(_ name: FieldName, _ body: (UnsafeRawBufferPointer, Place) -> Bool) {
+    guard bits & name.bit != 0 else { return }
     var name = name.canonicalName
     name.withUTF8 { name in
       bytes.withUnsafeBytes { bytes in

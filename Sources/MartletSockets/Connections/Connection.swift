@@ -63,7 +63,7 @@ final class Connection {
   /// The handshake with a proxy that goes on over another socket: what was answered so far is limited for all of them.
   var interruptedTunnel: Tunnel?
   /// Ends the opening when its time is over.
-  private(set) lazy var connectTimer = LoopTimer { [weak self] in self?.connectingTookTooLong() }
+  private(set) lazy var connectTimer = HeapTimer { [weak self] in self?.connectingTookTooLong() }
   /// Whether the network knows that there is something to send.
   private var hasOutput = false
 

@@ -17,7 +17,7 @@ final class HTTP1Driver: ConnectionDriver {
   private var sentInTurn = 0
   /// Whether the connection becomes idle at the end of the turn.
   private var becomesIdle = false
-  private lazy var expectation = LoopTimer { [weak self] in self?.beginUpload() }
+  private lazy var expectation = HeapTimer { [weak self] in self?.beginUpload() }
 
   /// What is done with a request's body.
   private enum Upload {

@@ -18,7 +18,7 @@ final class HTTP2Driver: ConnectionDriver {
   private var hasNewCapacity = false
   /// The requests that wait for a sign of life of a connection that was silent for long.
   private var held: [Transfer] = []
-  private lazy var silence = LoopTimer { [weak self] in self?.foundDead() }
+  private lazy var silence = HeapTimer { [weak self] in self?.foundDead() }
 
   init(_ connection: Connection) throws(HTTPError) {
     self.connection = connection
@@ -228,7 +228,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   /// How many bytes the reader has not made room for.
   private var unread = 0
   /// When the body is sent without a 100 response; nil if it does not wait for one.
-  private var expectation: LoopTimer?
+  private var expectation: HeapTimer?
 
   init(_ transfer: Transfer, of driver: HTTP2Driver) {
     self.transfer = transfer
@@ -241,7 +241,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
     self.id = id
     transfer.stream = Int(id)
     guard let time = transfer.exchange.limits.expectation else { return }
-    let timer = LoopTimer { [weak self] in self?.beginUpload() }
+    let timer = HeapTimer { [weak self] in self?.beginUpload() }
     expectation = timer
     driver.loop.set(timer, to: driver.loop.now &+ time)
   }

@@ -26,7 +26,7 @@ final class Network {
   var preconnects = Preconnects()
   /// When those that wait for a connection have waited too long.
   var poolTimeouts = PoolTimeouts()
-  private(set) lazy var poolTimer = LoopTimer { [weak self] in self?.checkPoolTimeouts() }
+  private(set) lazy var poolTimer = HeapTimer { [weak self] in self?.checkPoolTimeouts() }
   /// The transfers that wait for a connection, by their number.
   private(set) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
@@ -35,7 +35,7 @@ final class Network {
   /// The pool's actions that were not done yet.
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
   private var isPerforming = false
-  private lazy var expiry = LoopTimer { [weak self] in self?.closeExpired() }
+  private lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
   /// What all TLS sessions have in common; nil before the first request that needs it.
   private(set) var tls: TLSContext?
   /// What asks the caller for the settings of each connection; nil if it is not asked.

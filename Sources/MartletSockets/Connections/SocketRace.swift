@@ -20,7 +20,7 @@ final class SocketRace: SocketHandler {
   private var schedule: HappyEyeballs?
   private var attempts: [(socket: Socket, address: SocketAddress)] = []
   private var isOver = false
-  private lazy var timer = LoopTimer { [weak self] in self?.advance() }
+  private lazy var timer = HeapTimer { [weak self] in self?.advance() }
 
   /// - Parameters:
   ///   - peer: host and port, for messages.

@@ -4,7 +4,7 @@ import MartletSemantics
 
 /// The loop's part of an exchange: it passes on what a connection receives, limits it, and measures it. It does not
 /// depend on the version of HTTP. It is the timer of its own silence, since every request has one; its end cancels it.
-final class Transfer: LoopTimer {
+final class Transfer: HeapTimer {
   let exchange: Exchange
   let network: Network
   /// The connection that sends the request; nil while it waits for one.

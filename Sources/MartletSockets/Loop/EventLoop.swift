@@ -106,7 +106,7 @@ final class EventLoop {
   func stop() { isStopped = true }
 
   /// Sets when a timer is due; the maximum for never.
-  func set(_ timer: LoopTimer, to due: UInt64) { timers.set(timer, to: due) }
+  func set(_ timer: HeapTimer, to due: UInt64) { timers.set(timer, to: due) }
 }
 
 // MARK: - Sockets

@@ -1,5 +1,5 @@
-/// A point in time at which something is done, on the clock of a loop in nanoseconds. It can be moved and cancelled.
-class LoopTimer {
+/// A point in time at which something is done, on a clock in nanoseconds. It can be moved and cancelled.
+class HeapTimer {
   /// When it is due; the maximum for never.
   fileprivate(set) var due = UInt64.max
   /// The time that its place in the heap stands for: never later than ``due``.
@@ -18,12 +18,12 @@ class LoopTimer {
   func action() { body?() }
 }
 
-/// The timers of a loop, in a binary heap.
+/// The timers of an owner, such as an event loop, in a binary heap.
 ///
 /// Most timers are timeouts that are moved to a later time again and again and never due. Moving one to a later time
 /// costs nothing: its place is corrected when the earlier time has come.
 struct TimerHeap {
-  private var timers: [LoopTimer] = []
+  private var timers: [HeapTimer] = []
 
   /// When the first timer may be due; the maximum if there is none.
   var next: UInt64 { timers.first?.placeTime ?? .max }
@@ -31,7 +31,7 @@ struct TimerHeap {
   var count: Int { timers.count }
 
   /// Sets when the timer is due; the maximum cancels it.
-  mutating func set(_ timer: LoopTimer, to due: UInt64) {
+  mutating func set(_ timer: HeapTimer, to due: UInt64) {
     timer.due = due
     guard let position = timer.position else {
       guard due != .max else { return }
@@ -47,7 +47,7 @@ struct TimerHeap {
   }
 
   /// Removes a timer that is due, and returns it; nil if there is none.
-  mutating func popDue(at now: UInt64) -> LoopTimer? {
+  mutating func popDue(at now: UInt64) -> HeapTimer? {
     while let first = timers.first, first.placeTime <= now {
       if first.due <= now {
         first.due = .max

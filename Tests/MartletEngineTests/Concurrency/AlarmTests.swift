@@ -53,23 +53,4 @@ struct AlarmTests {
     }
     #expect(released == nil)
   }
-
-  @Test func aQueueReturnsItsElementsInTheOrderOfTheirInstants() {
-    var queue = TimeQueue<Int, Int>()
-    let instants = (0..<200).map { ($0 * 7919) % 211 }
-    for instant in instants { queue.insert(instant, at: instant) }
-    #expect(queue.firstInstant == instants.min())
-
-    queue.removeAll { $0.isMultiple(of: 3) }
-    var early: [Int] = []
-    while let element = queue.popFirst(upTo: 100) { early.append(element) }
-    var late: [Int] = []
-    while let element = queue.popFirst(upTo: .max) { late.append(element) }
-
-    let kept = instants.filter { !$0.isMultiple(of: 3) }.sorted()
-    #expect(early == kept.filter { $0 <= 100 })
-    #expect(late == kept.filter { $0 > 100 })
-    #expect(queue.count == 0)
-    #expect(queue.firstInstant == nil)
-  }
 }

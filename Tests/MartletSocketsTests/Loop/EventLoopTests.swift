@@ -87,7 +87,7 @@ struct EventLoopTests {
     let isOver = try start(queue)
     queue.submit { context in
       let loop = context.loop
-      loop.set(LoopTimer { [unowned loop] in loop.stop() }, to: loop.now + 20_000_000)
+      loop.set(HeapTimer { [unowned loop] in loop.stop() }, to: loop.now + 20_000_000)
     }
     try await isOver.wait()
   }

@@ -18,7 +18,7 @@ struct TimerHeapTests {
   @Test func timersAreDueInTheOrderOfTheirTimes() {
     var heap = TimerHeap()
     let log = Log<Int>()
-    for number in [5, 1, 4, 2, 3] { heap.set(LoopTimer { log.append(number) }, to: UInt64(number)) }
+    for number in [5, 1, 4, 2, 3] { heap.set(HeapTimer { log.append(number) }, to: UInt64(number)) }
 
     #expect(heap.next == 1)
     #expect(fired(&heap, at: 3) == 3)
@@ -30,9 +30,9 @@ struct TimerHeapTests {
   @Test func aTimerCanBeMovedAndCancelled() {
     var heap = TimerHeap()
     let log = Log<String>()
-    let later = LoopTimer { log.append("later") }
-    let earlier = LoopTimer { log.append("earlier") }
-    let cancelled = LoopTimer { log.append("cancelled") }
+    let later = HeapTimer { log.append("later") }
+    let earlier = HeapTimer { log.append("earlier") }
+    let cancelled = HeapTimer { log.append("cancelled") }
     for timer in [later, earlier, cancelled] { heap.set(timer, to: 10) }
     heap.set(later, to: 20)
     heap.set(earlier, to: 5)
@@ -47,7 +47,7 @@ struct TimerHeapTests {
 
   @Test func aTimerThatHasFiredCanBeSetAgain() {
     var heap = TimerHeap()
-    let timer = LoopTimer {}
+    let timer = HeapTimer {}
     for time in [UInt64(1), 2, 3] {
       heap.set(timer, to: time)
       #expect(timer.due == time)
@@ -67,7 +67,7 @@ struct TimerHeapTests {
     var heap = TimerHeap()
     var table: [Int: UInt64] = [:]
     let log = Log<Int>()
-    let timers = (0..<40).map { number in LoopTimer { log.append(number) } }
+    let timers = (0..<40).map { number in HeapTimer { log.append(number) } }
     var now: UInt64 = 0
     for _ in 0..<2000 {
       let number = Int(next(40))

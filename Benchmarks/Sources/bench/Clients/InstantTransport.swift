@@ -4,12 +4,17 @@ import Martlet
 /// A transport that answers at once, from memory, with 1 KiB.
 struct InstantTransport: Transport {
   private let answer = Data(count: 1024)
-  private let head = ResponseHead(
-    status: .ok,
-    fields: [
-      "Server": "nginx", "Date": "Sun, 22 Nov 2026 12:00:00 GMT", "Content-Type": "application/octet-stream",
-      "Content-Length": "1024", "Connection": "keep-alive", "Accept-Ranges": "bytes",
-    ])
+  private let head: ResponseHead
+
+  /// - Parameter lifetime: for how many seconds a cache may use the response; nil if it may not.
+  init(lifetime: Int? = nil) {
+    var fields: HTTPFields = [
+      "Server": "nginx", "Content-Type": "application/octet-stream", "Content-Length": "1024",
+      "Connection": "keep-alive", "Accept-Ranges": "bytes",
+    ]
+    fields[.cacheControl] = lifetime.map { "max-age=\($0)" } ?? "no-store"
+    head = ResponseHead(status: .ok, fields: fields)
+  }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     HTTPResponse(url: request.url, networkHead: head, body: ResponseBody(answer))

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletSQLite
 import MartletSockets
 import MeasuredClient
 
@@ -31,6 +32,8 @@ struct SessionClient: Client {
     case builtIn = "built-in"
     /// With all of them.
     case all
+    /// The default session, whose cache has the response: in memory, or in a SQLite file.
+    case stored, storedOnDisk = "stored-on-disk"
 
     /// The name of its row.
     var title: String {
@@ -38,6 +41,8 @@ struct SessionClient: Client {
       case .executor: "bare, on the transport's executor"
       case .interceptors: "4 interceptors of the caller's"
       case .builtIn: "all that are built in"
+      case .stored: "a response from memory"
+      case .storedOnDisk: "a response from SQLite"
       default: rawValue
       }
     }
@@ -45,14 +50,18 @@ struct SessionClient: Client {
 
   let version = "Martlet"
   private let session: HTTPSession
+  private let folder = ScratchFolder()
   /// Where the requests are made; nil for the global executor.
   private let executor: (any TaskExecutor)?
 
   init(
     _ variant: Variant = .bare, on transport: MeasuredTransport = .sockets, authority: URL? = nil, connections: Int = 64
   ) async throws {
-    let transport = transport.make(.measured(authority: authority, connections: connections))
-    session = HTTPSession(transport: transport, configuration: try await variant.configuration())
+    let transport: any Transport =
+      variant == .stored || variant == .storedOnDisk
+      ? InstantTransport(lifetime: 3600)
+      : transport.make(.measured(authority: authority, connections: connections))
+    session = HTTPSession(transport: transport, configuration: try await variant.configuration(in: folder))
     executor = variant == .executor ? try (transport as? SocketTransport)?.taskExecutor : nil
   }
 
@@ -98,9 +107,15 @@ struct SessionClient: Client {
 
 extension SessionClient.Variant {
   /// The settings of the session. A cookie is one that is sent with every request.
-  fileprivate func configuration() async throws -> SessionConfiguration {
+  fileprivate func configuration(in folder: ScratchFolder) async throws -> SessionConfiguration {
     var settings = SessionConfiguration()
-    if self == .default { return settings }
+    switch self {
+    case .default, .stored: return settings
+    case .storedOnDisk:
+      settings.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.url.appending(component: "cache.sqlite")))
+      return settings
+    default: break
+    }
     func has(_ feature: Self) -> Bool {
       self == feature || self == .all || self == .builtIn && feature != .interceptors
     }
@@ -137,4 +152,11 @@ private struct RepeatedChunk: AsyncSequence, AsyncIteratorProtocol, Sendable {
     rest -= Int64(chunk.count)
     return chunk
   }
+}
+
+/// A folder that exists as long as its client.
+private final class ScratchFolder: Sendable {
+  let url = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
+
+  deinit { try? FileManager.default.removeItem(at: url) }
 }

@@ -43,11 +43,12 @@ enum CacheCost {
     settings.cache = nil
     let uncached = HTTPSession(configuration: settings)
     let url = server.plain.appending(component: file.name)
+    let urls = (0..<entries).map(address)  // what it costs to make a URL is no part of an answer
     var rates: [[Double]] = [[], [], []]
     for _ in 0..<rounds {
       for (index, session) in caches.enumerated() {
         rates[index].append(
-          try await rate(session, requests: requests, callers: callers) { address($0 &* 7919 % entries) })
+          try await rate(session, requests: requests, callers: callers) { urls[$0 &* 7919 % entries] })
       }
       rates[2].append(try await rate(uncached, requests: requests / 10, callers: callers) { _ in url })
     }

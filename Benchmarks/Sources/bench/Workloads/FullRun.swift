@@ -159,7 +159,7 @@ struct FullRun {
   }
 
   private mutating func comparePipeline() throws {
-    let programs = [SessionClient.Variant.bare, .interceptors, .default, .builtIn, .all].map {
+    let programs = [SessionClient.Variant.bare, .interceptors, .default, .builtIn, .all, .stored, .storedOnDisk].map {
       ClientProgram.own(.martlet($0, .instant), title: $0.title)
     }
     let result = try comparison(programs).run(Workload.all.filter { $0.key == "small" })

@@ -1,0 +1,1 @@
+../../MartletSockets/Loop/TimerHeap.swift

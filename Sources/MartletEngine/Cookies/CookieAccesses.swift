@@ -1,0 +1,118 @@
+import MartletSemantics
+
+/// What a jar knows of the cookies that it sent, and has not written to its store: when that was, and the last line.
+///
+/// The times only decide which cookies are removed when there are too many, so they are written with the next change, or
+/// once an hour.
+struct CookieAccesses {
+  private var sites: [String: [Cookie.Identity: Date]] = [:]
+  private var last: SentCookies?
+  private static let interval: TimeInterval = 3600
+
+  /// Records that cookies were sent. Returns whether the times should be written now.
+  mutating func note(_ cookies: [Cookie], in site: String, at now: Date) -> Bool {
+    for cookie in cookies { sites[site, default: [:]][cookie.identity] = now }
+    return Self.dueDate(of: cookies) < now
+  }
+
+  /// When the times of cookies that are sent are to be written.
+  static func dueDate(of cookies: [Cookie]) -> Date {
+    cookies.map { $0.lastAccessed.addingTimeInterval(interval) }.min() ?? .distantFuture
+  }
+
+  /// The line of the last request if it is that of this one too: then its cookies are sent now.
+  mutating func line(
+    for request: HTTPRequest, in context: CookieContext, revision: Int, at now: Date
+  ) -> HTTPFields? {
+    guard last?.isValid(for: request, in: context, revision: revision, at: now) == true else { return nil }
+    last?.sent = now
+    return last?.line
+  }
+
+  /// Keeps a line for the next requests.
+  mutating func keep(_ line: SentCookies) {
+    noteLast()
+    last = line
+  }
+
+  /// Adds the time of the last line to those of its cookies.
+  private mutating func noteLast() {
+    guard let last = last.take() else { return }
+    _ = note(last.cookies, in: last.site, at: last.sent)
+  }
+
+  /// Removes the times of a site and returns them.
+  mutating func take(_ site: String) -> [Cookie.Identity: Date] {
+    noteLast()
+    return sites.removeValue(forKey: site) ?? [:]
+  }
+
+  /// Removes the times of cookies that were removed, and of sites without cookies.
+  mutating func remove(_ identities: [String: Set<Cookie.Identity>], keeping all: [String: [Cookie]]) {
+    noteLast()
+    for (site, identities) in identities { sites[site] = sites[site]?.filter { !identities.contains($0.key) } }
+    sites = sites.filter { all[$0.key] != nil && !$0.value.isEmpty }
+  }
+
+  /// Sets the times of cookies.
+  mutating func apply(to all: inout [String: [Cookie]]) {
+    noteLast()
+    for (site, accesses) in sites {
+      guard let cookies = all[site] else { continue }
+      var list = CookieList(cookies)
+      list.touch(accesses)
+      all[site] = list.cookies
+    }
+  }
+
+  mutating func removeAll() { self = CookieAccesses() }
+}
+
+/// The `Cookie` line of a request, which is that of most requests after it: for the same origin, as long as the cookies
+/// are the same and none of the line expires.
+struct SentCookies {
+  /// The cookies of the line; empty if there are none for such requests.
+  let cookies: [Cookie]
+  let line: HTTPFields
+  let site: String
+  /// When the line was sent last.
+  var sent: Date
+
+  private let origin: Origin
+  /// The path of the requests; nil for every path, because all cookies of the site are for every path.
+  private let path: String?
+  private let context: CookieContext
+  /// The number that the store had when its cookies were read.
+  private let revision: Int
+  /// From when and until when the cookies are these.
+  private let period: Range<Date>
+
+  /// Makes the line of a request; nil if others cannot use it.
+  ///
+  /// - Parameters:
+  ///   - known: all cookies of the site.
+  ///   - chosen: those that are sent.
+  init?(
+    _ chosen: [Cookie], of known: [Cookie], in site: String, line: HTTPFields, for request: HTTPRequest,
+    _ context: CookieContext, revision: Int, at now: Date
+  ) {
+    let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }
+    guard let origin = request.origin, line.refusal == nil, now < ends else { return nil }
+    self.cookies = chosen
+    self.line = line
+    self.site = site
+    self.origin = origin
+    self.context = context
+    self.revision = revision
+    sent = now
+    path = known.allSatisfy { $0.path == "/" } ? nil : CookieRequest(request.url)?.path
+    period = now..<ends
+  }
+
+  func isValid(for request: HTTPRequest, in context: CookieContext, revision: Int, at now: Date) -> Bool {
+    guard revision == self.revision, period.contains(now), request.origin == origin, context == self.context else {
+      return false
+    }
+    return path == nil || path == CookieRequest(request.url)?.path
+  }
+}

@@ -25,7 +25,7 @@ public enum SharedFlight: Sendable {
 }
 
 /// The right to send a request for other processes, which ends by itself if the process does.
-public protocol FlightLease: Sendable {
+public protocol FlightLease: AnyObject, Sendable {
   /// Ends the lease, without a wait. Called once.
   func end(_ outcome: FlightOutcome)
 }

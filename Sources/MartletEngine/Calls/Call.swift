@@ -28,7 +28,8 @@ public final class Call: Work {
   private let isFinished = Atomic(false)
   static let lastID = Atomic<UInt64>(0)
   private let hasEnded = Atomic(false)
-  private let locals = Mutex<KeptValue?>(nil)
+  /// There are few: a search takes less time than to hash an identifier.
+  private let locals = Mutex<[(id: UniqueID, value: any AnyObject & Sendable)]>([])
 
   /// Makes a call. Sessions do this, and tests of a transport or an interceptor may.
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
@@ -104,23 +105,29 @@ public final class Call: Work {
 
   /// A value that is kept for this call, from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {
-    get { locals.withLock { CallLocal<Value>.Kept.of(local, among: $0)?.value } ?? local.initialValue }
+    get {
+      let kept = locals.withLock { locals in locals.first { $0.id == local.id }?.value }
+      // no other local has the identifier
+      return kept.map { unsafeDowncast($0, to: CallLocal<Value>.Kept.self).value } ?? local.initialValue
+    }
     set {
+      let kept = CallLocal<Value>.Kept(newValue)
       // the earlier value is released outside the lock
-      _ = locals.withLock { locals -> Value? in
-        guard let kept = CallLocal<Value>.Kept.of(local, among: locals) else {
-          locals = CallLocal<Value>.Kept(newValue, of: local, before: locals)
+      _ = locals.withLock { locals -> (any AnyObject & Sendable)? in
+        guard let index = locals.firstIndex(where: { $0.id == local.id }) else {
+          if locals.isEmpty { locals.reserveCapacity(4) }
+          locals.append((local.id, kept))
           return nil
         }
-        defer { kept.value = newValue }
-        return kept.value
+        defer { locals[index].value = kept }
+        return locals[index].value
       }
     }
   }
 
   /// Copies all values that are kept for another call, which sends the same request.
   func takeLocals(of other: Call) {
-    let values = other.locals.withLock { $0?.copy() }
+    let values = other.locals.withLock { $0 }
     locals.withLock { $0 = values }
   }
 }
@@ -176,45 +183,13 @@ public final class CallLocal<Value: Sendable>: Sendable {
   fileprivate let id = UniqueID()
   fileprivate let initialValue: Value
 
-  /// The value in a call.
-  fileprivate final class Kept: KeptValue, @unchecked Sendable {
-    // SAFETY: as that of `KeptValue`.
-    var value: Value
+  /// A value in a call. It is an object, because the type of an object is checked in much less time than that of a value.
+  fileprivate final class Kept: Sendable {
+    let value: Value
 
-    init(_ value: Value, of local: CallLocal, before next: KeptValue?) {
-      self.value = value
-      super.init(local.id, before: next)
-    }
-
-    private init(_ value: Value, _ id: UniqueID, before next: KeptValue?) {
-      self.value = value
-      super.init(id, before: next)
-    }
-
-    static func of(_ local: CallLocal, among values: KeptValue?) -> Kept? {
-      var candidate = values
-      while let kept = candidate, kept.id != local.id { candidate = kept.next }
-      return candidate.map { unsafeDowncast($0, to: Kept.self) }  // no other local has the identifier
-    }
-
-    override func copy() -> KeptValue { Kept(value, id, before: next?.copy()) }
+    init(_ value: Value) { self.value = value }
   }
 
   /// Makes a local with the value that it has in a call before it is set.
   public init(_ initialValue: Value) { self.initialValue = initialValue }
-}
-
-/// A value that is kept for a call, in a list with the call's others. There are few: to search them takes less time than to
-/// hash an identifier.
-private class KeptValue: @unchecked Sendable {
-  // SAFETY: values are changed only under the lock of their call.
-  final let id: UniqueID
-  final let next: KeptValue?
-
-  init(_ id: UniqueID, before next: KeptValue?) {
-    self.id = id
-    self.next = next
-  }
-
-  func copy() -> KeptValue { KeptValue(id, before: next?.copy()) }
 }

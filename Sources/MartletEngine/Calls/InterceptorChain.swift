@@ -21,47 +21,24 @@ extension QuickInterceptor {
 /// Several interceptors that act as one. The loop runs a call's interceptors as a chain, and an interceptor can run
 /// others.
 package struct InterceptorChain: Interceptor {
-  /// An interceptor and its position. It is an object with methods, because a copy of what is known by its protocol only
-  /// takes longer than most of what the methods do.
-  private class Member: @unchecked Sendable {
-    // SAFETY: there are only constants, here and in the subclass.
-    final let index: Int
-    final let interceptor: any Interceptor
+  /// An interceptor, its position, and the functions of one that is quick. They are closures, because a copy of what is
+  /// known by its protocol only takes longer than most of what they do.
+  private struct Member {
+    let index: Int
+    let interceptor: any Interceptor
+    let prepareNow: (@Sendable (inout HTTPRequest, Call) -> Bool)?
+    let accepts: (@Sendable (HTTPStatus?, Attempt, Call) -> Bool)?
 
     init(_ interceptor: any Interceptor, at index: Int) {
       self.index = index
       self.interceptor = interceptor
+      guard let quick = interceptor as? any QuickInterceptor else {
+        (prepareNow, accepts) = (nil, nil)
+        return
+      }
+      prepareNow = { request, call in quick.prepareNow(&request, in: call) }
+      accepts = { status, attempt, call in quick.accepts(status, of: attempt, in: call) }
     }
-
-    func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool { false }
-
-    func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { false }
-  }
-
-  private final class QuickMember<Quick: QuickInterceptor>: Member, @unchecked Sendable {
-    private let quick: Quick
-
-    init(_ quick: Quick, at index: Int) {
-      self.quick = quick
-      super.init(quick, at: index)
-    }
-
-    override func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-      quick.prepareNow(&request, in: call)
-    }
-
-    override func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
-      quick.accepts(status, of: attempt, in: call)
-    }
-  }
-
-  private static func member(_ interceptor: any Interceptor, at index: Int) -> Member {
-    guard let quick = interceptor as? any QuickInterceptor else { return Member(interceptor, at: index) }
-    return quickMember(quick, at: index)
-  }
-
-  private static func quickMember(_ quick: some QuickInterceptor, at index: Int) -> Member {
-    QuickMember(quick, at: index)
   }
 
   package let isEmpty: Bool
@@ -73,7 +50,7 @@ package struct InterceptorChain: Interceptor {
 
   package init(_ interceptors: [any Interceptor]) {
     isEmpty = interceptors.isEmpty
-    let members = interceptors.indices.map { Self.member(interceptors[$0], at: $0) }
+    let members = interceptors.indices.map { Member(interceptors[$0], at: $0) }
     preparing = members.filter { $0.interceptor.stages.contains(.prepare) }
     reviewing = members.reversed().filter { $0.interceptor.stages.contains(.review) }
   }
@@ -104,7 +81,9 @@ package struct InterceptorChain: Interceptor {
   /// - Returns: the position of the first that needs one; nil if none does.
   func prepareNow(_ request: inout DescribedRequest, from first: Int = 0, in call: Call) -> Int? {
     for position in first..<preparing.endIndex {
-      guard request.update(by: { preparing[position].prepareNow(&$0, in: call) }) else { return position }
+      guard let prepareNow = preparing[position].prepareNow, request.update(by: { prepareNow(&$0, call) }) else {
+        return position
+      }
     }
     return nil
   }
@@ -146,7 +125,7 @@ package struct InterceptorChain: Interceptor {
     _ status: HTTPStatus?, of attempt: Attempt, from first: Int = 0, by preparedCount: Int?, in call: Call
   ) -> Int? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount ?? .max {
-      guard reviewing[position].accepts(status, of: attempt, in: call) else { return position }
+      guard let accepts = reviewing[position].accepts, accepts(status, attempt, call) else { return position }
     }
     return nil
   }

@@ -40,8 +40,8 @@ package struct Alarm: Sendable {
 }
 
 /// An alarm, and its place among all of the shared timer.
+// SAFETY: its place is changed only under the lock of the timer; the rest has locks.
 private final class AlarmEntry: HeapTimer, @unchecked Sendable {
-  // SAFETY: its place is changed only under the lock of the timer; the rest has locks.
   private let alarm: Mutex<(@Sendable () -> Void)?>
   /// The task of an alarm that does not use the shared timer.
   let task = Mutex<Task<Void, Never>?>(nil)

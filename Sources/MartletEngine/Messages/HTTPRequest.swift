@@ -108,9 +108,9 @@ public struct HTTPRequest: Sendable {
 
 /// What a request consists of, besides its options. A request is a reference to it, because it is copied far more often
 /// than it is changed.
+// SAFETY: it is changed only by a request that is the only one to refer to it; whoever changes that has exclusive access
+// to it, so that the content needs no check of its own.
 private final class Content: @unchecked Sendable {
-  // SAFETY: it is changed only by a request that is the only one to refer to it; whoever changes that has exclusive access
-  // to it, so that the content needs no check of its own.
   @exclusivity(unchecked) var head: RequestHead
   @exclusivity(unchecked) var body: RequestBody
   let origin: Origin?

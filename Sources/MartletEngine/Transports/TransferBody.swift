@@ -83,9 +83,11 @@ import Synchronization
 
   /// Returns the next bytes of the response's body; nil at its end.
   public func next() async throws -> Data? {
-    if let data = takeReceived() { return data.isEmpty ? nil : data }
+    if let data = received(), !data.isEmpty { return data }
     switch state.withLock({ $0 }) {
-    case .ended: return nil
+    case .ended:
+      reportMetrics()  // after the reader has reported the bytes that were received with the head
+      return nil
     case .failed(let error): throw error
     case .received, .running, .stopped: break
     }
@@ -103,8 +105,11 @@ import Synchronization
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
   }
 
-  /// Returns the body of a response that was received at once; nil for any other, and if the task is cancelled.
-  public func takeReceived() -> Data? {
+  /// Returns the body of a response that was received at once; nil for any other, for a call with listeners, which are told
+  /// its metrics after its end, and if the task is cancelled.
+  public func takeReceived() -> Data? { call.isObserved ? nil : received() }
+
+  private func received() -> Data? {
     guard !Task.isCancelled else { return nil }
     return state.withLock { state in
       guard case .received(let data, let trailers) = state else { return nil }
@@ -154,12 +159,18 @@ import Synchronization
   }
 
   private func finish(_ end: State) {
-    if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.metrics)) }
+    // those of a response that was received at once follow when it was read
+    if case .received = end {} else { reportMetrics() }
     state.withLock { state in
       if case .stopped = state, case .received = end { return }
       state = end
     }
     producer?.cancel()
+  }
+
+  private func reportMetrics() {
+    guard call.isObserved, let last = measured.withLock({ $0.take() }) else { return }
+    call.emit(.metrics(last.metrics))
   }
 
   /// Stops because of an error, which the reader gets.

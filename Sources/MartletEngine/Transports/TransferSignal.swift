@@ -20,8 +20,8 @@ public import MartletSemantics
   indirect case metrics(TransferMetrics)
   /// The end of a complete response, with the raw lines of its trailers.
   case end(trailers: [UInt8])
-  /// All of a small response, if nothing of it was delivered before: the raw lines of its head, its body, and the raw
-  /// lines of its trailers.
+  /// All of a small response, if nothing of it was delivered before but its metrics: the raw lines of its head, its body,
+  /// and the raw lines of its trailers.
   case whole([UInt8], Data, trailers: [UInt8])
   /// The transfer failed.
   case failed(HTTPError)

@@ -19,6 +19,7 @@ public struct CacheControl: Sendable, Hashable {
 
   /// Parses the directives of a message, from all lines of the field.
   public init(_ fields: HTTPFields) {
+    guard fields.contains(.cacheControl) else { return }
     for line in fields[values: .cacheControl] { add(line) }
   }
 

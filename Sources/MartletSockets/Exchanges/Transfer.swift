@@ -94,13 +94,9 @@ extension Transfer {
     hasHead = true
     phase = .receiving
     responseLength = length
-    if exchange.limits.isObserved {
-      addMetrics()
-      add(.head(lines))
-    } else {
-      undeliveredHead = lines
-      markDirty()
-    }
+    reportSent()
+    undeliveredHead = lines
+    markDirty()
     lastActivity = network.loop.now
     watchSilence()
   }
@@ -236,8 +232,8 @@ extension Transfer {
     network.loop.set(self, to: .max)
     reportSent()
     flushBuffer()
-    addMetrics()
     flushHead()
+    addMetrics()
     self.last = last
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
@@ -246,12 +242,15 @@ extension Transfer {
   }
 
   /// Reports how long the phases took, as far as they were reached.
-  func addMetrics() {
-    guard exchange.limits.isObserved else { return }
+  func addMetrics() { if let metrics { undelivered.append(.metrics(metrics)) } }
+
+  /// How long the phases took so far; nil without listeners.
+  private var metrics: TransferMetrics? {
+    guard exchange.limits.isObserved else { return nil }
     var metrics = timing.metrics(until: network.loop.now)
     metrics.bytesSent = sent
     metrics.bytesReceived = received
-    undelivered.append(.metrics(metrics))
+    return metrics
   }
 }
 
@@ -276,8 +275,8 @@ extension Transfer {
     undeliveredBytes = 0
   }
 
-  /// Whether delivery can wait for the rest of a small body: the caller collects it and the call has no listeners, so
-  /// that the caller is resumed once, with head and body.
+  /// Whether delivery can wait for the rest of a small body: the caller collects it and the call has no listeners, which
+  /// are told of the head at once, so that the caller is resumed once, with head and body.
   private var isAlmostWhole: Bool {
     guard !isEnded, hasHead, !exchange.limits.isObserved, let responseLength else { return false }
     return responseLength <= min(exchange.limits.wholeBody, Self.longestWait) && received < responseLength
@@ -308,6 +307,10 @@ extension Transfer {
   private func flushHead() {
     guard let lines = undeliveredHead else { return }
     undeliveredHead = nil
+    if var metrics {
+      metrics.bytesReceived = 0  // the reader counts those that it gets
+      undelivered.append(.metrics(metrics))
+    }
     undelivered.append(.head(lines))
   }
 

@@ -72,30 +72,32 @@ struct TimerHeap {
 
   private mutating func siftUp(_ start: Int) {
     var position = start
+    let timer = timers[start]
     while position > 0 {
       let parent = (position - 1) / 2
-      guard timers[position].placeTime < timers[parent].placeTime else { return }
-      exchange(position, parent)
+      guard timer.placeTime < timers[parent].placeTime else { break }
+      put(timers[parent], at: position)
       position = parent
     }
+    if position != start { put(timer, at: position) }
   }
 
   private mutating func siftDown(_ start: Int) {
     var position = start
+    let timer = timers[start]
     while true {
-      var smallest = position
-      for child in [2 * position + 1, 2 * position + 2] where child < timers.count {
-        if timers[child].placeTime < timers[smallest].placeTime { smallest = child }
-      }
-      guard smallest != position else { return }
-      exchange(position, smallest)
-      position = smallest
+      var child = 2 * position + 1
+      guard child < timers.count else { break }
+      if child + 1 < timers.count, timers[child + 1].placeTime < timers[child].placeTime { child += 1 }
+      guard timers[child].placeTime < timer.placeTime else { break }
+      put(timers[child], at: position)
+      position = child
     }
+    if position != start { put(timer, at: position) }
   }
 
-  private mutating func exchange(_ one: Int, _ other: Int) {
-    timers.swapAt(one, other)
-    timers[one].position = one
-    timers[other].position = other
+  private mutating func put(_ timer: HeapTimer, at position: Int) {
+    timers[position] = timer
+    timer.position = position
   }
 }

@@ -186,8 +186,10 @@ private final class FlightStore: SharedFlights {
     }
   }
 
-  private struct Lease: FlightLease {
+  private final class Lease: FlightLease {
     let ended: @Sendable (FlightOutcome) -> Void
+
+    init(ended: @escaping @Sendable (FlightOutcome) -> Void) { self.ended = ended }
 
     func end(_ outcome: FlightOutcome) { ended(outcome) }
   }

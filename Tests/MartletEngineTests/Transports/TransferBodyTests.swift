@@ -62,6 +62,23 @@ struct TransferBodyTests {
     #expect(loop.requests.isEmpty)
   }
 
+  @Test func metricsOfAResponseThatCameAtOnceAreReportedAtItsEnd() async throws {
+    let metrics = Counter()
+    let call = Call(listeners: [EventHandler { event, _ in if case .metrics = event { metrics.next() } }])
+    let loop = Loop()
+    let body = TransferBody(signals, of: loop, on: loop, sending: .none, from: nil, in: call)
+    let whole = TransferSignal.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: [])
+    signals.push([.metrics(TransferMetrics()), whole])
+    #expect(try await body.head().status == .ok)
+    #expect(body.takeReceived() == nil)
+    #expect(try await body.next() == Data("hello".utf8))
+    #expect(metrics.value == 0)
+    #expect(try await body.next() == nil)
+    #expect(try await body.next() == nil)
+    body.cancel()
+    #expect(metrics.value == 1)
+  }
+
   @Test func responseThatCameAtOnceIsNotReadAfterACancellation() async throws {
     let body = body(Loop())
     signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: []))

@@ -32,7 +32,8 @@ struct ImageSlotTests {
     try await seen.waitForEntries(1)
     watching.cancel()
     await watching.value
-    #expect(seen.entries == [600])
+    // a part of the image may be shown before the whole
+    #expect(seen.entries.allSatisfy { $0 == 600 })
   }
 
   @Test func showingAnotherImageCancelsTheFirstLoad() async throws {

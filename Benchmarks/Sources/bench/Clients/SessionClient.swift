@@ -27,10 +27,10 @@ struct SessionClient: Client {
     /// The bare session, used by tasks that run on the transport's own thread.
     case executor
     /// The bare session with one feature.
-    case interceptors, cookies, cache, deadline, retry, authentication, correlation
-    /// With all of them but a caller's interceptors.
+    case interceptors, listener, cookies, cache, deadline, retry, authentication, correlation
+    /// With all that are built in: without a caller's interceptors and listeners.
     case builtIn = "built-in"
-    /// With all of them.
+    /// With a caller's interceptors too.
     case all
     /// The default session, whose cache has the response: in memory, or in a SQLite file.
     case stored, storedOnDisk = "stored-on-disk"
@@ -40,6 +40,7 @@ struct SessionClient: Client {
       switch self {
       case .executor: "bare, on the transport's executor"
       case .interceptors: "4 interceptors of the caller's"
+      case .listener: "a listener that does nothing"
       case .builtIn: "all that are built in"
       case .stored: "a response from memory"
       case .storedOnDisk: "a response from SQLite"
@@ -117,7 +118,11 @@ extension SessionClient.Variant {
     default: break
     }
     func has(_ feature: Self) -> Bool {
-      self == feature || self == .all || self == .builtIn && feature != .interceptors
+      switch feature {
+      case .listener: self == feature
+      case .interceptors: self == feature || self == .all
+      default: self == feature || self == .all || self == .builtIn
+      }
     }
     settings.cookies = nil
     settings.cache = has(.cache) ? HTTPCache() : nil
@@ -127,6 +132,7 @@ extension SessionClient.Variant {
       settings.cookies = jar
     }
     if has(.interceptors) { settings.interceptors = TaggingInterceptor.four }
+    if has(.listener) { settings.listeners = [EventHandler { _, _ in }] }
     if has(.correlation) { settings.interceptors.append(CorrelationInterceptor()) }
     if has(.deadline) { settings.options.deadline = .seconds(300) }
     if has(.retry) { settings.options.retryPolicy = .standard }

@@ -12,7 +12,7 @@ struct RequestCost: Codable, Equatable {
   var systemCalls = 0.0
 
   static let keys: Set = ["small", "small64", "tls64", "tls64-http1"]
-  private static let requests = 320
+  private static let requests = 1600
 
   /// Counts with callgrind and strace.
   static func measure(_ workload: Workload, _ program: ClientProgram, at server: RunningServer) throws -> RequestCost? {

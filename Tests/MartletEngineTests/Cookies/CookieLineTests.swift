@@ -1,0 +1,80 @@
+import Foundation
+@testable import MartletEngine
+import MartletSemantics
+import Synchronization
+import Testing
+
+/// The line of the last request, which a jar keeps for the next one.
+@Suite(.timeLimit(.minutes(5)))
+struct CookieLineTests {
+  private static let home = url("https://www.example.com/dir/page")
+
+  @Test(arguments: [
+    ("https://www.example.com/dir/page", "strict=1; dir=1; a=1; secure=1"),
+    ("https://www.example.com/dir/other?query", "strict=1; dir=1; a=1; secure=1"),
+    ("https://www.example.com/other", "a=1; secure=1"),
+    ("https://example.com/dir/page", nil),
+    ("http://www.example.com/dir/page", "strict=1; dir=1; a=1"),
+    ("https://www.example.com:8443/dir/page", "strict=1; dir=1; a=1; secure=1"),
+  ])
+  func aLineThatIsKeptIsSentOnlyWithRequestsThatHaveTheSameCookies(_ next: String, _ line: String?) async throws {
+    let jar = CookieJar()
+    let lines = ["strict=1; SameSite=Strict", "dir=1; Path=/dir", "a=1; Path=/", "secure=1; Path=/; Secure"]
+    try await jar.store(setCookie: lines, for: Self.home)
+    #expect(jar.lineNow(for: HTTPRequest(.get, Self.home), in: .init()) != nil)
+
+    #expect(jar.lineNow(for: HTTPRequest(.get, next), in: .init())?[.cookie] == line)
+    #expect(try await jar.cookieHeader(for: url(next)) == line)
+  }
+
+  @Test
+  func aLineThatIsKeptIsNotSentInAnotherContext() async throws {
+    let jar = CookieJar()
+    try await jar.store(setCookie: ["strict=1; Path=/; SameSite=Strict", "a=1; Path=/"], for: Self.home)
+    let request = HTTPRequest(.get, Self.home)
+    #expect(jar.lineNow(for: request, in: .init()) == [.cookie: "strict=1; a=1"])
+
+    #expect(jar.lineNow(for: request, in: CookieContext(isSameSite: false)) == [:])
+    #expect(jar.lineNow(for: request, in: .init()) == [.cookie: "strict=1; a=1"])
+  }
+
+  @Test
+  func aLineThatIsKeptEndsWithItsCookiesAndWithEveryChange() async throws {
+    let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+    let jar = CookieJar(now: { time.withLock { $0 } })
+    let request = HTTPRequest(.get, Self.home)
+    func line() -> String? { jar.lineNow(for: request, in: .init())?[.cookie] }
+    try await jar.store(setCookie: ["a=1; Path=/; Max-Age=10", "b=1; Path=/"], for: Self.home)
+    #expect(line() == "a=1; b=1")
+
+    time.withLock { $0 += 9.9 }
+    #expect(line() == "a=1; b=1")
+    time.withLock { $0 += 0.1 }
+    #expect(line() == "b=1")
+    try await jar.store(setCookie: ["b=2; Path=/"], for: Self.home)
+    #expect(line() == "b=2")
+    try await jar.store(setCookie: ["c=1; Path=/"], for: url("https://other.example/"))
+    #expect(line() == "b=2")
+    try await jar.removeAll()
+    #expect(line() == nil)
+    try await jar.store(setCookie: ["d=1; Path=/"], for: Self.home)
+    #expect(line() == "d=1")
+  }
+
+  @Test
+  func theTimesOfALineThatIsKeptDecideWhichCookieIsRemoved() async throws {
+    let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
+    let jar = CookieJar(limits: CookieLimits(total: 2), now: { time.withLock { $0 } })
+    try await jar.store(setCookie: ["a=1"], for: Self.home)
+    time.withLock { $0 += 1 }
+    try await jar.store(setCookie: ["b=1"], for: url("https://b.example/"))
+    for _ in 0..<3 {
+      time.withLock { $0 += 1 }
+      #expect(jar.lineNow(for: HTTPRequest(.get, Self.home), in: .init()) == [.cookie: "a=1"])
+    }
+    time.withLock { $0 += 1 }
+    try await jar.store(setCookie: ["c=1"], for: url("https://c.example/"))
+
+    #expect(Set(try await jar.allCookies().map(\.name)) == ["a", "c"])
+  }
+}

@@ -261,14 +261,14 @@ final class BodiesRead: Sendable {
 }
 
 /// Heads that were read and checked, each with the checksum that it had: one whose checksum is still the same need not be
-/// read again, nor what the rules derive of it.
+/// read again, nor what the rules derive of it. They are a thousand at most, which is about 2 MB.
 final class HeadsRead: Sendable {
   private struct Head: Sendable {
     let sum: Int64
     let entry: CacheEntry
   }
 
-  private let heads = Mutex(LRUStorage<CacheEntry.ID, Head>(countLimit: 256))
+  private let heads = Mutex(LRUStorage<CacheEntry.ID, Head>(countLimit: 1024))
 
   /// Returns an entry that was read, if it has not changed.
   func entry(_ id: CacheEntry.ID, sum: Int64) -> CacheEntry? {

@@ -15,15 +15,16 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
   private final class Text: Sendable {
     let raw: String
     let canonical: String
-    /// Of the canonical name; equal names have equal ones.
-    let hash: Int
+    /// A number that equal names have in common with few others. It is no hash for tables, which a server could fill with
+    /// names of the same number.
+    let number: Int
     /// The first byte of the canonical name.
     let first: UInt8
 
     init(_ name: String) {
       raw = name
       canonical = name.utf8.contains { (65...90).contains($0) } ? ASCII.lowercased(name) : name
-      hash = canonical.utf8.reduce(canonical.utf8.count) { $0 &* 31 &+ Int($1) }
+      number = canonical.utf8.reduce(canonical.utf8.count) { $0 &* 31 &+ Int($1) }
       first = canonical.utf8.first ?? 0
     }
   }
@@ -50,11 +51,11 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
 
   /// Compares case-insensitively.
   public static func == (left: Self, right: Self) -> Bool {
-    left.text === right.text || left.text.hash == right.text.hash && left.text.canonical == right.text.canonical
+    left.text === right.text || left.text.number == right.text.number && left.text.canonical == right.text.canonical
   }
 
   /// Hashes case-insensitively.
-  public func hash(into hasher: inout Hasher) { hasher.combine(text.hash) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(text.canonical) }
 
   /// The name as it was written.
   public var description: String { rawName }

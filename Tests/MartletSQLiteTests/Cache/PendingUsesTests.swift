@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletSQLite
 
-/// When uses are written, and which bodies are kept in memory between two calls.
+/// When uses are written, and which heads and bodies are kept in memory between two calls.
 struct PendingUsesTests {
   @Test func manyEntriesWhoseUseIsNotOnDiskAreWritten() {
     let uses = PendingUses()
@@ -50,5 +50,16 @@ struct PendingUsesTests {
     #expect(bodies.take(ids[19]) == nil)
     bodies.removeAll()
     #expect(bodies.take(ids[18]) == nil)
+  }
+
+  @Test func aHeadIsKeptForItsChecksum() {
+    let heads = HeadsRead()
+    let entries = (0..<1100).map { entry("/\($0)") }
+    for entry in entries { heads.keep(entry, sum: 1) }
+    #expect(heads.entry(entries[1099].id, sum: 1) == entries[1099])
+    #expect(heads.entry(entries[1099].id, sum: 2) == nil)
+    #expect(heads.entry(entries[0].id, sum: 1) == nil)  // only the last 1024 are kept
+    heads.removeAll()
+    #expect(heads.entry(entries[1099].id, sum: 1) == nil)
   }
 }

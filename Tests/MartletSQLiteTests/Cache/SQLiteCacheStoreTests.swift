@@ -48,6 +48,21 @@ struct SQLiteCacheStoreTests {
     #expect(store.bytesNow(of: UUID(), range: 0..<1) == nil)
   }
 
+  @Test func aHeadThatWasReadIsReadAgainWhenAnotherStoreHasChangedIt() async throws {
+    let (first, second) = (try open(), try open())
+    var entry = entry("/", length: 1000)
+    try await first.save(entry, bytes(1000))
+    for _ in 0..<2 { #expect(first.entriesNow(for: entry.key) == [entry]) }
+
+    entry.response.head.fields["X-Changed"] = "1"
+    entry.response.responseTime += 1
+    try await second.update(entry)
+
+    for _ in 0..<2 { #expect(first.entriesNow(for: entry.key) == [entry]) }
+    try await second.remove(.all)
+    #expect(first.entriesNow(for: entry.key) == [])
+  }
+
   /// The lookup that waits opens a new file.
   @Test func readingAtOnceLeavesAFileThatIsGoneToOthers() async throws {
     let store = try open()

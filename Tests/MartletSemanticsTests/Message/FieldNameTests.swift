@@ -28,6 +28,14 @@ struct FieldNameTests {
     #expect(upper != "x-request-ids")
   }
 
+  /// The number that tells most names apart is the same for both.
+  @Test func namesThatDifferInAFewCharactersAreDifferent() {
+    #expect(FieldName("a~") != FieldName("b_"))
+    #expect(Set<FieldName>(["a~", "b_", "A~"]).count == 2)
+    #expect(FieldNames(arrayLiteral: "a~").contains("A~"))
+    #expect(!FieldNames(arrayLiteral: "a~").contains("b_"))
+  }
+
   @Test func aLiteralThatIsNotATokenStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { _ = FieldName(stringLiteral: "bad name") }
   }

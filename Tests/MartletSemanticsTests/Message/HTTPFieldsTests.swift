@@ -22,6 +22,27 @@ struct HTTPFieldsTests {
     #expect(throws: FieldError.invalidValue(name: "Accept")) { try set.validate() }
   }
 
+  /// Values are checked eight bytes at a time.
+  @Test(arguments: 0..<18)
+  func everyControlCharacterIsRefusedAtEveryPosition(_ position: Int) {
+    for code in 0..<UInt8(128) {
+      let value = String(repeating: "x", count: position) + String(UnicodeScalar(code)) + "xxxx"
+      var fields = HTTPFields()
+      fields.append(value, for: .accept)
+      let isAllowed = code == 9 || (32...126).contains(code)
+      #expect((fields.refusal == nil) == isAllowed, "\(code)")
+    }
+  }
+
+  @Test func linesOfOtherFieldsAreAppendedWithTheirRefusal() {
+    var fields: HTTPFields = [.accept: "a"]
+    fields.append(contentsOf: [.cookie: "b=1", .accept: "c"])
+    #expect(fields.map(\.value) == ["a", "b=1", "c"])
+    #expect(fields.refusal == nil)
+    fields.append(contentsOf: [.cookie: "\0"])
+    #expect(fields.refusal == .invalidValue(name: "Cookie"))
+  }
+
   @Test(arguments: [
     ("plain", "plain"), ("", ""), ("  ", ""), (" a ", "a"), ("\ta\t b \t", "a\t b"), ("ü €", "ü €"),
     ("é\u{301} ", "é\u{301}"), ("a\"b\\c", "a\"b\\c"), ("\u{80}", "\u{80}"),

@@ -1,8 +1,9 @@
 import Foundation
 import Martlet
+@_spi(Transports) import MartletEngine
 
 /// A transport that answers at once, from memory, with 1 KiB.
-struct InstantTransport: Transport {
+struct InstantTransport: Transport, DeadlineAware {
   private let answer = Data(count: 1024)
   private let head: ResponseHead
 

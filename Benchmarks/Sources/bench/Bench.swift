@@ -66,11 +66,12 @@ enum Bench {
     let session = ClientProgram.own(
       .martlet(.bare, .instant), title: "Martlet, bare, no transport", without: [.tls, .http2])
     let others = ClientProgram.all(transports: []).filter { $0.key.hasPrefix("async-http-client") }
-    // what has no column of its own is counted if it is named
-    let named = try arguments.clients.sorted().map { try OwnClient(named: $0) }
-      .filter { client in !([.reference] + own + [session]).contains { $0.key == client.name } }
-      .map { ClientProgram.own($0, title: $0.name) }
-    let programs = ([.reference] + own + [session] + others).filter(arguments.wants) + named
+    let usual = ([.reference] + own + [session] + others).filter(arguments.wants)
+    // what is not counted otherwise is if it is named
+    let named = OwnClient.all.filter { client in
+      arguments.clients.contains(client.name) && !usual.contains { $0.key == client.name }
+    }
+    let programs = usual + named.map { ClientProgram.own($0, title: $0.name) }
     for workload in Workload.all where RequestCost.keys.contains(workload.key) && arguments.wants(workload.key) {
       var table = ResultTable(
         key: "costs-" + workload.key, title: "**\(workload.name)**: counts for a request",

@@ -85,7 +85,6 @@ package struct AuthenticationInterceptor: QuickInterceptor {
 
   package func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
     guard let status else { return true }
-    guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return true }
     let progress = call[progress]
     if progress.origin == nil { return true }
     return status != .unauthorized && (progress.authorizer.map { quick[$0] != nil } ?? true)

@@ -26,7 +26,7 @@ package struct Alarm: Sendable {
     } else {
       let sleeper = Task.detached { [weak entry] in
         guard (try? await stopwatch.sleep(until: time)) != nil else { return }
-        entry?.fire()
+        entry?.action()
       }
       entry.task.withLock { $0 = sleeper }
     }
@@ -53,7 +53,7 @@ private final class AlarmEntry: HeapTimer, @unchecked Sendable {
 
   deinit { task.withLock { $0 }?.cancel() }
 
-  func fire() { takeAction()?() }
+  override func action() { takeAction()?() }
 
   func takeAction() -> (@Sendable () -> Void)? { alarm.withLock { $0.take() } }
 }
@@ -114,7 +114,7 @@ private final class AlarmTimer: Sendable {
       if state.alarms.next != .max { sleep(until: state.alarms.next, &state) }
       return due
     }
-    for alarm in due { alarm.fire() }
+    for alarm in due { alarm.action() }
   }
 
   /// The time since the timer was made: 0 for an instant before that, and always less than the maximum.

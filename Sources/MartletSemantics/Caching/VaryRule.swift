@@ -15,6 +15,10 @@ package enum VaryRule {
   /// If `Vary` names it, it always counts (§4.1).
   package static func variant(of response: ResponseHead, for request: HTTPFields, in partition: String = "") -> String {
     let fields = response.fields
+    // most responses have one variant, for all requests
+    guard fields.contains(.vary) || fields.contains(.contentEncoding) || request.contains(.authorization) else {
+      return ""
+    }
     var names = Set(fields.list(.vary).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
     let mayDifferByUser = partition.isEmpty || CacheUpdate.isRefusalOrTemporaryError(response.status)
     if mayDifferByUser, request.contains(.authorization), !CacheControl(fields).contains("public") {
@@ -36,14 +40,7 @@ package enum VaryRule {
 
   /// Whether a stored response matches the request.
   package static func matches(_ stored: StoredResponse, _ request: HTTPFields, in partition: String = "") -> Bool {
-    let fields = stored.head.fields
-    // most responses have one variant, for all requests
-    if stored.variant.isEmpty, !fields.contains(.vary), !fields.contains(.contentEncoding),
-      !request.contains(.authorization)
-    {
-      return true
-    }
-    guard !matchesNothing(fields) else { return false }
+    guard !matchesNothing(stored.head.fields) else { return false }
     return variant(of: stored.head, for: request, in: partition) == stored.variant
   }
 

@@ -72,20 +72,6 @@ package enum ByteScan {
     return true
   }
 
-  /// Whether one of the bytes is from 128 on.
-  static func hasNonASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    var index = 0
-    while index + 8 <= bytes.count {
-      if bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self) & tops != 0 { return true }
-      index += 8
-    }
-    while index < bytes.count {
-      if bytes[index] >= 128 { return true }
-      index += 1
-    }
-    return false
-  }
-
   /// Whether the bytes are a text in lower case, compared without regard to the case of ASCII letters.
   static func equals(_ bytes: UnsafeRawBufferPointer, _ lowercased: StaticString) -> Bool {
     guard bytes.count == lowercased.utf8CodeUnitCount else { return false }

@@ -92,13 +92,6 @@ extension HTTPFields {
   ]
 }
 
-extension String {
-  fileprivate var isASCII: Bool {
-    var text = self
-    return text.withUTF8 { !ByteScan.hasNonASCII(UnsafeRawBufferPointer($0)) }
-  }
-}
-
 extension [UInt8] {
   /// Appends the bytes of a text: at once, which its `utf8` view does not.
   package mutating func append(utf8 text: String) {
@@ -113,7 +106,7 @@ extension [UInt8] {
     append(UInt8(ascii: ":"))
     if !value.isEmpty {
       append(32)
-      if name == .cookie, !value.isASCII, FieldOctets.hasOctets(value) {
+      if name == .cookie, FieldOctets.hasOctets(value) {
         append(contentsOf: FieldOctets.bytes(value))
       } else {
         append(utf8: value)

@@ -125,8 +125,11 @@ package enum FieldOctets {
 
   /// Whether the UTF-8 of the text differs from the bytes that it represents.
   package static func hasOctets(_ text: some StringProtocol) -> Bool {
+    // Most texts are visible ASCII, which is found eight bytes at a time.
+    let isPlain = text.utf8.withContiguousStorageIfAvailable { ByteScan.isPlain(UnsafeRawBufferPointer($0)) }
+    if isPlain == true { return false }
     // Only code points of that plane begin with this byte.
-    text.utf8.contains(0xF4) && text.unicodeScalars.contains(where: isOctet)
+    return text.utf8.contains(0xF4) && text.unicodeScalars.contains(where: isOctet)
   }
 
   private static func isOctet(_ scalar: Unicode.Scalar) -> Bool { scalar.value >= 0x10_FF80 }

@@ -1,9 +1,13 @@
 import CLittleCMS
+import MartletEngine
+import Synchronization
 
 /// Converts colours from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
 ///
 /// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile that is
-/// broken, or that is for other pixels, is ignored: an image is not refused for its metadata.
+/// broken, or that is for other pixels, is ignored: an image is not refused for its metadata. To find that out, and to
+/// make the tables of a conversion, takes longer than to decode a thumbnail, so what was made of the last profiles is
+/// kept: the pictures of one camera or one server have the same.
 enum ColorConversion {
   /// The channels in the four bytes of a pixel.
   enum Layout {
@@ -21,26 +25,48 @@ enum ColorConversion {
   /// Converts pixels in place, except the alpha; returns whether it did.
   @discardableResult
   static func convert(_ pixels: inout [UInt8], from profile: [UInt8], as layout: Layout) -> Bool {
-    guard profile.count <= profileLimit, let source = cmsOpenProfileFromMem(profile, cmsUInt32Number(profile.count))
-    else { return false }
-    defer { cmsCloseProfile(source) }
-    // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is cheap.
-    if layout != .invertedCMYK {
-      guard let probe = makeTransform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)) else {
-        return false
-      }
-      defer { cmsDeleteTransform(probe) }
-      if isIdentity(probe, layout) { return false }
-    }
-    guard let transform = makeTransform(from: source, layout, flags: 0) else { return false }
-    defer { cmsDeleteTransform(transform) }
-    run(transform, on: &pixels)
+    guard profile.count <= profileLimit, let transform = transform(from: profile, layout) else { return false }
+    transform.run(on: &pixels)
     return true
   }
 
-  private static func makeTransform(
-    from source: cmsHPROFILE, _ layout: Layout, flags: cmsUInt32Number
-  ) -> cmsHTRANSFORM? {
+  private struct Key: Hashable {
+    let profile: [UInt8]
+    let layout: Layout
+  }
+
+  /// The transforms of the last profiles; nil of those that are not applied.
+  private static let known = Mutex(LRUStorage<Key, Transform?>(costLimit: profileLimit, countLimit: 8))
+
+  private static func transform(from profile: [UInt8], _ layout: Layout) -> Transform? {
+    let key = Key(profile: profile, layout: layout)
+    if let known = known.withLock({ $0.use(key) }) { return known }
+    let made = newTransform(from: profile, layout)
+    known.withLock { _ = $0.set(made, cost: profile.count, for: key) }
+    return made
+  }
+
+  /// Returns the transform of a profile; nil if it is sRGB, is broken or is for other pixels.
+  private static func newTransform(from profile: [UInt8], _ layout: Layout) -> Transform? {
+    guard let source = cmsOpenProfileFromMem(profile, cmsUInt32Number(profile.count)) else { return nil }
+    defer { cmsCloseProfile(source) }
+    // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is cheap.
+    if layout != .invertedCMYK {
+      guard let probe = Transform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)),
+        !probe.isIdentity(layout)
+      else { return nil }
+    }
+    return Transform(from: source, layout, flags: 0)
+  }
+}
+
+/// A conversion of pixels to sRGB.
+private final class Transform: Sendable {
+  // SAFETY: it is not changed, and may be used by several threads at a time, because it does not keep the pixel that was
+  // converted last (`cmsFLAGS_NOCACHE`).
+  nonisolated(unsafe) private let handle: cmsHTRANSFORM
+
+  init?(from source: cmsHPROFILE, _ layout: ColorConversion.Layout, flags: cmsUInt32Number) {
     let format: cmsUInt32Number
     switch (cmsGetColorSpace(source), layout) {
     case (cmsSigRgbData, .rgba), (cmsSigRgbData, .grey): format = martlet_cms_rgba
@@ -50,11 +76,18 @@ enum ColorConversion {
     }
     guard let target = cmsCreate_sRGBProfile() else { return nil }
     defer { cmsCloseProfile(target) }
-    return cmsCreateTransform(source, format, target, martlet_cms_rgba, cmsUInt32Number(INTENT_PERCEPTUAL), flags)
+    guard
+      let handle = cmsCreateTransform(
+        source, format, target, martlet_cms_rgba, cmsUInt32Number(INTENT_PERCEPTUAL),
+        flags | cmsUInt32Number(cmsFLAGS_NOCACHE))
+    else { return nil }
+    self.handle = handle
   }
 
-  /// Whether the transform maps colours to themselves, within two steps: all greys, or samples of the whole RGB cube.
-  private static func isIdentity(_ transform: cmsHTRANSFORM, _ layout: Layout) -> Bool {
+  deinit { cmsDeleteTransform(handle) }
+
+  /// Whether it maps colours to themselves, within two steps: all greys, or samples of the whole RGB cube.
+  func isIdentity(_ layout: ColorConversion.Layout) -> Bool {
     let steps = stride(from: UInt8(0), through: 255, by: 51)
     let colors: [[UInt8]] =
       layout == .grey
@@ -62,17 +95,17 @@ enum ColorConversion {
       : steps.flatMap { red in steps.flatMap { green in steps.map { [red, green, $0, 255] } } }
     let before = Array(colors.joined())
     var after = before
-    run(transform, on: &after)
+    run(on: &after)
     return zip(before, after).allSatisfy { abs(Int($0) - Int($1)) <= 2 }
   }
 
   /// Converts pixels in portions, because Little CMS counts them in 32 bits.
-  private static func run(_ transform: cmsHTRANSFORM, on pixels: inout [UInt8]) {
+  func run(on pixels: inout [UInt8]) {
     pixels.withUnsafeMutableBytes { bytes in
       for start in stride(from: 0, to: bytes.count, by: 1 << 20) {
         let part = UnsafeMutableRawBufferPointer(rebasing: bytes[start..<min(start + 1 << 20, bytes.count)])
         cmsDoTransform(
-          transform, part.baseAddress, part.baseAddress, cmsUInt32Number(part.count / Bitmap.bytesPerPixel))
+          handle, part.baseAddress, part.baseAddress, cmsUInt32Number(part.count / Bitmap.bytesPerPixel))
       }
     }
   }

@@ -28,7 +28,7 @@ extension ImageLoader {
       // the load keeps its slot until the image is decoded: otherwise files that wait for decoding would fill the
       // memory
       if load.needsSlot {
-        try await semaphore.run(load.priority) { _ in try await downloadAndDecode(load, request, stopwatch) }
+        try await semaphore.run(load.priority) { try await downloadAndDecode(load, request, stopwatch) }
       } else {
         try await downloadAndDecode(load, request, stopwatch)
       }

@@ -17,6 +17,8 @@ struct JobPolling: Interceptor {
 }
 
 struct Trace: EventListener {
+  let events: EventKinds = [.attempt, .resend, .finished]
+
   func receive(_ event: Event, in call: Call) {
     switch event {
     case .attempt(let number, let request): print("attempt \(number):", request.method, request.url.path)

@@ -114,7 +114,7 @@ struct RawCurlTransport: Transport {
       setup = RequestSetup(
         request: request, origin: origin, configuration: configuration, handle: try thread.pool.take(), body: body,
         authorities: authorities)
-      transfer = try makeTransfer(setup, isObserved: call.isObserved, chunks: thread.chunks)
+      transfer = try makeTransfer(setup, events: call.events, chunks: thread.chunks)
     } catch {
       body?.source.cancel()
       throw error
@@ -140,13 +140,14 @@ struct RawCurlTransport: Transport {
     checked.insert(received.certificates, of: origin)
   }
 
-  private func makeTransfer(_ setup: RequestSetup, isObserved: Bool, chunks: ChunkPool) throws(HTTPError) -> Transfer {
+  private func makeTransfer(_ setup: RequestSetup, events: EventKinds, chunks: ChunkPool) throws(HTTPError) -> Transfer
+  {
     let request = setup.request
     let limits = Transfer.Limits(
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       headerBytes: request.options.headerLimit,
       wholeBody: request.options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
-      provisional: Self.provisional(setup, configuration), isObserved: isObserved,
+      provisional: Self.provisional(setup, configuration), events: events,
       mayRepeat: request.replacesStaleConnection, method: request.method,
       allowsUpgrade: request.fields.contains(.upgrade),
       origin: setup.origin, assumesHTTP2: configuration.versions == .http2PriorKnowledge,

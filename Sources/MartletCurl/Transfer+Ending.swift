@@ -64,7 +64,7 @@ extension Transfer {
     if case .failed(let error) = last, let received = error.underlying as? ReceivedCertificates, !received.isRefused {
       return nil
     }
-    return limits.isObserved ? metrics : nil
+    return limits.events.contains(.metrics) ? metrics : nil
   }
 
   private var metrics: TransferMetrics {

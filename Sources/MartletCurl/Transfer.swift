@@ -28,8 +28,8 @@ final class Transfer: @unchecked Sendable {  // SAFETY: handed over once through
     /// The statuses that libcurl may handle itself: such a response is not known to be the final one before its body
     /// comes.
     var provisional: Set<Int>
-    /// Whether the call has listeners.
-    var isObserved: Bool
+    /// What the listeners of the call receive.
+    var events: EventKinds
     /// Whether libcurl may send the request again if its connection was stale.
     var mayRepeat: Bool
     /// The request's method.
@@ -142,7 +142,8 @@ extension Transfer {
     }
     switch event {
     case .none: break
-    case .informational(let block): if limits.isObserved { undelivered.append(.informational(block)) }
+    case .informational(let block):
+      if limits.events.contains(.informational) { undelivered.append(.informational(block)) }
     case .final(let block, let status, let framing):
       connection?.version = block.starts(with: "HTTP/2".utf8) ? .http2 : .http1_1
       if Self.closes(block) { handle.set(CURLOPT_FORBID_REUSE, 1) }
@@ -248,7 +249,7 @@ extension Transfer {
 
   /// Sends a note to the listeners of the call.
   func tell(_ note: String) {
-    guard limits.isObserved else { return }
+    guard limits.events.contains(.note) else { return }
     undelivered.append(.note(note))
     markDirty()
   }
@@ -319,10 +320,10 @@ extension Transfer {
 
   var isDiscarding: Bool { discarding != nil }
 
-  /// Whether delivery can wait for the rest of a small body: the caller collects it and the call has no listeners, so
-  /// that the caller is resumed once, with head and body.
+  /// Whether delivery can wait for the rest of a small body: the caller collects it and no listener receives the head,
+  /// so that the caller is resumed once, with head and body.
   private var isAlmostWhole: Bool {
-    guard hasHead, limits.wholeBody > 0, !limits.isObserved else { return false }
+    guard hasHead, limits.wholeBody > 0, !limits.events.contains(.response) else { return false }
     let length = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
     return length <= min(limits.wholeBody, Self.largestWait) && received < length
   }
@@ -330,7 +331,7 @@ extension Transfer {
   private static let largestWait: Int64 = 256 << 10
 
   private func reportSent() {
-    guard limits.isObserved, sent != reportedSent else { return }
+    guard limits.events.contains(.progress), sent != reportedSent else { return }
     reportedSent = sent
     undelivered.append(.sent(sent))
   }

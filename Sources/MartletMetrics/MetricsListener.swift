@@ -47,6 +47,8 @@ public final class MetricsListener: EventListener {
     meter = CallMeter(originLimit: originLimit, clock: clock) { instruments.report($0) }
   }
 
+  public var events: EventKinds { meter.events }
+
   public func receive(_ event: Event, in call: Call) { meter.receive(event, in: call) }
 
   /// Reports the connections of a transport, as they are now. Call it every few seconds:

@@ -81,6 +81,10 @@ package final class CallMeter: EventListener {
     self.report = report
   }
 
+  package var events: EventKinds {
+    [.started, .attempt, .sending, .cached, .response, .metrics, .limit, .resend, .finished]
+  }
+
   package func receive(_ event: Event, in call: Call) {
     switch event {
     case .started:

@@ -50,6 +50,8 @@ public final class TaskCounter: EventListener {
     state.observe { handler($0.count, $0.isActive) }
   }
 
+  public var events: EventKinds { [.started, .finished] }
+
   public func receive(_ event: Event, in call: Call) {
     switch event {
     case .started: change { $0.started(call.id) }

@@ -248,7 +248,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
       response: options.responseTimeout?.nanoseconds, idle: options.idleTimeout?.nanoseconds,
       expectation: head.expectsContinue ? (options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: options.headerLimit,
-      wholeBody: options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, isObserved: call.isObserved,
+      wholeBody: options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events,
       mayRepeat: request.replacesStaleConnection)
   }
 

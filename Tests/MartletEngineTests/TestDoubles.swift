@@ -7,10 +7,10 @@ import Synchronization
 /// Records the events of calls in a short form.
 final class EventLog: EventListener {
   private let log = Mutex<[String]>([])
-  let wantsBodies: Bool
+  let events: EventKinds
   var lines: [String] { log.withLock { $0 } }
 
-  init(wantsBodies: Bool = false) { self.wantsBodies = wantsBodies }
+  init(_ events: EventKinds = .exceptBytes) { self.events = events }
 
   func receive(_ event: Event, in call: Call) {
     let line =

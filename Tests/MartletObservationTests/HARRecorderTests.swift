@@ -143,7 +143,7 @@ struct HARRecorderTests {
 
   @Test func withoutBodiesNoBytesAreRequested() async throws {
     let recorder = recorder { $0.bodyBytes = 0 }
-    #expect(!recorder.wantsBodies)
+    #expect(!recorder.events.contains(.bytes))
     let entry = try #require(
       await record(HTTPRequest(.get, origin), with: recorder, ScriptedTransport(.text("hello"))).first)
 

@@ -30,8 +30,9 @@ final class DownloadProgress: EventListener {
     state.withLock { ($0.offset, $0.start) = (offset, stopwatch.elapsed) }
   }
 
+  var events: EventKinds { isShown ? [.response, .progress] : [] }
+
   func receive(_ event: Event, in call: Call) {
-    guard isShown else { return }
     switch event {
     case .response(let head, _) where head.status == .ok: state.withLock { $0.offset = 0 }  // from the beginning
     case .progress(let progress) where progress.direction == .received: show(progress)

@@ -9,6 +9,8 @@ final class SentRequest: EventListener {
   /// The head, with cookies and credentials if it was sent over the network.
   var head: RequestHead? { state.withLock { $0.head } }
 
+  var events: EventKinds { [.started, .attempt, .sending] }
+
   func receive(_ event: Event, in call: Call) {
     state.withLock { state in
       if state.call == nil { state.call = call.id }

@@ -17,7 +17,8 @@ public protocol BodySource: Sendable {
   /// returned.
   func next() async throws -> Data?
 
-  /// Discards the rest. Called when a reader stops early; it may be called more than once, and after the end.
+  /// Discards the rest. Called when a reader stops early, and after ``takeReceived()``; it may be called more than once,
+  /// and after the end.
   func cancel()
 
   /// The trailer fields; complete after ``next()`` has returned nil.

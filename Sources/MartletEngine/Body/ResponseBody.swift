@@ -110,7 +110,8 @@ extension ResponseBody {
     }
     var iterator = makeAsyncIterator()
     if let data = try iterator.takeReceived() {
-      guard data.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
+      source.cancel()  // it reports what was measured
+      guard data.count <= limit else { throw .bodyTooLarge(limit: limit) }
       return data
     }
     guard let first = try await iterator.next() else { return Data() }

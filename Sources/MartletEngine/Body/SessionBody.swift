@@ -55,6 +55,7 @@ final class SessionBody: BodySource {
       try checkLength()
       guard let data = try base.takeReceived() else { return nil }
       if !data.isEmpty { try report(data) }
+      base.cancel()  // it reports what was measured
       finish(nil)
       return data
     } catch { throw ended(by: error) }
@@ -71,8 +72,7 @@ final class SessionBody: BodySource {
       return state.count
     }
     if let limit, count > limit { throw .bodyTooLarge(limit: limit) }
-    if call.wantsBodies { call.emit(.bytes(chunk, .received, attempt: call.currentAttempt)) }
-    call.emit(.progress(TransferProgress(.received, completed: count, total: length)))
+    call.reportReceived(chunk, completed: count, of: length)
   }
 
   /// Ends the call with an error, which is returned with the call's context.
@@ -85,6 +85,7 @@ final class SessionBody: BodySource {
 
   func cancel() {
     base.cancel()
+    if state.withLock(\.isFinished) { return }
     finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
   }
 
@@ -113,7 +114,7 @@ final class SessionBody: BodySource {
 
   var trailers: HTTPFields { base.trailers }
 
-  deinit { if !state.withLock({ $0.isFinished }) { cancel() } }
+  deinit { if !state.withLock(\.isFinished) { cancel() } }
 
   private func addingContext(_ error: HTTPError) -> HTTPError {
     error.addingContext(request: request, response: response, attempts: history)
@@ -125,6 +126,19 @@ final class SessionBody: BodySource {
       return !state.isFinished
     }
     if isFirst { call.end(error) }
+  }
+}
+
+extension Call {
+  /// Reports bytes of the response's body.
+  ///
+  /// - Parameters:
+  ///   - chunk: the bytes.
+  ///   - count: how many the caller has, with these.
+  ///   - length: how many there will be; nil if it is not known.
+  func reportReceived(_ chunk: Data, completed count: Int64, of length: Int64?) {
+    if events.contains(.bytes) { emit(.bytes(chunk, .received, attempt: currentAttempt)) }
+    if events.contains(.progress) { emit(.progress(TransferProgress(.received, completed: count, total: length))) }
   }
 }
 

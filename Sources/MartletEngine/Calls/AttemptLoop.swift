@@ -149,7 +149,7 @@ final class AttemptLoop: Sendable {
         let resend = try await chain.review(&outcome, of: attempt, from: first, by: preparedCount, in: call)
       else { return .done(try outcome.get()) }
       await outcome.discard(on: clock, in: call)
-      if call.isObserved { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }
+      if call.events.contains(.resend) { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }
       return .again(
         resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
     } catch {
@@ -182,7 +182,7 @@ extension Outcome {
       await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
     }
     // a body without bytes is at its end already, and what the transport measured comes with that
-    if call.isObserved, response.body.length == 0 { _ = try? await response.body.collect(upTo: 0) }
+    if call.events.contains(.metrics), response.body.length == 0 { _ = try? await response.body.collect(upTo: 0) }
     response.body.cancel()
   }
 }

@@ -15,13 +15,15 @@ public final class Call: Work {
   /// The calls for which the code runs that made this one.
   private let parentContext: ParentContext
   private let listeners: [any EventListener]
+  /// The events that at least one listener receives; none without listeners. A transport need not prepare others.
+  public let events: EventKinds
+  /// Those that every listener receives.
+  private let commonEvents: EventKinds
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
   /// Whether the call was made with a deadline.
   let hasDeadline: Bool
   private let responseTimeout: Duration?
-  /// Whether a listener wants the bytes of bodies.
-  let wantsBodies: Bool
   /// The number of the attempt that was reported last.
   private let attempt = Atomic(0)
   /// After `.finished` no event is reported, not even by work that a deadline has abandoned.
@@ -49,7 +51,13 @@ public final class Call: Work {
     hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
-    wantsBodies = listeners.contains { $0.wantsBodies }
+    var (some, common) = (EventKinds(), EventKinds.all)
+    for listener in listeners {
+      let events = listener.events
+      some.formUnion(events)
+      common.formIntersection(events)
+    }
+    (events, commonEvents) = (some, common)
   }
 
   /// Makes a call for one of two requests that are sent for another call at the same time, with that one's deadline and
@@ -75,21 +83,22 @@ public final class Call: Work {
     return try await deadline.holding(work)
   }
 
-  /// Whether there are listeners. Without any, a transport need not prepare events.
-  public var isObserved: Bool { !listeners.isEmpty }
-
-  /// Reports an event to all listeners, in the order in which they were added. Without listeners it is not evaluated.
+  /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
+  /// not evaluated.
   @inline(never)  // an event would have room in the frame of each asynchronous function that reports one
   public func emit(_ event: @autoclosure () -> Event) {
-    guard isObserved, !isFinished.load(ordering: .relaxed) else { return }
+    guard !events.isEmpty, !isFinished.load(ordering: .relaxed) else { return }
     let event = event()
-    if case .finished = event, isFinished.exchange(true, ordering: .relaxed) { return }
     switch event {
-    case .bytes: for listener in listeners where listener.wantsBodies { listener.receive(event, in: self) }
-    case .attempt(let number, _):
-      attempt.store(number, ordering: .relaxed)
-      fallthrough
-    default: for listener in listeners { listener.receive(event, in: self) }
+    case .attempt(let number, _): attempt.store(number, ordering: .relaxed)
+    case .finished: if isFinished.exchange(true, ordering: .relaxed) { return }
+    default: break
+    }
+    let kind = event.kind
+    guard !events.isDisjoint(with: kind) else { return }
+    let isCommon = !commonEvents.isDisjoint(with: kind)
+    for listener in listeners where isCommon || !listener.events.isDisjoint(with: kind) {
+      listener.receive(event, in: self)
     }
   }
 

@@ -1,7 +1,7 @@
 package import MartletSemantics
 
-/// Sends what may be sent over the network, and reports it: the final head, and the bytes of the body if a listener has
-/// `wantsBodies`. It is the last of the engine's transports.
+/// Sends what may be sent over the network, and reports it: the final head, and the bytes of the body if a listener
+/// receives them. It is the last of the engine's transports.
 ///
 /// A request must not be sent if it may only be answered from a cache, which sends none of these on; or if its
 /// credentials could not be obtained without a network: then it fails as if the origin could not be reached either. The
@@ -22,7 +22,7 @@ struct NetworkTransport: Transport, DeadlineAware {
     }
     if let error = options.credentialsError { throw error }
     call.emit(.sending(request.head))
-    guard call.wantsBodies, !request.body.isEmpty else { return request }
+    guard call.events.contains(.bytes), !request.body.isEmpty else { return request }
     let attempt = call.currentAttempt
     if let bytes = request.body.bytes {
       call.emit(.bytes(bytes, .sent, attempt: attempt))

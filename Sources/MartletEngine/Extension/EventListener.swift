@@ -7,6 +7,8 @@ public import MartletSemantics
 ///
 /// ```swift
 /// struct Log: EventListener {
+///   var events: EventKinds { .metrics }
+///
 ///   func receive(_ event: Event, in call: Call) {
 ///     if case .metrics(let metrics) = event { print(call.id, metrics.total) }
 ///   }
@@ -18,22 +20,26 @@ public protocol EventListener: Sendable {
   /// awaited.
   func receive(_ event: Event, in call: Call)
 
-  /// Whether the listener receives ``Event/bytes(_:_:attempt:)``, which costs time. It is read once for each call.
-  /// False by default.
-  var wantsBodies: Bool { get }
+  /// Which events the listener receives; all but the bytes of bodies by default. What no listener of a call receives is
+  /// not prepared, which saves time in every request. It must not change during a call.
+  var events: EventKinds { get }
 }
 
 extension EventListener {
-  /// False: the bytes of bodies are not reported.
-  public var wantsBodies: Bool { false }
+  /// All but ``EventKinds/bytes``.
+  public var events: EventKinds { .exceptBytes }
 }
 
 /// A listener that calls a closure.
 public struct EventHandler: EventListener {
+  public let events: EventKinds
   private let handler: @Sendable (Event, Call) -> Void
 
-  /// Makes a listener that calls the closure for every event.
-  public init(_ handler: @escaping @Sendable (Event, Call) -> Void) { self.handler = handler }
+  /// Makes a listener that calls the closure for these events; for all but the bytes of bodies by default.
+  public init(_ events: EventKinds = .exceptBytes, _ handler: @escaping @Sendable (Event, Call) -> Void) {
+    self.events = events
+    self.handler = handler
+  }
 
   public func receive(_ event: Event, in call: Call) { handler(event, call) }
 }
@@ -52,7 +58,7 @@ public enum Event: Sendable {
   /// Bytes of a body were transferred.
   case progress(TransferProgress)
   /// Bytes of a body in this attempt: a request's as the transport reads them, a response's as the caller does. Only
-  /// for listeners that want them: see ``EventListener/wantsBodies``.
+  /// for listeners whose ``EventListener/events`` have ``EventKinds/bytes``.
   case bytes(Data, TransferProgress.Direction, attempt: Int)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
@@ -74,6 +80,70 @@ public enum Event: Sendable {
   case note(String)
   /// The call ended: its body was read to the end, the call failed, or its body was cancelled. Always the last event.
   case finished(HTTPError?)
+}
+
+/// The kinds of an ``Event``, which an ``EventListener`` chooses from.
+public struct EventKinds: OptionSet, Sendable {
+  /// The number whose bits are the kinds.
+  public let rawValue: Int
+
+  /// Makes a set of kinds from its number.
+  public init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// ``Event/started(_:)``.
+  public static let started = EventKinds(rawValue: 1)
+  /// ``Event/attempt(_:_:)``.
+  public static let attempt = EventKinds(rawValue: 1 << 1)
+  /// ``Event/sending(_:)``.
+  public static let sending = EventKinds(rawValue: 1 << 2)
+  /// ``Event/informational(_:)``.
+  public static let informational = EventKinds(rawValue: 1 << 3)
+  /// ``Event/progress(_:)``.
+  public static let progress = EventKinds(rawValue: 1 << 4)
+  /// ``Event/bytes(_:_:attempt:)``.
+  public static let bytes = EventKinds(rawValue: 1 << 5)
+  /// ``Event/response(_:from:)``.
+  public static let response = EventKinds(rawValue: 1 << 6)
+  /// ``Event/metrics(_:)``.
+  public static let metrics = EventKinds(rawValue: 1 << 7)
+  /// ``Event/resend(_:after:reason:)``.
+  public static let resend = EventKinds(rawValue: 1 << 8)
+  /// ``Event/cookieRefused(_:)``.
+  public static let cookieRefused = EventKinds(rawValue: 1 << 9)
+  /// ``Event/cached(_:)``.
+  public static let cached = EventKinds(rawValue: 1 << 10)
+  /// ``Event/limit(_:)``.
+  public static let limit = EventKinds(rawValue: 1 << 11)
+  /// ``Event/note(_:)``.
+  public static let note = EventKinds(rawValue: 1 << 12)
+  /// ``Event/finished(_:)``.
+  public static let finished = EventKinds(rawValue: 1 << 13)
+  /// All kinds.
+  public static let all = EventKinds(rawValue: (1 << 14) - 1)
+  /// All but ``bytes``.
+  public static let exceptBytes = all.subtracting(.bytes)
+}
+
+extension Event {
+  /// The kind of the event.
+  package var kind: EventKinds {
+    switch self {
+    case .started: .started
+    case .attempt: .attempt
+    case .sending: .sending
+    case .informational: .informational
+    case .progress: .progress
+    case .bytes: .bytes
+    case .response: .response
+    case .metrics: .metrics
+    case .resend: .resend
+    case .cookieRefused: .cookieRefused
+    case .cached: .cached
+    case .limit: .limit
+    case .note: .note
+    case .finished: .finished
+    }
+  }
 }
 
 extension Event: CustomStringConvertible {

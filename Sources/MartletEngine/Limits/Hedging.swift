@@ -178,7 +178,7 @@ private final class HedgeRace: Sendable {
   /// Sends the request, for the first or the second time.
   func start() {
     let index = state.withLock { $0.runs.count }
-    let events = call.isObserved ? HeldEvents(for: call, holds: index > 0) : nil
+    let events = !call.events.isEmpty ? HeldEvents(for: call, holds: index > 0) : nil
     let sending = HedgedSending(clock)
     state.withLock { state in
       for run in state.runs { run.events?.hold() }
@@ -312,7 +312,7 @@ private final class HeldEvents: EventListener {
 
   private let call: Call
   private let state: Mutex<State>
-  var wantsBodies: Bool { call.wantsBodies }
+  var events: EventKinds { call.events.union(.sending) }
 
   init(for call: Call, holds: Bool) {
     self.call = call

@@ -180,18 +180,21 @@ extension HTTPSession {
     return response
   }
 
-  /// Ends a call whose body was received with its head and that nobody watches, and returns the bytes; nil for any other,
-  /// whose body is read.
+  /// Ends a call whose body was received with its head, and returns the bytes; nil for any other, whose body is read.
   @inline(never)
   private static func receivedBody(
     of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
   ) throws(HTTPError) -> Data? {
-    guard !call.isObserved, response.body.length ?? 0 <= limit, let data = try response.body.takeReceived() else {
-      return nil
-    }
+    let body = response.body
+    guard body.length ?? 0 <= limit, let data = try body.takeReceived() else { return nil }
     guard data.count <= limit else {
+      body.cancel()
       throw HTTPError.bodyTooLarge(limit: limit).addingContext(
         request: RequestHead(method: method, url: response.url), response: response.head, attempts: response.history)
+    }
+    if !call.events.isEmpty {
+      if !data.isEmpty { call.reportReceived(data, completed: Int64(data.count), of: body.length) }
+      body.cancel()  // it reports what was measured
     }
     call.end(nil)
     return data

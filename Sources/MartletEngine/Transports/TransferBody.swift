@@ -25,7 +25,7 @@ import Synchronization
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
-  /// The metrics that the loop thread sent last, until they are reported; nil without listeners.
+  /// The metrics that the loop thread sent last, until they are reported; nil if no listener receives them.
   private let measured = Mutex<Measured?>(nil)
 
   private enum State {
@@ -83,7 +83,7 @@ import Synchronization
 
   /// Returns the next bytes of the response's body; nil at its end.
   public func next() async throws -> Data? {
-    if let data = received(), !data.isEmpty { return data }
+    if let data = takeReceived(), !data.isEmpty { return data }
     switch state.withLock({ $0 }) {
     case .ended:
       reportMetrics()  // after the reader has reported the bytes that were received with the head
@@ -105,11 +105,9 @@ import Synchronization
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
   }
 
-  /// Returns the body of a response that was received at once; nil for any other, for a call with listeners, which are told
-  /// its metrics after its end, and if the task is cancelled.
-  public func takeReceived() -> Data? { call.isObserved ? nil : received() }
-
-  private func received() -> Data? {
+  /// Returns the body of a response that was received at once; nil for any other, and if the task is cancelled. What was
+  /// measured is reported with ``cancel()``, after the reader has reported the bytes.
+  public func takeReceived() -> Data? {
     guard !Task.isCancelled else { return nil }
     return state.withLock { state in
       guard case .received(let data, let trailers) = state else { return nil }
@@ -153,7 +151,8 @@ import Synchronization
     case .failed(let error):
       finish(.failed(error))
       throw error
-    case .chunk(let data): if call.isObserved { measured.withLock { $0?.metrics.bytesReceived += Int64(data.count) } }
+    case .chunk(let data):
+      if call.events.contains(.metrics) { measured.withLock { $0?.metrics.bytesReceived += Int64(data.count) } }
     case .informational, .ask, .head: break
     }
   }
@@ -169,7 +168,7 @@ import Synchronization
   }
 
   private func reportMetrics() {
-    guard call.isObserved, let last = measured.withLock({ $0.take() }) else { return }
+    guard call.events.contains(.metrics), let last = measured.withLock({ $0.take() }) else { return }
     call.emit(.metrics(last.metrics))
   }
 
@@ -188,6 +187,7 @@ import Synchronization
 
   /// Stops: the rest of the response is not read. An attempt that ends by this is measured until now.
   public func cancel() {
+    if case .ended = state.withLock({ $0 }) { return reportMetrics() }
     stop()
     if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
   }

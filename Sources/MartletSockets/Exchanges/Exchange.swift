@@ -34,8 +34,8 @@ final class Exchange: Sendable {
     var headerBytes: Int
     /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not.
     var wholeBody: Int64
-    /// Whether the call has listeners.
-    var isObserved: Bool
+    /// What the listeners of the call receive.
+    var events: EventKinds
     /// Whether the request may be sent again if its connection was stale.
     var mayRepeat: Bool
   }

@@ -42,7 +42,7 @@ extension Transfer {
   func noteSent(_ count: Int) {
     sent += Int64(count)
     lastActivity = network.loop.now
-    if exchange.limits.isObserved { markDirty() }
+    if exchange.limits.events.contains(.progress) { markDirty() }
   }
 
   /// Stops the request's body: the server does not need it.
@@ -90,7 +90,7 @@ extension Transfer {
 
   /// Sends a note to the listeners of the call.
   func tell(_ note: String) {
-    if exchange.limits.isObserved { add(.note(note)) }
+    if exchange.limits.events.contains(.note) { add(.note(note)) }
   }
 }
 #endif

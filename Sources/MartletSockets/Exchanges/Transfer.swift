@@ -83,7 +83,7 @@ final class Transfer: HeapTimer {
 extension Transfer {
   /// Takes the lines of an informational head.
   func receive(informational lines: [UInt8]) {
-    guard exchange.limits.isObserved else { return }
+    guard exchange.limits.events.contains(.informational) else { return }
     add(.informational(lines))
   }
 
@@ -244,9 +244,9 @@ extension Transfer {
   /// Reports how long the phases took, as far as they were reached.
   func addMetrics() { if let metrics { undelivered.append(.metrics(metrics)) } }
 
-  /// How long the phases took so far; nil without listeners.
+  /// How long the phases took so far; nil if no listener receives that.
   private var metrics: TransferMetrics? {
-    guard exchange.limits.isObserved else { return nil }
+    guard exchange.limits.events.contains(.metrics) else { return nil }
     var metrics = timing.metrics(until: network.loop.now)
     metrics.bytesSent = sent
     metrics.bytesReceived = received
@@ -275,17 +275,17 @@ extension Transfer {
     undeliveredBytes = 0
   }
 
-  /// Whether delivery can wait for the rest of a small body: the caller collects it and the call has no listeners, which
-  /// are told of the head at once, so that the caller is resumed once, with head and body.
+  /// Whether delivery can wait for the rest of a small body: the caller collects it and no listener receives the head,
+  /// which would be told of it at once, so that the caller is resumed once, with head and body.
   private var isAlmostWhole: Bool {
-    guard !isEnded, hasHead, !exchange.limits.isObserved, let responseLength else { return false }
+    guard !isEnded, hasHead, !exchange.limits.events.contains(.response), let responseLength else { return false }
     return responseLength <= min(exchange.limits.wholeBody, Self.longestWait) && received < responseLength
   }
 
   private static let longestWait: Int64 = 256 << 10
 
   private func reportSent() {
-    guard exchange.limits.isObserved, sent != reportedSent else { return }
+    guard exchange.limits.events.contains(.progress), sent != reportedSent else { return }
     reportedSent = sent
     undelivered.append(.sent(sent))
   }

@@ -28,6 +28,8 @@ final class InternalRequests: EventListener {
   }
 
   /// Completes the task of an internal call: observers that count tasks get the completion of each.
+  var events: EventKinds { .finished }
+
   func receive(_ event: Event, in call: Call) {
     guard case .finished(let failure) = event, let task = call[made] else { return }
     let session = task.session

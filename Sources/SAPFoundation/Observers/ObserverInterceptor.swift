@@ -177,6 +177,8 @@ extension SAPURLSessionTask {
 struct TaskListener: EventListener {
   let task: SAPURLSessionTask
 
+  var events: EventKinds { [.started, .attempt, .progress, .metrics] }
+
   func receive(_ event: Event, in call: Call) {
     switch event {
     case .started: call[SAPURLSessionTask.ofCall] = task

@@ -8,7 +8,7 @@ import Testing
 /// Second requests where the first takes unusually long.
 @Suite(.timeLimit(.minutes(5)))
 struct HedgingTests {
-  private let log = EventLog(wantsBodies: true)
+  private let log = EventLog(.all)
   private let clock = ManualClock()
   private let sent = Log<String>()
 

@@ -4,18 +4,13 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// An event log that also records the bytes of bodies.
-final class BodyLog: EventListener {
-  private let log = EventLog()
-  var wantsBodies: Bool { true }
-  var lines: [String] { log.lines }
-
-  func receive(_ event: Event, in call: Call) { log.receive(event, in: call) }
-}
-
 @Suite("Events", .timeLimit(.minutes(5)))
 struct ObservationTests {
   private func session(_ listeners: any EventListener..., transport: any Transport) -> HTTPSession {
+    session(listeners: listeners, transport: transport)
+  }
+
+  private func session(listeners: [any EventListener], transport: any Transport) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.listeners = listeners
     return HTTPSession(transport: transport, configuration: configuration)
@@ -29,7 +24,7 @@ struct ObservationTests {
   }
 
   @Test func theBytesOfBothBodiesAreReportedToListenersThatWantThem() async throws {
-    let wanting = BodyLog()
+    let wanting = EventLog(.all)
     let other = EventLog()
     let transport = MockTransport { request in
       _ = try await request.readBody()
@@ -47,8 +42,34 @@ struct ObservationTests {
     #expect(other.lines == wanting.lines.filter { !$0.hasPrefix("bytes") })
   }
 
+  @Test func aListenerReceivesTheEventsThatItNames() async throws {
+    let every = EventLog(.all)
+    let logs = (0..<14).map { EventLog(EventKinds(rawValue: 1 << $0)) }
+    let transport = MockTransport { request in
+      _ = try await request.readBody()
+      return request.url.path == "/" ? .redirect(to: "/new", status: 307) : .text("there")
+    }
+    let session = session(listeners: [every] + logs, transport: transport)
+
+    _ = try await session.data(for: HTTPRequest(.post, origin, body: .data(Data("abc".utf8))))
+
+    let names = every.lines.map { $0.prefix { $0 != " " } }
+    #expect(Set(names).isSuperset(of: ["started", "attempt", "sending", "bytes", "response", "resend:", "finished"]))
+    for log in logs {
+      let kinds = Set(log.lines.map { $0.prefix { $0 != " " } })
+      #expect(log.lines == every.lines.filter { kinds.contains($0.prefix { $0 != " " }) })
+    }
+    #expect(logs.flatMap(\.lines).sorted() == every.lines.sorted())
+  }
+
+  @Test func aCallSaysWhichEventsItsListenersReceive() {
+    #expect(Call().events.isEmpty)
+    #expect(Call(listeners: [EventLog()]).events == .exceptBytes)
+    #expect(Call(listeners: [EventLog(.metrics), EventLog([.note, .bytes])]).events == [.metrics, .note, .bytes])
+  }
+
   @Test func aBodyInMemoryIsReportedAtOnce() async throws {
-    let log = BodyLog()
+    let log = EventLog(.all)
     let request = HTTPRequest(.post, origin, body: .data(Data("abc".utf8)))
 
     _ = try await session(log, transport: ScriptedTransport(.text(""))).data(for: request)
@@ -63,7 +84,7 @@ struct ObservationTests {
       seen.withLock { $0.append(body.length == 3 && request.body.length == 3) }
       return .text("")
     }
-    for listener in [EventLog(), BodyLog()] as [any EventListener] {
+    for listener in [EventLog(), EventLog(.all)] {
       let request = HTTPRequest(.post, origin, body: .stream(length: 3) { chunks("abc") })
       _ = try await session(listener, transport: transport).data(for: request)
     }

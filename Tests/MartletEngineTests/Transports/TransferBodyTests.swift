@@ -62,21 +62,27 @@ struct TransferBodyTests {
     #expect(loop.requests.isEmpty)
   }
 
-  @Test func metricsOfAResponseThatCameAtOnceAreReportedAtItsEnd() async throws {
-    let metrics = Counter()
-    let call = Call(listeners: [EventHandler { event, _ in if case .metrics = event { metrics.next() } }])
+  @Test(arguments: [false, true])
+  func metricsOfAResponseThatCameAtOnceAreReportedAfterItsBytes(isTaken: Bool) async throws {
+    let reported = Mutex<[TransferMetrics]>([])
+    let listener = EventHandler(.metrics) { event, _ in
+      if case .metrics(let metrics) = event { reported.withLock { $0.append(metrics) } }
+    }
     let loop = Loop()
+    let call = Call(listeners: [listener])
     let body = TransferBody(signals, of: loop, on: loop, sending: .none, from: nil, in: call)
     let whole = TransferSignal.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: [])
-    signals.push([.metrics(TransferMetrics()), whole])
+    var metrics = TransferMetrics()
+    metrics.total = .milliseconds(3)
+    signals.push([.metrics(metrics), whole])
     #expect(try await body.head().status == .ok)
-    #expect(body.takeReceived() == nil)
-    #expect(try await body.next() == Data("hello".utf8))
-    #expect(metrics.value == 0)
-    #expect(try await body.next() == nil)
-    #expect(try await body.next() == nil)
+    #expect(try await (isTaken ? body.takeReceived() : body.next()) == Data("hello".utf8))
+    #expect(reported.withLock(\.count) == 0)
+    if !isTaken { #expect(try await body.next() == nil) }
     body.cancel()
-    #expect(metrics.value == 1)
+    body.cancel()
+    #expect(reported.withLock { $0.map(\.total) } == [.milliseconds(3)])
+    #expect(loop.requests.isEmpty)
   }
 
   @Test func responseThatCameAtOnceIsNotReadAfterACancellation() async throws {

@@ -25,7 +25,7 @@ let api = server.url
 var configuration = SessionConfiguration()
 configuration.interceptors = [APIKey(key: "secret", origin: Origin(api))]
 configuration.listeners = [
-  EventHandler { event, call in
+  EventHandler(.metrics) { event, call in
     if case .metrics(let metrics) = event { print("reused a connection:", metrics.reusedConnection) }
   }
 ]

@@ -31,7 +31,7 @@ func publish(_ article: Article, at api: URL, in session: HTTPSession) async thr
     body: try .json(article))
   request.options.retryPolicy = .standard
   request.options.listeners = [
-    EventHandler { event, _ in
+    EventHandler(.progress) { event, _ in
       if case .progress(let progress) = event, progress.direction == .sent, progress.fraction == 1 { print("sent") }
     }
   ]

@@ -13,7 +13,7 @@ func lineCount(of url: URL, in session: HTTPSession) async throws(HTTPError) -> 
 func send(_ file: URL, to url: URL, in session: HTTPSession) async throws(HTTPError) -> HTTPStatus {
   var request = HTTPRequest(.put, url)
   request.options.listeners = [
-    EventHandler { event, _ in
+    EventHandler(.progress) { event, _ in
       if case .progress(let progress) = event, progress.direction == .sent, progress.fraction == 1 { print("all sent") }
     }
   ]

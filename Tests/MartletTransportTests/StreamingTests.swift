@@ -117,5 +117,25 @@ extension TransportContract {
         tested.isURLSession
       }
     }
+
+    @Test(arguments: TestedTransport.real)
+    func listenerOfSomeEventsReceivesTheseAsOneOfAllDoes(_ tested: TestedTransport) async throws {
+      let server = try LoopbackServer { _ in .text("hello") }
+      let session = HTTPSession(transport: tested.makeTransport())
+      func kinds(for events: EventKinds) async throws -> EventKinds {
+        let recorder = Recorder(events)
+        var request = guarded(.post, server.url("/"), body: .data(Data("hello".utf8)))
+        request.options.listeners = [recorder]
+        #expect(try await session.data(for: request).0 == Data("hello".utf8))
+        return recorder.kinds
+      }
+
+      let all = try await kinds(for: .all)
+
+      #expect(all.isSuperset(of: [.started, .attempt, .sending, .bytes, .progress, .response, .finished]))
+      for events in [.metrics, .progress, .bytes, .response, [.progress, .metrics], .finished] as [EventKinds] {
+        #expect(try await kinds(for: events) == all.intersection(events))
+      }
+    }
   }
 }

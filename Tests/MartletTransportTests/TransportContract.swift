@@ -130,22 +130,28 @@ extension Transport {
 
 /// Records events.
 final class Recorder: EventListener {
-  private let events = Mutex<[Event]>([])
+  let events: EventKinds
+  private let received = Mutex<[Event]>([])
 
-  func receive(_ event: Event, in call: Call) { events.withLock { $0.append(event) } }
+  init(_ events: EventKinds = .exceptBytes) { self.events = events }
+
+  func receive(_ event: Event, in call: Call) { received.withLock { $0.append(event) } }
 
   var call: Call { Call(listeners: [self]) }
 
+  /// The kinds of all events.
+  var kinds: EventKinds { received.withLock { $0.reduce([]) { $0.union($1.kind) } } }
+
   var informational: [ResponseHead] {
-    events.withLock { $0 }.compactMap { if case .informational(let head) = $0 { head } else { nil } }
+    received.withLock { $0 }.compactMap { if case .informational(let head) = $0 { head } else { nil } }
   }
 
   var metrics: [TransferMetrics] {
-    events.withLock { $0 }.compactMap { if case .metrics(let metrics) = $0 { metrics } else { nil } }
+    received.withLock { $0 }.compactMap { if case .metrics(let metrics) = $0 { metrics } else { nil } }
   }
 
   func progress(_ direction: TransferProgress.Direction) -> [TransferProgress] {
-    events.withLock { $0 }.compactMap {
+    received.withLock { $0 }.compactMap {
       if case .progress(let progress) = $0, progress.direction == direction { progress } else { nil }
     }
   }

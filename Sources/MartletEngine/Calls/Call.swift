@@ -147,7 +147,7 @@ extension Call {
   public var context: CallContext { CallContext(self) }
 
   /// The error of an attempt without a response, for a listener that is told that the request is sent again
-  /// (``Event/resend(_:after:reason:)``); nil if the attempt had a response, or if the call has no listeners.
+  /// (``Event/resend(_:after:reason:)``); nil if the attempt had a response, or if no listener receives that event.
   public internal(set) var lastFailure: HTTPError? {
     get { self[Self.failures] }
     set { self[Self.failures] = newValue }

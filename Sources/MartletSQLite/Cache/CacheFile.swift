@@ -92,7 +92,7 @@ final class CacheFile: Sendable {
     var isClean = false
     while !isClean {
       let (used, now) = (uses.take(), now())
-      isClean = try await database.write { [pins] connection in
+      isClean = try await database.maintain { [pins] connection in
         let table = CacheTable(connection)
         try table.use(used)
         try table.sweep(Self.sweepLimit, now: now, pins: pins)

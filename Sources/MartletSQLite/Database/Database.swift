@@ -97,6 +97,16 @@ struct Database: Sendable {
     return result
   }
 
+  /// Writes in one transaction what only makes sense in this file. It fails, unlike ``write(_:ended:)``, if the file was
+  /// deleted, replaced or damaged: what follows is up to the next write.
+  func maintain<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
+    do {
+      return try await writer.transaction(work)
+    } catch {
+      throw Self.wrap(error, opener.file)
+    }
+  }
+
   /// Returns free pages to the file system if they are more than a quarter of the file and a few MiB, in steps between
   /// which other writes can run. For files with `auto_vacuum`.
   func shrink() async throws(HTTPError) {
@@ -150,8 +160,10 @@ actor Writer {
     }
   }
 
+  /// Does the work in one transaction.
+  ///
   /// - Throws: Also if the file was replaced during the transaction, which SQLite does not notice.
-  private func transaction<R>(_ work: (Connection) throws -> R) throws -> R {
+  func transaction<R>(_ work: (Connection) throws -> R) throws -> R {
     let result = try connection.transaction { try work(connection) }
     guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
     return result

@@ -191,6 +191,19 @@ struct SQLiteCacheStoreTests {
     #expect(try size() < 5 << 20)
   }
 
+  @Test func aFileThatWasDeletedIsMadeAgainByAWriteAndNotByACleanUp() async throws {
+    let store = try open()
+    try await store.save(entry("/", length: 10), bytes(10))
+    try FileManager.default.removeItem(at: folder.url)
+
+    await #expect(throws: HTTPError.self) { try await store.file.cleanUp() }
+    #expect(!FileManager.default.fileExists(atPath: folder.url.path))
+
+    try await store.save(entry("/", length: 10), bytes(10))
+    #expect(try await store.entries(for: key("/")).count == 1)
+    #expect(FileManager.default.fileExists(atPath: file.path))
+  }
+
   @Test(arguments: [131_071, 131_072, 131_073, 262_144, 3_000_000])
   func bodiesAreStoredTheSameInOneOrManyPieces(_ size: Int) async throws {
     let store = try open(capacity: 100 << 20)

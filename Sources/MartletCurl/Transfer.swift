@@ -272,8 +272,7 @@ extension Transfer {
     if case .end = last { releaseHead() }
     reportSent()
     flushBuffer()
-    if let metrics = metrics(before: last) { undelivered.append(.metrics(metrics)) }
-    undelivered.append(last)
+    undelivered.append(last.measured(metrics(before: last)))
     deliver()
     isDirty = true  // so that nothing is delivered after the last signal
     if case .queue(let queue) = upload { queue.close() }
@@ -353,8 +352,8 @@ extension Transfer {
     guard let block = heldHead else { return }
     heldHead = nil
     hasHead = true
-    if let metrics = metrics(before: .head(block)) { undelivered.append(.metrics(metrics)) }
-    undelivered.append(.head(block))
+    let head = TransferSignal.head(block)
+    undelivered.append(head.measured(metrics(before: head)))
   }
 
   /// Allocates one buffer for the whole body if it is to be delivered in one piece, and one for a chunk otherwise.

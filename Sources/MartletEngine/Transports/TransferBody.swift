@@ -124,12 +124,13 @@ import Synchronization
     let deadline = call.activeDeadline
     _ = deadline?.add(self)
     defer { deadline?.remove(self) }
-    let (signal, resumesSender) = try await withTaskCancellationHandler {
+    let (next, resumesSender) = try await withTaskCancellationHandler {
       try await signals.next()
     } onCancel: {
       stop()
     }
     if resumesSender { transfer.resumeReading() }
+    let signal = noteMetrics(of: next)
     if case .ask(let question) = signal {
       do { try await call.holding { [call] in try await question(call) } } catch {
         cancel()
@@ -140,12 +141,18 @@ import Synchronization
     return signal
   }
 
+  /// Keeps what was measured until a signal. Returns the signal alone.
+  private func noteMetrics(of signal: TransferSignal) -> TransferSignal {
+    guard case .measured(let metrics, let signal) = signal else { return signal }
+    measured.withLock { $0 = Measured(metrics) }
+    return signal
+  }
+
   @inline(never)  // its variables would have room in the frame of a call that waits for a signal
   private func process(_ signal: TransferSignal) throws(HTTPError) {
     switch signal {
     case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
     case .note(let note): call.emit(.note(note))
-    case .metrics(let metrics): measured.withLock { $0 = Measured(metrics) }
     case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
     case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
     case .failed(let error):
@@ -153,7 +160,7 @@ import Synchronization
       throw error
     case .chunk(let data):
       if call.events.contains(.metrics) { measured.withLock { $0?.metrics.bytesReceived += Int64(data.count) } }
-    case .informational, .ask, .head: break
+    case .informational, .ask, .head, .measured: break
     }
   }
 

@@ -15,21 +15,27 @@ public import MartletSemantics
   case head([UInt8])
   /// Bytes of the response's body.
   case chunk(Data)
-  /// How long the phases took so far: before the head, for a response that is not read to its end, and again just
-  /// before the end or a failure. Only for calls with listeners.
-  indirect case metrics(TransferMetrics)
   /// The end of a complete response, with the raw lines of its trailers.
   case end(trailers: [UInt8])
-  /// All of a small response, if nothing of it was delivered before but its metrics: the raw lines of its head, its body,
-  /// and the raw lines of its trailers.
+  /// All of a small response, if nothing of it was delivered before: the raw lines of its head, its body, and the raw lines
+  /// of its trailers.
   case whole([UInt8], Data, trailers: [UInt8])
   /// The transfer failed.
   case failed(HTTPError)
+  /// A signal, with how long the phases took until then: the head, for a response that is not read to its end, and again
+  /// its end or a failure. Only for calls whose listeners receive that.
+  indirect case measured(TransferMetrics, TransferSignal)
+
+  /// The signal with what was measured, if that is not nil.
+  public func measured(_ metrics: TransferMetrics?) -> Self {
+    if let metrics { .measured(metrics, self) } else { self }
+  }
 
   /// How much of the reader's room it takes. A chunk of a few bytes needs memory for itself too.
   public var byteCount: Int {
     switch self {
     case .chunk(let data), .whole(_, let data, _): max(256, data.count)
+    case .measured(_, let signal): signal.byteCount
     default: 0
     }
   }

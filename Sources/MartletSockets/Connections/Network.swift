@@ -323,13 +323,14 @@ extension Network {
     ask(transfer, check)
   }
 
-  /// Has the caller's check called by the task of a request.
-  private func ask(_ transfer: Transfer, _ check: ServerCheck) {
+  /// Has the caller's check called by the task of a request, which ends there if the server was refused for good.
+  private func ask(_ transfer: Transfer, _ check: ServerCheck, isLast: Bool = false) {
     let (settings, exchange) = (configuration.tls, transfer.exchange)
-    transfer.ask { [jobs] call in
+    let question: @Sendable (Call) async throws -> Void = { [jobs] call in
       try await check.decide(settings, for: exchange.origin, in: call)
       jobs.submit { $0.accepted(check, of: exchange.origin, in: exchange) }
     }
+    transfer.ask(question, isLast: isLast)
   }
 
   /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
@@ -348,8 +349,7 @@ extension Network {
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check gets
-      transfer.addMetrics()  // it ends in its task
-      ask(transfer, ServerCheck(certificates: certificates, refusal: refusal))
+      ask(transfer, ServerCheck(certificates: certificates, refusal: refusal), isLast: true)
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }

@@ -73,9 +73,11 @@ extension Transfer {
   }
 
   /// Makes the reading task do something before the request goes on.
-  func ask(_ question: @escaping @Sendable (Call) async throws -> Void) {
+  ///
+  /// - Parameter isLast: whether the request ends with that.
+  func ask(_ question: @escaping @Sendable (Call) async throws -> Void, isLast: Bool) {
     isAsking = true
-    add(.ask(question))
+    add(.ask(question).measured(isLast ? metrics : nil))
   }
 
   /// The server is heard again: what it was waited for is decided.

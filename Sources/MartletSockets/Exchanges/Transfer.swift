@@ -233,19 +233,15 @@ extension Transfer {
     reportSent()
     flushBuffer()
     flushHead()
-    addMetrics()
-    self.last = last
+    self.last = last.measured(metrics)
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
     network.ended(self)
     markDirty()
   }
 
-  /// Reports how long the phases took, as far as they were reached.
-  func addMetrics() { if let metrics { undelivered.append(.metrics(metrics)) } }
-
-  /// How long the phases took so far; nil if no listener receives that.
-  private var metrics: TransferMetrics? {
+  /// How long the phases took, as far as they were reached; nil if no listener receives that.
+  var metrics: TransferMetrics? {
     guard exchange.limits.events.contains(.metrics) else { return nil }
     var metrics = timing.metrics(until: network.loop.now)
     metrics.bytesSent = sent
@@ -307,11 +303,9 @@ extension Transfer {
   private func flushHead() {
     guard let lines = undeliveredHead else { return }
     undeliveredHead = nil
-    if var metrics {
-      metrics.bytesReceived = 0  // the reader counts those that it gets
-      undelivered.append(.metrics(metrics))
-    }
-    undelivered.append(.head(lines))
+    var metrics = metrics
+    metrics?.bytesReceived = 0  // the reader counts those that it gets
+    undelivered.append(.head(lines).measured(metrics))
   }
 
   func markDirty() {

@@ -74,7 +74,7 @@ struct TransferBodyTests {
     let whole = TransferSignal.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: [])
     var metrics = TransferMetrics()
     metrics.total = .milliseconds(3)
-    signals.push([.metrics(metrics), whole])
+    signals.push(whole.measured(metrics))
     #expect(try await body.head().status == .ok)
     #expect(try await (isTaken ? body.takeReceived() : body.next()) == Data("hello".utf8))
     #expect(reported.withLock(\.count) == 0)

@@ -75,11 +75,11 @@ enum Bench {
     for workload in Workload.all where RequestCost.keys.contains(workload.key) && arguments.wants(workload.key) {
       var table = ResultTable(
         key: "costs-" + workload.key, title: "**\(workload.name)**: counts for a request",
-        columns: ["client", "instructions", "allocations", "retains", "system calls"], digits: 1)
+        columns: ["client", "instructions", "allocations", "retains", "system calls", "futex"], digits: 1)
       for program in programs {
         say("counting \(workload.name), \(program.title)")
         guard let cost = try RequestCost.measure(workload, program, at: server) else { continue }
-        table.add(program.title, cost.instructions, cost.allocations, cost.retains, cost.systemCalls)
+        table.add(program.title, cost.instructions, cost.allocations, cost.retains, cost.systemCalls, cost.futexCalls)
       }
       print(table.markdown + "\n")
     }

@@ -33,17 +33,18 @@ import Testing
     #expect(profile.retains == 7)
   }
 
-  @Test func systemCallsAreSummedWithoutTheTotal() {
+  @Test func systemCallsAreSummedWithoutTheTotalAndThoseOfFutexOnTheirOwn() {
     let summary = """
           calls syscall
       --------- ----------------
              12 epoll_wait
+              7 futex
               3 sendto
       --------- ----------------
-             15 total
+             22 total
       """
 
-    #expect(RequestCost.systemCalls(inSummary: summary) == 15)
+    #expect(RequestCost.systemCalls(inSummary: summary) == (others: 15, futex: 7))
   }
 
   @Test func aFigureIsTheMedianWithTheRangeOfTheRounds() {

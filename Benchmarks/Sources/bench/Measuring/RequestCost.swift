@@ -9,7 +9,15 @@ struct RequestCost: Codable, Equatable {
   var instructions = 0.0
   var allocations = 0.0
   var retains = 0.0
+  /// All but those of `futex`.
   var systemCalls = 0.0
+  /// Calls of `futex`, with which threads sleep and wake each other. How many there are depends on the machine's load, so
+  /// no budget holds for them.
+  var futexCalls = 0.0
+
+  private enum CodingKeys: CodingKey {
+    case instructions, allocations, retains, systemCalls
+  }
 
   static let keys: Set = ["small", "small64", "tls64", "tls64-http1"]
   private static let requests = 1600
@@ -34,7 +42,7 @@ struct RequestCost: Codable, Equatable {
     }
     return RequestCost(
       instructions: each(\.instructions), allocations: each(\.allocations), retains: each(\.retains),
-      systemCalls: each(\.systemCalls))
+      systemCalls: each(\.systemCalls), futexCalls: each(\.futexCalls))
   }
 
   private static func count(_ command: [String], _ assignment: Assignment, in folder: URL) throws -> RequestCost {
@@ -45,10 +53,10 @@ struct RequestCost: Codable, Equatable {
       ["--tool=callgrind", "--callgrind-out-file=\(profile.path)", "--compress-strings=no"] + command, assignment)
     try run("/usr/bin/strace", ["-f", "-c", "-U", "calls,name", "-o", calls.path] + command, assignment)
     let counts = CallgrindProfile(try String(contentsOf: profile, encoding: .utf8))
+    let (systemCalls, futexCalls) = systemCalls(inSummary: try String(contentsOf: calls, encoding: .utf8))
     return RequestCost(
       instructions: Double(counts.instructions), allocations: Double(counts.allocations),
-      retains: Double(counts.retains),
-      systemCalls: Double(systemCalls(inSummary: try String(contentsOf: calls, encoding: .utf8))))
+      retains: Double(counts.retains), systemCalls: Double(systemCalls), futexCalls: Double(futexCalls))
   }
 
   private static func run(_ tool: String, _ arguments: [String], _ assignment: Assignment) throws {
@@ -60,12 +68,12 @@ struct RequestCost: Codable, Equatable {
     else { throw BenchError("\(tool): the client failed: \(command.output)") }
   }
 
-  /// The sum of the calls in what `strace -c -U calls,name` prints: lines of a number and a name, and a total.
-  static func systemCalls(inSummary text: String) -> Int {
-    text.split(separator: "\n").reduce(0) { sum, line in
+  /// The sums of the calls in what `strace -c -U calls,name` prints: lines of a number and a name, and a total.
+  static func systemCalls(inSummary text: String) -> (others: Int, futex: Int) {
+    text.split(separator: "\n").reduce(into: (others: 0, futex: 0)) { sums, line in
       let words = line.split(separator: " ")
-      guard words.count == 2, words[1] != "total", let count = Int(words[0]) else { return sum }
-      return sum + count
+      guard words.count == 2, words[1] != "total", let count = Int(words[0]) else { return }
+      if words[1] == "futex" { sums.futex += count } else { sums.others += count }
     }
   }
 }

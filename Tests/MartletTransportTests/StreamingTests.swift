@@ -64,6 +64,28 @@ extension TransportContract {
     }
 
     @Test(arguments: TestedTransport.real)
+    func aLongBodyArrivesWholeAndInOrder(_ tested: TestedTransport) async throws {
+      let block = pattern(1_000_003)
+      let server = try LoopbackServer { _ in .repeating(block, length: 20_000_000) }
+      let response = try await tested.makeTransport().send(guarded(.get, server.url("/")), in: Call())
+
+      var position = 0
+      for try await chunk in response.body {
+        var rest = chunk[...]
+        while !rest.isEmpty {
+          let part = rest.prefix(block.count - position % block.count)
+          guard part == block[(position % block.count)...].prefix(part.count) else {
+            Issue.record("other bytes than were sent, in the \(part.count) from \(position)")
+            return
+          }
+          position += part.count
+          rest = rest.dropFirst(part.count)
+        }
+      }
+      #expect(position == 20_000_000)
+    }
+
+    @Test(arguments: TestedTransport.real)
     func releasedBodyStopsTheTransfer(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .repeating(pattern(1000), length: 256 << 20).stalled(after: 1 << 20) }
       let transport = tested.makeTransport()

@@ -39,9 +39,9 @@ public struct ConnectionConfiguration: Sendable {
   /// ``DecodingTransport``. True by default. If a request has an `Accept-Encoding` of its own or a `Range`, its body is
   /// delivered as it was sent.
   public var decompresses = true
-  /// The most bytes of a response's body that are buffered for a slow reader before the sender is paused. 1 MiB by
+  /// The most bytes of a response's body that are buffered for a slow reader before the sender is paused. 2 MiB by
   /// default.
-  public var readAhead = 1 << 20
+  public var readAhead = 1 << 21
   /// The hosts to which the user's ticket may be sent (Negotiate with GSS-API, usually Kerberos, RFC 4559), and no
   /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
   ///

@@ -10,8 +10,8 @@ import Synchronization
   private let pool: ChunkPool
   /// What is freed in the end; the first bytes of a block may be no part of the body.
   private var block: UnsafeMutableRawPointer?
-  /// Whether the block comes from the pool.
-  private var isPooled = false
+  /// Which chunk of the pool the block is; nil if it is none.
+  private var chunk: ChunkPool.Size?
   /// The size of the body that is delivered in one piece; nil for a chunk.
   private var bodySize: Int?
   /// Where the body's bytes are.
@@ -34,24 +34,30 @@ import Synchronization
 
   /// Whether a body of this size is delivered in a chunk: it fills at least half of it.
   public static func usesChunk(bodySize: Int) -> Bool {
-    bodySize <= ChunkPool.chunkSize && bodySize >= ChunkPool.chunkSize / 2
+    bodySize <= ChunkPool.Size.usual.count && bodySize >= ChunkPool.Size.usual.count / 2
   }
 
   /// Allocates memory. Returns false if there is none.
   ///
-  /// - Parameter bodySize: the size of a body that is to be delivered in one piece; nil for a chunk.
-  public mutating func allocate(bodySize: Int?) -> Bool {
-    isPooled = bodySize.map(Self.usesChunk) ?? true
-    // one byte more than the body: a socket that does not fill it has no more bytes
-    capacity = isPooled ? ChunkPool.chunkSize : (bodySize ?? 0) + 1
-    block = isPooled ? pool.take() : malloc(capacity)
+  /// - Parameters:
+  ///   - bodySize: the size of a body that is to be delivered in one piece; nil for a chunk.
+  ///   - size: the size of a chunk.
+  public mutating func allocate(bodySize: Int?, chunk size: ChunkPool.Size = .usual) -> Bool {
+    if let bodySize, !Self.usesChunk(bodySize: bodySize) {
+      // one byte more than the body: a socket that does not fill it has no more bytes
+      (chunk, capacity) = (nil, bodySize + 1)
+      block = malloc(capacity)
+    } else {
+      (chunk, capacity) = (size, size.count)
+      block = pool.take(size)
+    }
     memory = block
     self.bodySize = bodySize
     count = 0
     return memory != nil
   }
 
-  /// Takes over a chunk of the pool in which bytes of the body are already. The rest of the chunk is room for more.
+  /// Takes over a chunk of the usual size in which bytes of the body are already. The rest of the chunk is room for more.
   ///
   /// - Parameters:
   ///   - chunk: the memory of the chunk.
@@ -59,9 +65,9 @@ import Synchronization
   ///   - bodySize: the size of a body that is to be delivered in one piece; nil for a chunk.
   public mutating func adopt(_ chunk: UnsafeMutableRawPointer, with bytes: UnsafeRawBufferPointer, bodySize: Int?) {
     let offset = bytes.baseAddress.map { UnsafeRawPointer(chunk).distance(to: $0) } ?? 0
-    (block, isPooled, self.bodySize) = (chunk, true, bodySize)
+    (block, self.chunk, self.bodySize) = (chunk, .usual, bodySize)
     memory = chunk + offset
-    capacity = ChunkPool.chunkSize - offset
+    capacity = ChunkPool.Size.usual.count - offset
     count = bytes.count
   }
 
@@ -88,26 +94,26 @@ import Synchronization
   public mutating func take() -> Data? {
     guard let memory, let block, count > 0 else { return nil }
     defer { forget() }
-    if !isPooled { return Data(bytesNoCopy: memory, count: count, deallocator: .free) }
-    guard count > ChunkPool.chunkSize / 8 else {
-      defer { pool.give(back: block) }
+    guard let chunk else { return Data(bytesNoCopy: memory, count: count, deallocator: .free) }
+    guard count > chunk.count / 8 else {
+      defer { pool.give(back: block, chunk) }
       return Data(bytes: memory, count: count)
     }
     let offset = block.distance(to: memory)
     return Data(
       bytesNoCopy: memory, count: count,
-      deallocator: .custom { [pool] memory, _ in pool.give(back: memory - offset) })
+      deallocator: .custom { [pool] memory, _ in pool.give(back: memory - offset, chunk) })
   }
 
   /// Frees the memory.
   public mutating func release() {
     guard let block else { return }
-    if isPooled { pool.give(back: block) } else { free(block) }
+    if let chunk { pool.give(back: block, chunk) } else { free(block) }
     forget()
   }
 
   private mutating func forget() {
-    (block, isPooled, bodySize) = (nil, false, nil)
+    (block, chunk, bodySize) = (nil, nil, nil)
     memory = nil
     count = 0
     capacity = 0
@@ -116,26 +122,58 @@ import Synchronization
 
 /// Memory for the chunks of bodies. A new large block costs a page fault for every 4 KiB, a reused one costs none.
 @_spi(Transports) public final class ChunkPool: Sendable {
-  /// The size of a chunk.
-  public static let chunkSize = 128 << 10
-  private static let capacity = 16
-  private let idle = Mutex<[UInt]>([])
+  /// How large a chunk is.
+  public enum Size: Sendable {
+    /// 128 KiB.
+    case usual
+    /// 512 KiB, for a body that arrives fast: to hand 128 KiB over to their reader takes longer than to receive them.
+    case large
+
+    /// In bytes.
+    public var count: Int {
+      switch self {
+      case .usual: 128 << 10
+      case .large: 512 << 10
+      }
+    }
+
+    /// How many are kept that nobody uses.
+    fileprivate var kept: Int {
+      switch self {
+      case .usual: 16
+      case .large: 4
+      }
+    }
+  }
+
+  /// The addresses of the chunks that nobody uses.
+  private struct Idle {
+    private var usual: [UInt] = []
+    private var large: [UInt] = []
+
+    subscript(size: Size) -> [UInt] {
+      _read { yield size == .usual ? usual : large }
+      _modify { if size == .usual { yield &usual } else { yield &large } }
+    }
+  }
+
+  private let idle = Mutex(Idle())
 
   /// Makes an empty pool.
   public init() {}
 
   /// Returns the memory of a chunk; nil if there is none.
-  public func take() -> UnsafeMutableRawPointer? {
-    if let address = idle.withLock({ $0.popLast() }) { return UnsafeMutableRawPointer(bitPattern: address) }
-    return malloc(Self.chunkSize)
+  public func take(_ size: Size = .usual) -> UnsafeMutableRawPointer? {
+    let address = idle.withLock { $0[size].popLast() }
+    return address.flatMap { UnsafeMutableRawPointer(bitPattern: $0) } ?? malloc(size.count)
   }
 
   /// Takes back the memory of a chunk.
-  public func give(back memory: UnsafeMutableRawPointer) {
+  public func give(back memory: UnsafeMutableRawPointer, _ size: Size = .usual) {
     let address = UInt(bitPattern: memory)
     let isKept = idle.withLock { idle in
-      guard idle.count < Self.capacity else { return false }
-      idle.append(address)
+      guard idle[size].count < size.kept else { return false }
+      idle[size].append(address)
       return true
     }
     if !isKept { free(memory) }
@@ -143,7 +181,7 @@ import Synchronization
 
   deinit {
     idle.withLock { idle in
-      for address in idle { free(UnsafeMutableRawPointer(bitPattern: address)) }
+      for address in idle[.usual] + idle[.large] { free(UnsafeMutableRawPointer(bitPattern: address)) }
     }
   }
 }

@@ -137,9 +137,6 @@ extension Connection {
   /// Whether the network has not taken all that was sent.
   var hasUnsentBytes: Bool { stream?.hasUnsentBytes ?? false }
 
-  /// How many bytes a driver sends in a turn, so that one connection does not keep the others waiting.
-  static let mostInATurn = 1 << 20
-
   /// Has the driver send more in the next turn.
   func sendInNextTurn() { stream?.sendInNextTurn() }
 

@@ -90,7 +90,7 @@ extension HTTP1Driver {
         break
       }
       // a source that is as fast as the network would keep the other connections waiting
-      guard sentInTurn < Connection.mostInATurn else { return connection.sendInNextTurn() }
+      guard sentInTurn < LayeredSocket.mostInATurn else { return connection.sendInNextTurn() }
     }
     switch upload {
     case .held: if state.heldBody() == .stopSending { stopUpload() }

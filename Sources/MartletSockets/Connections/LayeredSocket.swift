@@ -130,8 +130,8 @@ final class LayeredSocket: SocketHandler {
 extension LayeredSocket {
   /// How many encrypted bytes may wait for the network.
   private static let highWater = 64 << 10
-  /// How many bytes are encrypted at a time, so that one connection does not keep the others waiting.
-  private static let mostAtOnce = 1 << 20
+  /// About how many bytes are sent, and received, in a turn, so that one connection does not keep the others waiting.
+  static let mostInATurn = 1 << 20
 
   /// Sends bytes.
   ///
@@ -144,7 +144,7 @@ extension LayeredSocket {
     guard let innermost = layers.last, let outermost = layers.first else { return sendPlain(bytes, hasMore: hasMore) }
     var taken = 0
     let sentBefore = sentCount
-    while taken < min(bytes.count, Self.mostAtOnce) {
+    while taken < min(bytes.count, Self.mostInATurn) {
       if outermost.outgoing.count >= Self.highWater {
         // what the peer may have got counts as sent; the next call reports the failure
         guard flush() != nil else { return taken > 0 && sentCount != sentBefore ? taken : nil }
@@ -202,11 +202,8 @@ extension LayeredSocket {
 // MARK: - Receiving
 
 extension LayeredSocket {
-  /// How often a socket is read in a turn, so that one connection does not keep the others waiting.
-  private static let readsInATurn = 4
-
   func socketIsReadable(_ socket: Socket) {
-    var reads = 0
+    var total = 0
     while true {
       let place = layers.isEmpty ? owner?.room : nil
       let room = place ?? memory.room(ofLayer: 0)
@@ -219,10 +216,10 @@ extension LayeredSocket {
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
-        reads += 1
+        total += count
         // bytes that follow a body in its own room must be found before the next request is sent: they are no response to it
         let mayHaveEnded = place != nil && owner?.room == nil
-        guard count == room.count, isOpen, isReading, reads < Self.readsInATurn || mayHaveEnded else { return }
+        guard count == room.count, isOpen, isReading, total < Self.mostInATurn || mayHaveEnded else { return }
       case .notReady: return
       case .end: return ended(.clean)
       case .failed(let code): return ended(.failed(code))
@@ -315,7 +312,7 @@ final class ReceiveMemory {
   }
 
   func room(ofLayer layer: Int) -> UnsafeMutableRawBufferPointer {
-    layer == 0 ? UnsafeMutableRawBufferPointer(start: chunk, count: ChunkPool.chunkSize) : decrypted[layer - 1]
+    layer == 0 ? UnsafeMutableRawBufferPointer(start: chunk, count: ChunkPool.Size.usual.count) : decrypted[layer - 1]
   }
 
   /// Notes that so many bytes were received into the room of the socket.
@@ -324,7 +321,7 @@ final class ReceiveMemory {
   /// Whether a body would fit that begins at these bytes, which were received last, and are followed by none.
   func hasRoom(after bytes: UnsafeRawBufferPointer, for missing: Int) -> Bool {
     guard let end, let start = bytes.baseAddress, start + bytes.count == UnsafeRawPointer(end) else { return false }
-    return missing <= ChunkPool.chunkSize - chunk.distance(to: end)
+    return missing <= ChunkPool.Size.usual.count - chunk.distance(to: end)
   }
 
   /// Gives away the chunk that was received into last; nil if there is no memory for another.

@@ -51,6 +51,8 @@ final class Transfer: HeapTimer {
   /// The length of the response's body; nil if it is not known.
   private var responseLength: Int64?
   private var buffer: BodyBuffer
+  /// How many bytes the chunk before had, to tell whether the body arrives fast.
+  private var lastChunkSize = 0
   /// The final head, as long as the rest of a small response may still be delivered with it.
   private var undeliveredHead: [UInt8]?
   private var undelivered: [TransferSignal] = []
@@ -146,8 +148,15 @@ extension Transfer {
   func room(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
     guard !isEnded, discarding == nil, received > 0 else { return nil }
     if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
-    guard buffer.isAllocated || buffer.allocate(bodySize: nil) else { return nil }
+    guard buffer.isAllocated || buffer.allocate(bodySize: nil, chunk: chunkSize(forMissing: missing)) else {
+      return nil
+    }
     return buffer.room
+  }
+
+  /// What arrives in a turn is a chunk or several: a body that has filled one is likely to fill a larger one.
+  private func chunkSize(forMissing missing: Int64) -> ChunkPool.Size {
+    lastChunkSize >= ChunkPool.Size.usual.count && missing >= ChunkPool.Size.large.count ? .large : .usual
   }
 
   /// A smaller rest of a chunk's memory is not filled on its own.
@@ -296,6 +305,7 @@ extension Transfer {
     guard let data = buffer.take() else { return }
     flushHead()
     undeliveredBytes += data.count
+    lastChunkSize = data.count
     undelivered.append(.chunk(data))
   }
 

@@ -58,7 +58,7 @@ final class UpgradedDriver: ConnectionDriver {
     if isFinishing { return finishOutput() }
     var sentInTurn = 0
     while !hasOutputEnded {
-      guard sentInTurn < Connection.mostInATurn else { return connection.sendInNextTurn() }
+      guard sentInTurn < LayeredSocket.mostInATurn else { return connection.sendInNextTurn() }
       if offset == chunk.count, !takeChunk() { return }
       let sent = chunk.withUnsafeBytes { connection.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
       guard let sent else {

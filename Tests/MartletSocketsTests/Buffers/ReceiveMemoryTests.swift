@@ -50,13 +50,53 @@ struct ReceiveMemoryTests {
     #expect(data == Data((40_000..<50_000).map { UInt8($0 % 251) } + [UInt8](repeating: 7, count: 60_000)))
   }
 
+  private func buffer(withChunk size: ChunkPool.Size) throws -> BodyBuffer {
+    var buffer = BodyBuffer(chunks)
+    guard buffer.allocate(bodySize: nil, chunk: size) else { throw POSIXError(.ENOMEM) }
+    return buffer
+  }
+
+  @Test func aLargeChunkIsUsedAgainForALargeChunkOnly() throws {
+    var large = try buffer(withChunk: .large)
+    let room = large.room
+    #expect(room.count == ChunkPool.Size.large.count)
+    for index in room.indices { room[index] = UInt8(truncatingIfNeeded: index % 251) }
+    large.addFilled(room.count)
+    #expect(large.isFull)
+
+    var data = large.take()
+    #expect(data == Data((0..<ChunkPool.Size.large.count).map { UInt8($0 % 251) }))
+    #expect(data?.withUnsafeBytes { $0.baseAddress } == UnsafeRawPointer(room.baseAddress))
+    data = nil
+
+    var usual = try buffer(withChunk: .usual)
+    #expect(usual.room.count == ChunkPool.Size.usual.count && usual.room.baseAddress != room.baseAddress)
+    usual.release()
+    large = try buffer(withChunk: .large)
+    #expect(large.room.baseAddress == room.baseAddress)
+    large.release()
+  }
+
+  @Test func fewBytesOfALargeChunkAreCopiedSoThatTheyDoNotKeepItsMemory() throws {
+    var large = try buffer(withChunk: .large)
+    let room = large.room
+    for index in 0..<65_536 { room[index] = 7 }
+    large.addFilled(65_536)
+
+    let data = large.take()
+    #expect(data == Data(repeating: 7, count: 65_536))
+    large = try buffer(withChunk: .large)
+    #expect(large.room.baseAddress == room.baseAddress)
+    large.release()
+  }
+
   @Test func bytesThatAreFollowedByOthersDoNotKeepTheirMemory() throws {
     let memory = try ReceiveMemory(chunks)
     let received = receive(1000, into: memory)
 
     #expect(!memory.hasRoom(after: UnsafeRawBufferPointer(rebasing: received[..<999]), for: 0))
-    #expect(memory.hasRoom(after: received, for: ChunkPool.chunkSize - 1000))
-    #expect(!memory.hasRoom(after: received, for: ChunkPool.chunkSize - 999))
+    #expect(memory.hasRoom(after: received, for: ChunkPool.Size.usual.count - 1000))
+    #expect(!memory.hasRoom(after: received, for: ChunkPool.Size.usual.count - 999))
     let other = [UInt8](repeating: 0, count: 10)
     #expect(other.withUnsafeBytes { !memory.hasRoom(after: $0, for: 0) })
   }

@@ -6,8 +6,16 @@ enum Machine {
   static func description(server: String) -> String {
     """
     \(processor), \(ProcessInfo.processInfo.activeProcessorCount) cores; \(system), Linux \(kernel); Swift \(compiler); \
-    libcurl \(String(cString: cloop_library_version())); \(server) on loopback, on the same cores.
+    libcurl \(String(cString: cloop_library_version())); \(server) on loopback, on the same cores; \(congestionControl).
     """
+  }
+
+  private static var congestionControl: String {
+    let name = line("/proc/sys/net/ipv4/tcp_congestion_control")
+    guard name == "bbr" else { return "TCP with \(name)" }
+    return
+      "TCP with bbr, which sends at a rate that it estimates: on loopback 256 MiB measure that rate and not the client "
+      + "(sysctl -w net.ipv4.tcp_congestion_control=cubic)"
   }
 
   private static var processor: String {
@@ -16,10 +24,7 @@ enum Machine {
 
   private static var system: String { value("PRETTY_NAME", in: "/etc/os-release", separator: "=") ?? "Linux" }
 
-  private static var kernel: String {
-    (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8))?
-      .trimmingCharacters(in: .whitespacesAndNewlines) ?? "?"
-  }
+  private static var kernel: String { line("/proc/sys/kernel/osrelease") }
 
   private static var compiler: String {
     #if compiler(>=6.4)
@@ -29,6 +34,10 @@ enum Machine {
     #else
     "6.2"
     #endif
+  }
+
+  private static func line(_ file: String) -> String {
+    (try? String(contentsOfFile: file, encoding: .utf8))?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "?"
   }
 
   private static func value(_ key: String, in file: String, separator: Character) -> String? {

@@ -172,8 +172,8 @@ let package = Package(
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
-    .target(name: "TestSupport", path: "Tests/Support"),
-    .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Servers"),
+    .target(name: "TestSupport", path: "Tests/Shared/Support"),
+    .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Shared/Servers"),
     .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletRunLoop", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
@@ -198,8 +198,7 @@ let package = Package(
       dependencies: [
         "MartletSockets", "MartletEngine", "MartletSemantics",
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
-      ],
-      path: "Tests/sockets-program"),
+      ]),
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [
@@ -218,7 +217,7 @@ let package = Package(
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
         "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "sap-program",
       ]),
-    .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"], path: "Tests/sap-program"),
+    .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"]),
     .testTarget(
       name: "MartletTasksTests",
       dependencies: [
@@ -226,7 +225,7 @@ let package = Package(
         "TestSupport", "tasks-program",
       ],
       resources: [.copy("Fixtures")]),
-    .executableTarget(name: "tasks-program", dependencies: ["MartletTasks"], path: "Tests/tasks-program"),
+    .executableTarget(name: "tasks-program", dependencies: ["MartletTasks"]),
     .testTarget(
       name: "MartletSQLiteTests",
       dependencies: [
@@ -235,8 +234,7 @@ let package = Package(
       ],
       exclude: ["Fixtures"]),
     .executableTarget(
-      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"],
-      path: "Tests/sqlite-writer"),
+      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"]),
     .testTarget(
       name: "MartletImagesTests",
       dependencies: [
@@ -283,6 +281,36 @@ package.targets += [
     ]),
 ]
 #endif
+
+// Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
+let groups = [
+  "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics"],
+  "Sources/Transports": ["MartletCurl", "MartletSockets", "MartletURLSession"],
+  "Sources/Stores": ["MartletRedis", "MartletSQLite"],
+  "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation"],
+  "Sources/Publishers": ["MartletCombine", "MartletRunLoop"],
+  "Sources/Bridges": [
+    "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
+    "MartletTracing",
+  ],
+  "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
+  "Sources/System": [
+    "CBrotli", "CCrypto", "CCurl", "CGIF", "CHiredis", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL", "CSQLite",
+    "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
+  ],
+  "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
+  "Tool/Tests": ["MartletCommandLineTests"],
+  "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests"],
+  "Tests/Transports": ["MartletCurlTests", "MartletSocketsTests", "MartletTransportTests"],
+  "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
+  "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests"],
+  "Tests/Publishers": ["MartletCombineTests"],
+  "Tests/Testing": ["MartletTestingTests"],
+  "Tests/Programs": ["sap-program", "sockets-program", "sqlite-writer", "tasks-program"],
+]
+for (folder, modules) in groups {
+  for target in package.targets where modules.contains(target.name) { target.path = folder + "/" + target.name }
+}
 
 for target in package.targets where target.type != .system {
   target.swiftSettings = [

@@ -1,1 +1,1 @@
-../../Tests/Servers/RealProcess.swift
+../../Tests/Shared/Servers/RealProcess.swift

@@ -1,0 +1,1 @@
+../../../Publishers/MartletCombine/Delivery/Locked.swift

@@ -1,0 +1,1 @@
+../../../../../Tests/Testing/MartletTestingTests/Tutorial/NewsTests.swift

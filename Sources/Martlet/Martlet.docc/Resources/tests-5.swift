@@ -1,1 +1,0 @@
-../../../../Tests/MartletTestingTests/Tutorial/NewsTests.swift

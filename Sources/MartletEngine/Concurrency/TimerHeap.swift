@@ -1,1 +1,0 @@
-../../MartletSockets/Loop/TimerHeap.swift

@@ -1,1 +1,0 @@
-../../MartletCombine/Delivery/Locked.swift

@@ -1,1 +1,0 @@
-../../../Snippets/ShopClient.swift

@@ -64,9 +64,6 @@ extension JSONDecoder {
 }
 
 extension HTTPError {
-  /// The largest number of bytes in ``body``.
-  static let bodyPrefix = 64 << 10
-
   /// Makes an error about a response that was received.
   static func unexpected(
     _ message: String, _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil,

@@ -12,13 +12,13 @@ public import MartletSemantics
 /// status such as 404 is an error only for `download` and `value`, and where the caller says which statuses it
 /// expects: see ``StatusExpectation``.
 public struct HTTPSession: Sendable {
-  private let content: Content
+  fileprivate let content: Content
 
   private var pipeline: Pipeline { content.pipeline }
   package var configuration: SessionConfiguration { content.configuration }
 
   /// What the copies of a session share.
-  private final class Content: Sendable {
+  fileprivate final class Content: CallRunner {
     let pipeline: Pipeline
     let configuration: SessionConfiguration
 
@@ -26,7 +26,13 @@ public struct HTTPSession: Sendable {
       self.configuration = configuration
       pipeline = Pipeline(transport: transport, configuration: configuration)
     }
+
+    var clock: any Clock<Duration> { configuration.clock }
+
+    var decoder: JSONDecoder { configuration.decoder }
   }
+
+  fileprivate init(content: Content) { self.content = content }
 
   /// Makes a session on a transport.
   public init(transport: any Transport, configuration: SessionConfiguration = .init()) {
@@ -164,7 +170,7 @@ extension HTTPSession {
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?) -> Call {
     let own = request.options.listeners
     let listeners = own.isEmpty ? configuration.listeners : configuration.listeners + own
-    let call = Call(session: self, asked: request, listeners: listeners, deadline: deadline)
+    let call = Call(runner: content, asked: request, listeners: listeners, deadline: deadline)
     call.emit(.started(request))
     return call
   }
@@ -212,5 +218,16 @@ extension HTTPSession {
     _ request: HTTPRequest, in call: Call
   ) async throws -> (response: HTTPResponse, method: HTTPMethod) {
     try await call.context.perform { try await pipeline.loop.run(request, in: call) }
+  }
+}
+
+extension Call {
+  /// The session that runs the call, for an interceptor that has to make a request of its own first, for a token for
+  /// example; nil if a test made the call. See ``SharedWork`` for how several calls share one such request.
+  public var session: HTTPSession? { (runner as? HTTPSession.Content).map(HTTPSession.init(content:)) }
+
+  /// Makes a call. Sessions do this, and tests of a transport or an interceptor may.
+  public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
+    self.init(runner: session?.content, asked: nil, listeners: listeners, deadline: nil)
   }
 }

@@ -3,14 +3,14 @@ import Testing
 
 /// The states of a circuit breaker that opens with half of at least four outcomes in ten seconds, for five seconds.
 struct CircuitStateTests {
-  private func state(probes: Int = 1) -> CircuitState {
-    CircuitState(
-      CircuitState.Rule(
+  private func state(probes: Int = 1) -> CircuitMachine {
+    CircuitMachine(
+      CircuitMachine.Rule(
         failureShare: 0.5, minimumCount: 4, window: .seconds(10), openTime: .seconds(5), probes: probes))
   }
 
   /// Sends requests with these outcomes, each at once.
-  private func run(_ state: inout CircuitState, _ outcomes: [CircuitState.Result], at seconds: Double) {
+  private func run(_ state: inout CircuitMachine, _ outcomes: [CircuitMachine.Result], at seconds: Double) {
     for outcome in outcomes {
       guard case .sent(let ticket) = state.admit(at: .seconds(seconds)) else { continue }
       state.record(outcome, of: ticket, at: .seconds(seconds))
@@ -18,7 +18,7 @@ struct CircuitStateTests {
   }
 
   @Test func itOpensWithTheShareOfFailures() {
-    let table: [([CircuitState.Result], CircuitState.Phase)] = [
+    let table: [([CircuitMachine.Result], CircuitMachine.Phase)] = [
       ([.failure, .failure, .failure], .closed), ([.failure, .failure, .failure, .failure], .open),
       ([.success, .success, .success, .failure, .failure], .closed),
       ([.success, .success, .failure, .failure], .open), ([.failure, .failure, .success, .success], .closed),
@@ -33,7 +33,7 @@ struct CircuitStateTests {
   }
 
   @Test func aCircuitThatKnowsOfFailuresIsNotForgotten() {
-    let table: [([CircuitState.Result], Bool)] = [
+    let table: [([CircuitMachine.Result], Bool)] = [
       ([], true), ([.success, .success], true), ([.neutral], true), ([.success, .failure, .success], false),
       ([.failure, .failure, .failure, .failure], false),
     ]
@@ -112,7 +112,7 @@ struct CircuitStateTests {
     #expect(state.phase == .closed)
   }
 
-  private func ticket(_ admission: CircuitState.Admission) throws -> CircuitState.Ticket {
+  private func ticket(_ admission: CircuitMachine.Admission) throws -> CircuitMachine.Ticket {
     guard case .sent(let ticket) = admission else {
       struct Refused: Error {}
       throw Refused()

@@ -1,0 +1,1 @@
+../../../../Transports/MartletSockets/Loop/TimerHeap.swift

@@ -1,0 +1,77 @@
+import MartletSemantics
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The name of a partial file, `.<label>.<id>.partial`.
+struct PartialFileName {
+  let label: String
+  private let id: String
+
+  init(label: String, id: UInt64) {
+    (self.label, self.id) = (label, String(id, radix: 36))
+  }
+
+  /// Parses a name; nil if it is not of that form, or contains a slash.
+  init?(_ name: String) {
+    let ending = ".partial"
+    guard name.hasPrefix("."), name.hasSuffix(ending), !name.contains("/"), !name.utf8.contains(0) else { return nil }
+    let inner = name.dropFirst().dropLast(ending.count)
+    guard let dot = inner.lastIndex(of: ".") else { return nil }
+    let id = inner[inner.index(after: dot)...]
+    guard UInt64(id, radix: 36).map({ String($0, radix: 36) }) == String(id) else { return nil }
+    (label, self.id) = (String(inner[..<dot]), String(id))
+  }
+
+  var text: String { ".\(label).\(id).partial" }
+
+  /// 40 scalars are 160 bytes at most, of the 255 that a name may have. The dot of a hidden file is left out: the partial file
+  /// has its own.
+  static func label(for destination: URL) -> String {
+    String(String.UnicodeScalarView(destination.lastPathComponent.unicodeScalars.drop { $0 == "." }.prefix(40)))
+  }
+}
+
+/// The status of a file.
+struct FileStatus {
+  /// Identifies a file independently of its name.
+  struct Identity: Sendable, Hashable, Codable {
+    let device: UInt64
+    let inode: UInt64
+  }
+
+  let identity: Identity
+  let size: Int64
+  /// Whether it is a regular file of this process's user with one link.
+  let isOwnAndSingle: Bool
+
+  private init(_ status: stat) {
+    identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
+    size = Int64(status.st_size)
+    isOwnAndSingle = status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && status.st_uid == geteuid()
+  }
+
+  static func of(_ descriptor: Int32) -> FileStatus? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? FileStatus(status) : nil
+  }
+
+  /// The status of a path; a symbolic link is not followed.
+  static func named(_ path: String) -> FileStatus? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? FileStatus(status) : nil
+  }
+}
+
+extension DownloadResumption {
+  /// Whether a file is the one that was kept, with the same size.
+  func describes(_ status: FileStatus?) -> Bool {
+    guard let status, let identity else { return false }
+    return status.isOwnAndSingle && status.identity == identity && status.size == byteCount
+  }
+}

@@ -1,1 +1,0 @@
-../../../Transports/MartletSockets/Loop/TimerHeap.swift

@@ -1,0 +1,230 @@
+import MartletSemantics
+import Synchronization
+
+/// The body of a response that is written to the store while it is read.
+///
+/// It is stored only if it is complete. If the reader stops early, the body fails or has another length than announced,
+/// or the store fails, nothing is stored, and the reader continues as without a cache.
+final class StoringBody: FinishableBody, DeadlineAware {
+  private let base: any BodySource
+  private let length: Int64?
+  private let id: CacheEntry.ID
+  private let transaction: CacheTransaction
+  let endsAtDeadline: Bool
+  private let state: Mutex<State>
+
+  private struct State {
+    /// nil while the reader's task writes, and after the end. A writer that is deallocated is aborted.
+    var writer: (any CacheWriter)?
+    var count: Int64 = 0
+  }
+
+  private var cache: HTTPCache { transaction.cache }
+
+  /// Creates the body.
+  ///
+  /// - Parameters:
+  ///   - body: The body as it is received.
+  ///   - entry: The entry that is written.
+  ///   - writer: The writer of the entry.
+  ///   - transaction: The request, which finishes when the body is stored or known not to be.
+  init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for transaction: CacheTransaction) {
+    base = body.source
+    length = body.length
+    id = entry.id
+    self.transaction = transaction
+    let decide = transaction.request.options.storageDecision
+    endsAtDeadline = decide == nil && Deadline.ends(transaction.cache.store) && Deadline.ends(body.source)
+    let writer = decide.map { DecidingWriter(entry, for: transaction, around: writer, $0) } ?? writer
+    state = Mutex(State(writer: writer))
+  }
+
+  func next() async throws -> Data? {
+    let chunk: Data?
+    do { chunk = try await base.next() } catch {
+      end(HTTPError(wrapping: error).isOfTheCaller ? .abandoned : .unshared)
+      throw error
+    }
+    guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
+    let isWritten: Void? = await cache.attempt(in: transaction.call) {
+      if let chunk { try await writer.append(chunk) }
+    }
+    if isWritten == nil {
+      end(.unshared)
+    } else if chunk == nil || count == length {  // A reader that has all bytes may not ask for the end.
+      end(await cache.attempt(in: transaction.call) { try await self.commit(writer, count: count) } ?? .unshared)
+    } else {
+      state.withLock { if !transaction.isFinished { $0.writer = writer } }
+    }
+    return chunk
+  }
+
+  /// Completes the entry, unless the body has another length than announced, or the response was removed from the cache
+  /// while it was received.
+  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> CacheTransaction.Outcome {
+    guard length == nil || count == length, transaction.canStore else {
+      await writer.abort()
+      return .unshared
+    }
+    try await writer.commit()
+    guard transaction.canStore else {
+      try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
+      return .unshared
+    }
+    cache.count { $0.stored += 1 }
+    return .stored
+  }
+
+  /// Reads the rest, so that it is stored, unless it is longer than the limit or takes longer than the time.
+  func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async {
+    guard length ?? 0 <= limit, state.withLock({ $0.writer != nil }) else { return }
+    _ = try? await Deadline(time, on: clock).holding { [self] in
+      var count = 0
+      while count <= limit, let chunk = try await next() { count += chunk.count }
+    }
+  }
+
+  func cancel() {
+    base.cancel()
+    end(.abandoned)
+  }
+
+  var trailers: HTTPFields { base.trailers }
+
+  private func takeWriter(adding count: Int64) -> (writer: any CacheWriter, count: Int64)? {
+    state.withLock { state in
+      state.count += count
+      return state.writer.take().map { ($0, state.count) }
+    }
+  }
+
+  /// Finishes the transaction, and releases the writer unless it is in use.
+  private func end(_ outcome: CacheTransaction.Outcome) {
+    transaction.finish(outcome)
+    _ = state.withLock { $0.writer.take() }
+  }
+}
+
+/// A writer that calls the request's ``RequestOptions/storageDecision`` with the complete response before that is
+/// stored, and stores the response that it returns, or nothing. The body is in memory until then.
+private final class DecidingWriter: CacheWriter {
+  private let entry: CacheEntry
+  private let base: any CacheWriter
+  private let url: URL
+  private let call: Call
+  private let store: any CacheStore
+  private let decide: StorageDecision
+  private let bytes = Mutex(Data())
+
+  init(
+    _ entry: CacheEntry, for transaction: CacheTransaction, around base: any CacheWriter,
+    _ decide: @escaping StorageDecision
+  ) {
+    self.entry = entry
+    self.base = base
+    url = transaction.request.url
+    call = transaction.call
+    store = transaction.cache.store
+    self.decide = decide
+  }
+
+  func append(_ chunk: Data) async throws {
+    try await base.append(chunk)
+    bytes.withLock { $0.append(chunk) }
+  }
+
+  func commit() async throws {
+    let bytes = bytes.withLock { $0 }
+    let head = entry.response.head
+    var response = HTTPResponse(status: head.status, fields: head.fields, body: ResponseBody(bytes), url: url)
+    response.head = head
+    guard let decided = try? await call.context.perform({ try await decide(response) }) else {
+      return await base.abort()
+    }
+    let body = try await decided.body.collect(upTo: .max)
+    guard decided.head != head || body != bytes else { return try await base.commit() }
+    await base.abort()
+    var changed = CacheEntry(id: entry.id, key: entry.key, response: entry.response, length: Int64(body.count))
+    changed.response.head = decided.head
+    guard let writer = try await store.begin(changed) else { return }
+    try await writer.append(body)
+    try await writer.commit()
+  }
+
+  func abort() async {
+    bytes.withLock { $0 = Data() }
+    await base.abort()
+  }
+}
+
+/// The body of a stored response. The first bytes are read when it is opened, so that the request can be sent instead
+/// if the store fails at once. If the store fails later, reading throws and the entry is removed.
+final class StoredBody: BodySource, DeadlineAware {
+  private let base: any BodySource
+  private let first: Mutex<Data?>
+  private let length: Int
+  private let id: CacheEntry.ID
+  private let cache: HTTPCache
+  private let call: Call
+
+  /// Opens the body of an entry; nil if the store does not have it any more, or cannot read it.
+  static func open(
+    _ id: CacheEntry.ID, range: Range<Int64>, of cache: HTTPCache, in call: Call
+  ) async -> StoredBody? {
+    await cache.attempt(in: call) {
+      guard let source = try await cache.store.open(id, range: range) else { return nil }
+      let first = try await source.next()
+      guard first != nil || range.isEmpty else { return nil }
+      return StoredBody(source, first: first, length: range.count, of: id, in: cache, call)
+    }
+  }
+
+  private init(
+    _ base: any BodySource, first: Data?, length: Int, of id: CacheEntry.ID, in cache: HTTPCache, _ call: Call
+  ) {
+    self.base = base
+    self.length = length
+    self.first = Mutex(first)
+    self.id = id
+    self.cache = cache
+    self.call = call
+  }
+
+  func next() async throws -> Data? {
+    if let chunk = first.withLock({ $0.take() }) { return chunk }
+    do { return try await base.next() } catch {
+      if Task.isCancelled { throw error }
+      cache.count { $0.storeFailures += 1 }
+      await cache.attempt(in: call) { try await cache.store.remove(.entry(id)) }
+      throw HTTPError(
+        .other,
+        "the stored body could not be read completely; its entry has been removed, so that a new request is sent to "
+          + "the origin", phase: .receiving, underlying: error)
+    }
+  }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+
+  /// Returns the whole body if that is what was read when it was opened, and nothing of it was read since.
+  func takeReceived() -> Data? {
+    first.withLock { first in
+      guard first?.count == length else { return nil }
+      return first.take()
+    }
+  }
+
+  func cancel() { base.cancel() }
+}
+
+extension HTTPResponse {
+  /// Whether the transport has decoded the body: it has removed `Content-Encoding` then.
+  var isUnpacked: Bool {
+    networkHead.map { $0.fields[.contentEncoding] != fields[.contentEncoding] } ?? false
+  }
+
+  /// Discards the body. That of a 304 is empty, and is read so that the connection can be used again.
+  func discardBody() async {
+    guard status == .notModified else { return body.cancel() }
+    _ = try? await body.collect(upTo: 0)
+  }
+}

@@ -1,0 +1,344 @@
+import MartletSemantics
+
+/// Answers requests from the cache, and stores responses.
+///
+/// It follows the rules of MartletSemantics: `CachePlan` before a request is sent, `CacheUpdate` when there is a
+/// response. What concerns other requests that are under way is in ``CacheTransaction``.
+struct CachingTransport: Transport, DeadlineAware {
+  let base: any Transport
+  let cache: HTTPCache
+  let clock: any Clock<Duration>
+  var endsAtDeadline: Bool { Deadline.ends(cache.store) && Deadline.ends(base) }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    let transaction = CacheTransaction(request, in: call, of: cache)
+    guard transaction.isCacheable else { return try await sendUncached(transaction) }
+    let first = try stepNow(of: transaction)
+    if case .send(let sent) = first { return try await fetch(sent, for: transaction) }
+    if case .answer(let response) = first { return response }
+    switch try await lastStep(of: transaction, after: first) {
+    case .answer(let response): return response
+    case .send(let sent): return try await fetch(sent, for: transaction)
+    }
+  }
+
+  /// What is done after a lookup.
+  private enum Step {
+    /// Send the request, which has started.
+    case send(OriginRequest)
+    indirect case serve(CacheEntry, CachePlan.Serving)
+    /// Wait for an identical request, then look again.
+    case wait(RunningWork<CacheTransaction.Outcome>)
+    /// Ask other processes first whether one of them sends an identical request.
+    case ask(OriginRequest)
+    case lookUpAgain
+    case answer(HTTPResponse)
+  }
+
+  /// What is done in the end.
+  private enum LastStep {
+    case send(OriginRequest)
+    case answer(HTTPResponse)
+  }
+
+  /// Takes steps until the request is answered or has to be sent.
+  @inline(never)
+  private func lastStep(of transaction: CacheTransaction, after first: Step) async throws -> LastStep {
+    var step = first
+    var unreadable: Set<CacheEntry.ID> = []
+    while true {
+      switch step {
+      case .send(let sent): return .send(sent)
+      case .answer(let response): return .answer(response)
+      case .serve(let entry, let serving):
+        let source = serving == .fresh ? ResponseSource.cache : .stale
+        if let response = await response(from: entry, as: source, to: transaction) {
+          if case .staleWhileRevalidating(let head) = serving {
+            revalidate(OriginRequest(head, validating: entry), for: transaction)
+          }
+          return .answer(response)
+        }
+        unreadable.insert(entry.id)
+      case .wait(let result): try await transaction.wait(for: result, on: clock)
+      case .ask(let sent):
+        guard try await transaction.isAnswerLikely(on: clock) else { return .send(sent) }
+      case .lookUpAgain: break
+      }
+      step = try await self.step(of: transaction, without: unreadable)
+    }
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+
+  /// Looks up the stored responses, and answers with one, without an `await`, if that is all that is needed.
+  @inline(never)
+  private func stepNow(of transaction: CacheTransaction) throws -> Step {
+    let storedCount = cache.transactions.storedCount
+    guard let entries = cache.entriesNow(for: transaction), entries.count < HTTPCache.variantLimit else {
+      return .lookUpAgain
+    }
+    let step = try step(of: transaction, among: entries, since: storedCount)
+    guard case .serve(let entry, .fresh) = step, let response = responseNow(from: entry, as: .cache, to: transaction)
+    else { return step }
+    return .answer(response)
+  }
+
+  /// Looks up the stored responses.
+  private func step(of transaction: CacheTransaction, without unreadable: Set<CacheEntry.ID>) async throws -> Step {
+    let storedCount = cache.transactions.storedCount
+    let entries = await cache.entries(for: transaction).filter { !unreadable.contains($0.id) }
+    let step = try step(of: transaction, among: entries, since: storedCount)
+    if case .send(let sent) = step, sent.entry == nil { await cache.removeOldest(of: entries, for: transaction) }
+    return step
+  }
+
+  @inline(never)
+  private func step(
+    of transaction: CacheTransaction, among entries: [CacheEntry], since storedCount: Int
+  ) throws -> Step {
+    let sent: OriginRequest
+    switch transaction.plan(among: entries) {
+    case .serve(let index, let serving): return .serve(entries[index], serving)
+    case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
+    case .forward(let head): sent = OriginRequest(head)
+    case .answerGatewayTimeout:
+      var response = HTTPResponse(status: .gatewayTimeout, url: transaction.request.url)
+      response.source = .cache
+      return .answer(response)
+    case .failNotCached:
+      throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
+    }
+    return switch transaction.start(since: storedCount) {
+    case .started: transaction.asksOthers ? .ask(sent) : .send(sent)
+    case .outdated: .lookUpAgain
+    case .identical(let result): .wait(result)
+    }
+  }
+
+  // MARK: From the store
+
+  /// Returns the stored response; nil if its body cannot be read.
+  ///
+  /// - Parameter received: The response that it replaces.
+  private func response(
+    from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
+    replacing received: HTTPResponse? = nil
+  ) async -> HTTPResponse? {
+    if let response = responseNow(from: entry, as: source, to: transaction, replacing: received) {
+      await received?.discardBody()
+      return response
+    }
+    let answer = answer(with: entry, as: source, to: transaction)
+    var body = ResponseBody.empty
+    if !answer.range.isEmpty {
+      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
+        return nil
+      }
+      body = ResponseBody(length: Int64(answer.range.count), from: stored)
+    }
+    let response = response(answer, body, as: source, to: transaction, replacing: received)
+    await received?.discardBody()
+    return response
+  }
+
+  /// The same without an `await`; nil if the body has to be waited for, or cannot be read.
+  @inline(never)
+  private func responseNow(
+    from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
+    replacing received: HTTPResponse? = nil
+  ) -> HTTPResponse? {
+    guard let store = cache.immediate else { return nil }
+    let answer = answer(with: entry, as: source, to: transaction)
+    var body = ResponseBody.empty
+    if !answer.range.isEmpty {
+      guard let bytes = store.bytesNow(of: entry.id, range: answer.range) else { return nil }
+      body = ResponseBody(bytes)
+    }
+    return response(answer, body, as: source, to: transaction, replacing: received)
+  }
+
+  private func answer(
+    with entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction
+  ) -> StoredAnswer {
+    StoredAnswer(
+      of: entry.response, length: entry.length ?? 0, to: transaction.request.head, at: cache.now(),
+      isConfirmed: source == .revalidated)
+  }
+
+  private func response(
+    _ answer: StoredAnswer, _ body: ResponseBody, as source: ResponseSource, to transaction: CacheTransaction,
+    replacing received: HTTPResponse?
+  ) -> HTTPResponse {
+    transaction.call.emit(.cached(source))
+    cache.count { $0.add(source) }
+    return HTTPResponse(
+      url: transaction.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
+  }
+
+  /// Validates a stale response in the background (RFC 5861 §3), once at a time for an entry.
+  private func revalidate(_ sent: OriginRequest, for transaction: CacheTransaction) {
+    guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
+    var request = transaction.request
+    request.options.isCollected = false
+    request.options.storesResponse = true  // also where a download started it
+    // A call of its own: for listeners, the first one ends with its response.
+    let call = Call(runner: transaction.call.runner, asked: nil, listeners: [], deadline: nil)
+    call.takeLocals(of: transaction.call)
+    let background = CacheTransaction(request, in: call, of: cache)
+    background.start()  // now, so that a removal that comes next includes its response
+    Task {
+      defer { cache.endRevalidation(of: entry.id) }
+      guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
+      guard let response = try? await fetch(sent, for: background) else { return }
+      var body = response.body.makeAsyncIterator()
+      while (try? await body.next()) != nil {}
+    }
+  }
+
+  // MARK: From the origin
+
+  /// Sends a request to the origin, and does with the response what the rules say.
+  ///
+  /// - Parameters:
+  ///   - sent: The request.
+  ///   - transaction: The same, as its caller made it. It has started.
+  private func fetch(_ sent: OriginRequest, for transaction: CacheTransaction) async throws -> HTTPResponse {
+    let requestTime = cache.now()
+    let response: HTTPResponse
+    do {
+      response = try await base.send(transaction.request.with(sent.head.fields), in: transaction.call)
+    } catch {
+      return try await stale(sent.entry, insteadOf: error, to: transaction)
+    }
+    let update = transaction.update(after: response, to: sent, sentAt: requestTime)
+    guard case .ignore = update else { return try await apply(update, of: response, to: sent.entry, for: transaction) }
+    transaction.finish(.unstorable, after: response.status)
+    cache.count { $0.misses += 1 }
+    return response
+  }
+
+  /// Returns the stored response instead of an error, if it may be used then.
+  private func stale(
+    _ entry: CacheEntry?, insteadOf error: any Error, to transaction: CacheTransaction
+  ) async throws -> HTTPResponse {
+    let failure = HTTPError(wrapping: error)
+    transaction.finish(after: failure)
+    guard let entry, let use = transaction.staleUse(of: entry, after: failure),
+      let stale = await response(from: entry, as: ResponseSource(use), to: transaction)
+    else { throw error }
+    return stale
+  }
+
+  /// Does with a response what the rules say.
+  private func apply(
+    _ update: CacheUpdate, of response: HTTPResponse, to entry: CacheEntry?, for transaction: CacheTransaction
+  ) async throws -> HTTPResponse {
+    switch (update, entry) {
+    case (.store, _) where !transaction.request.options.storesResponse:
+      if let entry { await cache.remove(.entry(entry.id), for: transaction) }
+      transaction.finish(.unshared)
+    case (.store(let stored), _):
+      return await store(response, as: stored, for: transaction)
+    case (.confirm(let merged), let entry?):
+      let updated = await cache.update(entry, to: merged, for: transaction)
+      guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
+      else { return try await fetch(OriginRequest(transaction.request.head), for: transaction) }
+      transaction.finish(.stored)
+      return confirmed
+    case (.repeatWithoutConditions, let entry?):
+      await response.discardBody()
+      await cache.remove(.entry(entry.id), for: transaction)
+      return try await fetch(OriginRequest(transaction.request.head), for: transaction)
+    case (.serveStale(let use), let entry?):
+      transaction.finish(.unshared, after: response.status)
+      let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
+      if let stale { return stale }
+    case (.update(let updated), let entry?):
+      await cache.update(entry, to: updated, for: transaction)
+      transaction.finish(.unshared)
+    case (.remove, let entry?):
+      await cache.remove(.entry(entry.id), for: transaction)
+      transaction.finish(.unstorable, after: response.status)
+    default:
+      transaction.finish(.unstorable, after: response.status)
+    }
+    cache.count { $0.misses += 1 }
+    return response
+  }
+
+  /// Returns the response with a body that is stored while it is read.
+  private func store(
+    _ response: HTTPResponse, as stored: StoredResponse, for transaction: CacheTransaction
+  ) async -> HTTPResponse {
+    cache.count { $0.misses += 1 }
+    let entry = CacheEntry(key: transaction.key, response: stored, length: response.body.length)
+    let writer = await cache.attempt(in: transaction.call) { try await cache.store.begin(entry) }
+    guard let writer else {
+      transaction.finish(.unshared)
+      return response
+    }
+    cache.transactions.removeUnstorable(transaction.key)
+    // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
+    // temporary error may never be read, because the request is sent again.
+    if !transaction.request.options.isCollected || CacheUpdate.isRefusalOrTemporaryError(stored.head.status) {
+      transaction.releaseWaiters(FlightOutcome(.unshared, after: stored.head.status))
+    }
+    let body = StoringBody(response.body, of: entry, to: writer, for: transaction)
+    if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
+      _ = try? await transaction.call.holding { try await body.next() }
+    }
+    var response = response
+    response.body = ResponseBody(length: response.body.length, from: body)
+    return response
+  }
+
+  /// Sends a request that no stored response can answer. If it changes something at the origin, the stored responses
+  /// that it makes invalid are removed.
+  private func sendUncached(_ transaction: CacheTransaction) async throws -> HTTPResponse {
+    guard transaction.policy != .returnCacheDataDontLoad else {
+      throw HTTPError(
+        .notCached,
+        "the cache policy forbids network access, and only a GET or HEAD request without a body, to the host of its "
+          + "URL, can be answered from the cache")
+    }
+    let request = transaction.request.head
+    let requestTime = cache.now()
+    // Now, so that a removal that comes next includes its response.
+    if request.method == .post, !transaction.hasForeignHost { transaction.start() }
+    let response = try await base.send(transaction.request, in: transaction.call)
+    for key in InvalidationRule.keys(after: response.head, to: request, partition: transaction.key.partition) {
+      await cache.remove(.key(key), for: transaction)
+    }
+    guard transaction.canStore, transaction.request.options.storesResponse,
+      case .store(let stored) = transaction.update(after: response, to: OriginRequest(request), sentAt: requestTime)
+    else { return response }
+    return await store(response, as: stored, for: transaction)
+  }
+}
+
+/// A request on its way to the origin. It is a reference, because every waiting call would have a copy.
+final class OriginRequest: Sendable {
+  /// The request as it is sent.
+  let head: RequestHead
+  /// The stored response that it validates; nil if there is none.
+  let entry: CacheEntry?
+
+  init(_ head: RequestHead, validating entry: CacheEntry? = nil) {
+    self.head = head
+    self.entry = entry
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the request with these fields.
+  fileprivate func with(_ fields: HTTPFields) -> HTTPRequest {
+    guard fields != self.fields else { return self }
+    var request = self
+    request.fields = fields
+    return request
+  }
+}
+
+extension ResponseSource {
+  fileprivate init(_ use: StaleFallback.Use) { self = use == .offline ? .offline : .stale }
+}

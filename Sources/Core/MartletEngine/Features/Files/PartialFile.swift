@@ -1,0 +1,118 @@
+package import MartletSemantics
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A file that is renamed to its destination when it is complete, and removed unless it is completed or kept.
+///
+/// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`.
+package final class PartialFile: Sendable {
+  private let destination: String
+  private let path: String
+  private let descriptor: Int32
+  private let state: Mutex<(count: Int64, isKept: Bool)>
+
+  /// The permissions of a file.
+  package enum Access: Sendable {
+    /// Read and write for everybody, without the bits of the process's `umask`.
+    case standard
+    case ownerOnly
+
+    var mode: mode_t { self == .standard ? 0o666 : 0o600 }
+  }
+
+  /// - Parameters:
+  ///   - url: the destination.
+  ///   - label: what the name of the partial file begins with; by default the beginning of the destination's name.
+  package init(for url: URL, label: String? = nil, access: Access = .standard) throws(HTTPError) {
+    guard url.isFileURL else {
+      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
+    }
+    destination = url.path
+    let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
+    path = url.deletingLastPathComponent().appending(component: name.text).path
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, access.mode)
+    guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
+    flock(descriptor, LOCK_EX | LOCK_NB)
+    state = Mutex((0, false))
+  }
+
+  /// Opens the file that an earlier download to this destination kept. Returns nil unless the destination's folder has
+  /// exactly that file: with a name as of ``init(for:label:access:)``, the recorded device, inode and size, one link,
+  /// and not in use. No other file is touched.
+  init?(resuming resumption: DownloadResumption, for url: URL, label: String?) {
+    guard url.isFileURL, resumption.byteCount > 0, let name = PartialFileName(resumption.file.lastPathComponent),
+      name.label == label ?? PartialFileName.label(for: url)
+    else { return nil }
+    let path = url.deletingLastPathComponent().appending(component: name.text).path
+    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    // checked again under the lock: the download that held it may have changed, renamed or removed the file
+    guard resumption.describes(.of(descriptor)), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+      resumption.describes(.of(descriptor)), resumption.describes(.named(path)),
+      lseek(descriptor, 0, SEEK_END) == off_t(resumption.byteCount)
+    else {
+      close(descriptor)
+      return nil
+    }
+    destination = url.path
+    self.path = path
+    self.descriptor = descriptor
+    state = Mutex((resumption.byteCount, true))
+  }
+
+  /// The partial file.
+  package var url: URL { URL(filePath: path) }
+
+  /// The device and inode of the file; nil if it cannot be read.
+  var identity: FileStatus.Identity? { FileStatus.of(descriptor)?.identity }
+
+  /// The number of bytes so far.
+  var count: Int64 { state.withLock { $0.count } }
+
+  /// Appends bytes.
+  package func append(_ chunk: Data) throws(HTTPError) {
+    var rest = chunk
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .file(destination, "cannot be written") }
+      rest = rest.dropFirst(count)
+      state.withLock { $0.count += Int64(count) }
+    }
+  }
+
+  /// Removes all bytes.
+  func empty() throws(HTTPError) {
+    guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+      throw .file(destination, "cannot be written")
+    }
+    state.withLock { $0.count = 0 }
+  }
+
+  /// Sets whether the file is kept although it is not complete.
+  func keep(_ isKept: Bool) { state.withLock { $0.isKept = isKept } }
+
+  /// Renames the file to its destination, replacing a file there.
+  package func complete() throws(HTTPError) {
+    // a full disk may show only now
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
+    guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
+    keep(true)
+  }
+
+  deinit {
+    // before the descriptor is closed, which ends the lock: another download must not open a file that is about to be
+    // removed
+    if !state.withLock({ $0.isKept }) { unlink(path) }
+    // not left to `close`: a process that is just being started has a copy of the descriptor, and with it the lock
+    _ = flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
+}

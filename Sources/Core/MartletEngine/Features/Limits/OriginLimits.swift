@@ -1,0 +1,80 @@
+import MartletSemantics
+
+/// Limits of what a session sends to each origin, and of how long it waits for a slow one: for services, where one slow or
+/// failing upstream must not use up everything. All are off by default.
+///
+/// ```swift
+/// var configuration = SessionConfiguration()
+/// configuration.limits.concurrency = ConcurrencyLimit(50)
+/// configuration.limits.rate = RateLimit(100, per: .seconds(1))
+/// configuration.limits.circuitBreaker = CircuitBreaker()
+/// configuration.limits.hedging = Hedging()
+/// configuration.limits.deadlineField = DeadlineField("X-Request-Timeout-Ms")
+/// ```
+///
+/// They hold for each request that goes over the network, with every redirect, retry and second attempt; a response from
+/// the cache is not limited. A request passes them in this order: hedging, circuit breaker, rate, concurrency, deadline.
+/// Each session keeps its own state, except in a ``RateLimitStore`` that several share. What the limits do is reported as
+/// ``Event/limit(_:)``.
+public struct OriginLimits: Sendable {
+  /// How many requests an origin gets at the same time; nil, the default, for no limit.
+  public var concurrency: ConcurrencyLimit?
+  /// How many requests an origin gets in a time; nil, the default, for no limit.
+  public var rate: RateLimit?
+  /// Stops sending to an origin that fails; nil, the default, for none.
+  public var circuitBreaker: CircuitBreaker?
+  /// Sends a second request when the first takes unusually long; nil, the default, for none.
+  public var hedging: Hedging?
+  /// The field that tells servers how much time a call has left; nil, the default, for none.
+  public var deadlineField: DeadlineField?
+
+  /// Makes limits of which none is set.
+  public init() {}
+
+  /// Returns a transport that applies the limits to what it sends.
+  func around(_ network: any Transport, clock: any Clock<Duration>) -> any Transport {
+    var stack = network
+    if let deadlineField { stack = DeadlineFieldTransport(base: stack, field: deadlineField) }
+    if hedging != nil { stack = HedgedSendingTransport(base: stack) }
+    if let concurrency { stack = ConcurrencyTransport(base: stack, slots: OriginSlots(concurrency, clock)) }
+    if let rate { stack = RateTransport(base: stack, rate, clock: clock) }
+    if let circuitBreaker { stack = CircuitTransport(base: stack, circuitBreaker, clock: clock) }
+    if let hedging { stack = HedgingTransport(base: stack, hedging, clock: clock) }
+    return stack
+  }
+}
+
+extension HTTPError {
+  /// Wraps an error of a limit: nothing was sent.
+  init(beforeSending error: any Error) {
+    self.init(wrapping: error)
+    phase = phase ?? .preparing
+  }
+}
+
+/// States of origins, of a bounded number: those of origins that need none, or else any, are dropped first.
+struct OriginStates<State: Sendable>: Sendable {
+  private var states: [Origin: State] = [:]
+  private let capacity: Int
+  private let initial: State
+  /// Whether a state is like the initial one.
+  private let isIdle: @Sendable (State) -> Bool
+
+  init(_ initial: State, capacity: Int = 1000, isIdle: @escaping @Sendable (State) -> Bool) {
+    self.initial = initial
+    self.capacity = capacity
+    self.isIdle = isIdle
+  }
+
+  /// Changes the state of an origin.
+  mutating func update<Result>(_ origin: Origin, _ change: (inout State) -> Result) -> Result {
+    if states[origin] == nil, states.count >= capacity { makeRoom() }
+    let initial = initial
+    return change(&states[origin, default: initial])
+  }
+
+  private mutating func makeRoom() {
+    states = states.filter { !isIdle($0.value) }
+    if states.count >= capacity, let any = states.keys.first { states[any] = nil }
+  }
+}

@@ -1,0 +1,44 @@
+import MartletSemantics
+
+/// Follows redirects within the limits of the request's ``RedirectPolicy``. The redirected request is decided by
+/// `RedirectRule`.
+///
+/// The location is relative to the URL that the request was sent to. The next request is based on the original request:
+/// fields that interceptors added for one origin are not sent to the next.
+struct RedirectInterceptor: QuickInterceptor {
+  var stages: InterceptorStages { .review }
+
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { status?.isRedirection != true }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    let policy = attempt.request.options.redirectPolicy
+    guard case .success(let response) = outcome, policy.scope != .none else { return .accept }
+    let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
+    let redirect = RedirectRule.decide(
+      after: response.head, to: asked, allowsInsecure: policy.allowsInsecure, keeping: policy.crossOriginFields)
+    switch redirect {
+    case .none: return .accept
+    case .refuse(let reason): throw HTTPError(.redirectRefused, reason)
+    case .follow(let head, let keepsBody):
+      if policy.scope == .sameOrigin, Origin(head.url) != Origin(asked.url) { return .accept }
+      if let reason = RedirectRule.tooMany(visited: attempt.visited + [head.url], limit: policy.limit) {
+        throw HTTPError(.tooManyRedirects, reason)
+      }
+      var next = attempt.request
+      next.head = head
+      if !keepsBody { next.body = .empty }
+      if let decide = attempt.request.options.redirectDecision {
+        guard let decided = try await decide(next, response, call) else { return .accept }
+        next = decided
+      }
+      return .resend(next, after: .zero, reason: "\(response.status.code) redirect to \(next.url.redacted)")
+    }
+  }
+}
+
+extension Attempt {
+  /// The URLs of all redirects so far, with this attempt's.
+  fileprivate var visited: [URL] {
+    history.filter { $0.response?.status.isRedirection == true }.map(\.request.url) + [sent.url]
+  }
+}

@@ -1,0 +1,131 @@
+import MartletSemantics
+import Synchronization
+
+extension RetryPolicy {
+  var rule: RetryRule {
+    RetryRule(
+      limit: limit, backoff: backoff, retryAfterLimit: retryAfterLimit, replaces: replacesStaleConnections)
+  }
+
+  /// Returns why an outcome may be retried; nil for a response or a final failure.
+  func cause(of outcome: Outcome) -> RetryRule.Cause? {
+    switch outcome {
+    case .success(let response):
+      return statuses.contains(response.status) ? .response(response.head) : nil
+    case .failure(let error):
+      let error = HTTPError(wrapping: error)
+      if error.isCancelled || error.kind == .deadlineExceeded { return nil }
+      guard failures.contains(error.kind) || replacesStaleConnections && error.delivery != .unknown else { return nil }
+      switch error.delivery {
+      case .staleConnection: return .staleConnection("the connection from the pool was closed")
+      case .refused: return .refused("the server refused the request unread")
+      case .unknown:
+        // a request that failed while it was prepared was not sent
+        return .failure(error.kind.name, isUnprocessed: error.isConnectionFailure || error.phase == .preparing)
+      }
+    }
+  }
+}
+
+/// Sends failed requests again within the limits of the request's ``RetryPolicy`` and the session's ``RetryBudget``, as
+/// decided by `RetryRule`.
+struct RetryInterceptor: QuickInterceptor {
+  private struct Sent {
+    var retries = 0
+    var replacements = 0
+  }
+
+  private let budget: SharedBudget
+  private let attemptLimit: Int
+  private let now: @Sendable () -> Date
+  private let sent = CallLocal(Sent())
+  var stages: InterceptorStages { .review }
+
+  /// - Parameters:
+  ///   - attemptLimit: the largest number of attempts of a call.
+  ///   - clock: measures the time for the budget.
+  ///   - now: returns the date, for a `Retry-After` with a date.
+  init(
+    budget: RetryBudget, attemptLimit: Int, clock: any Clock<Duration>,
+    now: @escaping @Sendable () -> Date = { Date.now }
+  ) {
+    self.budget = SharedBudget(budget, clock)
+    self.attemptLimit = attemptLimit
+    self.now = now
+  }
+
+  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+    if attempt.number == 1 { budget.deposit() }
+    return status.map { !attempt.request.options.retryPolicy.statuses.contains($0) } ?? false
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    let policy = attempt.request.options.retryPolicy
+    guard let cause = policy.cause(of: outcome) else { return .accept }
+    let decision = policy.rule.decide(
+      cause, for: facts(of: attempt, in: call), now: now(), fraction: policy.random())
+    switch decision {
+    case .decline(let reason):
+      // without a policy of retries, that nothing is retried is not worth a note
+      return policy.limit > 0 || cause.isReplaceable ? decline(reason, in: call) : .accept
+    case .retry, .replace:
+      guard attempt.number < attemptLimit else {
+        return decline("the limit of \(attemptLimit) attempts is reached", in: call)
+      }
+      return resend(attempt.request, decision, in: call)
+    }
+  }
+
+  private func facts(of attempt: Attempt, in call: Call) -> RetryRule.Request {
+    let request = attempt.request
+    let counts = call[sent]
+    return RetryRule.Request(
+      attempt.sent.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
+      sent: (counts.retries, counts.replacements), remaining: call.remainingTime)
+  }
+
+  private func resend(
+    _ request: HTTPRequest, _ decision: RetryDecision, in call: Call
+  ) -> Verdict {
+    switch decision {
+    case .replace(let reason):
+      call[sent].replacements += 1
+      return .resend(request, after: .zero, reason: reason)
+    case .retry(let delay, let reason):
+      guard budget.withdraw() else {
+        return decline("\(reason), but the session's retry budget is used up", in: call)
+      }
+      call[sent].retries += 1
+      return .resend(request, after: delay, reason: reason)
+    case .decline(let reason): return decline(reason, in: call)
+    }
+  }
+
+  /// Accepts the outcome, and tells listeners why.
+  private func decline(_ reason: String, in call: Call) -> Verdict {
+    call.emit(.note("not retried: \(reason)"))
+    return .accept
+  }
+}
+
+/// The session's budget with its clock.
+private final class SharedBudget: Sendable {
+  private let budget: Mutex<RetryBudget>
+  private let stopwatch: Stopwatch
+
+  init(_ budget: RetryBudget, _ clock: any Clock<Duration>) {
+    self.budget = Mutex(budget)
+    stopwatch = Stopwatch(clock)
+  }
+
+  func deposit() {
+    guard !budget.withLock({ $0.depositIfFull() }) else { return }
+    let now = stopwatch.elapsed
+    budget.withLock { $0.deposit(at: now) }
+  }
+
+  func withdraw() -> Bool {
+    let now = stopwatch.elapsed
+    return budget.withLock { $0.withdraw(at: now) }
+  }
+}

@@ -1,0 +1,244 @@
+public import MartletSemantics
+import Synchronization
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A source of a body's bytes, from which one reader pulls chunks.
+public protocol BodySource: Sendable {
+  /// Returns the next chunk, which is never empty; nil at the end, and in all later calls.
+  ///
+  /// It suspends until there are bytes, and throws when the task is cancelled. It is not called again before it has
+  /// returned.
+  func next() async throws -> Data?
+
+  /// Discards the rest. Called when a reader stops early, and after ``takeReceived()``; it may be called more than once,
+  /// and after the end.
+  func cancel()
+
+  /// The trailer fields; complete after ``next()`` has returned nil.
+  var trailers: HTTPFields { get }
+
+  /// Returns all bytes if nothing was read and they need not be waited for; nil otherwise. They then count as read to
+  /// their end, and the trailers are complete. Nil by default; a source whose bytes are often there with the head saves
+  /// the reader of a small body a call that may suspend.
+  ///
+  /// - Throws: the error with which the body ends.
+  func takeReceived() throws(HTTPError) -> Data?
+}
+
+extension BodySource {
+  /// Does nothing.
+  public func cancel() {}
+  /// Returns no fields.
+  public var trailers: HTTPFields { [:] }
+  /// Returns nil: the bytes have to be read.
+  public func takeReceived() throws(HTTPError) -> Data? { nil }
+}
+
+/// A body whose rest may be worth reading when its reader stops early, so that the whole can be stored.
+protocol FinishableBody: BodySource {
+  /// Reads the rest if it is no longer than the limit and arrives within the time.
+  func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async
+}
+
+/// A source of bytes in memory.
+package final class DataSource: BodySource, DeadlineAware {
+  private let rest: Mutex<Data?>
+
+  package init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
+
+  package func next() async throws -> Data? {
+    rest.withLock { rest in
+      defer { rest = nil }
+      return rest
+    }
+  }
+
+  package func takeReceived() -> Data? { rest.withLock { $0.take() } ?? Data() }
+}
+
+/// A source that reads a file.
+final class FileSource: BodySource {
+  /// The size of the file when it was opened, which is sent as `Content-Length`.
+  let length: Int64
+  private let path: String
+  private let state: Mutex<(descriptor: Int32, rest: Int64)>
+  private static let chunkSize = 256 << 10
+
+  /// Returns the length of a file, without opening it; nil if there is none.
+  static func length(at url: URL) -> Int64? {
+    var status = stat()
+    return stat(url.path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  init(opening url: URL) throws(HTTPError) {
+    path = url.path
+    guard url.isFileURL else {
+      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
+    }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw .file(path, "cannot be opened") }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(descriptor)
+      throw HTTPError(.file, "'\(path)' is not a regular file, so it cannot be sent as a body", phase: .preparing)
+    }
+    length = Int64(status.st_size)
+    state = Mutex((descriptor, length))
+  }
+
+  func next() async throws -> Data? {
+    try Task.checkCancellation()
+    return try state.withLock { state in
+      guard state.rest > 0 else { return nil }
+      var chunk = Data(count: Int(min(Int64(Self.chunkSize), state.rest)))
+      let (count, reason) = chunk.withUnsafeMutableBytes { buffer in
+        var count = read(state.descriptor, buffer.baseAddress, buffer.count)
+        while count < 0, errno == EINTR { count = read(state.descriptor, buffer.baseAddress, buffer.count) }
+        return (count, errno)
+      }
+      guard count > 0 else {
+        errno = reason
+        throw count < 0
+          ? HTTPError.file(path, "cannot be read")
+          : HTTPError(.file, "'\(path)' became shorter while it was being sent", phase: .sending)
+      }
+      state.rest -= Int64(count)
+      return count == chunk.count ? chunk : chunk.prefix(count)
+    }
+  }
+
+  deinit { state.withLock { _ = close($0.descriptor) } }
+}
+
+extension HTTPError {
+  /// Makes an error with the file's path and the system's reason, which is taken from `errno`.
+  static func file(_ path: String, _ what: String) -> HTTPError {
+    HTTPError(.file, "'\(path)' \(what): \(String(cString: strerror(errno)))", phase: .preparing)
+  }
+}
+
+/// A source that pulls from an asynchronous sequence of `Data`.
+final class SequenceSource<Chunks: AsyncSequence & Sendable>: BodySource where Chunks.Element == Data {
+  /// An iterator is not Sendable. SAFETY: a `BodySource` has one reader, which waits for `next` before it calls again.
+  nonisolated(unsafe) private var iterator: Chunks.AsyncIterator
+
+  init(_ chunks: Chunks) { iterator = chunks.makeAsyncIterator() }
+
+  func next() async throws -> Data? {
+    while let chunk = try await iterator.next() {
+      if !chunk.isEmpty { return chunk }
+    }
+    return nil
+  }
+}
+
+/// A stream that can be read once. It counts as used when its first bytes are read.
+final class SingleUse: Sendable {
+  private let source: any BodySource
+  private let wasTaken = Atomic(false)
+
+  init(_ source: any BodySource) { self.source = source }
+
+  var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
+
+  func take() throws(HTTPError) -> any BodySource {
+    guard !wasTaken.exchange(true, ordering: .relaxed) else { throw .bodyNotReplayable }
+    return source
+  }
+}
+
+/// A reader of a single-use stream. It takes the stream when the first bytes are read, so that an attempt which fails
+/// before its body is sent leaves the stream for the next attempt.
+final class SingleUseReader: BodySource {
+  private let once: SingleUse
+  private let taken = Mutex<(any BodySource)?>(nil)
+
+  init(of once: SingleUse) { self.once = once }
+
+  func next() async throws -> Data? {
+    let source = try taken.withLock { taken in
+      let source = try taken ?? once.take()
+      taken = source
+      return source
+    }
+    return try await source.next()
+  }
+
+  func cancel() { taken.withLock { $0 }?.cancel() }
+}
+
+extension HTTPError {
+  static var bodyNotReplayable: HTTPError {
+    HTTPError(
+      .bodyNotReplayable,
+      "the request has to be sent again, but its body is a single-use stream that has been read: use RequestBody.stream",
+      phase: .preparing)
+  }
+}
+
+/// A source that checks a stream against the `Content-Length` that was sent for it.
+final class CountedSource: BodySource {
+  private let base: any BodySource
+  private let promised: Int64?
+  private let count = Mutex<Int64>(0)
+
+  init(_ base: any BodySource, promised: Int64?) {
+    self.base = base
+    self.promised = promised
+  }
+
+  func next() async throws -> Data? {
+    let chunk = try await base.next()
+    guard let promised else { return chunk }
+    let sum = count.withLock { sum in
+      sum += Int64(chunk?.count ?? 0)
+      return sum
+    }
+    guard sum <= promised, chunk != nil || sum == promised else {
+      throw HTTPError(
+        .invalidRequest,
+        "the request's body has \(chunk == nil ? "only" : "at least") \(sum) bytes, but its length was given as \(promised)",
+        phase: .sending)
+    }
+    return chunk
+  }
+
+  func cancel() { base.cancel() }
+}
+
+/// A source that is followed by trailer fields, which are made after its end.
+final class TrailedSource: BodySource {
+  private let base: any BodySource
+  private let make: @Sendable () async throws -> HTTPFields
+  private let made = Mutex<HTTPFields?>(nil)
+
+  init(_ base: any BodySource, _ make: @escaping @Sendable () async throws -> HTTPFields) {
+    self.base = base
+    self.make = make
+  }
+
+  func next() async throws -> Data? {
+    if let chunk = try await base.next() { return chunk }
+    if made.withLock({ $0 != nil }) { return nil }
+    let fields = try await make()
+    if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
+    if let name = fields.firstForbiddenTrailer {
+      throw HTTPError(
+        .invalidRequest, "the field '\(name)' cannot be a trailer (RFC 9110 §6.5.1): set it in the head",
+        phase: .sending)
+    }
+    made.withLock { $0 = fields }
+    return nil
+  }
+
+  func cancel() { base.cancel() }
+
+  var trailers: HTTPFields { made.withLock { $0 } ?? [:] }
+}

@@ -1,0 +1,201 @@
+import MartletSemantics
+import Synchronization
+
+/// The response's body of a session's call: limited in size and time, reported to the listeners, with the call's
+/// context in its errors. Its end is the end of the call, which is reported once.
+final class SessionBody: BodySource {
+  private let base: any BodySource
+  private let length: Int64?
+  private let limit: Int64?
+  private let call: Call
+  private let request: RequestHead
+  private let response: ResponseHead
+  private let history: [AttemptRecord]
+  private let state = Mutex((count: Int64(0), isFinished: false))
+
+  /// - Parameters:
+  ///   - response: the response that the loop returned.
+  ///   - method: that of the request that it is the response to: after a 303, another one than the caller's.
+  ///   - limit: the largest number of bytes; nil for no limit.
+  ///   - deadline: the deadline of the call; nil for none.
+  init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call) {
+    let source = response.body.source
+    base =
+      if let deadline, !Deadline.ends(source) {
+        DeadlineBody(source, until: deadline, in: call.context)
+      } else {
+        source
+      }
+    length = response.body.length
+    self.limit = limit
+    self.call = call
+    self.request = RequestHead(method: method, url: response.url)
+    self.response = response.head
+    history = response.history
+  }
+
+  /// The decoder of the session that received the body; nil if a test made the call.
+  var decoder: JSONDecoder? { call.runner?.decoder }
+
+  func next() async throws -> Data? {
+    do {
+      try checkLength()
+      guard let chunk = try await base.next() else {
+        finish(nil)
+        return nil
+      }
+      try report(chunk)
+      return chunk
+    } catch { throw ended(by: error) }
+  }
+
+  /// Returns the whole body if it has been received and nothing was read: then the reader need not wait.
+  func takeReceived() throws(HTTPError) -> Data? {
+    do throws(HTTPError) {
+      try checkLength()
+      guard let data = try base.takeReceived() else { return nil }
+      if !data.isEmpty { try report(data) }
+      base.cancel()  // it reports what was measured
+      finish(nil)
+      return data
+    } catch { throw ended(by: error) }
+  }
+
+  private func checkLength() throws(HTTPError) {
+    if let limit, let length, length > limit { throw .bodyTooLarge(limit: limit) }
+  }
+
+  /// Counts and reports a chunk.
+  private func report(_ chunk: Data) throws(HTTPError) {
+    let count = state.withLock { state in
+      state.count += Int64(chunk.count)
+      return state.count
+    }
+    if let limit, count > limit { throw .bodyTooLarge(limit: limit) }
+    call.reportReceived(chunk, completed: count, of: length)
+  }
+
+  /// Ends the call with an error, which is returned with the call's context.
+  func ended(by error: any Error) -> HTTPError {
+    let error = addingContext(HTTPError(wrapping: error))
+    base.cancel()
+    finish(error)
+    return error
+  }
+
+  func cancel() {
+    base.cancel()
+    if state.withLock(\.isFinished) { return }
+    finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
+  }
+
+  /// Ends the call with an error about the response, which gets the beginning of the body. Nothing else reads the body.
+  ///
+  /// - Parameters:
+  ///   - error: the error, with the call's context.
+  ///   - count: the largest number of bytes to read. The transfer of a longer body is stopped.
+  ///   - time: the longest time to read. The error has no bytes if they do not arrive within it.
+  ///   - clock: measures the time.
+  func end(
+    with error: HTTPError, readingUpTo count: Int, within time: Duration, on clock: any Clock<Duration>
+  ) async -> HTTPError {
+    state.withLock { $0.isFinished = true }  // the end of the body is not that of the call
+    var error = error
+    error.body = try? await Deadline(time, on: clock).holding { [self] in
+      var bytes = Data()
+      while bytes.count < count, let chunk = try? await next() { bytes.append(chunk) }
+      return bytes.prefix(count)
+    }
+    base.cancel()
+    if Task.isCancelled { error = addingContext(HTTPError(wrapping: CancellationError())) }
+    call.end(error)
+    return error
+  }
+
+  var trailers: HTTPFields { base.trailers }
+
+  deinit { if !state.withLock(\.isFinished) { cancel() } }
+
+  private func addingContext(_ error: HTTPError) -> HTTPError {
+    error.addingContext(request: request, response: response, attempts: history)
+  }
+
+  private func finish(_ error: HTTPError?) {
+    let isFirst = state.withLock { state in
+      defer { state.isFinished = true }
+      return !state.isFinished
+    }
+    if isFirst { call.end(error) }
+  }
+}
+
+extension Call {
+  /// Reports bytes of the response's body.
+  ///
+  /// - Parameters:
+  ///   - chunk: the bytes.
+  ///   - count: how many the caller has, with these.
+  ///   - length: how many there will be; nil if it is not known.
+  func reportReceived(_ chunk: Data, completed count: Int64, of length: Int64?) {
+    if events.contains(.bytes) { emit(.bytes(chunk, .received, attempt: currentAttempt)) }
+    if events.contains(.progress) { emit(.progress(TransferProgress(.received, completed: count, total: length))) }
+  }
+}
+
+/// A body whose chunks do not arrive later than a deadline, around a source that does not end its own waits then. One task reads all
+/// of them, one at a time and only on demand. At its end the deadline is released: a response may be kept for long.
+final class DeadlineBody: BodySource {
+  private let base: any BodySource
+  private let deadline: Mutex<Deadline?>
+  private let reader: Task<Void, Never>
+  private let demand: AsyncStream<OneShot<Data?>>.Continuation
+  private let isAtEnd = Atomic(false)
+
+  init(_ base: any BodySource, until deadline: Deadline, in context: CallContext) {
+    self.base = base
+    self.deadline = Mutex(deadline)
+    let (requests, demand) = AsyncStream.makeStream(of: OneShot<Data?>.self)
+    self.demand = demand
+    reader = context.perform {
+      Task {
+        for await result in requests {
+          do { result.answer(.success(try await base.next())) } catch { result.answer(.failure(error)) }
+        }
+      }
+    }
+  }
+
+  func next() async throws -> Data? {
+    guard !isAtEnd.load(ordering: .relaxed) else { return nil }
+    let result = OneShot<Data?>()
+    guard let deadline = deadline.withLock({ $0 }), case .enqueued = demand.yield(result) else {
+      throw CancellationError()
+    }
+    do {
+      let chunk = try await deadline.wait(for: result)
+      if chunk == nil {
+        isAtEnd.store(true, ordering: .relaxed)
+        stop()
+      }
+      return chunk
+    } catch {
+      stop()
+      throw error
+    }
+  }
+
+  func cancel() {
+    base.cancel()
+    stop()
+  }
+
+  var trailers: HTTPFields { base.trailers }
+
+  deinit { stop() }
+
+  private func stop() {
+    demand.finish()
+    reader.cancel()
+    _ = deadline.withLock { $0.take() }
+  }
+}

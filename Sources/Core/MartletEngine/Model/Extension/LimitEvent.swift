@@ -1,0 +1,38 @@
+public import MartletSemantics
+
+/// What a limit did. Later versions may add some: a `switch` over them needs a `default`.
+public enum LimitEvent: Sendable, Hashable {
+  /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; so many wait before it.
+  case queued(Origin, ahead: Int)
+  /// The request waits for so long because of a ``RateLimit``.
+  case throttled(Origin, for: Duration)
+  /// The origin wants no more requests for so long; those to come wait for that.
+  case paused(Origin, for: Duration)
+  /// The circuit of the origin changed its state because of this request.
+  case circuit(Origin, CircuitState)
+  /// A second request was sent because the first had not been answered in this time; whether it was answered first.
+  case hedged(Origin, after: Duration, secondWon: Bool)
+}
+
+extension LimitEvent: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .queued(let origin, let ahead): "\(origin): waits for one of the requests in progress, behind \(ahead) others"
+    case .throttled(let origin, let time): "\(origin): waits \(time) because of the rate limit"
+    case .paused(let origin, let time): "\(origin): the server wants no requests for \(time)"
+    case .circuit(let origin, let state): "\(origin): the circuit is \(state.rawValue)"
+    case .hedged(let origin, let time, let secondWon):
+      "\(origin): no response within \(time), a second request was sent; the \(secondWon ? "second" : "first") answered"
+    }
+  }
+}
+
+/// The states of a circuit.
+public enum CircuitState: String, Sendable, Hashable {
+  /// Requests are sent.
+  case closed
+  /// Requests fail.
+  case open
+  /// A few requests are sent, to find out whether the origin works again.
+  case halfOpen = "half-open"
+}

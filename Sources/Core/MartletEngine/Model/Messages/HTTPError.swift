@@ -1,0 +1,335 @@
+public import MartletSemantics
+
+/// The error that all verbs of a session throw: what failed, in which call, and the cause.
+///
+/// ```swift
+/// do {
+///   let (data, response) = try await session.data(for: request)
+/// } catch {                       // error is an HTTPError: the verbs have typed throws
+///   if error.isTimeout { print("try again later") }
+///   if error.kind == .tooManyRedirects { print("this leads nowhere") }
+/// }
+/// ```
+///
+/// A status such as 404 or 500 is an error only where the caller expects another: see ``StatusExpectation``. Descriptions never show credentials: user information
+/// and queries of URLs are left out, and so are all field values.
+public struct HTTPError: Error, Sendable {
+  private var content: Content
+
+  /// The kind of failure, for a program to decide by.
+  public var kind: Kind {
+    get { content.values.kind }
+    set { change { $0.kind = newValue } }
+  }
+  /// What happened and what to do about it, as a human-readable sentence.
+  public var message: String {
+    get { content.values.message }
+    set { change { $0.message = newValue } }
+  }
+  /// The phase of the attempt that failed; nil if it is not known.
+  public var phase: Phase? {
+    get { content.values.phase }
+    set { change { $0.phase = newValue } }
+  }
+  /// Whether the server has acted on the request, as far as that is known; ``Delivery/unknown`` by default.
+  public var delivery: Delivery {
+    get { content.values.delivery }
+    set { change { $0.delivery = newValue } }
+  }
+  /// The request that failed, as it was sent; nil until the session has added it.
+  public var request: RequestHead? {
+    get { content.values.request }
+    set { change { $0.request = newValue } }
+  }
+  /// The response's head; nil if none was received.
+  public var response: ResponseHead? {
+    get { content.values.response }
+    set { change { $0.response = newValue } }
+  }
+  /// The first bytes of the response's body, at most 64 KiB, if the error is about its content. Descriptions leave it
+  /// out.
+  public var body: Data? {
+    get { content.values.body }
+    set { change { $0.body = newValue } }
+  }
+  /// Continues a ``HTTPSession/resumableDownload(for:to:resuming:)``; nil if the download cannot be continued.
+  public var resumption: DownloadResumption? {
+    get { content.values.resumption }
+    set { change { $0.resumption = newValue } }
+  }
+  /// The attempts before the one that failed.
+  public var attempts: [AttemptRecord] {
+    get { content.values.attempts }
+    set { change { $0.attempts = newValue } }
+  }
+  /// The cause: the error of an interceptor, a stream or a decoder.
+  public var underlying: (any Error)? {
+    get { content.values.underlying }
+    set { change { $0.underlying = newValue } }
+  }
+
+  /// Makes an error for a transport or an interceptor to throw. The session adds request, response and attempts.
+  public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
+    content = Content(Values(kind: kind, message: message, phase: phase, underlying: underlying))
+  }
+
+  /// Converts any error: an ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
+  /// ``Kind/invalidRequest``, and any other error ``Kind/other`` with the original in ``underlying``.
+  public init(wrapping error: any Error) {
+    switch error {
+    case let error as HTTPError: self = error
+    case is CancellationError: self.init(.cancelled, "the task was cancelled", underlying: error)
+    case let error as FieldError: self.init(.invalidRequest, error.description, underlying: error)
+    default: self.init(.other, String(describing: error), underlying: error)
+    }
+  }
+
+  private mutating func change(_ change: (inout Values) -> Void) {
+    var values = content.values
+    change(&values)
+    content = Content(values)
+  }
+}
+
+/// What an error consists of. An error is a reference to it: every function that may throw one has room for it, in the
+/// frame of each async call too, and nearly none throws one.
+private final class Content: Sendable {
+  let values: Values
+
+  init(_ values: Values) { self.values = values }
+}
+
+/// The properties of an ``HTTPError``.
+private struct Values: Sendable {
+  var kind: HTTPError.Kind
+  var message: String
+  var phase: HTTPError.Phase?
+  var delivery = HTTPError.Delivery.unknown
+  var request: RequestHead?
+  var response: ResponseHead?
+  var body: Data?
+  var resumption: DownloadResumption?
+  var attempts: [AttemptRecord] = []
+  var underlying: (any Error)?
+}
+
+extension HTTPError {
+  /// Whether the task was cancelled.
+  public var isCancelled: Bool { kind == .cancelled }
+  /// Whether a time limit was exceeded, whichever it was.
+  public var isTimeout: Bool {
+    [.responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout, .deadlineExceeded].contains(kind)
+  }
+  /// Whether no connection was made, so that the request was not sent.
+  public var isConnectionFailure: Bool {
+    [
+      .cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .addressRefused, .concurrencyLimit,
+      .rateLimited, .circuitOpen, .proxyFailed,
+    ].contains(kind) || isTLSFailure
+  }
+  /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
+  public var isTLSFailure: Bool {
+    [.untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate, .badClientCertificatePassword]
+      .contains(kind)
+  }
+
+  /// Whether the network failed, so that a new connection may bring the rest.
+  var isLoss: Bool {
+    switch kind {
+    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
+    case .protocolViolation: phase == .receiving  // an HTTP/2 stream that was reset
+    default: false
+    }
+  }
+
+  /// Whether the server could not be reached, is not asked because it fails, or stopped sending before the transport returned a response (which it may
+  /// do only after the whole of a small one). False if a server answered that is not trusted.
+  package var meansUnreachable: Bool {
+    [
+      .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
+      .connectionLost, .circuitOpen,
+    ].contains(kind)
+  }
+}
+
+extension HTTPError {
+  /// Whether the server has acted on a request that failed, as far as the transport can determine: whether it may be sent
+  /// again.
+  public enum Delivery: Sendable, Hashable {
+    /// Nothing is known beyond ``HTTPError/kind``: the server may have acted on the request.
+    case unknown
+    /// The request was sent over a reused connection, which ended before any byte of the response: most likely the
+    /// server had closed it before. It may be sent again if it is idempotent (RFC 9112 §9.3.1).
+    case staleConnection
+    /// The server has not acted on the request, as it said with REFUSED_STREAM or a GOAWAY below the request's stream:
+    /// it may be sent again whatever its method (RFC 9113 §8.7).
+    case refused
+  }
+
+  /// The phases of an attempt, in order.
+  public enum Phase: String, Sendable, Hashable {
+    /// Before anything was sent: the request itself, its body, the configuration.
+    case preparing
+    /// Waiting for a connection: all that the limits allow are in use.
+    case queued
+    /// Resolving the host's name.
+    case resolving
+    /// Opening the connection, through a proxy if there is one.
+    case connecting
+    /// The TLS handshake.
+    case securing
+    /// Sending the request.
+    case sending
+    /// Waiting for the response's head.
+    case waiting
+    /// Receiving the response's body.
+    case receiving
+  }
+}
+
+extension HTTPError {
+  /// The kinds of failure. Later versions may add some: a `switch` over them needs a `default`.
+  ///
+  /// A `catch` may name one, also beside calls that throw other errors:
+  ///
+  /// ```swift
+  /// do {
+  ///   let (data, _) = try await session.data(for: request)
+  ///   try data.write(to: file)
+  /// } catch HTTPError.Kind.connectTimeout {
+  ///   print("the server does not answer")
+  /// } catch let error as HTTPError where error.isTimeout {
+  ///   print("too slow")
+  /// }
+  /// ```
+  public struct Kind: Sendable, Hashable, CustomStringConvertible {
+    /// The name, the same as that of the constant.
+    public let name: String
+
+    package init(name: String) { self.name = name }
+
+    public var description: String { name }
+
+    /// Whether the error is an ``HTTPError`` of this kind, for `catch` and `case`.
+    public static func ~= (kind: Kind, error: any Error) -> Bool { (error as? HTTPError)?.kind == kind }
+
+    /// The request cannot be sent as it is: its URL, a field or its body's length is invalid.
+    public static let invalidRequest = Kind(name: "invalidRequest")
+    /// The task was cancelled.
+    public static let cancelled = Kind(name: "cancelled")
+    /// The response's head was not received in time: ``RequestOptions/responseTimeout``.
+    public static let responseTimeout = Kind(name: "responseTimeout")
+    /// No byte of the response's body was received for too long: ``RequestOptions/idleTimeout``.
+    public static let idleTimeout = Kind(name: "idleTimeout")
+    /// No connection became free within the transport's limit: ``ConnectionConfiguration/poolTimeout``.
+    public static let poolTimeout = Kind(name: "poolTimeout")
+    /// The connection was not made within the transport's limit.
+    public static let connectTimeout = Kind(name: "connectTimeout")
+    /// The whole call took longer than ``RequestOptions/deadline``.
+    public static let deadlineExceeded = Kind(name: "deadlineExceeded")
+    /// The name of the host or of the proxy cannot be resolved.
+    public static let cannotResolveHost = Kind(name: "cannotResolveHost")
+    /// The host does not accept connections on the port.
+    public static let cannotConnect = Kind(name: "cannotConnect")
+    /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or the
+    /// proxy behind which its address is not known. Nothing was sent.
+    public static let addressRefused = Kind(name: "addressRefused")
+    /// The origin has as many requests as ``ConcurrencyLimit`` allows, and none ended in time. Nothing was sent.
+    public static let concurrencyLimit = Kind(name: "concurrencyLimit")
+    /// A ``RateLimit`` allows the request too late. Nothing was sent.
+    public static let rateLimited = Kind(name: "rateLimited")
+    /// The ``CircuitBreaker`` sends nothing to the origin, because it fails. Nothing was sent.
+    public static let circuitOpen = Kind(name: "circuitOpen")
+    /// The proxy refused the request or cannot be reached.
+    public static let proxyFailed = Kind(name: "proxyFailed")
+    /// The connection was lost before the response was complete.
+    public static let connectionLost = Kind(name: "connectionLost")
+    /// The server sent something that is not HTTP or violates its rules.
+    public static let protocolViolation = Kind(name: "protocolViolation")
+    /// The server's certificate is not trusted, has expired, or is for another host.
+    public static let untrustedCertificate = Kind(name: "untrustedCertificate")
+    /// The server's public key is not one of the pinned keys.
+    public static let pinMismatch = Kind(name: "pinMismatch")
+    /// The TLS handshake failed for another reason: no common version or cipher, a missing client certificate.
+    public static let tlsFailed = Kind(name: "tlsFailed")
+    /// The client certificate cannot be read, or the server refused it.
+    public static let badClientCertificate = Kind(name: "badClientCertificate")
+    /// The password of the client certificate is wrong.
+    public static let badClientCertificatePassword = Kind(name: "badClientCertificatePassword")
+    /// The response's heads are larger than ``RequestOptions/headerLimit``.
+    public static let headersTooLarge = Kind(name: "headersTooLarge")
+    /// The response's body is larger than ``RequestOptions/bodyLimit`` or the limit for collecting it.
+    public static let bodyTooLarge = Kind(name: "bodyTooLarge")
+    /// The body cannot be decoded: its `Content-Encoding` is unknown, or the data is damaged.
+    public static let undecodableBody = Kind(name: "undecodableBody")
+    /// The response has a status, a type or JSON that the verb or the caller does not accept. If its body was read, its first bytes
+    /// are in ``HTTPError/body``.
+    public static let unexpectedResponse = Kind(name: "unexpectedResponse")
+    /// The response's body was read a second time.
+    public static let bodyAlreadyRead = Kind(name: "bodyAlreadyRead")
+    /// The request's body cannot be sent a second time because it is a single-use stream.
+    public static let bodyNotReplayable = Kind(name: "bodyNotReplayable")
+    /// There were more redirects than ``RedirectPolicy/limit``.
+    public static let tooManyRedirects = Kind(name: "tooManyRedirects")
+    /// The policy or the protocol does not allow the redirect to be followed.
+    public static let redirectRefused = Kind(name: "redirectRefused")
+    /// The call needed more attempts than ``SessionConfiguration/attemptLimit``.
+    public static let tooManyAttempts = Kind(name: "tooManyAttempts")
+    /// The credentials for the request cannot be obtained or sent: a token could not be renewed, a password could not
+    /// be requested, a user name is not allowed by the scheme. A 401 by itself is a response and not an error. If a
+    /// network failure is the cause, the kind is that of the failed connection.
+    public static let authenticationFailed = Kind(name: "authenticationFailed")
+    /// The cache has no response, and the request must not use the network.
+    public static let notCached = Kind(name: "notCached")
+    /// A file cannot be read or written.
+    public static let file = Kind(name: "file")
+    /// The transport was shut down.
+    public static let shutDown = Kind(name: "shutDown")
+    /// Another failure: see ``HTTPError/underlying``.
+    public static let other = Kind(name: "other")
+  }
+}
+
+extension HTTPError: CustomStringConvertible, LocalizedError {
+  /// The kind and the message, followed by the method, the URL without secrets, the status and the number of attempts.
+  public var description: String {
+    var text = "\(kind.name): \(message)"
+    if let request { text += " (\(request.method) \(request.url.redacted)" }
+    if let response { text += request == nil ? " (status \(response.status.code)" : ", status \(response.status.code)" }
+    if !attempts.isEmpty { text += ", attempt \(attempts.count + 1)" }
+    return request == nil && response == nil ? text : text + ")"
+  }
+
+  /// The message.
+  public var errorDescription: String? { message }
+}
+
+extension HTTPError {
+  /// Makes the error for credentials that could not be obtained. A network failure keeps its kind, so that it is
+  /// retried as usual and is not mistaken for a logout; any other cause becomes ``Kind/authenticationFailed``.
+  package init(credentialsFailed what: String, with error: any Error) {
+    let cause = error as? HTTPError
+    let isNetworkFailure = cause.map { $0.meansUnreachable || $0.isConnectionFailure || $0.isTimeout } ?? false
+    // Only messages of HTTPError are known to contain no secrets.
+    let reason = cause.map { ": \($0.message)" } ?? ", see the error beneath"
+    self.init(
+      isNetworkFailure ? cause?.kind ?? .authenticationFailed : .authenticationFailed, what + reason,
+      phase: .preparing, underlying: error)
+  }
+
+  /// Returns the error with the call it occurred in; what it already has is kept.
+  func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
+    var error = self
+    error.change {
+      $0.request = $0.request ?? request
+      $0.response = $0.response ?? response
+      if $0.attempts.isEmpty { $0.attempts = attempts }
+    }
+    return error
+  }
+}
+
+extension HTTPError {
+  /// The largest number of bytes in ``body``.
+  static let bodyPrefix = 64 << 10
+}

@@ -1,0 +1,69 @@
+public import MartletSemantics
+
+/// Which failed requests are sent again, how often, and after which delay.
+///
+/// There are two cases:
+/// - A request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is
+///   *replaced*: it is sent again at once, up to five times a call. This is on by default.
+/// - Any other failure is *retried* after a delay, up to ``limit`` times: not at all by default.
+///
+/// ```swift
+/// var configuration = SessionConfiguration()
+/// configuration.retry = .standard                 // 3 retries with backoff
+/// var request = HTTPRequest(.post, url, fields: ["Idempotency-Key": key], body: .data(order))
+/// request.options.retryPolicy = .never            // but not this one
+/// ```
+///
+/// Only requests that may be repeated are sent again (RFC 9110 §9.2.2): with an idempotent method, with an
+/// `Idempotency-Key` field, marked with ``RequestOptions/isIdempotent``, or certainly not processed (no connection, or
+/// the server said so). The body must be repeatable. Nothing is retried after a response has been delivered, so a body
+/// that is cut off is not.
+///
+/// There is no retry if its delay would exceed the deadline. All retries of a session share its
+/// ``SessionConfiguration/retryBudget``. Resends are reported as ``Event/resend(_:after:reason:)``, decisions against
+/// one as ``Event/note(_:)``.
+public struct RetryPolicy: Sendable {
+  /// The largest number of retries of a call, without replacements; 0 by default.
+  public var limit: Int
+  /// The delay before a retry; by default at most 250 milliseconds before the first one, doubling up to 20 seconds.
+  public var backoff = Backoff()
+  /// The statuses that are retried: by default 408, 429, 502, 503 and 504.
+  public var statuses = usualStatuses
+  /// The failures that are retried: by default ``HTTPError/Kind/cannotConnect`` and ``HTTPError/Kind/connectionLost``.
+  /// Timeouts and unknown hosts may be added; a cancellation or the end of the deadline is never retried.
+  public var failures = usualFailures
+  /// The longest delay of a `Retry-After` field that is accepted; with a longer one there is no retry. 60 seconds by
+  /// default. The delay is never shorter than the backoff.
+  public var retryAfterLimit = Duration.seconds(60)
+  /// Whether a request is sent again at once if its pooled connection was closed, or an HTTP/2 server refused it
+  /// without processing it. True by default.
+  public var replacesStaleConnections = true
+  /// Returns the random factor of a delay, from 0 to 1; tests can replace it.
+  public var random: @Sendable () -> Double = { Double.random(in: 0...1) }
+
+  /// Makes a policy with a number of retries; by default none, but stale connections are replaced.
+  public init(limit: Int = 0) { self.limit = limit }
+
+  // made once: every request has a policy
+  private static let usualStatuses: Set<HTTPStatus> = [
+    .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
+  ]
+  private static let usualFailures: Set<HTTPError.Kind> = [.cannotConnect, .connectionLost]
+
+  /// Three retries.
+  public static let standard = RetryPolicy(limit: 3)
+
+  /// No retries, and stale connections are not replaced.
+  public static let never: RetryPolicy = {
+    var policy = RetryPolicy()
+    policy.replacesStaleConnections = false
+    return policy
+  }()
+}
+
+extension HTTPRequest {
+  /// Whether a transport may send the request again if its connection was stale.
+  package var replacesStaleConnection: Bool {
+    options.retryPolicy.replacesStaleConnections && RetryRule.mayRepeat(head, isIdempotent: options.isIdempotent)
+  }
+}

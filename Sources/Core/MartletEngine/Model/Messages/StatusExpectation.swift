@@ -1,0 +1,52 @@
+public import MartletSemantics
+
+/// The statuses of a response that a caller expects. Another one is an error of kind
+/// ``HTTPError/Kind/unexpectedResponse`` that has the head, and the first 64 KiB of the body in ``HTTPError/body``.
+///
+/// ```swift
+/// let (data, _) = try await session.data(for: request, expecting: .successful)
+/// let response = try await session.download(for: request, to: file, expecting: .only([.ok, .notModified]))
+/// ```
+///
+/// It is given with the verb, or in ``RequestOptions/expecting`` for a request or all requests of a session. The status
+/// is that of the final response, after redirects and retries.
+public struct StatusExpectation: Sendable, Hashable {
+  private enum Rule: Sendable, Hashable {
+    case any
+    case successful
+    case only(Set<HTTPStatus>)
+  }
+
+  private let rule: Rule
+
+  /// Any status: the caller checks it.
+  public static let any = StatusExpectation(rule: .any)
+  /// Any 2xx.
+  public static let successful = StatusExpectation(rule: .successful)
+  /// One of these.
+  public static func only(_ statuses: Set<HTTPStatus>) -> StatusExpectation {
+    StatusExpectation(rule: .only(statuses))
+  }
+
+  /// Whether the status is expected.
+  public func accepts(_ status: HTTPStatus) -> Bool {
+    switch rule {
+    case .any: true
+    case .successful: status.isSuccessful
+    case .only(let statuses): statuses.contains(status)
+    }
+  }
+}
+
+extension RequestOptions {
+  /// Whether the caller expects the status; without an expectation any is.
+  func accepts(_ status: HTTPStatus) -> Bool { expecting?.accepts(status) ?? true }
+}
+
+extension HTTPRequest {
+  func expecting(_ expectation: StatusExpectation) -> HTTPRequest {
+    var request = self
+    request.options.expecting = expectation
+    return request
+  }
+}

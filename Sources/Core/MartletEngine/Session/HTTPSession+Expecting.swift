@@ -1,0 +1,43 @@
+public import MartletSemantics
+
+extension HTTPSession {
+  /// Sends the request and collects the response's body like ``data(for:)``, if the status is expected.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
+  public func data(
+    for request: HTTPRequest, expecting: StatusExpectation
+  ) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await data(for: request.expecting(expecting))
+  }
+
+  /// Sends the request like ``bytes(for:)``, and returns the response if its status is expected.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
+  public func bytes(
+    for request: HTTPRequest, expecting: StatusExpectation
+  ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    try await bytes(for: request.expecting(expecting))
+  }
+
+  /// Sends the request with this body like ``upload(for:from:)``, and returns the response if its status is expected.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
+  public func upload(
+    for request: HTTPRequest, from body: RequestBody, expecting: StatusExpectation
+  ) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await upload(for: request.expecting(expecting), from: body)
+  }
+}
+
+extension HTTPSession {
+  /// Ends the call of a response whose status is not expected.
+  ///
+  /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
+  @inline(never)  // its variables would have room in the frames of the verbs
+  func unexpectedStatus(of response: HTTPResponse, to request: HTTPRequest) async -> HTTPError {
+    let error = HTTPError.unexpected("unexpected status \(response.status)", response, to: request)
+    guard let body = response.body.source as? SessionBody else { return error }
+    return await body.end(
+      with: error, readingUpTo: HTTPError.bodyPrefix, within: .seconds(10), on: configuration.clock)
+  }
+}

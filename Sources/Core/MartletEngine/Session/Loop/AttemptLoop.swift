@@ -1,0 +1,196 @@
+import MartletSemantics
+
+/// Sends a request until its response is accepted. It is the only loop of the engine: redirects, retries, challenges
+/// and all other resends share its limit and its history, and bodies are discarded and cancellation is checked only
+/// here.
+final class AttemptLoop: Sendable {
+  /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
+  private let interceptors: (session: [any Interceptor], engine: [any Interceptor])
+  /// The chain for requests without interceptors.
+  private let chain: InterceptorChain
+  private let transport: any Transport
+  /// Whether the transport ends its waits at a call's deadline.
+  private let transportEndsAtDeadline: Bool
+  private let limit: Int
+  private let clock: any Clock<Duration>
+
+  /// - Parameter limit: the largest number of attempts.
+  init(
+    interceptors: (session: [any Interceptor], engine: [any Interceptor]), transport: any Transport, limit: Int,
+    clock: any Clock<Duration>
+  ) {
+    self.interceptors = interceptors
+    self.transport = transport
+    transportEndsAtDeadline = Deadline.ends(transport)
+    self.limit = limit
+    self.clock = clock
+    chain = InterceptorChain(interceptors.session + interceptors.engine)
+  }
+
+  /// Returns the accepted response, and the method of the request that it is the response to.
+  func run(
+    _ original: HTTPRequest, in call: Call
+  ) async throws(HTTPError) -> (response: HTTPResponse, method: HTTPMethod) {
+    let own = original.options.interceptors
+    let chain = own.isEmpty ? chain : InterceptorChain(interceptors.session + own + interceptors.engine)
+    var request = original
+    var history: [AttemptRecord] = []
+    while true {
+      var described = DescribedRequest(request)
+      do {
+        try Task.checkCancellation()
+        try call.activeDeadline?.check()
+        var answer: InterceptorChain.Answer?
+        if let first = chain.prepareNow(&described, in: call) {
+          answer = try await prepare(&described, by: chain, from: first, in: call)
+          try Task.checkCancellation()  // in case an interceptor ignored the cancellation
+        }
+        let sent = described.request
+        try sent.validate()
+        let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
+        call.emit(.attempt(attempt.number, sent))
+        let outcome = await outcome(of: sent, or: answer?.response, in: call)
+        let preparedCount = answer?.preparedCount
+        let reviewer = chain.acceptNow(outcome.status, of: attempt, by: preparedCount, in: call)
+        if reviewer == nil, case .success(let response) = outcome {
+          return (response.following(history), sent.method)
+        }
+        switch try await review(outcome, of: attempt, by: chain, from: reviewer, preparedCount, in: call) {
+        case .done(let response): return (response.following(history), sent.method)
+        case .again(let resend, let record):
+          history.append(record)
+          guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
+          try await wait(for: resend, because: record.reason, in: call)
+          request = resend.request
+        }
+      } catch {
+        throw Self.failure(error, of: described.request, after: history)
+      }
+    }
+  }
+
+  // What follows is not inlined: its variables would have room in the frame of `run`, which every waiting call keeps.
+
+  @inline(never)
+  private static func failure(
+    _ error: any Error, of request: HTTPRequest, after history: [AttemptRecord]
+  ) -> HTTPError {
+    HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
+  }
+
+  /// Lets interceptors prepare a request, the first of which needs an `await`.
+  @inline(never)
+  private func prepare(
+    _ request: inout DescribedRequest, by chain: InterceptorChain, from first: Int, in call: Call
+  ) async throws -> InterceptorChain.Answer? {
+    guard call.hasDeadline else { return try await chain.prepare(&request, from: first, in: call) }
+    let (prepared, answer) = try await call.holding { [request] in
+      var request = request
+      let answer = try await chain.prepare(&request, from: first, in: call)
+      return (request, answer)
+    }
+    request = prepared
+    return answer
+  }
+
+  /// Reports a resend, and waits until it is due.
+  @inline(never)
+  private func wait(for resend: InterceptorChain.Resend, because reason: String, in call: Call) async throws {
+    let delay = resend.delay
+    call.emit(.resend(resend.request, after: delay, reason: reason))
+    guard delay > .zero else { return }
+    try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
+  }
+
+  /// Sends the request, unless an interceptor has returned the response.
+  @inline(never)
+  private func outcome(of request: HTTPRequest, or answer: HTTPResponse?, in call: Call) async -> Outcome {
+    do {
+      let response =
+        if let answer {
+          answer
+        } else if transportEndsAtDeadline || !call.hasDeadline {
+          try await transport.send(request, in: call)
+        } else {
+          try await call.holding { [transport] in try await transport.send(request, in: call) }
+        }
+      call.emit(.response(response.head, from: response.url))
+      return .success(response)
+    } catch { return .failure(error) }
+  }
+
+  private enum Step {
+    case done(HTTPResponse)
+    case again(InterceptorChain.Resend, AttemptRecord)
+  }
+
+  /// Runs the reviews of an outcome, from the first interceptor that did not accept it. If there is a resend or an error,
+  /// the response of this attempt is discarded.
+  @inline(never)
+  private func review(
+    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
+    in call: Call
+  ) async throws -> Step {
+    guard call.hasDeadline else {
+      return try await reviewed(received, of: attempt, by: chain, from: first, preparedCount, in: call)
+    }
+    return try await call.holding {
+      try await self.reviewed(received, of: attempt, by: chain, from: first, preparedCount, in: call)
+    }
+  }
+
+  private func reviewed(
+    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
+    in call: Call
+  ) async throws -> Step {
+    var outcome = received
+    do {
+      guard let first,
+        let resend = try await chain.review(&outcome, of: attempt, from: first, by: preparedCount, in: call)
+      else { return .done(try outcome.get()) }
+      await outcome.discard(on: clock, in: call)
+      if call.events.contains(.resend) { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }
+      return .again(
+        resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
+    } catch {
+      await outcome.discard(on: clock, in: call)
+      throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, attempts: [])
+    }
+  }
+}
+
+extension HTTPResponse {
+  /// Returns the response with the attempts before it: earlier ones, and the slower of two that were sent at once.
+  fileprivate consuming func following(_ history: [AttemptRecord]) -> HTTPResponse {
+    if self.history.isEmpty { self.history = history } else { self.history = history + self.history }
+    return self
+  }
+}
+
+extension Outcome {
+  fileprivate var head: ResponseHead? { (try? get())?.head }
+
+  fileprivate var error: (any Error)? {
+    if case .failure(let error) = self { error } else { nil }
+  }
+
+  /// Discards a response whose body is not needed. A body that is not read to its end is not stored in the cache, so
+  /// that of a redirect is read if it is small and arrives soon.
+  fileprivate func discard(on clock: any Clock<Duration>, in call: Call) async {
+    guard let response = try? get() else { return }
+    if response.status.isRedirection, let body = response.body.source as? any FinishableBody {
+      await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
+    }
+    // a body without bytes is at its end already, and what the transport measured comes with that
+    if call.events.contains(.metrics), response.body.length == 0 { _ = try? await response.body.collect(upTo: 0) }
+    response.body.cancel()
+  }
+}
+
+extension HTTPError {
+  fileprivate static func tooManyAttempts(_ limit: Int, last reason: String) -> HTTPError {
+    HTTPError(
+      .tooManyAttempts,
+      "the request was sent \(limit) times, which is the limit, and would have to be sent again: \(reason)")
+  }
+}

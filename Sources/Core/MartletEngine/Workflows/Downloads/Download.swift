@@ -1,0 +1,259 @@
+public import MartletSemantics
+
+extension HTTPSession {
+  /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
+  ///
+  /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
+  /// removed if the download fails. A status other than 2xx is an error, and the destination is not changed; with
+  /// another ``RequestOptions/expecting`` the response is returned with its body unread. After a lost connection the
+  /// download is resumed up to ``RequestOptions/downloadResumptions`` times. The response is not stored in the cache,
+  /// unless ``RequestOptions/storesDownloads`` is set.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not 2xx, and of kind `.file` if the
+  ///   destination cannot be written.
+  public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(request, of: self, to: .init(destination), resuming: nil, keeps: false)
+    return try await download.run()
+  }
+
+  /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled, to be resumed with the
+  /// error's ``HTTPError/resumption``.
+  ///
+  /// ```swift
+  /// do {
+  ///   _ = try await session.resumableDownload(for: request, to: file)
+  /// } catch {
+  ///   guard let resumption = error.resumption else { throw error }
+  ///   _ = try await session.resumableDownload(for: request, to: file, resuming: resumption)
+  /// }
+  /// ```
+  ///
+  /// The rest is requested with `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2). If the resource or the kept file has
+  /// changed, or the server does not support ranges, the download starts again, so that the file never has parts of two
+  /// versions. Resuming needs a strong validator: a strong `ETag`, or else a `Last-Modified` of at least a second
+  /// before the response's `Date`. Only a GET without a `Range` can be resumed; any other request is downloaded as by
+  /// ``download(for:to:)``. `Accept-Encoding: identity` is sent unless the request has the field.
+  ///
+  /// - Parameters:
+  ///   - request: the request; when resuming, the same request with valid credentials.
+  ///   - destination: the file; the kept bytes are in the same folder.
+  ///   - resumption: the resumption of an earlier download to the same destination. It is used if it is for the same
+  ///     URL and its file is in the destination's folder, has the name of a partial file of the destination, and is the
+  ///     same regular file with the same size. Otherwise the file is not touched, and the download starts again.
+  /// - Returns: the response with the file or its rest: 200 or 206. For other statuses see ``download(for:to:)``: the
+  ///   error has the resumption, because kept bytes stay kept.
+  public func resumableDownload(
+    for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
+  ) async throws(HTTPError) -> HTTPResponse {
+    try await resumableDownload(for: request, to: DownloadDestination(destination), resuming: resumption)
+  }
+
+  package func resumableDownload(
+    for request: HTTPRequest, to destination: DownloadDestination, resuming resumption: DownloadResumption?
+  ) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(request, of: self, to: destination, resuming: resumption, keeps: true)
+    return try await download.run()
+  }
+}
+
+/// The destination of a download, and the properties of its file.
+package struct DownloadDestination: Sendable {
+  package var url: URL
+  /// The beginning of the names of partial files, also of a resumption's; nil for the beginning of the destination's
+  /// name.
+  package var label: String?
+  package var access = PartialFile.Access.standard
+
+  package init(_ url: URL, label: String? = nil, access: PartialFile.Access = .standard) {
+    (self.url, self.label, self.access) = (url, label, access)
+  }
+}
+
+/// A call of `download`: the file, and the requests that fill it. Each continues where the last one failed if the
+/// resource is still the same, and starts again if not; see `ResumeRule`.
+struct Download {
+  private let session: HTTPSession
+  /// The request, with its options in the session.
+  private let request: HTTPRequest
+  private let file: PartialFile
+  private let options: RequestOptions
+  private let expecting: StatusExpectation
+  private let deadline: Deadline?
+  /// Whether a failed download keeps its bytes.
+  private let keeps: Bool
+  private var validator: String?
+  private var size: Int64?
+  private var resumptionsLeft: Int
+  private var pause = Duration.zero
+
+  init(
+    _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination,
+    resuming resumption: DownloadResumption?, keeps: Bool
+  ) throws(HTTPError) {
+    let request = session.resolved(request)
+    options = session.options(of: request)
+    expecting = options.expecting ?? .successful
+    deadline = session.deadline(options)
+    // only the response to a GET without a range is a whole resource
+    let isWhole = request.method == .get && !request.fields.contains(.range)
+    self.keeps = keeps && isWhole
+    resumptionsLeft = isWhole ? options.downloadResumptions : 0
+    self.session = session
+    var prepared = request
+    prepared.options = options
+    prepared.options.expecting = .any  // a 206 or 416 may be the answer to a resumption
+    prepared.options.storesResponse = options.storesDownloads
+    self.request = prepared
+    if let resumption, self.keeps, resumption.url == request.url,
+      let file = PartialFile(resuming: resumption, for: destination.url, label: destination.label)
+    {
+      self.file = file
+      (validator, size) = (resumption.validator, resumption.size)
+    } else {
+      do {
+        file = try PartialFile(for: destination.url, label: destination.label, access: destination.access)
+      } catch {
+        throw error.addingContext(request: request.head, response: nil, attempts: [])
+      }
+    }
+  }
+
+  mutating func run() async throws(HTTPError) -> HTTPResponse {
+    var loss: HTTPError?
+    while true {
+      let before = file.count
+      do throws(HTTPError) {
+        if let response = try await call(after: loss) { return response }
+      } catch {
+        guard resumptionsLeft > 0, point != nil, error.isLoss else { throw resumable(error) }
+        loss = error
+        resumptionsLeft -= 1
+        pause = file.count > before ? .zero : min(max(pause * 2, .seconds(1)), .seconds(30))
+        do { try await wait() } catch { throw resumable(HTTPError(wrapping: error)) }
+      }
+    }
+  }
+
+  /// Where the next request continues; nil to start at the beginning.
+  private var point: ResumePoint? {
+    guard let validator, file.count > 0 else { return nil }
+    return ResumePoint(count: file.count, validator: validator, size: size)
+  }
+
+  /// Returns nil if the download has to start again.
+  private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
+    let point = point
+    var response = try await session.respond(
+      to: part(from: point), limit: options.bodyLimit, until: deadline)
+    switch decision(on: response, after: point) {
+    case .append(let size): self.size = size
+    case .whole:
+      guard expecting.accepts(response.status) else { throw await session.unexpectedStatus(of: response, to: request) }
+      try begin(response)
+    case .complete:
+      response.body.cancel()
+      try file.complete()
+      response.status = .ok  // the 416 is about the range, which the caller did not ask for
+      response.body = .empty
+      return response
+    case .restart:
+      response.body.cancel()
+      validator = nil
+      try file.empty()
+      return nil
+    case .other:
+      if loss == nil, response.status != .partialContent {
+        guard expecting.accepts(response.status) else {
+          throw await session.unexpectedStatus(of: response, to: request)
+        }
+        _ = keptPoint()
+        return response
+      }
+      response.body.cancel()
+      throw loss
+        ?? HTTPError(.protocolViolation, "the server sent a part (206) that was not requested", phase: .waiting)
+    }
+    try await receive(response)
+    return response
+  }
+
+  private func part(from point: ResumePoint?) -> HTTPRequest {
+    var request = request
+    guard keeps || resumptionsLeft > 0 || point != nil else { return request }
+    // a coded body could not be resumed: an offset in decoded bytes is none in what the server sends
+    if !request.fields.contains(.acceptEncoding) { request.fields[.acceptEncoding] = "identity" }
+    for (name, value) in point?.fields ?? [:] { request.fields[name] = value }
+    return request
+  }
+
+  private func decision(on response: HTTPResponse, after point: ResumePoint?) -> ResumeRule.Decision {
+    if request.fields.contains(.range), response.status == .partialContent { return .whole }
+    var head = response.head
+    // a coding that was decoded is missing in the head, but matters for the decision
+    if let received = response.networkHead, received.status == head.status { head.fields = received.fields }
+    return ResumeRule.decide(head, after: point)
+  }
+
+  private mutating func begin(_ response: HTTPResponse) throws(HTTPError) {
+    try file.empty()
+    size = response.body.length
+    // a response from the cache is complete
+    validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: Date.now) }
+  }
+
+  private func receive(_ response: HTTPResponse) async throws(HTTPError) {
+    do throws(HTTPError) {
+      for try await chunk in response.body {
+        try file.append(chunk)
+        if let limit = options.bodyLimit, file.count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
+      }
+      if let size, file.count != size {
+        throw HTTPError(
+          .connectionLost, "the server sent \(file.count) bytes of \(size)", phase: .receiving)
+      }
+      try file.complete()
+    } catch {
+      response.body.cancel()
+      throw error.addingContext(
+        request: RequestHead(method: request.method, url: response.url, fields: request.fields),
+        response: response.head, attempts: response.history)
+    }
+  }
+
+  private func wait() async throws {
+    guard pause > .zero else { return try Task.checkCancellation() }
+    let sleep: @Sendable () async throws -> Void = { [pause, clock = session.configuration.clock] in
+      try await clock.sleep(for: pause)
+    }
+    if let deadline { try await deadline.holding(sleep) } else { try await sleep() }
+  }
+
+  /// Returns where a later download can continue, and keeps the file for it, if the caller wants that.
+  private func keptPoint() -> ResumePoint? {
+    let kept = keeps && size.map { file.count <= $0 } ?? true ? point : nil
+    file.keep(kept != nil)
+    return kept
+  }
+
+  private func resumable(_ error: HTTPError) -> HTTPError {
+    guard let point = keptPoint() else { return error }
+    var error = error
+    error.resumption = DownloadResumption(
+      url: request.url, file: file.url, byteCount: point.count, size: size, validator: point.validator,
+      identity: file.identity)
+    return error
+  }
+}
+
+extension HTTPSession {
+  /// Downloads like ``download(for:to:)``, but with other statuses than 2xx that are expected. Their responses are
+  /// returned with the body unread, and the destination is not changed.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
+  ///   destination cannot be written.
+  public func download(
+    for request: HTTPRequest, to destination: URL, expecting: StatusExpectation
+  ) async throws(HTTPError) -> HTTPResponse {
+    try await download(for: request.expecting(expecting), to: destination)
+  }
+}

@@ -53,21 +53,8 @@ extension SocketTransport {
   }
 }
 
-/// The options of a transport, checked.
-struct ConnectionOptions: Sendable {
-  let overrides: ResolveOverrides
-  let source: Resolver.Source
-  /// That of all connections; nil for the one that the system chooses.
-  let localAddress: IPAddress?
-  let unixSocket: SocketAddress?
-  let addressRules: AddressRules
-  /// Nanoseconds; see ``SocketTransport/Options/blockingWait``.
-  let blockingWait: UInt64
-  /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
-  let silenceLimit: UInt64
-  /// Nanoseconds.
-  let examinationTimeout: UInt64
-
+extension ConnectionOptions {
+  /// Checks the options of a transport.
   init(_ options: SocketTransport.Options, _ addressRules: AddressRules) throws(HTTPError) {
     self.addressRules = addressRules
     overrides = try ResolveOverrides(options.addresses)

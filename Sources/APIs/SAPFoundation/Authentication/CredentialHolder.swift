@@ -40,11 +40,6 @@ extension SAPURLSession {
   func removeTLSAnswer(for origin: Origin) {
     (transport.base as? any ChallengingTransport)?.removeAnswer(for: origin)
   }
-
-  /// Deletes a value at a sign-out. A failure is logged, and the sign-out continues.
-  static func logFailure(deleting name: String, _ delete: () throws -> Void) {
-    do { try delete() } catch { log(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }
-  }
 }
 
 /// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` removes.
@@ -90,7 +85,7 @@ final class CredentialsByOrigin<Value: Sendable>: Sendable {
     signOut.set()
     let entries = entries.withLock { Array($0.values) }
     store.call { store in
-      for entry in entries { SAPURLSession.logFailure(deleting: name) { try delete(store, entry.url) } }
+      for entry in entries { SessionLog.failure(deleting: name) { try delete(store, entry.url) } }
       clear(store)
     }
     for entry in entries { entry.renewal.forget() }
@@ -103,7 +98,7 @@ extension SAPURLSessionTask {
   func askedServer(of challenge: URLAuthenticationChallenge) -> (url: URL, origin: Origin)? {
     let space = challenge.protectionSpace
     guard let url = originalRequest?.url, let origin = Origin(url), origin.scheme == space.protocol,
-      origin.host == CookieHost.canonical(space.host), origin.port == space.port
+      origin.host == HostName.canonical(space.host), origin.port == space.port
     else { return nil }
     return (url, origin)
   }

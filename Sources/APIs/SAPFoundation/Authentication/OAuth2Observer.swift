@@ -189,7 +189,7 @@ final class OAuth2Tokens: Sendable {
       try use(token, isStored: true, begun: begun)
       return true
     }
-    if !isStored { SAPURLSession.log("OAuth2Observer", "the token could not be stored") }
+    if !isStored { SessionLog.write(.warning, "OAuth2Observer", "the token could not be stored") }
     return token
   }
 
@@ -206,7 +206,7 @@ final class OAuth2Tokens: Sendable {
   func removeAll(for url: URL?) {
     let wasAuthenticating = store.call { store in
       signOut.set()
-      if let url { SAPURLSession.logFailure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
+      if let url { SessionLog.failure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
       store.clear()
       // a token that the store could not delete is not used again
       let rest = url.flatMap { try? store.token(for: $0) }
@@ -225,7 +225,7 @@ final class OAuth2Tokens: Sendable {
     guard let old, old.refreshToken != nil else { return nil }
     do { return try await token { authenticator.value.refresh(token: old, completionHandler: $0) } } catch {
       if let cause = (error as? URLError)?.underlyingHTTPError, cause.meansUnreachable { throw error }
-      SAPURLSession.log("OAuth2Observer", "the token could not be refreshed; a new one is obtained")
+      SessionLog.write(.warning, "OAuth2Observer", "the token could not be refreshed; a new one is obtained")
       return nil
     }
   }

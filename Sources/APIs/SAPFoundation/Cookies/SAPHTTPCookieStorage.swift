@@ -114,7 +114,7 @@ public final class SAPHTTPCookieStorage: Sendable {
   /// Removes the cookie with the name, domain and path of this one.
   public func deleteCookie(_ cookie: HTTPCookie) {
     let cookie = Cookie(cookie)
-    guard let domain = CookieHost.canonical(cookie.domain) else { return }
+    guard let domain = HostName.canonical(cookie.domain) else { return }
     change(domain) { list, _ in
       list.remove { $0.name == cookie.name && $0.domain == domain && $0.path == cookie.path }
     }

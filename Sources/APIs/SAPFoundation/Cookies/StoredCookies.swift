@@ -26,7 +26,7 @@ final class StoredCookies: CookieStore {
     var state = State(options: options)
     do {
       state.sites = try storage?.get([String: [Cookie]].self, for: Self.key) ?? [:]
-    } catch { SAPURLSession.log("SAPHTTPCookieStorage", "the cookies could not be read: \(error)") }
+    } catch { SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be read: \(error)") }
     state.sites = Self.kept(state.sites, options)
     self.state = Mutex(state)
     queue.setSpecific(key: isOnQueue, value: true)
@@ -117,7 +117,7 @@ final class StoredCookies: CookieStore {
     let kept = state.withLock { Self.kept($0.sites, $0.options) }
     do {
       if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
-    } catch { SAPURLSession.log("SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
+    } catch { SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
   }
 
   private static func kept(

@@ -89,7 +89,7 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore {
   func removeAll() {
     let urls = urls.withLock { $0 }
     store.call { store in
-      for url in urls { SAPURLSession.logFailure(deleting: "CSRF token") { try store.deleteToken(for: url) } }
+      for url in urls { SessionLog.failure(deleting: "CSRF token") { try store.deleteToken(for: url) } }
       store.clear()
     }
   }

@@ -28,7 +28,7 @@ extension CorrelationObserver: InterceptingObserver {
     let maker = Locked(self)
     return CorrelationInterceptor(field: field) {
       let id = maker.withLock { $0 }.newCorrelationID()
-      SAPURLSession.log(.debug, "CorrelationObserver", "a new task has the identifier \(id)")
+      SessionLog.write(.debug, "CorrelationObserver", "a new task has the identifier \(id)")
       return id
     }
   }

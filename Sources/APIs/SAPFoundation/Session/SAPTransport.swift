@@ -28,7 +28,7 @@ struct SAPTransport: Transport {
     _ configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
   ) -> any Transport {
     for name in connection.changedSettings {
-      SAPURLSession.log(
+      SessionLog.write(
         .warning, nil, "this session runs over Foundation's URLSession, which ignores connection.\(name)")
     }
     // a guard that does not hold would be worse than none

@@ -130,7 +130,7 @@ final class CacheRemoval: QuickInterceptor {
 
   private func fail(_ removal: Removal, _ error: any Error) {
     failed.withLock { $0.append(removal) }
-    SAPURLSession.log(.error, "URLCache", "the cache could not be emptied, and is not used until it is: \(error)")
+    SessionLog.write(.error, "URLCache", "the cache could not be emptied, and is not used until it is: \(error)")
   }
 }
 
@@ -143,7 +143,7 @@ extension URLSessionConfiguration {
     if let shared = urlCache as? SAPURLCache { return shared }
     if urlCache.diskCapacity > 0, let directory = urlCache.namedDirectory {
       do { return try SAPURLCache(directory: directory, diskCapacity: urlCache.diskCapacity) } catch {
-        SAPURLSession.log(.error, "URLCache", "responses are stored in memory: \(error)")
+        SessionLog.write(.error, "URLCache", "responses are stored in memory: \(error)")
       }
     }
     let isDefault = urlCache === URLCache.shared

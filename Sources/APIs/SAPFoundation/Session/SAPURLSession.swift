@@ -197,7 +197,8 @@ extension SAPURLSession {
       return isNew
     }
     if !isNew {
-      Self.log(.warning, nil, "an observer of type \(type(of: observer)) is already registered; nothing was changed")
+      SessionLog.write(
+        .warning, nil, "an observer of type \(type(of: observer)) is already registered; nothing was changed")
     }
   }
 
@@ -266,5 +267,18 @@ extension SAPURLSession {
       for handler in observers { handler.observer?.sapURLSession(self, didBecomeInvalidWithError: nil) {} }
       delegate?.delegate?.sapURLSession(self, didBecomeInvalidWithError: nil)
     }
+  }
+}
+
+extension SAPURLSession {
+  /// The sink for the log of all sessions: by default the loggers below `SAP.Foundation.SAPURLSession`, whose levels
+  /// and handlers determine what is written (see ``Logger``). A sink that the app sets gets all levels that it has
+  /// enabled, whatever the levels of the loggers.
+  ///
+  /// Every line in a sink begins with `SAP.Foundation.SAPURLSession`. Lines have no secrets: tokens, cookies, values of
+  /// queries and keys of entities are replaced.
+  public static var logSink: any LogSink {
+    get { SessionLog.sink }
+    set { SessionLog.sink = newValue }
   }
 }

@@ -265,8 +265,8 @@ private final class DevelopmentCredential: URLCredential, @unchecked Sendable {
 
   init(_ trust: ServerTrust, hosts: Set<String>) {
     self.trust = trust
-    let host = CookieHost.canonical(trust.host)
-    isNamed = hosts.contains { name in host != nil && CookieHost.canonical(name) == host }
+    let host = HostName.canonical(trust.host)
+    isNamed = hosts.contains { name in host != nil && HostName.canonical(name) == host }
     super.init(user: "", password: "", persistence: .none)
   }
 
@@ -326,14 +326,14 @@ extension SAPURLSessionTask {
         .untrustedCertificate, "\(server): an observer or the delegate refused the server", phase: .securing)
     case .use(let credential as DevelopmentCredential) where !trust.isTrusted:
       if let objection = credential.objection(to: trust, canAccept: canAccept) {
-        SAPURLSession.log(.warning, nil, "\(server) is not accepted for development: \(objection)")
+        SessionLog.write(.warning, nil, "\(server) is not accepted for development: \(objection)")
         return false
       }
-      SAPURLSession.log(
+      SessionLog.write(
         .warning, nil, "\(server) is used for development although its certificate is refused: \(trust.refusal ?? "")")
       return true
     case .use where !trust.isTrusted:
-      SAPURLSession.log(
+      SessionLog.write(
         .warning, nil,
         "the answer to the challenge of \(server) has no effect, because the system refuses the certificate: add its "
           + "authority to ConnectionConfiguration.tls.additionalAuthorities")

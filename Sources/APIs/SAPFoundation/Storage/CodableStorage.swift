@@ -82,7 +82,7 @@ extension CodableStoring {
   /// Removes all values whose keys have a prefix, if the storage can list its keys.
   func removeAll(below prefix: String) {
     guard let storage = self as? CodableStorage else { return }
-    SAPURLSession.logFailure(deleting: "\(prefix)…") {
+    SessionLog.failure(deleting: "\(prefix)…") {
       for key in try storage.keys() where key.hasPrefix(prefix) { try storage.remove(for: key) }
     }
   }

@@ -45,7 +45,7 @@ public struct Netrc: Sendable, Hashable {
   /// uses A-labels: `bücher.example` is the same host as `xn--bcher-kva.example`.
   public func credential(for host: String) -> Credential? { machines[Self.key(host)] ?? fallback }
 
-  private static func key(_ host: String) -> String { CookieHost.canonical(host) ?? host }
+  private static func key(_ host: String) -> String { HostName.canonical(host) ?? host }
 
   private mutating func add(_ entry: (host: String?, user: String, password: String)?) {
     guard let entry, !entry.user.isEmpty || !entry.password.isEmpty else { return }

@@ -127,12 +127,12 @@ extension Cookie {
       throw CookieRefusal(.tooLarge, name: String(name.prefix(64)))
     }
     guard isSendable else { throw CookieRefusal(.unsendable, name: name) }
-    guard let domain = CookieHost.canonical(domain), domain.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
+    guard let domain = HostName.canonical(domain), domain.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
       throw CookieRefusal(.noHost, name: name)
     }
     var cookie = self
     cookie.domain = domain
-    if CookieHost.isAddress(domain) { cookie.isHostOnly = true }
+    if HostName.isAddress(domain) { cookie.isHostOnly = true }
     guard cookie.isHostOnly || !publicSuffixes.contains(domain) else { throw CookieRefusal(.publicSuffix, name: name) }
     try cookie.checkPrefix()
     return cookie

@@ -79,7 +79,7 @@ package struct CookieList: Sendable {
   /// first.
   package func cookies(for request: CookieRequest, in context: CookieContext, now: Date) -> [Cookie] {
     var chosen = cookies.filter { cookie in
-      (cookie.isHostOnly ? cookie.domain == request.host : CookieHost.matches(request.host, domain: cookie.domain))
+      (cookie.isHostOnly ? cookie.domain == request.host : HostName.matches(request.host, domain: cookie.domain))
         && CookiePath.matches(request.path, cookiePath: cookie.path) && (!cookie.isSecure || request.isSecure)
         && context.permitsReading(cookie) && !cookie.isExpired(at: now)
     }
@@ -144,7 +144,7 @@ extension Cookie {
   /// Whether a new cookie, set over an insecure connection, would be sent before this secure one or instead of it.
   fileprivate func isHidden(by cookie: Cookie) -> Bool {
     isSecure && name == cookie.name && CookiePath.matches(cookie.path, cookiePath: path)
-      && (CookieHost.matches(domain, domain: cookie.domain) || CookieHost.matches(cookie.domain, domain: domain))
+      && (HostName.matches(domain, domain: cookie.domain) || HostName.matches(cookie.domain, domain: domain))
   }
 
   /// Whether this cookie was used less recently, and is therefore removed first.

@@ -86,7 +86,7 @@ package enum NetscapeCookieFile {
     {
       text = text[..<colon]
     }
-    return CookieHost.canonical(text)
+    return HostName.canonical(text)
   }
 }
 

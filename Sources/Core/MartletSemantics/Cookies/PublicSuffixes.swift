@@ -21,7 +21,7 @@ public struct PublicSuffixes: Sendable {
 
   /// Whether the domain is a public suffix. An address is not.
   public func contains(_ domain: String) -> Bool {
-    guard !domain.isEmpty, !CookieHost.isAddress(domain) else { return false }
+    guard !domain.isEmpty, !HostName.isAddress(domain) else { return false }
     return isSuffix(domain.hasSuffix(".") ? String(domain.dropLast()) : domain)
   }
 
@@ -30,7 +30,7 @@ public struct PublicSuffixes: Sendable {
   ///
   /// - Parameter host: The host in lower case and A-labels.
   public func site(of host: String) -> String {
-    guard !CookieHost.isAddress(host) else { return host }
+    guard !HostName.isAddress(host) else { return host }
     var end = host.utf8.endIndex
     while let dot = host.utf8[..<end].lastIndex(of: UInt8(ascii: ".")) {
       let domain = String(host[host.utf8.index(after: dot)...])

@@ -133,8 +133,8 @@ extension SetCookie {
     guard attribute.utf8.allSatisfy({ $0 < 128 }) else { throw CookieRefusal(.nonASCIIDomain, name: name) }
     let domain = ASCII.lowercased(attribute.utf8.first == UInt8(ascii: ".") ? attribute.dropFirst() : attribute)
     guard !domain.isEmpty else { throw CookieRefusal(.noHost, name: name) }
-    if domain == host, CookieHost.isAddress(host) || publicSuffixes.contains(domain) { return nil }
-    guard CookieHost.matches(host, domain: domain) else { throw CookieRefusal(.domainMismatch, name: name) }
+    if domain == host, HostName.isAddress(host) || publicSuffixes.contains(domain) { return nil }
+    guard HostName.matches(host, domain: domain) else { throw CookieRefusal(.domainMismatch, name: name) }
     guard !publicSuffixes.contains(domain) else { throw CookieRefusal(.publicSuffix, name: name) }
     return domain
   }

@@ -228,16 +228,6 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
   }
 }
 
-extension HTTPFields: CustomStringConvertible, CustomReflectable {
-  /// The lines as they would be sent, for logs. What ``Redaction/standard`` hides is left out.
-  public var description: String {
-    Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
-  }
-
-  /// The description, so that `dump` shows no more.
-  public var customMirror: Mirror { Mirror(self, children: ["lines": description]) }
-}
-
 extension HTTPFields {
   /// The elements of a list field (RFC 9110 §5.6.1), from all its lines, in order.
   ///

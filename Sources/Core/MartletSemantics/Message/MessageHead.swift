@@ -15,15 +15,6 @@ public struct RequestHead: Sendable, Hashable {
   }
 }
 
-extension RequestHead: CustomStringConvertible, CustomReflectable {
-  /// Method, URL and fields without secrets: without user information and query, and with only those field values that
-  /// may be shown.
-  public var description: String { "\(method) \(url.redacted)" + fields.indented }
-
-  /// The description, so that `dump` shows no more.
-  public var customMirror: Mirror { Mirror(self, children: ["head": description]) }
-}
-
 /// The head of a response: status and fields, without the body.
 public struct ResponseHead: Sendable, Hashable {
   /// The status code.
@@ -39,16 +30,6 @@ public struct ResponseHead: Sendable, Hashable {
     self.fields = fields
     self.version = version
   }
-}
-
-extension ResponseHead: CustomStringConvertible {
-  /// Status and fields, without secrets.
-  public var description: String { "\(status.code)" + fields.indented }
-}
-
-extension HTTPFields {
-  /// The description on new lines after a first line; empty if there are no fields.
-  var indented: String { isEmpty ? "" : "\n" + description }
 }
 
 /// A version of HTTP.

@@ -26,7 +26,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
       let encodedHost = url.host(percentEncoded: true), !encodedHost.isEmpty
     else { return nil }
     let port = url.port ?? defaultPort
-    guard let host = CookieHost.canonical(PercentEncoding.pathSegment.decode(encodedHost)),
+    guard let host = HostName.canonical(PercentEncoding.pathSegment.decode(encodedHost)),
       (1...65_535).contains(port), Self.isUsable(host)
     else { return nil }
     self.scheme = scheme

@@ -4,7 +4,7 @@ extension URL {
   ///
   /// Characters that no URL may contain are percent-encoded, as browsers do; escapes stay as they are.
   package init?(text: some StringProtocol) {
-    self.init(string: RedirectTarget.encodingInvalidCharacters(of: String(text)))
+    self.init(string: URL.encodingInvalidCharacters(of: String(text)))
   }
 
   /// Returns the text of a URL with pairs added to its query, before its fragment. A query that it has is kept.
@@ -31,5 +31,53 @@ extension URL {
     if !parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath += "/" }
     guard let folder = parts.url else { return self }
     return URL(string: absoluteString, relativeTo: folder)?.absoluteURL ?? self
+  }
+}
+
+extension URL {
+  /// Returns the reference with invalid characters encoded, and valid escapes unchanged.
+  ///
+  /// `URL` encodes invalid characters too, but then also encodes the percent signs of valid escapes.
+  static func encodingInvalidCharacters(of reference: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(reference.utf8.count)
+    var rest = Substring(reference).utf8
+    var hasFragment = false
+    let authority = authorityRange(of: rest)
+    while let byte = rest.first {
+      let isInAuthority = authority?.contains(rest.startIndex) ?? false
+      rest = rest.dropFirst()
+      let isValid =
+        switch byte {
+        case UInt8(ascii: "%"): PercentEncoding.hexadecimalPair(in: rest) != nil
+        case UInt8(ascii: "["), UInt8(ascii: "]"): isInAuthority
+        case UInt8(ascii: "#"): !hasFragment
+        default: isAllowed(byte)
+        }
+      hasFragment = hasFragment || byte == UInt8(ascii: "#")
+      if isValid { bytes.append(byte) } else { PercentEncoding.append(byte, to: &bytes) }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Returns the range of the authority: after `//`, at the beginning or after a scheme, up to the next `/`, `?` or
+  /// `#`.
+  private static func authorityRange(of text: Substring.UTF8View) -> Range<Substring.Index>? {
+    let scheme = text.prefix { ASCII.isLetter($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0) }
+    var rest = text[scheme.endIndex...]
+    if !scheme.isEmpty {
+      guard rest.first == UInt8(ascii: ":") else { return nil }
+      rest = rest.dropFirst()
+    }
+    guard rest.starts(with: "//".utf8) else { return nil }
+    rest = rest.dropFirst(2)
+    let end = rest.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
+    return rest.startIndex..<end
+  }
+
+  /// Whether the byte is an unreserved or reserved character of RFC 3986 §2, without `#`, `[` and `]`, which are only
+  /// allowed in certain places.
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~:/?@!$&'()*+,;=".utf8.contains(byte)
   }
 }

@@ -71,7 +71,7 @@ struct ProxyBypass: Sendable, Hashable {
     var domain = text
     if domain.hasPrefix(".") { domain.removeFirst() }
     if domain.hasSuffix(".") { domain.removeLast() }
-    guard !domain.isEmpty, let canonical = CookieHost.canonical(domain) else { return nil }
+    guard !domain.isEmpty, let canonical = HostName.canonical(domain) else { return nil }
     return .domain(canonical)
   }
 

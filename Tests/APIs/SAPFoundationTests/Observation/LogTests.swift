@@ -55,9 +55,9 @@ struct LogTests {
 
   @Test func aPartHasALoggerOfItsOwn() {
     let part = "Part\(UInt64.random(in: 0 ... .max))"
-    SAPURLSession.log(.debug, part, "heard")
+    SessionLog.write(.debug, part, "heard")
     Logger.shared(named: "SAP.Foundation.SAPURLSession.\(part)").logLevel = .off
-    SAPURLSession.log(.error, part, "not heard")
+    SessionLog.write(.error, part, "not heard")
 
     #expect(log.lines.value.filter { $0.contains(part) } == ["SAP.Foundation.SAPURLSession.\(part) heard"])
   }
@@ -79,7 +79,7 @@ struct LogTests {
   @Test func aKeyIsHiddenWhateverFollowsIt() {
     let secret = UUID().uuidString
     for end in ["", "'", ",", ": gone", ").", "/$value", "?a=1"] {
-      SAPURLSession.log(.warning, nil, "'http://host/Patients('\(secret)')\(end)")
+      SessionLog.write(.warning, nil, "'http://host/Patients('\(secret)')\(end)")
     }
     #expect(log.lines.value.contains { $0.contains("/Patients(***)/$value") })
     #expect(!log.lines.value.contains { $0.contains(secret) })

@@ -21,7 +21,7 @@ extension CookieJar {
 
   /// Removes the cookie that has the same name, domain, host-only flag and path; its value does not matter.
   public func remove(_ cookie: Cookie) async throws {
-    guard let domain = CookieHost.canonical(cookie.domain) else { return }
+    guard let domain = HostName.canonical(cookie.domain) else { return }
     var cookie = cookie
     cookie.domain = domain
     let identity = cookie.identity
@@ -40,8 +40,8 @@ extension CookieJar {
 
   /// Removes the cookies of a domain and of all its subdomains.
   public func removeCookies(inDomain domain: String) async throws {
-    guard let domain = CookieHost.canonical(domain.hasPrefix(".") ? domain.dropFirst() : domain[...]) else { return }
-    try await removeCookies { CookieHost.matches($0.domain, domain: domain) }
+    guard let domain = HostName.canonical(domain.hasPrefix(".") ? domain.dropFirst() : domain[...]) else { return }
+    try await removeCookies { HostName.matches($0.domain, domain: domain) }
   }
 
   /// Removes the session cookies, as a browser does when it is closed.

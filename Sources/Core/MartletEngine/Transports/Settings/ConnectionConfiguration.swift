@@ -104,7 +104,7 @@ public struct ConnectionConfiguration: Sendable {
     }
     return negotiatingHosts.contains { name in
       let isDomain = name.hasPrefix(".")
-      guard let domain = CookieHost.canonical(isDomain ? name.dropFirst() : name[...]) else { return false }
+      guard let domain = HostName.canonical(isDomain ? name.dropFirst() : name[...]) else { return false }
       return isDomain ? host.hasSuffix("." + domain) : host == domain
     }
   }

@@ -2,7 +2,7 @@ import MartletSemantics
 import Testing
 
 /// The states of a circuit breaker that opens with half of at least four outcomes in ten seconds, for five seconds.
-struct CircuitStateTests {
+struct CircuitMachineTests {
   private func state(probes: Int = 1) -> CircuitMachine {
     CircuitMachine(
       CircuitMachine.Rule(

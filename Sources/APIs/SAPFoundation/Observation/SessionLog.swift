@@ -1,29 +1,30 @@
-public import MartletEngine
+package import MartletEngine
 import Synchronization
 
-extension SAPURLSession {
-  /// The sink for the log of all sessions: by default the loggers below `SAP.Foundation.SAPURLSession`, whose levels
-  /// and handlers determine what is written (see ``Logger``). A sink that the app sets gets all levels that it has
-  /// enabled, whatever the levels of the loggers.
-  ///
-  /// Every line in a sink begins with `SAP.Foundation.SAPURLSession`. Lines have no secrets: tokens, cookies, values of
-  /// queries and keys of entities are replaced.
-  public static var logSink: any LogSink {
-    get { sink.withLock { $0 } }
-    set { sink.withLock { $0 = newValue } }
+/// The log of all sessions. Lines have no secrets: keys of entities, which may be confidential, are replaced.
+package enum SessionLog {
+  /// Where lines go; see ``SAPURLSession/logSink``.
+  static var sink: any LogSink {
+    get { current.withLock { $0 } }
+    set { current.withLock { $0 = newValue } }
   }
 
-  private static let sink = Mutex<any LogSink>(SessionLoggers())
+  private static let current = Mutex<any LogSink>(SessionLoggers())
 
   /// Writes a line.
   ///
   /// - Parameter part: the part of the session: `CorrelationObserver` for
   ///   `SAP.Foundation.SAPURLSession.CorrelationObserver`.
-  package static func log(_ level: LogLevel, _ part: String? = nil, _ text: @autoclosure () -> String) {
-    let sink = logSink
+  package static func write(_ level: LogLevel, _ part: String? = nil, _ text: @autoclosure () -> String) {
+    let sink = sink
     if sink is SessionLoggers { return SessionLoggers.logger(of: part).log(level, withoutKeys(text())) }
     guard sink.isEnabled(level) else { return }
     sink.write("\(SessionLoggers.name(of: part)) \(withoutKeys(text()))", at: level)
+  }
+
+  /// Deletes a value at a sign-out. A failure is logged, and the sign-out continues.
+  static func failure(deleting name: String, _ delete: () throws -> Void) {
+    do { try delete() } catch { write(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }
   }
 
   /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`.
@@ -38,16 +39,13 @@ extension SAPURLSession {
     }
     return (segments.prefix(1) + shown).joined(separator: "/")
   }
-
-  /// Logs a warning of a part of the session.
-  static func log(_ part: String, _ text: String) { log(.warning, part, text) }
 }
 
 /// Writes the lines of the engine's listener to the session's log.
 struct PrefixedLog: LogSink {
-  func write(_ line: String, at level: LogLevel) { SAPURLSession.log(level, nil, line) }
+  func write(_ line: String, at level: LogLevel) { SessionLog.write(level, nil, line) }
 
-  func isEnabled(_ level: LogLevel) -> Bool { SAPURLSession.logSink.isEnabled(level) }
+  func isEnabled(_ level: LogLevel) -> Bool { SessionLog.sink.isEnabled(level) }
 }
 
 /// The default sink: the loggers of sessions and their parts.

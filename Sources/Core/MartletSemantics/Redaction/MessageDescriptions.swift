@@ -1,0 +1,30 @@
+// What heads and fields print: everything but what `Redaction` hides.
+
+extension RequestHead: CustomStringConvertible, CustomReflectable {
+  /// Method, URL and fields without secrets: without user information and query, and with only those field values that
+  /// may be shown.
+  public var description: String { "\(method) \(url.redacted)" + fields.indented }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["head": description]) }
+}
+
+extension ResponseHead: CustomStringConvertible {
+  /// Status and fields, without secrets.
+  public var description: String { "\(status.code)" + fields.indented }
+}
+
+extension HTTPFields {
+  /// The description on new lines after a first line; empty if there are no fields.
+  var indented: String { isEmpty ? "" : "\n" + description }
+}
+
+extension HTTPFields: CustomStringConvertible, CustomReflectable {
+  /// The lines as they would be sent, for logs. What ``Redaction/standard`` hides is left out.
+  public var description: String {
+    Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
+  }
+
+  /// The description, so that `dump` shows no more.
+  public var customMirror: Mirror { Mirror(self, children: ["lines": description]) }
+}

@@ -1,0 +1,19 @@
+#if os(Linux)
+import MartletSemantics
+
+/// The options of a transport, checked.
+struct ConnectionOptions: Sendable {
+  let overrides: ResolveOverrides
+  let source: Resolver.Source
+  /// That of all connections; nil for the one that the system chooses.
+  let localAddress: IPAddress?
+  let unixSocket: SocketAddress?
+  let addressRules: AddressRules
+  /// Nanoseconds; see ``SocketTransport/Options/blockingWait``.
+  let blockingWait: UInt64
+  /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
+  let silenceLimit: UInt64
+  /// Nanoseconds.
+  let examinationTimeout: UInt64
+}
+#endif

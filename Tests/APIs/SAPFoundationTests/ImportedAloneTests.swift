@@ -99,6 +99,15 @@ struct ImportedAloneTests {
     #expect(URL(filePath: "/s").odataEntity("Items", key).path().contains("OrderID=1"))
   }
 
+  @Test func anErrorOfTheEngineIsCaughtByItsKind() {
+    func kind(of error: any Error) -> String {
+      do { throw error } catch HTTPError.Kind.cancelled { return "cancelled" } catch { return "another" }
+    }
+    #expect(kind(of: HTTPError(.cancelled, "the task was cancelled")) == "cancelled")
+    #expect(kind(of: HTTPError(.cannotConnect, "nobody listens")) == "another")
+    #expect(kind(of: URLError(.cancelled)) == "another")
+  }
+
   @Test func publishersAreThere() throws {
     let url = try #require(URL(string: "http://127.0.0.1:9/"))
     let texts: AnyPublisher<String, Never> = SAPURLSession(configuration: .ephemeral).dataTaskPublisher(for: url)

@@ -6,6 +6,13 @@ session.register(CorrelationObserver())
 let done = DispatchSemaphore(value: 0)
 let task = session.downloadTask(with: url) { file, response, error in
   print(file?.lastPathComponent ?? "no file", (response as? HTTPURLResponse)?.statusCode ?? 0, error.debugDescription)
+  do {
+    if let error = (error as? URLError)?.underlyingHTTPError { throw error }
+  } catch HTTPError.Kind.cannotConnect {
+    print("is the server running?")
+  } catch {
+    print(error)
+  }
   done.signal()
 }
 task.resume()

@@ -94,8 +94,9 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The origin of the URL; nil if it has none. Almost everything that a request passes on its way asks for it.
-  package var origin: Origin? { content.origin }
+  /// The origin of the URL: scheme, host and port (RFC 6454 §4). A `CredentialSource` or an interceptor decides by it what
+  /// the request may carry. Nil if the URL has none; such a request fails before anything is sent.
+  public var origin: Origin? { content.origin }
 
   /// The fields that the request's body brings with it.
   var bodyFields: HTTPFields { content.body.fields }

@@ -222,10 +222,9 @@ let package = Package(
       name: "MartletTasksTests",
       dependencies: [
         "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "TestSupport", "tasks-program",
+        "TestSupport",
       ],
       resources: [.copy("Fixtures")]),
-    .executableTarget(name: "tasks-program", dependencies: ["MartletTasks"]),
     .testTarget(
       name: "MartletSQLiteTests",
       dependencies: [
@@ -306,7 +305,7 @@ let groups = [
   "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests"],
   "Tests/Publishers": ["MartletCombineTests"],
   "Tests/Testing": ["MartletTestingTests"],
-  "Tests/Programs": ["sap-program", "sockets-program", "sqlite-writer", "tasks-program"],
+  "Tests/Programs": ["sap-program", "sockets-program", "sqlite-writer"],
 ]
 for (folder, modules) in groups {
   for target in package.targets where modules.contains(target.name) { target.path = folder + "/" + target.name }

@@ -13,7 +13,7 @@ struct Shop {
   }
 }
 
-Container.shared.networkSession = .single { MockSession.shared }  // by itself while tests run
+MockSession.install()  // the container's session answers from a table now
 MockSession.shared["categories"] = .response(encoding: [Category(title: "Shoes")])
 
 let categories = try await Shop().categories(tags: ["new"]).value()  // or .value { result in }, or .valueProvider()

@@ -6,6 +6,7 @@ import Synchronization
 /// expected.
 ///
 /// ```swift
+/// MockSession.install()  // once, before the code under test asks for its session
 /// MockSession.shared["category/some-title"] = .response(from: .module, json: "Category")
 /// MockSession.shared["cart", method: .POST] = .response(status: 503)
 /// MockSession.shared.mocks = ["shop": .response(json: "{}")]
@@ -32,8 +33,19 @@ import Synchronization
 /// ```
 // SAFETY: the table is behind a lock, and the superclass has constants only.
 public final class MockSession: StandardNetworkSession, @unchecked Sendable {
-  /// The session that `Container.shared.networkSession()` returns in tests.
+  /// The session that ``install()`` puts into the container.
   public static let shared = MockSession()
+
+  /// Makes ``shared`` the session of `Container.shared`, and returns it.
+  ///
+  /// Call it where the tests begin. It replaces the session that the container has, and stays until that is set again
+  /// or `Container.reset()` removes it. Within `Container.withOverrides` it holds there only. Code that already keeps
+  /// another session keeps it.
+  @discardableResult
+  public static func install() -> MockSession {
+    Container.shared.networkSession = .single { shared }
+    return shared
+  }
 
   private let table: MockTransport
 
@@ -104,11 +116,6 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
   public func reset() { table.state.withLock { $0 = MockTable() } }
 }
 
-extension MockSession: TestSessionProvider {
-  /// The container's session: ``shared`` if the process runs tests and links this module, otherwise nil.
-  package static var session: (any NetworkSession)? { TestRun.isActive ? shared : nil }
-}
-
 /// The transport of a mock session.
 private final class MockTransport: Transport {
   let state = Mutex(MockTable())
@@ -120,20 +127,5 @@ private final class MockTransport: Transport {
     let sent = SentRequest(request: request, body: data)
     let (responder, earlier) = try state.withLock { try $0.answer(to: sent) }
     return try await responder.respond(sent, earlier)
-  }
-}
-
-/// Whether the process runs tests.
-package enum TestRun {
-  static let isActive = isTestRun(ProcessInfo.processInfo.arguments, ProcessInfo.processInfo.environment)
-
-  /// Xcode sets environment variables. SwiftPM's test programs, on Linux and elsewhere, are named after the package with
-  /// `.xctest`, or get the test bundle or library as arguments.
-  package static func isTestRun(_ arguments: [String], _ environment: [String: String]) -> Bool {
-    let flags = ["--testing-library", "--test-bundle-path"]
-    return ["XCTestConfigurationFilePath", "XCTestBundlePath", "XCTestSessionIdentifier"]
-      .contains { environment[$0] != nil }
-      || arguments.first?.hasSuffix(".xctest") == true
-      || arguments.contains { argument in flags.contains { argument == $0 || argument.hasPrefix($0 + "=") } }
   }
 }

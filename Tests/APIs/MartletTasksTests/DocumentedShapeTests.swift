@@ -4,6 +4,8 @@ import Testing
 
 /// The call shapes that code for tasks is written in, on the container's session, which is the shared mock.
 @Suite(.timeLimit(.minutes(5))) struct DocumentedShapeTests {
+  init() { MockSession.install() }
+
   struct CategoryTree: Codable, Hashable, Sendable {
     var category: String?
   }

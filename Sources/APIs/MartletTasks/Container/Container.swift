@@ -69,10 +69,10 @@ public final class Container: Sendable {
 }
 
 extension Container {
-  /// The session that sends the requests of tasks: a ``StandardNetworkSession``; in tests that link
-  /// `MartletTasksTesting`, the shared `MockSession`.
+  /// The session that sends the requests of tasks; a ``StandardNetworkSession`` by default. Tests replace it by
+  /// `MockSession.install()` of `MartletTasksTesting`.
   public var networkSession: Dependency<any NetworkSession> {
-    get { self["networkSession", default: .single(Self.makeSession)] }
+    get { self["networkSession", default: .single { StandardNetworkSession() }] }
     set { self["networkSession"] = newValue }
   }
 
@@ -87,18 +87,6 @@ extension Container {
     get { self["environment", default: .single { NetworkEnvironment() }] }
     set { self["environment"] = newValue }
   }
-
-  private static func makeSession() -> any NetworkSession {
-    let provider = _typeByName("19MartletTasksTesting11MockSessionC") as? any TestSessionProvider.Type
-    return provider?.session ?? StandardNetworkSession()
-  }
-}
-
-/// A replacement for the session in tests, from a module that only tests link. It is found by its name, so that linking
-/// the module is enough, and nothing else in a process can replace the session.
-package protocol TestSessionProvider {
-  /// The session; nil if no tests run.
-  static var session: (any NetworkSession)? { get }
 }
 
 /// A dependency that is made each time, or once and kept.

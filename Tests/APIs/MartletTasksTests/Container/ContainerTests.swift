@@ -119,9 +119,25 @@ import Testing
     }
   }
 
-  @Test func testsRunOnTheMockSession() {
-    #expect(Container.shared.networkSession() is MockSession)
-    #expect(Container.shared.networkSession() as? MockSession === MockSession.shared)
+  @Test func theMockSessionIsInTheContainerWhereItWasInstalled() async {
+    await Container.withOverrides {
+      $0.networkSession = .single { StandardNetworkSession() }
+    } perform: {
+      #expect(!(Container.shared.networkSession() is MockSession))
+      let installed = MockSession.install()
+      #expect(installed === MockSession.shared)
+      #expect(Container.shared.networkSession() as? MockSession === MockSession.shared)
+      await Container.withOverrides {
+        $0.networkSession = .single { StandardNetworkSession() }
+      } perform: {
+        #expect(!(Container.shared.networkSession() is MockSession))
+      }
+    }
+  }
+
+  @Test func linkingTheMocksReplacesNoSession() {
+    let container = Container()
+    #expect(!(container.networkSession() is MockSession))
   }
 }
 

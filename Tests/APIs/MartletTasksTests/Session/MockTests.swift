@@ -149,34 +149,11 @@ import MartletTasksTesting
     #expect(session is MockSession)
   }
 
-  @Test func environmentVariableTurnsNoProductionProcessIntoAMockedOne() throws {
-    let process = try ChildProcess(
-      "env",
-      [
-        "XCTestConfigurationFilePath=/x", "XCTestBundlePath=/x", "XCTestSessionIdentifier=1",
-        try builtProgram("tasks-program"), "--testing-library=swift-testing", "--test-bundle-path", "/x",
-      ], output: .read)
-    #expect(String(decoding: process.readToEnd(), as: UTF8.self) == "StandardNetworkSession\n")
-    #expect(process.succeeds())
-  }
-
   @Test func withoutAnEnvironmentPathsBeginAtAHostThatIsNone() async throws {
     let mock = MockSession(environment: { NetworkEnvironment() }, authenticator: { nil })
     mock["shop"] = .response(json: shopJSON)
     let task: NetworkTask<Shop> = NetworkRequest().path("shop").task(session: mock)
     #expect(try await task.value().title == "Shoes")
     #expect(mock.requests.first?.url.absoluteString == "https://mock.invalid/shop")
-  }
-
-  @Test(arguments: [
-    (["/app/.build/debug/AppPackageTests.xctest"], [:], true),
-    (["/usr/bin/swiftpm-testing-helper", "--test-bundle-path", "/x"], [:], true),
-    (["/app/Tests", "--testing-library=swift-testing"], [:], true),
-    (["/Applications/App"], ["XCTestConfigurationFilePath": "/x"], true),
-    (["/usr/bin/service", "--verbose"], ["PATH": "/bin"], false),
-    ([], [:], false),
-  ])
-  func testRunIsRecognised(arguments: [String], environment: [String: String], expected: Bool) {
-    #expect(TestRun.isTestRun(arguments, environment) == expected)
   }
 }

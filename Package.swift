@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The levels of ARCHITECTURE.md, lowest first. A target imports only from a lower level, never sideways;
+// Lowest first: a target imports only from a lower level, never sideways;
 // `scripts/check` builds with the explicit import check, so that a missing line here is an error and not an accident.
 let package = Package(
   name: "Martlet",

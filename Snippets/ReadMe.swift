@@ -39,7 +39,7 @@ func modules() async throws {
   let image = try await ImageLoader(session: session).image(for: photo)
   print(image.bitmap.size, image.source)
 
-  // SAPFoundation: SAP's documented session, on any platform
+  // SAPFoundation: SAP's documented session, on Linux too
   let mobile = SAPURLSession()
   mobile.register(SAPcpmsObserver(applicationID: "com.example.shop", deviceID: nil))
 }

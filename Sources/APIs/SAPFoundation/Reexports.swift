@@ -28,7 +28,7 @@
 @_exported public import FoundationNetworking
 #endif
 
-/// Whether the error is an ``HTTPError`` of this kind, for `catch HTTPError.Kind.cancelled`. A re-export of a type alone
+/// Whether the error is an `HTTPError` of this kind, for `catch HTTPError.Kind.cancelled`. A re-export of a type alone
 /// brings no operators.
 @_disfavoredOverload
 public func ~= (kind: HTTPError.Kind, error: any Error) -> Bool { (error as? HTTPError)?.kind == kind }

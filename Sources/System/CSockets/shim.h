@@ -51,6 +51,15 @@ static inline void martlet_set_tcp_options(int descriptor) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 }
+// Fails the connection when the peer has acknowledged nothing for so many milliseconds, of what was sent or, after a quarter
+// of that without any traffic, of probes.
+static inline void martlet_limit_acknowledgement(int descriptor, unsigned int milliseconds) {
+  int quarter = milliseconds < 4000 ? 1 : milliseconds / 4000;
+  if (quarter > 15) quarter = 15;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, &quarter, sizeof quarter);
+  setsockopt(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, &quarter, sizeof quarter);
+  setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
 // The local port; 0 if there is none.
 static inline int martlet_local_port(int descriptor) {
   union { struct sockaddr any; struct sockaddr_in v4; struct sockaddr_in6 v6; struct sockaddr_storage storage; } address;

@@ -42,8 +42,13 @@ extension SocketTransport {
     /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
     /// router on the way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
-    /// How long the answer to that may take before the connection is closed; 5 seconds by default.
+    /// How long requests wait for the answer to a PING before they get another connection; half a second by default.
+    package var examinationPatience = Duration.milliseconds(500)
+    /// How long the answer may take before the connection is closed; 5 seconds by default.
     package var examinationTimeout = Duration.seconds(5)
+    /// How long the system waits for a peer to acknowledge anything before it gives the connection up; a minute by
+    /// default, and longer for a request with a longer response timeout.
+    package var acknowledgementTimeout = Duration.seconds(60)
 
     /// Makes the default options.
     public init() {}
@@ -74,7 +79,9 @@ extension ConnectionOptions {
     }
     blockingWait = options.blockingWait.nanoseconds
     silenceLimit = options.silenceLimit.nanoseconds
+    examinationPatience = options.examinationPatience.nanoseconds
     examinationTimeout = options.examinationTimeout.nanoseconds
+    acknowledgementTimeout = options.acknowledgementTimeout.nanoseconds
     guard localAddress == nil || unixSocket == nil else {
       throw HTTPError(
         .invalidRequest, "a transport has either a localAddress or a unixSocket, and this one has both",

@@ -246,6 +246,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
     let options = request.options
     return Exchange.Limits(
       response: options.responseTimeout?.nanoseconds, idle: options.idleTimeout?.nanoseconds,
+      ping: options.pingInterval?.nanoseconds,
       expectation: head.expectsContinue ? (options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: options.headerLimit,
       wholeBody: options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events,

@@ -96,6 +96,7 @@ extension Connection {
       facts.remotePort = address.port
       facts.localPort = socket.localPort
       stream = LayeredSocket(socket, network.receiveMemory, owner: self)
+      limitAcknowledgement(to: network.options.acknowledgementTimeout)
       guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }
       stage = .securingProxy
       secure { () throws(HTTPError) in try network.makeProxySession(for: key) }

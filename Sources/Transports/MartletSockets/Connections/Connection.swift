@@ -25,6 +25,8 @@ protocol ConnectionDriver: AnyObject {
   func resumeReading(for transfer: Transfer)
   /// Gives up a transfer, which has ended or was cancelled.
   func abandon(_ transfer: Transfer)
+  /// A transfer has waited in vain for bytes: the connection may be dead.
+  func suspectDeath(after transfer: Transfer)
   /// The connection has failed and was closed: every transfer ends with this error.
   func fail(_ error: HTTPError)
 }
@@ -33,6 +35,7 @@ extension ConnectionDriver {
   var room: UnsafeMutableRawBufferPointer? { nil }
   func receive(inRoom bytes: UnsafeRawBufferPointer) {}
   var outlivesInput: Bool { false }
+  func suspectDeath(after transfer: Transfer) {}
 }
 
 /// A connection: its socket, TLS, and what speaks HTTP over it. It belongs to the loop's thread.
@@ -48,6 +51,10 @@ final class Connection {
   /// before the first.
   private(set) var lastDuration = UInt64.max
   private var lastStart: UInt64 = 0
+  /// How long the peer may acknowledge nothing, in nanoseconds.
+  private var acknowledgementTimeout: UInt64 = 0
+  /// Since when it is idle, if it is.
+  var idleSince: UInt64 { lastStart &+ lastDuration }
   /// Whether it waits for a request.
   private(set) var isIdle = false
 
@@ -92,7 +99,19 @@ extension Connection {
     requestCount += 1
     lastStart = loop.now
     isIdle = false
+    // a server that takes nothing of a body has as long as its response may take
+    let patience = transfer.exchange.limits.response ?? Self.longestSilence
+    if patience > acknowledgementTimeout { limitAcknowledgement(to: patience) }
+    if transfer.exchange.limits.ping != nil { transfer.watchSilence() }
     driver.start(transfer)
+  }
+
+  /// How long the peer may acknowledge nothing if the request has no timeout: five minutes.
+  private static let longestSilence: UInt64 = 300_000_000_000
+
+  func limitAcknowledgement(to time: UInt64) {
+    acknowledgementTimeout = time
+    stream?.limitAcknowledgement(to: time)
   }
 
   func continueUpload(of transfer: Transfer) { driver?.continueUpload(of: transfer) }
@@ -100,6 +119,8 @@ extension Connection {
   func resumeReading(for transfer: Transfer) { driver?.resumeReading(for: transfer) }
 
   func abandon(_ transfer: Transfer) { driver?.abandon(transfer) }
+
+  func suspectDeath(after transfer: Transfer) { driver?.suspectDeath(after: transfer) }
 
   /// Notes that there is something to send at the end of the turn: what was collected until then goes out together.
   func noteOutput() {

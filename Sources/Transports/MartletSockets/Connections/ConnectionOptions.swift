@@ -13,7 +13,9 @@ struct ConnectionOptions: Sendable {
   let blockingWait: UInt64
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
-  /// Nanoseconds.
+  /// Nanoseconds, like those that follow.
+  let examinationPatience: UInt64
   let examinationTimeout: UInt64
+  let acknowledgementTimeout: UInt64
 }
 #endif

@@ -318,6 +318,13 @@ extension HTTP1Driver {
     if transfer === self.transfer { connection.isReading = true }
   }
 
+  /// This connection is closed with the request. If nothing came over one that had served before, the others that were idle
+  /// at that time are most likely as dead.
+  func suspectDeath(after transfer: Transfer) {
+    guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
+    connection.network.closeIdle(for: connection.key, since: transfer.timing.requestStart ?? 0)
+  }
+
   func abandon(_ transfer: Transfer) {
     guard transfer === self.transfer else { return }
     self.transfer = nil

@@ -18,7 +18,17 @@ final class HTTP2Driver: ConnectionDriver {
   private var hasNewCapacity = false
   /// The requests that wait for a sign of life of a connection that was silent for long.
   private var held: [Transfer] = []
-  private lazy var silence = HeapTimer { [weak self] in self?.foundDead() }
+  private var examination = Examination.none
+  private lazy var examinationTimer = HeapTimer { [weak self] in self?.examinationGoesOn() }
+
+  /// Whether a PING was sent to see if the connection is alive; any byte answers it.
+  private enum Examination {
+    case none
+    /// Requests wait for the answer.
+    case holdsRequests
+    /// It takes long: requests get other connections.
+    case isSuspended
+  }
 
   init(_ connection: Connection) throws(HTTPError) {
     self.connection = connection
@@ -36,8 +46,10 @@ extension HTTP2Driver {
   static let assumedCapacity = 100
 
   func start(_ transfer: Transfer) {
-    guard !isSilent else { return hold(transfer) }
-    submit(transfer)
+    let isReused = transfer.timing.reusedConnection && streams.isEmpty
+    guard isExamined || isReused && silence >= network.options.silenceLimit else { return submit(transfer) }
+    examine()
+    held.append(transfer)
   }
 
   private func submit(_ transfer: Transfer) {
@@ -54,43 +66,6 @@ extension HTTP2Driver {
       network.sendElsewhere(transfer)
     }
     connection.noteOutput()
-  }
-
-  /// Whether nothing came for so long that the connection is examined before it is used.
-  private var isSilent: Bool {
-    guard streams.isEmpty, let last = session?.lastReceived else { return false }
-    return !held.isEmpty || network.loop.now > last && network.loop.now - last >= network.options.silenceLimit
-  }
-
-  /// Sends a PING, and the request when any bytes have come.
-  private func hold(_ transfer: Transfer) {
-    if held.isEmpty {
-      session?.ping()
-      network.loop.set(silence, to: network.loop.now &+ network.options.examinationTimeout)
-      connection.noteOutput()
-    }
-    held.append(transfer)
-  }
-
-  private func releaseHeld() {
-    network.loop.set(silence, to: .max)  // in any case: the held requests may have been cancelled
-    guard !held.isEmpty else { return }
-    let transfers = held
-    held = []
-    for transfer in transfers where !transfer.isEnded { submit(transfer) }
-  }
-
-  /// The connection does not answer. Nothing of the requests was sent over it.
-  private func foundDead() {
-    guard !held.isEmpty else { return }  // they were cancelled: nobody needs to know
-    connection.close()  // which sends them elsewhere
-  }
-
-  private func sendHeldElsewhere() {
-    network.loop.set(silence, to: .max)
-    let transfers = held
-    held = []
-    for transfer in transfers { network.sendElsewhere(transfer) }
   }
 
   func send() {
@@ -146,6 +121,70 @@ extension HTTP2Driver {
   }
 }
 
+// MARK: - Whether the connection is alive
+
+extension HTTP2Driver {
+  /// For how long nothing came.
+  private var silence: UInt64 {
+    let (now, last) = (network.loop.now, session?.lastReceived ?? connection.facts.opened)
+    return now > last ? now - last : 0
+  }
+
+  private var isExamined: Bool { if case .none = examination { false } else { true } }
+
+  /// Examines the connection, unless other requests have just received something over it.
+  func suspectDeath(after transfer: Transfer) {
+    let waited = network.loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
+    if silence >= waited / 2 { examine() }
+  }
+
+  /// Sends a PING, unless one is under way.
+  private func examine() {
+    guard !isExamined else { return }
+    examination = .holdsRequests
+    session?.ping()
+    network.loop.set(examinationTimer, to: network.loop.now &+ network.options.examinationPatience)
+    connection.noteOutput()
+  }
+
+  /// No answer has come: first new requests get other connections, then this one is closed.
+  private func examinationGoesOn() {
+    switch examination {
+    case .none: return
+    case .holdsRequests:
+      examination = .isSuspended
+      network.loop.set(examinationTimer, to: network.loop.now &+ network.options.examinationTimeout)
+      network.suspend(connection)
+      for _ in held { network.released(connection) }
+      sendHeldElsewhere()
+    case .isSuspended:
+      let message = "\(connection.peer): the connection is dead: nothing came, not even an answer to a PING"
+      connection.fail(HTTPError(.connectionLost, message))
+    }
+  }
+
+  private func foundAlive() {
+    let wasSuspended = if case .isSuspended = examination { true } else { false }
+    endExamination()
+    if wasSuspended { network.resume(connection) }
+    let transfers = held
+    held = []
+    for transfer in transfers where !transfer.isEnded { submit(transfer) }
+  }
+
+  private func endExamination() {
+    examination = .none
+    network.loop.set(examinationTimer, to: .max)
+  }
+
+  /// Nothing of the held requests was sent over this connection.
+  private func sendHeldElsewhere() {
+    let transfers = held
+    held = []
+    for transfer in transfers { network.sendElsewhere(transfer) }
+  }
+}
+
 // MARK: - The connection
 
 extension HTTP2Driver: HTTP2SessionHandler {
@@ -153,7 +192,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
     do throws(HTTPError) { try session?.receive(bytes, now: network.loop.now) } catch {
       return send()  // sends a GOAWAY, and closes the connection
     }
-    releaseHeld()
+    if isExamined { foundAlive() }
     connection.noteOutput()
   }
 
@@ -194,7 +233,10 @@ extension HTTP2Driver: HTTP2SessionHandler {
     let again = failed
     failed = []
     for (transfer, failure) in again { network.failed(transfer, failure) }
-    if connection.isClosed { sendHeldElsewhere() }
+    if connection.isClosed {
+      endExamination()
+      sendHeldElsewhere()
+    }
   }
 }
 

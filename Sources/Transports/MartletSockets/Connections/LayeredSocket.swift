@@ -63,6 +63,9 @@ final class LayeredSocket: SocketHandler {
 
   private var isOpen: Bool { socket.isOpen }
 
+  /// See ``Socket/limitAcknowledgement(to:)``.
+  func limitAcknowledgement(to time: UInt64) { if isOpen { socket.limitAcknowledgement(to: time) } }
+
   /// Waits until bytes arrive, for at most so many nanoseconds, unless a descriptor becomes readable. Returns whether they
   /// have.
   func waitForInput(upTo time: UInt64, unless interrupt: Int32) -> Bool {

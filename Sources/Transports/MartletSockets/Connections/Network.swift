@@ -220,9 +220,7 @@ extension Network {
   /// had closed it before (RFC 9112 §9.3.1). The request is sent again if it may be.
   func foundStale(_ transfer: Transfer) {
     let reason = "the one it went over had served before, and ended before any byte of a response"
-    // the others are most likely stale too
-    let key = transfer.key
-    for connection in connections.values where connection.key == key && connection.isIdle { connection.close() }
+    closeIdle(for: transfer.key)  // the others are most likely stale too
     guard !transfer.needsNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
@@ -269,6 +267,19 @@ extension Network {
   /// A connection serves another number of requests at once than before.
   func changed(_ connection: Connection, capacity: Int) {
     perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
+  }
+
+  /// A connection may be dead: it gets no requests before ``resume(_:)``.
+  func suspend(_ connection: Connection) { perform(pool.suspend(connection.id, now: loop.now)) }
+
+  /// A suspended connection is alive.
+  func resume(_ connection: Connection) { perform(pool.resume(connection.id, now: loop.now)) }
+
+  /// Closes the idle connections over HTTP/1 of a key, or those that are idle since before a time.
+  func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
+    for connection in connections.values where connection.key == key && connection.isIdle {
+      if connection.idleSince <= time { connection.close() }
+    }
   }
 
   /// A connection takes no further requests.

@@ -28,6 +28,8 @@ final class Exchange: Sendable {
     var response: UInt64?
     /// The longest silence after the head, while the reader waits.
     var idle: UInt64?
+    /// After how much silence of the connection it is examined.
+    var ping: UInt64?
     /// How long the body waits for a 100; nil if it does not wait.
     var expectation: UInt64?
     /// The most bytes of all heads and trailers.

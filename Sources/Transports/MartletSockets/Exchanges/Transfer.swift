@@ -43,6 +43,8 @@ final class Transfer: HeapTimer {
   /// Its place among the network's transfers.
   var index = 0
   var lastActivity: UInt64
+  /// When the connection was examined last because of ``Exchange/Limits/ping``.
+  private var lastPing: UInt64 = 0
   /// Whether the reading task was asked something and has not answered: that is not the server's silence.
   var isAsking = false
   /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
@@ -334,18 +336,31 @@ extension Transfer {
   }
 
   func watchSilence() {
-    guard !isEnded, let timeout else { return network.loop.set(self, to: .max) }
-    network.loop.set(self, to: lastActivity + timeout)
+    guard !isEnded else { return network.loop.set(self, to: .max) }
+    let due = timeout.map { lastActivity + $0 } ?? .max
+    network.loop.set(self, to: min(due, nextPing ?? .max))
+  }
+
+  /// When the connection has to be examined next; nil if it is not.
+  private var nextPing: UInt64? {
+    guard let interval = exchange.limits.ping, connection != nil else { return nil }
+    return max(lastActivity, lastPing) &+ interval
   }
 
   /// Called when the timeout may be over.
   private func checkSilence() {
-    guard !isEnded, !isPaused, !isAsking, let timeout else { return }  // the answer sets the timer again
-    // silence does not count while the reader does not wait for more
+    guard !isEnded, !isPaused, !isAsking else { return }  // the answer sets the timer again
     let now = network.loop.now
+    if let nextPing, nextPing <= now {
+      lastPing = now
+      connection?.suspectDeath(after: self)
+    }
+    guard let timeout else { return watchSilence() }
+    // silence does not count while the reader does not wait for more
     let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
-    guard due <= now else { return network.loop.set(self, to: due) }
+    guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
+    connection?.suspectDeath(after: self)
     let limit = Duration.nanoseconds(Int64(clamping: timeout))
     let (phase, reason) =
       connection == nil

@@ -140,6 +140,12 @@ extension Socket {
     }
   }
 
+  /// Fails the connection when the peer has acknowledged nothing for so many nanoseconds (RFC 5482 §3.1), neither bytes nor
+  /// probes; a peer that has no room for more bytes must take some in this time. It has no effect on a unix socket.
+  func limitAcknowledgement(to time: UInt64) {
+    martlet_limit_acknowledgement(descriptor, UInt32(clamping: time / 1_000_000))
+  }
+
   /// Ends the direction to the peer, after what was sent.
   func finishSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 

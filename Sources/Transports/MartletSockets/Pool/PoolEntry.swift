@@ -12,6 +12,8 @@ struct PoolConnection: Sendable {
   var isOpening = true
   /// Whether it gets no further requests.
   var isDraining = false
+  /// Whether it gets none for now.
+  var isSuspended = false
   /// Since when it is idle; nil if it is opening or in use.
   var idleSince: UInt64?
 

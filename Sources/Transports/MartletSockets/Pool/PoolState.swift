@@ -256,10 +256,36 @@ extension PoolState {
       if state.active == 1 { close(connection, &actions) }
     } else if !entries[state.entry].waiters.isEmpty, let other = entryToYield(for: state.entry) {
       yield(connection, to: other, &actions)
-    } else if state.active == 1 {
+    } else if state.active == 1, !state.isSuspended {
       becomeIdle(connection, now)
     }
     serve(state.entry, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A connection gets no requests for now, because it may be dead; it is not idle either.
+  mutating func suspend(_ connection: Int, now: UInt64) -> [Action] {
+    guard let state = connections[connection], !state.isOpening, !state.isDraining else { return [] }
+    var actions: [Action] = []
+    stopIdling(connection)
+    connections[connection]?.isSuspended = true
+    entries[state.entry].shared.removeAll { $0 == connection }
+    serve(state.entry, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A suspended connection can be used again.
+  mutating func resume(_ connection: Int, now: UInt64) -> [Action] {
+    guard let state = connections[connection], state.isSuspended else { return [] }
+    var actions: [Action] = []
+    connections[connection]?.isSuspended = false
+    if !state.isDraining {
+      if state.active == 0 { becomeIdle(connection, now) } else { entries[state.entry].shared.append(connection) }
+    }
+    serve(state.entry, now, &actions)
+    closeSurplus(of: state.entry, &actions)
     settle(now, &actions)
     return actions
   }
@@ -271,7 +297,9 @@ extension PoolState {
     connections[connection]?.capacity = max(1, capacity)
     entries[state.entry].capacity = max(1, capacity)
     let isShared = entries[state.entry].shared.contains(connection)
-    if capacity > 1, state.active > 0, !state.isDraining, !isShared { entries[state.entry].shared.append(connection) }
+    if capacity > 1, state.active > 0, !state.isDraining, !state.isSuspended, !isShared {
+      entries[state.entry].shared.append(connection)
+    }
     serve(state.entry, now, &actions)
     settle(now, &actions)
     return actions

@@ -47,6 +47,7 @@ private struct PoolModel {
   /// The waiters that need a new connection, with the connections that were open before.
   private var needsNew: [Int: Set<Int>] = [:]
   private var draining: Set<Int> = []
+  private var suspended: Set<Int> = []
   private let limits: TestPool.Limits
   private var random: SeededGenerator
   private var now: UInt64 = 0
@@ -62,7 +63,7 @@ private struct PoolModel {
 
   mutating func step() -> String {
     now += UInt64.random(in: 0...200_000, using: &random)
-    switch Int.random(in: 0..<21, using: &random) {
+    switch Int.random(in: 0..<23, using: &random) {
     case 0..<7:
       let key = TestKey(
         ["a", "b", "c", "A", "B"].randomElement(using: &random) ?? "a", identity: .random(in: 0...1, using: &random))
@@ -83,6 +84,7 @@ private struct PoolModel {
       let key = TestKey(["a", "A", "B"].randomElement(using: &random) ?? "a")
       take(pool.expect(.random(in: 1...4, using: &random), for: key, now: now))
       return "expect \(key)"
+    case 20, 21: return suspend()
     default:
       take(pool.expire(now: now))
       return "expire"
@@ -143,8 +145,26 @@ private struct PoolModel {
     return "changed \(connection) to \(capacity)"
   }
 
+  /// Suspends a connection, or resumes one.
+  private mutating func suspend() -> String {
+    if let connection = suspended.sorted().randomElement(using: &random), Bool.random(using: &random) {
+      suspended.remove(connection)
+      take(pool.resume(connection, now: now))
+      return "resumed \(connection)"
+    }
+    let all = connections.keys.sorted().filter { connections[$0]?.state != .opening && !draining.contains($0) }
+    guard let connection = all.randomElement(using: &random) else { return "nothing" }
+    suspended.insert(connection)
+    take(pool.suspend(connection, now: now))
+    return "suspended \(connection)"
+  }
+
   /// Lets everything that is open end: nobody may be left waiting.
   mutating func finish() {
+    for connection in suspended.sorted() {
+      suspended.remove(connection)
+      take(pool.resume(connection, now: now))
+    }
     for _ in 0..<100_000 {
       if open() != "nothing" { continue }
       if release() == "nothing" { break }
@@ -183,7 +203,11 @@ private struct PoolModel {
         states[waiter] = .using(connection)
         if needsNew[waiter]?.contains(connection) == true { actionProblems.append("\(action), which is not new") }
         let count = uses(of: connection)
-        if case .open(let capacity) = used.state, count <= capacity, !draining.contains(connection) { continue }
+        if case .open(let capacity) = used.state, count <= capacity, !draining.contains(connection),
+          !suspended.contains(connection)
+        {
+          continue
+        }
         actionProblems.append("\(action), \(count) uses of \(used)")
       case .open(let connection, let key):
         if connections[connection] != nil { actionProblems.append("\(action) twice") }
@@ -211,7 +235,7 @@ private struct PoolModel {
     for (host, all) in hosts {
       if let most = limits.perHost, all.count > most { problems.append("\(all.count) connections to \(host)") }
     }
-    let idle = connections.filter { $0.value.state != .opening && uses(of: $0.key) == 0 }
+    let idle = connections.filter { isIdle($0.key, $0.value.state) }
     if idle.count > limits.idle { problems.append("\(idle.count) idle connections") }
     if pool.connections.count != connections.count { problems.append("the pool counts other connections") }
     for entry in pool.entries where Set(entry.shared).count < entry.shared.count {
@@ -227,12 +251,16 @@ private struct PoolModel {
     return problems
   }
 
+  private func isIdle(_ connection: Int, _ state: ConnectionState) -> Bool {
+    state != .opening && uses(of: connection) == 0 && !suspended.contains(connection)
+  }
+
   private func problems(of key: TestKey, _ statistics: PoolStatistics) -> [String] {
     let own = connections.filter { $0.value.key == key }
     let expected = PoolStatistics(
       active: own.keys.reduce(0) { $0 + uses(of: $1) }, queued: states.values.count { $0 == .waiting(key) },
       opening: own.values.count { $0.state == .opening },
-      idle: own.count { $0.value.state != .opening && uses(of: $0.key) == 0 }, opened: statistics.opened,
+      idle: own.count { isIdle($0.key, $0.value.state) }, opened: statistics.opened,
       reused: statistics.reused)
     return statistics == expected ? [] : ["\(key) has \(statistics), and not \(expected)"]
   }
@@ -241,7 +269,8 @@ private struct PoolModel {
   private func starvation(
     of key: TestKey, _ needsNew: Bool, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]]
   ) -> [String] {
-    for (connection, state) in connections where !needsNew && state.key == key && !draining.contains(connection) {
+    for (connection, state) in connections
+    where !needsNew && state.key == key && !draining.contains(connection) && !suspended.contains(connection) {
       guard case .open(let capacity) = state.state, uses(of: connection) < capacity else { continue }
       // one that yields to another key is draining too, as the pool knows
       guard pool.connections[connection]?.isDraining == false else { continue }

@@ -17,6 +17,18 @@ public struct RequestOptions: Sendable {
     get { content.values.idleTimeout }
     set { change { $0.idleTimeout = newValue } }
   }
+  /// How often a connection is examined with an HTTP/2 PING (RFC 9113 §6.7) while the request is on it and nothing arrives:
+  /// if the peer does not answer within five seconds, the connection is closed, and the requests on it fail with
+  /// ``HTTPError/Kind/connectionLost``. nil, the default, for never: the timeouts above notice a dead connection.
+  ///
+  /// Set it for responses that may be silent for longer than a timeout, such as a long poll. Event streams have 30
+  /// seconds, unless their request sets it. Some gRPC servers refuse a PING more often than every five minutes. Over
+  /// HTTP/1.1 it has no effect. Over both versions the system examines a silent connection every 15 seconds too, but that
+  /// finds only hosts that are gone, and not programs that are stuck.
+  public var pingInterval: Duration? {
+    get { content.values.pingInterval }
+    set { change { $0.pingInterval = newValue } }
+  }
   /// The time limit of the whole call: interceptors, redirects, retries, and the body until its last byte. None by
   /// default.
   public var deadline: Duration? {
@@ -205,6 +217,7 @@ extension RequestOptions {
   fileprivate struct Values: Sendable {
     var responseTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.responseTimeout) } }
     var idleTimeout: Duration? = .seconds(60) { didSet { assigned.insert(.idleTimeout) } }
+    var pingInterval: Duration? { didSet { assigned.insert(.pingInterval) } }
     var deadline: Duration? { didSet { assigned.insert(.deadline) } }
     var cachePolicy: CachePolicy = .useProtocolCachePolicy { didSet { assigned.insert(.cachePolicy) } }
     var cachePartition = "" { didSet { assigned.insert(.cachePartition) } }
@@ -262,13 +275,15 @@ extension RequestOptions {
     static let storageDecision = Assigned(rawValue: 1 << 17)
     static let expecting = Assigned(rawValue: 1 << 18)
     static let storesDownloads = Assigned(rawValue: 1 << 19)
+    static let pingInterval = Assigned(rawValue: 1 << 20)
   }
 
   /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
-  /// not apply.
+  /// not apply. PINGs find a dead connection in their place.
   mutating func disableSessionTimeouts() {
     var unlimited = RequestOptions()
     (unlimited.idleTimeout, unlimited.deadline, unlimited.bodyLimit) = (nil, nil, nil)
+    unlimited.pingInterval = .seconds(30)
     self = inheriting(from: unlimited)
   }
 
@@ -288,6 +303,7 @@ extension RequestOptions.Values {
     var values = defaults
     if assigned.contains(.responseTimeout) { values.responseTimeout = responseTimeout }
     if assigned.contains(.idleTimeout) { values.idleTimeout = idleTimeout }
+    if assigned.contains(.pingInterval) { values.pingInterval = pingInterval }
     if assigned.contains(.deadline) { values.deadline = deadline }
     if assigned.contains(.cachePolicy) { values.cachePolicy = cachePolicy }
     if assigned.contains(.cachePartition) { values.cachePartition = cachePartition }

@@ -31,7 +31,9 @@ extension HTTPSession {
 /// its stream.
 ///
 /// The request's own options apply to each connection. The session's idle timeout, deadline and body limit do not,
-/// because a stream may last.
+/// because a stream may last. A connection that is dead is noticed nevertheless: over HTTP/2 by a PING every 30 seconds
+/// (``RequestOptions/pingInterval``), over HTTP/1.1 within about a minute if its host is gone. A server that is stuck
+/// over HTTP/1.1 looks like one that has no news: set ``RequestOptions/idleTimeout`` if it sends comments regularly.
 public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvent
   public typealias Failure = HTTPError

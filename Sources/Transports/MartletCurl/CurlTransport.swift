@@ -106,7 +106,7 @@ struct RawCurlTransport: Transport {
     }
     if request.body.hasTrailers { throw HTTPError.trailersUnsupported(by: "the transport over libcurl") }
     let authorities = try authorities.get()
-    let body = request.body.isEmpty ? nil : try await request.body.open()
+    let body = try await request.body.openUnlessEmpty()
     let setup: RequestSetup
     let transfer: Transfer
     do {

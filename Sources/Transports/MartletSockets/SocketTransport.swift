@@ -123,7 +123,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
     let way = try way(of: request)
     let proxy = ForwardingProxy.make(of: way, for: request, authentications)
     while true {
-      let body = request.body.isEmpty ? nil : try await call.holding { try await request.body.open() }
+      let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
       let (source, stream) = try begin(request, by: way, through: proxy, sending: body, on: thread, in: call)
       let head = try await source.head()
       if try proxy?.answers(head) == true, request.body.canBeSent {

@@ -47,9 +47,9 @@ struct OutgoingRequest: Sendable {
   private static let framing: Set<FieldName> = [.contentLength, .transferEncoding]
 
   private static func payload(of body: RequestBody) async throws -> (Payload, Int64?) {
-    if body.isEmpty { return (.none, 0) }
-    if let bytes = body.bytes { return (.bytes(bytes), Int64(bytes.count)) }
-    let opened = try await body.open()  // for a file, too: it throws if the file cannot be read
+    if let bytes = body.bytes, !bytes.isEmpty { return (.bytes(bytes), Int64(bytes.count)) }
+    // for a file, too: it throws if the file cannot be read
+    guard let opened = try await body.openUnlessEmpty() else { return (.none, 0) }
     if case .file(let url) = body.storage { return (.file(url), opened.length) }
     return try await SpoolFile.collect(opened.source)
   }

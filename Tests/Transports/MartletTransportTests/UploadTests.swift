@@ -135,6 +135,38 @@ extension TransportContract {
       #expect(error.message.contains("\(promised)"))
     }
 
+    /// The two kinds of body that are given with a length of 0 and yield bytes, at once or late.
+    private static let surplus: [@Sendable (Data, Data) -> RequestBody] = [
+      { first, second in .stream(length: 0) { HalfTime(first: first, second: second) {} } },
+      { first, second in .singleUse(length: 0, HalfTime(first: first, second: second) {}) },
+    ]
+
+    @Test(arguments: TestedTransport.real, [(3, 0), (0, 3)])
+    func bodyOfLengthZeroThatYieldsBytesFailsBeforeAnythingIsSent(
+      _ tested: TestedTransport, sizes: (first: Int, second: Int)
+    ) async throws {
+      let server = try LoopbackServer { _ in .text("ok") }
+      for make in Self.surplus {
+        let body = make(pattern(sizes.first), pattern(sizes.second))
+        let error = try await tested.makeTransport().failure(of: guarded(.post, server.url, body: body))
+        #expect(error.kind == .invalidRequest)
+        #expect(error.message.contains("0"))
+      }
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test(arguments: TestedTransport.real)
+    func emptySingleUseBodyIsSentAgain(_ tested: TestedTransport) async throws {
+      let server = try LoopbackServer { request in
+        request.target == "/" ? .redirect(to: "/next", status: .temporaryRedirect) : .text("ok")
+      }
+      let session = HTTPSession(transport: tested.makeTransport())
+      let request = guarded(
+        .post, server.url("/"), body: .singleUse(length: 0, HalfTime(first: Data(), second: Data()) {}))
+      #expect(try await session.data(for: request).1.status == .ok)
+      #expect(server.requests.map { $0.fields[.contentLength] } == ["0", "0"])
+    }
+
     @Test(arguments: [TestedTransport.curl, .urlSession])
     func trailersThatATransportCannotSendAreAnError(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("ok") }

@@ -2,6 +2,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -72,6 +73,70 @@ struct DownloadTests {
     #expect(error?.message.contains("/nowhere/at/all") == true)
     #expect(error?.request?.url == origin)
     #expect(transport.requests.isEmpty)
+  }
+
+  private func permissions(of file: URL) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+  }
+
+  @Test(arguments: [0o600, 0o640, 0o777])
+  func theFileThatIsReplacedPassesItsPermissionsOn(mode: Int) async throws {
+    let file = folder.file("file")
+    try Data("old".utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+
+    _ = try await session(WatchedSource(["new"])).download(for: HTTPRequest(.get, origin), to: file)
+
+    #expect(try String(contentsOf: file, encoding: .utf8) == "new")
+    #expect(try permissions(of: file) == mode)
+  }
+
+  @Test func noStrangerReadsThePartialFileOfAPrivateOne() async throws {
+    struct Looking: BodySource {
+      let look: @Sendable () -> Void
+      func next() async throws -> Data? {
+        look()
+        return nil
+      }
+    }
+    let file = folder.file("file")
+    try Data("old".utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+    let seen = Mutex<[Int?]>([])
+
+    let looking = Looking { [folder] in
+      let names = (try? folder.names().filter { $0.hasSuffix(".partial") }) ?? []
+      seen.withLock { $0 += names.map { try? permissions(of: folder.file($0)) } }
+    }
+    _ = try await session(looking).download(for: HTTPRequest(.get, origin), to: file)
+
+    #expect(seen.withLock { $0 } == [0o600])
+  }
+
+  @Test(arguments: ["old", nil])
+  func aLinkStaysAndTheFileItLeadsToIsWritten(content: String?) async throws {
+    let files = try TemporaryFolder()
+    if let content { try Data(content.utf8).write(to: files.file("target")) }
+    for (name, target) in [("link", folder.file("next").path), ("next", files.file("target").path)] {
+      try FileManager.default.createSymbolicLink(atPath: folder.file(name).path, withDestinationPath: target)
+    }
+
+    _ = try await session(WatchedSource(["new"])).download(for: HTTPRequest(.get, origin), to: folder.file("link"))
+
+    #expect(try String(contentsOf: files.file("target"), encoding: .utf8) == "new")
+    #expect(names.sorted() == ["link", "next"])
+    #expect(try files.names() == ["target"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link").path).hasSuffix("next"))
+  }
+
+  @Test func linksThatLeadInACircleAreAnError() async throws {
+    let link = folder.file("link")
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "link")
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(WatchedSource(["new"])).download(for: HTTPRequest(.get, origin), to: link)
+    }
+    #expect(error?.kind == .file)
+    #expect(names == ["link"])
   }
 
   @Test func aBodyFromAFileIsReadWhenItIsSent() async throws {

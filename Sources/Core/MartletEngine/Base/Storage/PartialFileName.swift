@@ -49,11 +49,15 @@ struct FileStatus {
   let size: Int64
   /// Whether it is a regular file of this process's user with one link.
   let isOwnAndSingle: Bool
+  /// The permissions of a regular file; nil for anything else.
+  let permissions: mode_t?
 
   private init(_ status: stat) {
     identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
     size = Int64(status.st_size)
-    isOwnAndSingle = status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && status.st_uid == geteuid()
+    let isRegular = status.st_mode & S_IFMT == S_IFREG
+    isOwnAndSingle = isRegular && status.st_nlink == 1 && status.st_uid == geteuid()
+    permissions = isRegular ? status.st_mode & 0o777 : nil
   }
 
   static func of(_ descriptor: Int32) -> FileStatus? {
@@ -65,6 +69,19 @@ struct FileStatus {
   static func named(_ path: String) -> FileStatus? {
     var status = stat()
     return lstat(path, &status) == 0 ? FileStatus(status) : nil
+  }
+
+  /// Returns the file to which symbolic links lead, which may be missing; nil if the system does not follow them
+  /// (`protected_symlinks`), or there are too many.
+  static func followingLinks(_ url: URL) -> URL? {
+    var status = stat()
+    guard lstat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return url }
+    guard stat(url.path, &status) == 0 || errno == ENOENT else { return nil }
+    var url = url
+    while let target = try? FileManager.default.destinationOfSymbolicLink(atPath: url.path) {
+      url = URL(filePath: target, relativeTo: url.deletingLastPathComponent()).absoluteURL
+    }
+    return url
   }
 }
 

@@ -11,20 +11,23 @@ import Darwin
 
 /// A file that is renamed to its destination when it is complete, and removed unless it is completed or kept.
 ///
-/// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`.
+/// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`. A destination that is a
+/// symbolic link stands for the file that it leads to, and a file that is replaced passes its permissions on.
 package final class PartialFile: Sendable {
   private let destination: String
   private let path: String
   private let descriptor: Int32
+  private let access: Access
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
   /// The permissions of a file.
   package enum Access: Sendable {
-    /// Read and write for everybody, without the bits of the process's `umask`.
+    /// Those of the file that is replaced; without one, read and write for everybody, without the bits of the process's
+    /// `umask`.
     case standard
     case ownerOnly
 
-    var mode: mode_t { self == .standard ? 0o666 : 0o600 }
+    func mode(replacing old: FileStatus?) -> mode_t { self == .standard ? old?.permissions ?? 0o666 : 0o600 }
   }
 
   /// - Parameters:
@@ -34,10 +37,13 @@ package final class PartialFile: Sendable {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
+    guard let url = FileStatus.followingLinks(url) else { throw .file(url.path, "cannot be written") }
     destination = url.path
+    self.access = access
     let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
     path = url.deletingLastPathComponent().appending(component: name.text).path
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, access.mode)
+    let mode = access.mode(replacing: .named(destination))
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))
@@ -46,8 +52,9 @@ package final class PartialFile: Sendable {
   /// Opens the file that an earlier download to this destination kept. Returns nil unless the destination's folder has
   /// exactly that file: with a name as of ``init(for:label:access:)``, the recorded device, inode and size, one link,
   /// and not in use. No other file is touched.
-  init?(resuming resumption: DownloadResumption, for url: URL, label: String?) {
-    guard url.isFileURL, resumption.byteCount > 0, let name = PartialFileName(resumption.file.lastPathComponent),
+  init?(resuming resumption: DownloadResumption, for url: URL, label: String?, access: Access) {
+    guard url.isFileURL, resumption.byteCount > 0, let url = FileStatus.followingLinks(url),
+      let name = PartialFileName(resumption.file.lastPathComponent),
       name.label == label ?? PartialFileName.label(for: url)
     else { return nil }
     let path = url.deletingLastPathComponent().appending(component: name.text).path
@@ -62,6 +69,7 @@ package final class PartialFile: Sendable {
       return nil
     }
     destination = url.path
+    self.access = access
     self.path = path
     self.descriptor = descriptor
     state = Mutex((resumption.byteCount, true))
@@ -103,6 +111,7 @@ package final class PartialFile: Sendable {
   package func complete() throws(HTTPError) {
     // a full disk may show only now
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
+    if access == .standard, let old = FileStatus.named(destination)?.permissions { fchmod(descriptor, old) }
     guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
     keep(true)
   }

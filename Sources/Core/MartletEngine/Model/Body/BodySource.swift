@@ -139,7 +139,7 @@ final class SequenceSource<Chunks: AsyncSequence & Sendable>: BodySource where C
   }
 }
 
-/// A stream that can be read once. It counts as used when its first bytes are read.
+/// A stream that can be read once. It counts as used when its first bytes are read, and not if it ends without any.
 final class SingleUse: Sendable {
   private let source: any BodySource
   private let wasTaken = Atomic(false)
@@ -152,6 +152,9 @@ final class SingleUse: Sendable {
     guard !wasTaken.exchange(true, ordering: .relaxed) else { throw .bodyNotReplayable }
     return source
   }
+
+  /// Returns the source, which ended without bytes: nothing is missing in the next attempt.
+  func giveBack() { wasTaken.store(false, ordering: .relaxed) }
 }
 
 /// A reader of a single-use stream. It takes the stream when the first bytes are read, so that an attempt which fails
@@ -159,6 +162,7 @@ final class SingleUse: Sendable {
 final class SingleUseReader: BodySource {
   private let once: SingleUse
   private let taken = Mutex<(any BodySource)?>(nil)
+  private let hasBytes = Atomic(false)
 
   init(of once: SingleUse) { self.once = once }
 
@@ -168,7 +172,14 @@ final class SingleUseReader: BodySource {
       taken = source
       return source
     }
-    return try await source.next()
+    let chunk = try await source.next()
+    if chunk != nil {
+      hasBytes.store(true, ordering: .relaxed)
+    } else if !hasBytes.load(ordering: .relaxed) {
+      taken.withLock { $0 = nil }
+      once.giveBack()
+    }
+    return chunk
   }
 
   func cancel() { taken.withLock { $0 }?.cancel() }

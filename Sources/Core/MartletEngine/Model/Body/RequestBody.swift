@@ -23,7 +23,8 @@ public struct RequestBody: Sendable {
   package let storage: Storage
   /// The number of bytes; nil if it is not known before the body is sent, which is then chunked in HTTP/1.1.
   ///
-  /// A stream with more or fewer bytes than its length is an error of kind ``HTTPError/Kind/invalidRequest``.
+  /// A stream with more or fewer bytes than its length is an error of kind ``HTTPError/Kind/invalidRequest``. A stream
+  /// of length 0 is read to its end before its request is sent.
   public let length: Int64?
   /// The fields that describe the body: `Content-Type`, `Content-Encoding`. Each is sent unless the request has a field
   /// with that name. Empty for bytes, files and streams.
@@ -129,6 +130,23 @@ public struct RequestBody: Sendable {
   /// The bytes, if all of them are in memory; a transport can send them without a stream.
   public var bytes: Data? {
     if case .data(let data) = storage { data } else { nil }
+  }
+
+  /// Whether the transport has to open the body: a stream of length 0 is read to its end too.
+  package var needsOpening: Bool {
+    if !isEmpty { return true }
+    if case .data = storage { return false }
+    return true
+  }
+
+  /// Opens the body for an attempt; nil if it has no bytes. A stream of length 0 may still yield some: it is read
+  /// before the request is sent, because the server may answer that at once.
+  package func openUnlessEmpty() async throws -> OpenBody? {
+    guard needsOpening else { return nil }
+    let body = try await open()
+    guard isEmpty else { return body }
+    _ = try await body.source.next()
+    return nil
   }
 
   /// Opens the body for an attempt.

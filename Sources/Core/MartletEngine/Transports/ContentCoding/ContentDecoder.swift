@@ -19,9 +19,9 @@ protocol ContentDecoder: AnyObject {
   /// - Throws: ``DecodingFailure`` if the bytes are not of this coding, or a checksum is wrong.
   func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep
 
-  /// Returns whether a byte after the end of the coded data begins another gzip member (RFC 1952 §2.2) or zstd frame
-  /// (RFC 8878 §3). If so, the decoder is reset to decode it.
-  func restarts(at byte: UInt8) -> Bool
+  /// Returns whether the bytes after the end of the coded data begin another gzip member (RFC 1952 §2.3.1) or zstd
+  /// frame (RFC 8878 §3.1); nil if there are too few to know. If so, the decoder is reset to decode it.
+  func restarts(at bytes: Data) -> Bool?
 }
 
 /// The result of a step of a decoder.
@@ -32,6 +32,28 @@ struct DecodingStep {
   var produced: Int
   /// Whether the coded data have ended, with correct checksums.
   var isAtEnd: Bool
+}
+
+/// The bytes with which a coded member or frame begins.
+private struct MagicNumber {
+  /// The first byte is one of these.
+  let first: ClosedRange<UInt8>
+  let rest: [UInt8]
+
+  /// RFC 1952 §2.3.1.
+  static let gzip = MagicNumber(first: 0x1F...0x1F, rest: [0x8B])
+  /// RFC 8878 §3.1.1.
+  static let zstd = MagicNumber(first: 0x28...0x28, rest: [0xB5, 0x2F, 0xFD])
+  /// RFC 8878 §3.1.2.
+  static let skippable = MagicNumber(first: 0x50...0x5F, rest: [0x2A, 0x4D, 0x18])
+
+  /// Whether the bytes begin with the number; nil if they end within it.
+  func begins(_ bytes: Data) -> Bool? {
+    guard let byte = bytes.first else { return nil }
+    let next = bytes.dropFirst().prefix(rest.count)
+    guard first.contains(byte), rest.starts(with: next) else { return false }
+    return next.count == rest.count ? true : nil
+  }
 }
 
 /// What is wrong with coded bytes, in the words of the decoding library.
@@ -125,9 +147,10 @@ private final class ZlibDecoder: ContentDecoder {
     return DecodingFailure(reason: stream.pointee.msg.map { String(cString: $0) } ?? "zlib's error \(code)")
   }
 
-  func restarts(at byte: UInt8) -> Bool {
-    guard format == .gzip, byte == 0x1F else { return false }
-    return inflateReset(stream) == Z_OK
+  func restarts(at bytes: Data) -> Bool? {
+    guard format == .gzip else { return false }
+    let begins = MagicNumber.gzip.begins(bytes)
+    return begins == true ? inflateReset(stream) == Z_OK : begins
   }
 
   deinit {
@@ -163,7 +186,7 @@ private final class BrotliDecoder: ContentDecoder {
       isAtEnd: result == BROTLI_DECODER_RESULT_SUCCESS)
   }
 
-  func restarts(at byte: UInt8) -> Bool { false }
+  func restarts(at bytes: Data) -> Bool? { false }
 
   deinit { BrotliDecoderDestroyInstance(state) }
 }
@@ -191,8 +214,9 @@ private final class ZstdDecoder: ContentDecoder {
     return DecodingStep(consumed: source.pos, produced: target.pos, isAtEnd: result == 0)
   }
 
-  /// Whether the byte is the first of a frame or a skippable frame.
-  func restarts(at byte: UInt8) -> Bool { byte == 0x28 || (0x50...0x5F).contains(byte) }
+  func restarts(at bytes: Data) -> Bool? {
+    bytes.first == 0x28 ? MagicNumber.zstd.begins(bytes) : MagicNumber.skippable.begins(bytes)
+  }
 
   deinit { ZSTD_freeDCtx(context) }
 }

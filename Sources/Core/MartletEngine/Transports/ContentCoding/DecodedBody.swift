@@ -25,16 +25,17 @@ final class DecodedBody: BodySource, DeadlineAware {
   }
 
   /// - Parameters:
-  ///   - allowsNothing: whether a body of no bytes is an empty one, and not a truncated one.
+  ///   - isFramed: whether the message's framing ends the body, so that it is not cut off: then no bytes are an empty
+  ///     body, and a last byte that could begin another member is one of those that are ignored.
   ///   - note: takes notes for listeners.
   init(
-    _ base: any BodySource, decoder: sending any ContentDecoder, wording: Wording, allowsNothing: Bool,
+    _ base: any BodySource, decoder: sending any ContentDecoder, wording: Wording, isFramed: Bool,
     note: @escaping @Sendable (String) -> Void
   ) {
     self.base = base
     self.wording = wording
     self.note = note
-    state = Mutex(State(decoder: decoder, position: allowsNothing ? .before : .within))
+    state = Mutex(State(decoder: decoder, isFramed: isFramed))
   }
 
   func next() async throws -> Data? {
@@ -42,7 +43,7 @@ final class DecodedBody: BodySource, DeadlineAware {
       while true {
         if let data = try state.withLock({ try $0.decode(wording) }) { return data }
         guard let chunk = try await base.next() else { break }
-        state.withLock { $0.input = chunk }
+        state.withLock { $0.add(chunk) }
       }
     } catch {
       base.cancel()
@@ -71,9 +72,10 @@ extension DecodedBody {
     }
 
     let decoder: any ContentDecoder
-    var position: Position
+    private let isFramed: Bool
+    private var position: Position
     /// The coded bytes that are not decoded yet.
-    var input = Data()
+    private var input = Data()
     /// Whether the last step filled its output, so that there may be more output without more input.
     private var mayHoldMore = false
     /// The number of bytes after the coded data.
@@ -87,19 +89,26 @@ extension DecodedBody {
     private static let chunkSize = 64 << 10
     private static let surplusLimit = 64 << 10
 
-    init(decoder: any ContentDecoder, position: Position) {
+    init(decoder: any ContentDecoder, isFramed: Bool) {
       self.decoder = decoder
-      self.position = position
+      self.isFramed = isFramed
+      position = isFramed ? .before : .within
     }
+
+    /// Adds coded bytes. Of those before, only the first of what may be another member are left.
+    mutating func add(_ chunk: Data) { input = input.isEmpty ? chunk : input + chunk }
 
     /// Returns the next decoded bytes; nil if more input is needed.
     mutating func decode(_ wording: Wording) throws -> Data? {
       while mayHoldMore || !input.isEmpty {
-        if position == .behind, !entersNext() {
-          surplus += input.count
-          input = Data()
-          guard surplus <= Self.surplusLimit else { throw wording.error("is followed by too many other bytes") }
-          return nil
+        if position == .behind {
+          guard let entersNext else { return nil }
+          if !entersNext {
+            surplus += input.count
+            input = Data()
+            guard surplus <= Self.surplusLimit else { throw wording.error("is followed by too many other bytes") }
+            return nil
+          }
         }
         position = .within
         if output.isEmpty { output = [UInt8](repeating: 0, count: Self.chunkSize) }
@@ -120,11 +129,8 @@ extension DecodedBody {
       return nil
     }
 
-    /// Whether the next byte after the end of the coded data begins more of them.
-    private func entersNext() -> Bool {
-      guard surplus == 0, let byte = input.first else { return false }
-      return decoder.restarts(at: byte)
-    }
+    /// Whether the next bytes after the end of the coded data begin more of them; nil if there are too few to know.
+    private var entersNext: Bool? { surplus == 0 ? decoder.restarts(at: input) : false }
 
     private mutating func run(_ wording: Wording) throws -> DecodingStep {
       let (input, decoder) = (input, decoder)
@@ -139,9 +145,9 @@ extension DecodedBody {
 
     /// Ends the decoding when the underlying source has ended. Returns, once, the number of bytes after the coded data.
     mutating func finish(_ wording: Wording) throws -> Int {
-      guard position != .within else { throw wording.error("is truncated") }
-      defer { surplus = 0 }
-      return surplus
+      guard position != .within, isFramed || input.isEmpty else { throw wording.error("is truncated") }
+      defer { (surplus, input) = (0, Data()) }
+      return surplus + input.count
     }
   }
 }

@@ -73,7 +73,7 @@ public struct DecodingTransport: Transport {
         let wording = DecodedBody.Wording(coding: ASCII.lowercased(coding), peer: peer)
         guard let decoder = try Self.decoder(for: coding, wording) else { break }
         source = DecodedBody(
-          source, decoder: decoder, wording: wording, allowsNothing: response.isFramed,
+          source, decoder: decoder, wording: wording, isFramed: response.isFramed,
           note: { call.emit(.note($0)) })
       }
       codings.removeLast()

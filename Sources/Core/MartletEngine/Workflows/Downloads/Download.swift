@@ -4,7 +4,8 @@ extension HTTPSession {
   /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
   ///
   /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
-  /// removed if the download fails. A status other than 2xx is an error, and the destination is not changed; with
+  /// removed if the download fails. A file that is replaced passes its permissions on, and a symbolic link stays: the
+  /// file to which it leads is written. A status other than 2xx is an error, and the destination is not changed; with
   /// another ``RequestOptions/expecting`` the response is returned with its body unread. After a lost connection the
   /// download is resumed up to ``RequestOptions/downloadResumptions`` times. The response is not stored in the cache,
   /// unless ``RequestOptions/storesDownloads`` is set.
@@ -105,7 +106,8 @@ struct Download {
     prepared.options.storesResponse = options.storesDownloads
     self.request = prepared
     if let resumption, self.keeps, resumption.url == request.url,
-      let file = PartialFile(resuming: resumption, for: destination.url, label: destination.label)
+      let file = PartialFile(
+        resuming: resumption, for: destination.url, label: destination.label, access: destination.access)
     {
       self.file = file
       (validator, size) = (resumption.validator, resumption.size)

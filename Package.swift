@@ -49,13 +49,15 @@ let package = Package(
   ],
   targets: [
     // Level 0: pure values, and the system's libraries.
-    .target(name: "MartletSemantics"),
+    .target(
+      name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
     .target(name: "MartletCombine"),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CSockets"),
+    .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
@@ -205,7 +207,9 @@ let package = Package(
         "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation",
         "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
       ],
-      exclude: ["Messages/messages.json", "Messages/server.py", "Differential/python_clients.py"]),
+      exclude: [
+        "Messages/messages.json", "Messages/server.py", "Differential/python_clients.py", "URLs/urls.json",
+      ]),
     .testTarget(
       name: "MartletTestingTests",
       dependencies: [
@@ -294,7 +298,8 @@ let groups = [
   ],
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
-    "CBrotli", "CCrypto", "CCurl", "CGIF", "CHiredis", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL", "CSQLite",
+    "CBrotli", "CCrypto", "CCurl", "CGIF", "CHiredis", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
+    "CSQLite",
     "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],

@@ -46,7 +46,9 @@ struct CurlCommand {
 
   /// The URL without user information and fragment, and `--globoff` if curl would take a part of it for a pattern.
   private func target() -> String {
-    let text = String(request.url.absoluteString.prefix { $0 != "#" })
+    // curl leaves `%2e` in a path, and judges hosts differently
+    let url = request.url.normalized(keepsDotSegments: request.options.keepsDotSegments) ?? request.url
+    let text = String(url.absoluteString.prefix { $0 != "#" })
     let shown = redaction.hidesNothing ? String(Redaction.withoutUser(text[...])) : redaction.redacted(reference: text)
     var options: [String] = []
     if shown.contains(where: { "[]{}".contains($0) }) { options.append("--globoff") }

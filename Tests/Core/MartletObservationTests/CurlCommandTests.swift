@@ -72,7 +72,8 @@ struct CurlCommandTests {
     #expect(command(fields: ["X-Empty": ""]).contains("-H 'X-Empty;'"))
     #expect(!command(fields: [.contentLength: "7"]).contains("Content-Length"))
     #expect(command(.get, "http://h/a%5B1%5D?x=%7B#f").contains("'http://h/a%5B1%5D?x=%7B'"))
-    #expect(command(.get, "http://h/a/../b").contains("--path-as-is"))
+    #expect(command(.get, "http://h/a/../b").contains("'http://h/b'"))
+    #expect(command(.get, "http://h/a/../b") { $0.keepsDotSegments = true }.contains("--path-as-is 'http://h/a/../b'"))
     #expect(command(.get, "http://[::1]/").contains("--globoff 'http://[::1]/'"))
   }
 

@@ -37,9 +37,22 @@ struct ServerTests {
   func pathsDoNotLeaveTheFolder(path: String) async throws {
     let server = try server()
     let session = HTTPSession(transport: SocketTransport(ConnectionConfiguration()))
-    let (data, response) = try await session.data(for: HTTPRequest(.get, server.url(path)))
+    var request = HTTPRequest(.get, server.url(path))
+    request.options.keepsDotSegments = true
+    let (data, response) = try await session.data(for: request)
     #expect(response.status == .notFound)
     #expect(!String(decoding: data, as: UTF8.self).contains("secret"))
+  }
+
+  @Test func aPathIsResolvedUnlessItIsToGoOutAsItIs() async throws {
+    let server = try LoopbackServer { .text($0.target) }
+    #expect(try await run("get", ":\(server.port)/a/../b").text == "/b")
+    #expect(try await run("get", ":\(server.port)/a/../b", "--path-as-is").text == "/a/../b")
+    let commands = [
+      try await run("get", ":\(server.port)/a/../b", "--curl").text,
+      try await run("get", ":\(server.port)/a/../b", "--curl", "--path-as-is").text,
+    ]
+    #expect(commands.map { $0.contains("--path-as-is") } == [false, true])
   }
 
   @Test func faultsComeFromRulesAndFromTheQuery() async throws {

@@ -121,11 +121,21 @@ extension HTTPSession {
     return request
   }
 
-  /// Returns the request with its URL resolved against the session's base URL.
+  /// Returns the request with its URL resolved against the session's base URL, and normalized: cookies, the cache and
+  /// credentials must be those of the path and the host that the server gets.
   func resolved(_ request: HTTPRequest) -> HTTPRequest {
-    guard let base = configuration.baseURL, request.url.scheme == nil else { return request }
+    guard let base = configuration.baseURL, request.url.scheme == nil else { return normalized(request) }
     var request = request
     request.url = request.url.resolved(inFolder: base)
+    return normalized(request)
+  }
+
+  private func normalized(_ request: HTTPRequest) -> HTTPRequest {
+    guard !request.hasNormalURL,
+      let url = request.url.normalized(keepsDotSegments: options(of: request).keepsDotSegments)
+    else { return request }
+    var request = request
+    request.url = url
     return request
   }
 

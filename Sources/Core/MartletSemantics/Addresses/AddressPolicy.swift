@@ -130,7 +130,7 @@ package final class AddressRules: Sendable {
     let name = host.hasSuffix(".") ? host.dropLast() : host[...]
     if name == "localhost" || name.hasSuffix(".localhost") { return reason(refusing: .loopback6) }
     let address = String(host.prefix { $0 != "%" })  // without the zone
-    return (IPAddress(literal: address) ?? IPAddress(loose: address)).flatMap { reason(refusing: $0) }
+    return IPAddress(literal: address).flatMap { reason(refusing: $0) }
   }
 
   /// A range of IPv4 addresses has those that are mapped too.

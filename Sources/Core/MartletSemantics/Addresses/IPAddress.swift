@@ -132,8 +132,8 @@ extension IPAddress {
       var found: [UInt16] = []
       if end == text.count, let address = dotted(part) {
         found = [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
-      } else if (1...4).contains(part.count), let group = UInt16(String(decoding: part, as: UTF8.self), radix: 16),
-        part.first != UInt8(ascii: "+")
+      } else if (1...4).contains(part.count), part.allSatisfy({ ASCII.hexadecimalValue($0) != nil }),
+        let group = UInt16(String(decoding: part, as: UTF8.self), radix: 16)
       {
         found = [group]
       } else {

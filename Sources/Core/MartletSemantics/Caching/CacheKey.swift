@@ -65,8 +65,8 @@ public struct CacheKey: Sendable, Hashable {
       return false
     }
     var end = start
-    while end < text.count, Origin.isPlain(text[end]) { end += 1 }
-    guard end > start else { return false }
+    while end < text.count, HostName.isPlain(text[end]) { end += 1 }
+    guard HostName.isCanonical(UnsafeBufferPointer(rebasing: text[start..<end])) else { return false }
     if end < text.count, text[end] == UInt8(ascii: ":") {
       var port = 0
       end += 1

@@ -34,7 +34,7 @@ public struct WebLink: Sendable, Hashable {
   /// - Parameter base: the URL of the response.
   public func url(relativeTo base: URL) -> URL? {
     if target.isEmpty { return base.absoluteURL }
-    return URL(string: URL.encodingInvalidCharacters(of: target), relativeTo: base)?.absoluteURL
+    return URL(reference: target, relativeTo: base)
   }
 
   /// Decodes `UTF-8'en'%E2%82%AC`; nil if it is not of that form (RFC 8187 §3.2).

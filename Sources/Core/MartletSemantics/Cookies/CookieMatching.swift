@@ -7,7 +7,7 @@ package struct CookieRequest: Sendable, Hashable {
   /// Whether the scheme is https or wss. http is never secure, not even to localhost.
   package let isSecure: Bool
 
-  /// Creates the parts of a URL; nil if it has no host.
+  /// Creates the parts of a URL; nil if it has no valid host.
   package init?(_ url: URL) {
     let text = url.absoluteString
     if let origin = Origin(plain: text) {
@@ -16,11 +16,8 @@ package struct CookieRequest: Sendable, Hashable {
       isSecure = origin.isSecure
       return
     }
-    guard let encoded = url.host(percentEncoded: true) else { return nil }
-    let decoded =
-      encoded.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.pathSegment.decode(encoded) : encoded
-    guard let host = HostName.canonical(decoded) else { return nil }
-    self.host = host
+    guard let authority = try? URLAuthority(of: text) else { return nil }
+    host = authority.host
     let path = url.path(percentEncoded: true)
     self.path = path.isEmpty ? "/" : path
     let scheme = url.scheme ?? ""

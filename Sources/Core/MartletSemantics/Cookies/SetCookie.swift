@@ -131,8 +131,9 @@ extension SetCookie {
   private func cookieDomain(of host: String, _ publicSuffixes: PublicSuffixes) throws(CookieRefusal) -> String? {
     guard let attribute = domain, !attribute.isEmpty else { return nil }
     guard attribute.utf8.allSatisfy({ $0 < 128 }) else { throw CookieRefusal(.nonASCIIDomain, name: name) }
-    let domain = ASCII.lowercased(attribute.utf8.first == UInt8(ascii: ".") ? attribute.dropFirst() : attribute)
-    guard !domain.isEmpty else { throw CookieRefusal(.noHost, name: name) }
+    let named = attribute.utf8.first == UInt8(ascii: ".") ? attribute.dropFirst() : attribute
+    guard !named.isEmpty else { throw CookieRefusal(.noHost, name: name) }
+    guard let domain = HostName.canonical(named) else { throw CookieRefusal(.domainMismatch, name: name) }
     if domain == host, HostName.isAddress(host) || publicSuffixes.contains(domain) { return nil }
     guard HostName.matches(host, domain: domain) else { throw CookieRefusal(.domainMismatch, name: name) }
     guard !publicSuffixes.contains(domain) else { throw CookieRefusal(.publicSuffix, name: name) }

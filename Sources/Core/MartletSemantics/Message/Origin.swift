@@ -9,33 +9,41 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// `http` or `https`.
   public let scheme: String
   /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets. Labels with
-  /// non-ASCII characters are A-labels: `bücher.example` is `xn--bcher-kva.example` (RFC 5891 §4.4).
-  ///
-  /// Hosts are compared as text: two notations of the same IPv6 address are two hosts.
+  /// non-ASCII characters are A-labels after the mapping of UTS #46: `Bücher.example` is `xn--bcher-kva.example`,
+  /// however its ü is composed. Notations of the same address are one host: `127.1` is `127.0.0.1`, and an IPv6 address
+  /// is as in RFC 5952.
   public let host: String
   /// The port; 80 for http and 443 for https if the URL has none.
   public let port: Int
 
   /// Creates the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
+  ///
+  /// A URL that programs read differently has none: with a backslash in its authority, an invalid A-label, a host that
+  /// ends with a number and is no address, or brackets around a name.
   public init?(_ url: URL) {
-    if let origin = Self(plain: url.absoluteString) {
-      self = origin
-      return
-    }
-    guard let scheme = url.scheme.map({ ASCII.lowercased($0) }), let defaultPort = Self.defaultPort(of: scheme),
-      let encodedHost = url.host(percentEncoded: true), !encodedHost.isEmpty
-    else { return nil }
-    let port = url.port ?? defaultPort
-    guard let host = HostName.canonical(PercentEncoding.pathSegment.decode(encodedHost)),
-      (1...65_535).contains(port), Self.isUsable(host)
-    else { return nil }
-    self.scheme = scheme
-    self.host = host
-    self.port = port
+    let text = url.absoluteString
+    guard let origin = Self(plain: text) ?? Self(anyOf: text) else { return nil }
+    self = origin
   }
 
-  /// Creates the origin of a URL in its usual form: scheme and host in lower case, without user information, and of
-  /// characters that are not decoded. nil for any other URL. The parts of a `URL` take ten times as long to get.
+  /// Returns the origin of a URL, and whether the URL is known to be one whose normalized form is itself; see
+  /// ``URL/normalized(keepsDotSegments:)``.
+  package static func reading(_ url: URL) -> (origin: Origin?, isNormal: Bool) {
+    var text = url.absoluteString
+    guard let origin = Self(plain: text) else { return (Self(anyOf: text), false) }
+    return (origin, text.withUTF8 { !DotSegments.mayBe(in: $0, from: 8) })
+  }
+
+  private init?(anyOf url: String) {
+    let scheme = ASCII.lowercased(url.prefix { $0 != ":" })
+    guard let defaultPort = Self.defaultPort(of: scheme), let authority = try? URLAuthority(of: url) else { return nil }
+    self.scheme = scheme
+    host = authority.host
+    port = authority.port ?? defaultPort
+  }
+
+  /// Creates the origin of a URL in its usual form: scheme and host in lower case, without user information, with a host
+  /// that is written as ``HostName`` has it. nil for any other URL. The parts of a `URL` take ten times as long to get.
   init?(plain url: String) {
     var url = url
     let parts = url.withUTF8 { bytes -> (isSecure: Bool, host: String, port: Int?)? in
@@ -45,9 +53,10 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         return nil
       }
       var end = start
-      while end < bytes.count, Self.isPlain(bytes[end]) { end += 1 }
-      guard end > start else { return nil }
-      let host = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
+      while end < bytes.count, HostName.isPlain(bytes[end]) { end += 1 }
+      let name = UnsafeBufferPointer(rebasing: bytes[start..<end])
+      guard HostName.isCanonical(name) else { return nil }
+      let host = String(decoding: name, as: UTF8.self)
       guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else {
         return Self.endsAuthority(bytes, end) ? (isSecure, host, nil) : nil
       }
@@ -64,14 +73,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     scheme = parts.isSecure ? "https" : "http"
     host = parts.host
     port = parts.port ?? (parts.isSecure ? 443 : 80)
-  }
-
-  /// Whether a byte stands for itself in a host.
-  static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 48...57, 97...122, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
-    default: false
-    }
   }
 
   private static func endsAuthority(_ bytes: UnsafeBufferPointer<UInt8>, _ end: Int) -> Bool {
@@ -109,15 +110,6 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     case "http": 80
     case "https": 443
     default: nil
-    }
-  }
-
-  /// Whether the host contains no character that ends a host, here or in the parser of another program.
-  private static func isUsable(_ host: String) -> Bool {
-    let isIPv6 = host.utf8.contains(UInt8(ascii: ":"))
-    return host.utf8.allSatisfy { byte in
-      // A zone follows a percent sign (RFC 6874).
-      isPlain(byte) || isIPv6 && (byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%"))
     }
   }
 }

@@ -9,28 +9,16 @@ enum RedirectTarget {
   /// Invalid characters are percent-encoded, as browsers do. A target without a fragment gets that of the request (RFC
   /// 9110 §10.2.2).
   static func resolve(_ location: String, against base: URL) -> RedirectTarget {
-    let reference = URL.encodingInvalidCharacters(of: location)
-    guard let resolved = URL(string: reference, relativeTo: base.absoluteURL)?.absoluteURL else {
+    guard let resolved = URL(reference: location, relativeTo: base) else {
       return .unusable("its Location \(shown(location)) is not a URL")
     }
     guard let scheme = resolved.scheme.map({ ASCII.lowercased($0) }), scheme == "http" || scheme == "https" else {
       return .unusable("its Location \(shown(location)) is neither http nor https")
     }
-    // Dot segments are removed last: otherwise the path in `http:x` would become a host.
-    guard let origin = Origin(resolved), case let target = resolved.standardized, Origin(target) == origin else {
+    guard Origin(resolved) != nil else {
       return .unusable("its Location \(shown(location)) has no host, or no usable host and port")
     }
-    return .url(inheritingFragment(of: base, by: withHost(of: origin, target)))
-  }
-
-  /// Returns the URL with A-labels as its host if the host was not ASCII: not every URL parser decodes hosts.
-  private static func withHost(of origin: Origin, _ target: URL) -> URL {
-    guard target.host(percentEncoded: true)?.utf8.contains(UInt8(ascii: "%")) == true,
-      !origin.host.utf8.contains(UInt8(ascii: ":")),
-      var parts = URLComponents(url: target, resolvingAgainstBaseURL: true)
-    else { return target }
-    parts.encodedHost = origin.host
-    return parts.url ?? target
+    return .url(inheritingFragment(of: base, by: resolved.normalized() ?? resolved))
   }
 
   private static func inheritingFragment(of base: URL, by target: URL) -> URL {

@@ -1,15 +1,110 @@
-/// The names of hosts: their canonical form, and which of them are below a domain (RFC 6265bis §5.1.2 and §5.1.3).
+/// The names of hosts: the one text of each, and which of them are below a domain (RFC 6265bis §5.1.2 and §5.1.3).
+///
+/// All that compares or connects to hosts has them in this form: origins, cookies, redirects, proxies and their bypass
+/// lists, overrides of names, and the address policy.
 package enum HostName {
-  /// Returns the canonical host: lower case, A-labels, an IPv6 address without brackets; nil if it is not a valid host.
+  /// Why a text is no host, as the continuation of "the host 'x'".
+  package enum Fault: String, Error {
+    case brackets = "has brackets, which are for IPv6 addresses"
+    case address = "is no valid IPv6 address"
+    case number = "ends with a number as an IPv4 address does, and is none"
+    case character = "has a character that no host has"
+    case international = "is no international name that DNS allows (UTS #46, RFC 5891)"
+  }
+
+  /// Returns the one text of a host; nil if it is no valid host.
+  ///
+  /// - A name is in lower case and A-labels (UTS #46).
+  /// - An IPv4 address is four decimal numbers, also for `127.1`, `0x7f000001` and `2130706433`, as in the URL Standard.
+  /// - An IPv6 address is as in RFC 5952, without brackets; a zone (`%eth0`) stays as it is.
   package static func canonical(_ host: some StringProtocol) -> String? {
-    var host = Substring(host)
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-    guard !host.isEmpty else { return nil }
-    if host.utf8.allSatisfy({ $0 < 128 }) { return ASCII.lowercased(host) }
-    // UTS #46 defines three more full stops.
-    let labels = host.split(omittingEmptySubsequences: false) { ".\u{3002}\u{FF0E}\u{FF61}".contains($0) }
-    let encoded = labels.compactMap { Punycode.encode(label: $0) }
-    return encoded.count == labels.count ? encoded.joined(separator: ".") : nil
+    if host.utf8.first == UInt8(ascii: "[") { return try? bracketed(Substring(host)) }
+    return host.utf8.contains(UInt8(ascii: ":")) ? address(Substring(host)) : try? name(host)
+  }
+
+  /// Returns the one text of a name or an IPv4 address.
+  package static func name(_ host: some StringProtocol) throws(Fault) -> String {
+    let name: String
+    if host.utf8.allSatisfy({ $0 < 128 }), !InternationalName.hasALabel(host) {
+      name = ASCII.lowercased(host)
+    } else {
+      guard let ascii = InternationalName.ascii(host) else { throw .international }
+      name = ascii
+    }
+    guard !name.isEmpty, name.utf8.allSatisfy(isPlain) else { throw .character }
+    guard endsInNumber(name) else { return name }
+    guard let address = IPAddress(loose: name) else { throw .number }
+    return address.description
+  }
+
+  /// Returns the one text of an IPv6 address in brackets.
+  package static func bracketed(_ host: Substring) throws(Fault) -> String {
+    guard host.utf8.last == UInt8(ascii: "]") else { throw .brackets }
+    let inner = host.dropFirst().dropLast()
+    guard inner.utf8.contains(UInt8(ascii: ":")) else { throw .brackets }
+    guard let address = address(inner) else { throw .address }
+    return address
+  }
+
+  private static func address(_ text: Substring) -> String? {
+    let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let first = parts.first, let address = IPAddress(literal: first), address.family == .v6 else { return nil }
+    guard parts.count == 2 else { return address.description }
+    // the name of an interface may have capitals
+    guard !parts[1].isEmpty, parts[1].utf8.allSatisfy({ isPlain(ASCII.lowercased($0)) }) else { return nil }
+    return "\(address)%\(parts[1])"
+  }
+
+  /// Whether a byte stands for itself in a host.
+  static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 48...57, 97...122, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: false
+    }
+  }
+
+  /// Whether the last label is a number, before a dot at the end: then the host is an IPv4 address or none (URL Standard,
+  /// "ends in a number checker").
+  private static func endsInNumber(_ name: String) -> Bool {
+    var labels = name.utf8[...]
+    if labels.last == UInt8(ascii: ".") { labels.removeLast() }
+    let label = labels[(labels.lastIndex(of: UInt8(ascii: ".")).map(labels.index(after:)) ?? labels.startIndex)...]
+    guard let first = label.first, ASCII.isDigit(first) else { return false }
+    if label.allSatisfy(ASCII.isDigit) { return true }
+    return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { ASCII.hexadecimalValue($0) != nil }
+  }
+}
+
+extension HostName {
+  /// Whether bytes of a host are its one text, which almost every host is: a name in lower case without A-labels, or four
+  /// decimal numbers. The bytes are plain.
+  static func isCanonical(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
+    var label = 0
+    for index in host.indices {
+      if host[index] == UInt8(ascii: ".") {
+        label = index + 1
+      } else if host[index] == UInt8(ascii: "-"), index > label, host[index - 1] == UInt8(ascii: "-") {
+        return false  // it may be an A-label
+      }
+    }
+    guard label < host.count else { return false }
+    return !ASCII.isDigit(host[label]) || isDotted(host)
+  }
+
+  /// Whether the bytes are four decimal numbers up to 255, without leading zeros.
+  private static func isDotted(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
+    var (dots, value, digits) = (0, 0, 0)
+    for byte in host {
+      if byte == UInt8(ascii: ".") {
+        guard digits > 0 else { return false }
+        (dots, value, digits) = (dots + 1, 0, 0)
+      } else {
+        guard ASCII.isDigit(byte), digits == 0 || value > 0 else { return false }
+        (value, digits) = (value * 10 + Int(byte - 48), digits + 1)
+        guard value <= 255 else { return false }
+      }
+    }
+    return dots == 3 && digits > 0
   }
 
   /// Whether the host is the domain or a subdomain of it. An address is not a subdomain of anything.

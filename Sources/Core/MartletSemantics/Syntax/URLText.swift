@@ -2,9 +2,20 @@
 extension URL {
   /// Parses a URL or a relative reference; nil if the text is neither.
   ///
-  /// Characters that no URL may contain are percent-encoded, as browsers do; escapes stay as they are.
+  /// Characters that no URL may contain are percent-encoded, as browsers do; escapes stay as they are. Text with a
+  /// backslash before its path is no URL: for browsers it is a slash.
   package init?(text: some StringProtocol) {
-    self.init(string: URL.encodingInvalidCharacters(of: String(text)))
+    let text = String(text)
+    guard !Self.hasBackslashBeforePath(text), Self.hasPlainLiteral(text) else { return nil }
+    self.init(string: URL.encodingInvalidCharacters(of: text))
+  }
+
+  /// Resolves a reference in a text of a server (RFC 3986 §5.2), as ``init(text:)`` reads it; nil if it is no URL.
+  package init?(reference: String, relativeTo base: URL) {
+    guard !Self.hasBackslashBeforePath(reference), Self.hasPlainLiteral(reference),
+      let url = URL(string: URL.encodingInvalidCharacters(of: reference), relativeTo: base.absoluteURL)
+    else { return nil }
+    self = url.absoluteURL
   }
 
   /// Returns the text of a URL with pairs added to its query, before its fragment. A query that it has is kept.
@@ -58,6 +69,38 @@ extension URL {
       if isValid { bytes.append(byte) } else { PercentEncoding.append(byte, to: &bytes) }
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Whether a backslash would be a slash of an authority, or end one, in a browser.
+  private static func hasBackslashBeforePath(_ reference: String) -> Bool {
+    let backslash = UInt8(ascii: "\\")
+    guard reference.utf8.contains(backslash) else { return false }
+    var rest = reference[...].utf8
+    if let colon = rest.firstIndex(where: { ":/\\?#".utf8.contains($0) }), rest[colon] == UInt8(ascii: ":") {
+      rest = rest[rest.index(after: colon)...]
+      if rest.first == backslash { return true }
+    }
+    let slashes = rest.prefix(2)
+    guard slashes.count == 2, slashes.allSatisfy({ $0 == backslash || $0 == UInt8(ascii: "/") }) else { return false }
+    return slashes.contains(backslash) || rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) }.contains(backslash)
+  }
+
+  /// Whether what the authority has in brackets needs no encoding: an escape other than that of a percent sign, `%25`,
+  /// would become the zone of an address.
+  private static func hasPlainLiteral(_ reference: String) -> Bool {
+    let bytes = reference[...].utf8
+    guard let authority = authorityRange(of: bytes), let start = bytes[authority].lastIndex(of: UInt8(ascii: "["))
+    else {
+      return true
+    }
+    var rest = bytes[start..<authority.upperBound].dropFirst().prefix { $0 != UInt8(ascii: "]") }
+    while let byte = rest.popFirst() {
+      let isPlain =
+        byte == UInt8(ascii: "%")
+        ? [nil, UInt8(ascii: "%")].contains(PercentEncoding.hexadecimalPair(in: rest)) : isAllowed(byte)
+      if !isPlain { return false }
+    }
+    return true
   }
 
   /// Returns the range of the authority: after `//`, at the beginning or after a scheme, up to the next `/`, `?` or

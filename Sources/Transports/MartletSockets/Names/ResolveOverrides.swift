@@ -14,8 +14,8 @@ struct ResolveOverrides: Sendable, Hashable {
 
   /// Makes overrides.
   ///
-  /// - Parameter entries: the addresses of `host`, or of `host:port` for one port only, which takes precedence. Hosts
-  ///   are compared without regard to case.
+  /// - Parameter entries: the addresses of `host`, or of `host:port` for one port only, which takes precedence. A host
+  ///   may be written as in a URL.
   /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or something else in its place.
   init(_ entries: [String: [String]]) throws(HTTPError) {
     var table: [String: [IPAddress]] = [:]
@@ -25,9 +25,17 @@ struct ResolveOverrides: Sendable, Hashable {
         throw HTTPError(
           .invalidRequest, "the override of '\(host)' is not a list of IP addresses: \(texts)", phase: .preparing)
       }
-      table[ASCII.lowercased(host)] = addresses
+      table[Self.key(host)] = addresses
     }
     self.table = table
+  }
+
+  private static func key(_ entry: String) -> String {
+    if let host = HostName.canonical(entry) { return host }
+    guard let colon = entry.lastIndex(of: ":"), let host = HostName.canonical(entry[..<colon]) else {
+      return ASCII.lowercased(entry)
+    }
+    return host + entry[colon...]
   }
 
   /// Returns the addresses of a host in lower case; nil if it has none here.

@@ -72,7 +72,7 @@ struct ProxyBypass: Sendable, Hashable {
     if domain.hasPrefix(".") { domain.removeFirst() }
     if domain.hasSuffix(".") { domain.removeLast() }
     guard !domain.isEmpty, let canonical = HostName.canonical(domain) else { return nil }
-    return .domain(canonical)
+    return AddressPrefix(canonical).map { .addresses($0) } ?? .domain(canonical)
   }
 
   /// Returns `::/8` for `[::]/8`; nil if the brackets do not surround the address.

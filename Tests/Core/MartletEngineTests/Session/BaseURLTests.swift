@@ -56,6 +56,23 @@ struct BaseURLTests {
     #expect(response.url == server.url(target))
   }
 
+  /// The cookies, the cache and the credentials are those of the path that the server gets.
+  @Test func dotSegmentsAreRemovedWhereTheCallBegins() async throws {
+    let server = try LoopbackServer { _ in .text("hello").with(.setCookie, "a=b; Path=/api") }
+    let session = HTTPSession(transport: SocketTransport())
+
+    for target in ["/api/login", "/api/../admin", "/api/%2e%2E/admin", "/api/./x"] {
+      _ = try await session.data(for: HTTPRequest(.get, server.url(target)))
+    }
+    var request = HTTPRequest(.get, server.url("/api/../admin"))
+    request.options.keepsDotSegments = true
+    let response = try await session.data(for: request).1
+
+    #expect(server.requests.map(\.target) == ["/api/login", "/admin", "/admin", "/api/x", "/api/../admin"])
+    #expect(server.requests.map { $0.fields[.cookie] } == [nil, nil, nil, "a=b", "a=b"])
+    #expect(response.url == server.url("/api/../admin"))
+  }
+
   @Test func resumptionNamesTheWholeURL() async throws {
     let server = try LoopbackServer { _ in .data(Data(count: 9000)).with(.eTag, "\"1\"").truncated(after: 5000) }
     var configuration = SessionConfiguration()

@@ -66,6 +66,11 @@ struct CookieDomainTests {
     ("http://127.0.0.1/", "a=b; Domain=127.0.0.1", "http://1.127.0.0.1/", ""),
     ("http://[::1]/", "a=b", "http://[::1]:8080/", "a=b"),
     ("http://[::1]/", "a=b; Domain=1", "http://[::1]/", ""),
+    ("http://127.1/", "a=b", "http://0x7f000001/", "a=b"),
+    ("http://127.1/", "a=b; Domain=127.0.0.1", "http://127.0.0.1/", "a=b"),
+    ("http://127.0.0.1/", "a=b; Domain=127.1", "http://2130706433/", "a=b"),
+    ("http://[0:0::1]/", "a=b", "http://[::1]/", "a=b"), ("http://[127.0.0.1]/", "a=b", "http://127.0.0.1/", ""),
+    ("http://xn--a.org/", "a=b", "http://xn--a.org/", ""),
     ("http://1.2.3.example.org/", "a=b; Domain=3.example.org", "http://3.example.org/", "a=b"),
     ("http://WWW.Example.ORG/", "a=b; Domain=example.org", "http://wWw.eXample.org/", "a=b"),
     ("http://www.example.org:81/", "a=b", "https://www.example.org:82/", "a=b"),
@@ -97,7 +102,10 @@ struct CookieDomainTests {
     #expect(Punycode.encode(label: String(repeating: "é", count: 64)) == nil)
   }
 
-  @Test(arguments: ["http://bücher.example.org/", "http://xn--bcher-kva.example.org/", "http://BÜCHER.example.org/"])
+  @Test(arguments: [
+    "http://bücher.example.org/", "http://xn--bcher-kva.example.org/", "http://BÜCHER.example.org/",
+    "http://bu%CC%88cher.example.org/", "http://b%C3%BCcher.example.org/", "http://%EF%BD%82%C3%BCcher.example.org/",
+  ])
   func internationalHostIsTheSameInBothForms(_ url: String) throws {
     let line = "a=b; Domain=xn--bcher-kva.example.org"
     #expect(CookieClient.echo([line], at: url, to: "http://www.bücher.example.org/") == "a=b")

@@ -13,12 +13,22 @@ struct OriginTests {
     ("http://example.com./", "http://example.com."), ("http://example.com:/", "http://example.com"),
     ("http://a?b", "http://a"), ("https://a#b", "https://a"), ("http://a:8080", "http://a:8080"),
     ("http://a:080/", "http://a"), ("http://a.b@c/", "http://c"), ("http://a:1@b/", "http://b"),
+    ("http://domain%5Cuser@b/", "http://b"),
     ("https://a:1?b", "https://a:1"), ("http://aB/", "http://ab"),
     ("http://%65xample.com/", "http://example.com"), ("http://a_b-c.d/", "http://a_b-c.d"),
     ("http://b%C3%BCcher.example/", "http://xn--bcher-kva.example"),
     ("http://B%C3%9CCHER.example:81/", "http://xn--bcher-kva.example:81"),
     ("http://XN--bcher-kva.example/", "http://xn--bcher-kva.example"),
     ("http://%E6%97%A5%E6%9C%AC%E3%80%82jp/", "http://xn--wgv71a.jp"),
+    // UTS #46
+    ("http://bu%CC%88cher.example/", "http://xn--bcher-kva.example"), ("http://%EF%BC%A1.b/", "http://a.b"),
+    ("http://so%C2%ADft.b/", "http://soft.b"), ("http://fa%C3%9F.b/", "http://xn--fa-hia.b"),
+    ("http://foxn--a.b/", "http://foxn--a.b"), ("http://r3---sn.b/", "http://r3---sn.b"),
+    // addresses
+    ("http://127.1/", "http://127.0.0.1"), ("https://0x7f000001:81/", "https://127.0.0.1:81"),
+    ("http://2130706433/", "http://127.0.0.1"), ("http://127.0.0.1./", "http://127.0.0.1"),
+    ("http://%EF%BC%91.2/", "http://1.0.0.2"), ("http://1.2.3.4.a/", "http://1.2.3.4.a"),
+    ("http://[0:0::0:1]/", "http://[::1]"), ("http://[fe80::1%25ETH0]/", "http://[fe80::1%ETH0]"),
   ])
   func originIsSchemeHostAndPort(_ text: String, expected: String) throws {
     let url = try #require(URL(string: text))
@@ -43,6 +53,11 @@ struct OriginTests {
     "ftp://example.com/", "file:///etc/passwd", "mailto:a@b", "/path", "http:", "http://", "http:///path",
     "http://:80/",
     "http://user@/", "http://a:0/", "http://a:65536/", "http://a:99999999/", "http://a%2Fb/", "http://a%00/",
+    "http://a:18446744073709551696/", "http://a:4294967376/", "http://a%3A80/",
+    "http://[127.0.0.1]/", "http://[a]/", "http://[v1.a]/", "http://[]/", "http://[::-0]/", "http://[fe80::1%25]/",
+    "http://[::1%25%6co]/", "http:%5C%5Ca/", "http://1.2.3.4.5/", "http://256.1.1.1/", "http://08/",
+    "http://a.1/", "http://4294967296/", "http://xn--a/", "http://xn--zn7c.b/", "http://xn--/", "http://%FF/",
+    "http://%E2%84%80.b/", "http://%CC%81a/", "http://a%25/",
     "http://a%20b/", "http://a%7Fb/", "http://a%40b/", "http://a%5Cb/", "http://a%3Fb/", "http://a,b/",
   ])
   func urlWithoutUsableHostHasNoOrigin(_ text: String) throws {

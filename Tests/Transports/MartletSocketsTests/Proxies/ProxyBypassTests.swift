@@ -38,7 +38,10 @@ struct ProxyBypassTests {
     ("127.0.0.1:81", "127.0.0.1", true), ("[::1]:81", "::1", true), ("[::1]", "::1", true),
     ("0:0:0:0:0:0:0:1", "::1", true), ("2001:db8::/32", "2001:db8::7", true), ("[2001:db8::]/32", "2001:db8::7", true),
     ("2001:db8::/33", "2001:db8:7fff::7", true), ("0.0.0.0/0", "1.2.3.4", true), ("::/0", "::1", true),
-    ("bücher.example", "xn--bcher-kva.example", true), ("127.0.0.0/8:81", "127.9.9.9", true),
+    ("bücher.example", "xn--bcher-kva.example", true), ("bu\u{308}cher.example", "xn--bcher-kva.example", true),
+    ("Ａ.example:81", "a.example", true), ("127.1", "127.0.0.1", true), ("0x7f000001", "127.0.0.1", true),
+    ("xn--a.example", "xn--a.example", false),
+    ("127.0.0.0/8:81", "127.9.9.9", true),
     // without meaning
     ("example.com:80", "example.com", false), ("127.0.0.1:80", "127.0.0.1", false),
     ("example.com:", "example.com", false),

@@ -81,6 +81,7 @@ extension Catalogue {
     options: [
       OptionDescription(.checkStatus, "ends with 3, 4 or 5 for a status 3xx, 4xx or 5xx"),
       OptionDescription(.noRedirects, "does not follow redirects"),
+      OptionDescription(.pathAsIs, "sends the segments . and .. of the URL's path, which are resolved otherwise"),
       OptionDescription(
         .timeout, .seconds,
         "the limit for connecting, 30 by default, and for the wait for the response and each pause in it, 60 by default"

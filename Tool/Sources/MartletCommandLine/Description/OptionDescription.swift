@@ -99,6 +99,7 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   // behavior
   case correlation, language, retry, timeout, deadline
   case noRedirects = "no-redirects"
+  case pathAsIs = "path-as-is"
   case checkStatus = "check-status"
   // connections
   case proxy, ca, cert, key

@@ -123,6 +123,7 @@ struct Forwarder: Sendable {
     var fields = HTTPFields()
     for (name, value) in request.fields where !Self.ofConnections.contains(name) { fields.append(value, for: name) }
     var outgoing = HTTPRequest(request.method, url, fields: fields)
+    outgoing.options.keepsDotSegments = true
     if !request.body.isEmpty { outgoing.body = .data(request.body) }
     return outgoing
   }

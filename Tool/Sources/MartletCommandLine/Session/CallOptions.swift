@@ -17,6 +17,7 @@ struct CallOptions {
       configuration.options.idleTimeout = timeout
     }
     configuration.options.deadline = arguments.seconds(.deadline)
+    if arguments.has(.pathAsIs) { configuration.options.keepsDotSegments = true }
     if arguments.has(.noRedirects) { configuration.options.redirectPolicy = .manual }
     if let limit = arguments.count(.retry) {
       configuration.retry = RetryPolicy(limit: limit)

@@ -160,7 +160,7 @@ private struct URLCredentials: Sendable {
   /// Removes the user information from the request's URL, and stores it for the call: it is also used after a redirect
   /// to the same origin.
   func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
-    guard request.url.mayHaveUserInformation, let user = request.url.user(percentEncoded: false),
+    guard request.url.mayHaveUserInformation, request.origin != nil, let user = request.url.user(percentEncoded: false),
       var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
     else { return request }
     let password = request.url.password(percentEncoded: false) ?? ""

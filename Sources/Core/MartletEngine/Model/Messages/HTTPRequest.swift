@@ -98,12 +98,15 @@ public struct HTTPRequest: Sendable {
   /// the request may carry. Nil if the URL has none; such a request fails before anything is sent.
   public var origin: Origin? { content.origin }
 
+  /// Whether the URL is known to be as a request is sent to it; see ``URL/normalized(keepsDotSegments:)``.
+  var hasNormalURL: Bool { content.hasNormalURL }
+
   /// The fields that the request's body brings with it.
   var bodyFields: HTTPFields { content.body.fields }
 
   /// Makes the content one that no other request refers to, before it is changed.
   private mutating func makeUnique() {
-    if !isKnownUniquelyReferenced(&content) { content = Content(content.head, content.body, content.origin) }
+    if !isKnownUniquelyReferenced(&content) { content = Content(copying: content) }
   }
 }
 
@@ -115,14 +118,18 @@ private final class Content: @unchecked Sendable {
   @exclusivity(unchecked) var head: RequestHead
   @exclusivity(unchecked) var body: RequestBody
   let origin: Origin?
+  let hasNormalURL: Bool
 
-  init(_ head: RequestHead, _ body: RequestBody, _ origin: Origin?) {
+  init(_ head: RequestHead, _ body: RequestBody) {
     self.head = head
     self.body = body
-    self.origin = origin
+    (origin, hasNormalURL) = Origin.reading(head.url)
   }
 
-  convenience init(_ head: RequestHead, _ body: RequestBody) { self.init(head, body, Origin(head.url)) }
+  init(copying other: Content) {
+    (head, body) = (other.head, other.body)
+    (origin, hasNormalURL) = (other.origin, other.hasNormalURL)
+  }
 }
 
 extension HTTPRequest: CustomStringConvertible {
@@ -136,10 +143,12 @@ extension HTTPRequest {
   private static func url(_ text: String) -> URL {
     if let url = URL(text: text) { return url }
     let shown = PercentEncoding.pathSegment.encode(Redaction.strict.redacted(reference: text))
-    return URL(string: "\(unusableScheme):\(shown)") ?? URL(filePath: "/")
+    let scheme = if case .backslash? = URLAuthority.fault(of: text) { backslashScheme } else { unusableScheme }
+    return URL(string: "\(scheme):\(shown)") ?? URL(filePath: "/")
   }
 
   private static let unusableScheme = "not-a-url"
+  private static let backslashScheme = "not-a-url-with-backslash"
 
   /// Checks what every transport relies on: the URL has the scheme http or https and names a host, no field was
   /// refused, and the body's length is not negative.
@@ -157,8 +166,9 @@ extension HTTPRequest {
       return .invalid(
         "the URL '\(url.redacted)' has no scheme: use http or https, or set SessionConfiguration.baseURL")
     }
-    if scheme == Self.unusableScheme {
+    if [Self.unusableScheme, Self.backslashScheme].contains(scheme) {
       let text = PercentEncoding.pathSegment.decode(url.absoluteString.dropFirst(scheme.utf8.count + 1))
+      if scheme == Self.backslashScheme { return .invalid("'\(text)' \(URLAuthority.Fault.backslash)") }
       return .invalid(
         "'\(text)' is not a URL: write scheme, host and path, such as https://example.com/orders, and percent-encode "
           + "what is data")
@@ -166,14 +176,13 @@ extension HTTPRequest {
     guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
       return .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
     }
-    guard let host = url.host(percentEncoded: false), !host.isEmpty else {
-      return .invalid("the URL '\(url.redacted)' names no host")
-    }
     return hasNoOrigin
   }
 
   /// The error for a URL that has no ``Origin``: it does not say which host and port to connect to.
-  package var hasNoOrigin: HTTPError { .invalid("the URL '\(url.redacted)' has no usable host and port") }
+  package var hasNoOrigin: HTTPError {
+    .invalid("the URL '\(url.redacted)' \(URLAuthority.fault(of: url.absoluteString) ?? .missing)")
+  }
 }
 
 extension HTTPError {

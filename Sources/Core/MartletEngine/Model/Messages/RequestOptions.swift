@@ -148,6 +148,14 @@ public struct RequestOptions: Sendable {
     get { content.values.storesDownloads }
     set { change { $0.storesDownloads = newValue } }
   }
+  /// Whether the URL's path is sent with its segments `.` and `..`, as curl does with `--path-as-is`. False by default:
+  /// they are removed where the call begins (RFC 3986 §5.2.4), also if their dots are encoded (`%2e`), so that cookies and
+  /// credentials are those of the path that the server gets. A reference is always resolved against
+  /// ``SessionConfiguration/baseURL``, and a redirect's against the URL of its response, without such segments.
+  public var keepsDotSegments: Bool {
+    get { content.values.keepsDotSegments }
+    set { change { $0.keepsDotSegments = newValue } }
+  }
   /// Whether the response may be stored in the cache.
   package var storesResponse = true
   /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
@@ -236,6 +244,7 @@ extension RequestOptions {
     var storageDecision: StorageDecision? { didSet { assigned.insert(.storageDecision) } }
     var expecting: StatusExpectation? { didSet { assigned.insert(.expecting) } }
     var storesDownloads = false { didSet { assigned.insert(.storesDownloads) } }
+    var keepsDotSegments = false { didSet { assigned.insert(.keepsDotSegments) } }
     var credentialsError: HTTPError?
     var askedURL: URL?
     var label: String?
@@ -276,6 +285,7 @@ extension RequestOptions {
     static let expecting = Assigned(rawValue: 1 << 18)
     static let storesDownloads = Assigned(rawValue: 1 << 19)
     static let pingInterval = Assigned(rawValue: 1 << 20)
+    static let keepsDotSegments = Assigned(rawValue: 1 << 21)
   }
 
   /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
@@ -322,6 +332,7 @@ extension RequestOptions.Values {
     if assigned.contains(.storageDecision) { values.storageDecision = storageDecision }
     if assigned.contains(.expecting) { values.expecting = expecting }
     if assigned.contains(.storesDownloads) { values.storesDownloads = storesDownloads }
+    if assigned.contains(.keepsDotSegments) { values.keepsDotSegments = keepsDotSegments }
     values.interceptors += interceptors
     values.listeners += listeners
     values.credentialsError = credentialsError

@@ -1,0 +1,51 @@
+#if canImport(CIDN2)
+import CIDN2
+#endif
+
+/// Names with other letters than those of ASCII, in the form that DNS has them: A-labels (RFC 5890 §2.3.2.1).
+enum InternationalName {
+  /// Returns the name in lower case and A-labels; nil if it is not valid.
+  ///
+  /// UTS #46 maps it first: capitals, full-width letters and decomposed accents are those that they stand for, and soft
+  /// hyphens are nothing. A-labels must be what their own letters become. Labels of ASCII alone are not judged.
+  static func ascii(_ name: some StringProtocol) -> String? {
+    // by scalars: a mark after a dot would be one character with it
+    let labels = String(name).unicodeScalars.split(omittingEmptySubsequences: false) { fullStops.contains($0) }
+    var text = ""
+    for (index, label) in labels.enumerated() {
+      guard let label = asciiLabel(String(label)) else { return nil }
+      text += index == 0 ? label : ".\(label)"
+    }
+    return text
+  }
+
+  /// Whether a label begins with `xn--`.
+  static func hasALabel(_ name: some StringProtocol) -> Bool {
+    name.utf8.split(separator: UInt8(ascii: ".")).contains {
+      $0.prefix(4).map(ASCII.lowercased).elementsEqual("xn--".utf8)
+    }
+  }
+
+  private static func asciiLabel(_ label: String) -> String? {
+    if label.utf8.allSatisfy({ $0 < 128 }), !hasALabel(label) { return ASCII.lowercased(label) }
+    // what cannot become a label of 63 bytes costs nothing
+    guard label.utf8.count <= 1024, !label.utf8.contains(0) else { return nil }
+    return encoded(label)
+  }
+
+  /// The full stop, and three more that UTS #46 maps to it.
+  private static let fullStops: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
+
+  #if canImport(CIDN2)
+  private static func encoded(_ label: String) -> String? {
+    var output: UnsafeMutablePointer<UInt8>?
+    let flags = Int32(IDN2_NFC_INPUT.rawValue | IDN2_NONTRANSITIONAL.rawValue)
+    let code = label.withCString(encodedAs: UTF8.self) { idn2_lookup_u8($0, &output, flags) }
+    guard let output else { return nil }
+    defer { idn2_free(output) }
+    return code == IDN2_OK.rawValue ? String(cString: output) : nil
+  }
+  #else
+  private static func encoded(_ label: String) -> String? { Punycode.encode(label: label) }
+  #endif
+}

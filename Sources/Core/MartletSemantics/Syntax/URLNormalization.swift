@@ -1,0 +1,67 @@
+extension URL {
+  /// Returns the URL as requests are sent to it: with the one text of its host, and without dot segments in its path. nil
+  /// if it is so already, or has no usable host.
+  package func normalized(keepsDotSegments: Bool = false) -> URL? {
+    let text = absoluteString
+    guard let authority = try? URLAuthority(of: text) else { return nil }
+    let pathEnd = text[authority.end...].utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    let path = text[authority.end..<(pathEnd ?? text.endIndex)]
+    let shortened = keepsDotSegments ? nil : DotSegments.removed(from: path)
+    let host = authority.literal
+    guard shortened != nil || ASCII.lowercased(text[authority.hostRange]) != ASCII.lowercased(host) else { return nil }
+    let before = text[..<authority.hostRange.lowerBound]
+    let between = text[authority.hostRange.upperBound..<authority.end]
+    return URL(string: "\(before)\(host)\(between)\(shortened ?? String(path))\(text[path.endIndex...])")
+  }
+}
+
+/// The segments `.` and `..` of a path (RFC 3986 §5.2.4). A dot may be encoded, as in the URL Standard: `%2e` is a dot for
+/// the servers that decode a path before they resolve it.
+package enum DotSegments {
+  /// Whether a segment of the text begins like one, which is certain to be found if there is one.
+  static func mayBe(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
+    var index = start
+    while index + 1 < text.count {
+      if text[index] == UInt8(ascii: "/"), text[index + 1] == UInt8(ascii: ".") || text[index + 1] == UInt8(ascii: "%")
+      {
+        return true
+      }
+      index += 1
+    }
+    return false
+  }
+
+  /// Returns the path without them; nil if it has none.
+  package static func removed(from path: some StringProtocol) -> String? {
+    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+    let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    guard segments.contains(where: { dots($0) > 0 }) else { return nil }
+    var kept: [String] = []
+    for segment in segments {
+      switch dots(segment) {
+      case 0: kept.append(String(decoding: segment, as: UTF8.self))
+      case 1: break
+      default: _ = kept.popLast()
+      }
+    }
+    if let last = segments.last, dots(last) > 0 { kept.append("") }
+    return "/" + kept.joined(separator: "/")
+  }
+
+  /// The number of dots that a segment consists of; 0 if it is another one.
+  private static func dots(_ segment: some Collection<UInt8>) -> Int {
+    guard segment.count <= 6 else { return 0 }
+    var rest = segment[...]
+    var count = 0
+    while let byte = rest.first {
+      rest = rest.dropFirst()
+      if byte == UInt8(ascii: "%"), PercentEncoding.hexadecimalPair(in: rest) == UInt8(ascii: ".") {
+        rest = rest.dropFirst(2)
+      } else if byte != UInt8(ascii: ".") {
+        return 0
+      }
+      count += 1
+    }
+    return count <= 2 ? count : 0
+  }
+}

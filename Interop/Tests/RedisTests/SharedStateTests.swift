@@ -179,7 +179,7 @@ struct SharedRateLimitTests {
     var refused = 0
     for number in 0..<12 {
       switch try await stores[number % 4].apply(.take(interval: .seconds(1_000), burst: 10, wait: .zero), to: "a") {
-      case .allowed(let delay, let left):
+      case .allowed(let delay, let left, _):
         #expect(delay == .zero)
         remaining.append(left)
       case .refused(let delay):
@@ -196,15 +196,53 @@ struct SharedRateLimitTests {
     var delays: [Double] = []
     for _ in 0..<4 {
       guard
-        case .allowed(let delay, _) = try await store.apply(
+        case .allowed(let delay, _, _) = try await store.apply(
           .take(interval: .seconds(100), burst: 1, wait: .seconds(1_000)), to: "a")
       else { continue }
       delays.append((Double(delay.components.seconds) / 100).rounded(.up))
     }
     #expect(delays == [0, 1, 2, 3])
-    #expect(
-      try await store.apply(.take(interval: .seconds(100), burst: 1, wait: .zero), to: "b")
-        == .allowed(after: .zero, remaining: 0))
+    guard
+      case .allowed(.zero, 0, _) = try await store.apply(
+        .take(interval: .seconds(100), burst: 1, wait: .zero), to: "b")
+    else {
+      Issue.record("another name has another limit")
+      return
+    }
+  }
+
+  @Test func placesThatAreGivenBackAreTakenAgain() async throws {
+    let (one, other) = (RedisRateLimitStore(RedisClient(redis)), RedisRateLimitStore(RedisClient(redis)))
+    func take(_ store: RedisRateLimitStore) async throws -> RateLimitPlace? {
+      let change = RateLimitChange.take(interval: .seconds(100), burst: 2, wait: .seconds(1_000))
+      guard case .allowed(_, _, let place) = try await store.apply(change, to: "given back") else { return nil }
+      return place
+    }
+    var places: [RateLimitPlace] = []
+    for number in 0..<6 { places.append(try #require(try await take(number % 2 == 0 ? one : other))) }
+    for index in [3, 4, 3] { _ = try await one.apply(.giveBack(places[index]), to: "given back") }
+    // the earlier one first, with the time at which it was taken
+    for index in [3, 4] {
+      let place = try #require(try await take(other))
+      #expect((place.start, place.arrival) == (places[index].start, places[index].arrival))
+    }
+    for index in [4, 2, 5, 3] { _ = try await other.apply(.giveBack(places[index]), to: "given back") }
+    let next = try #require(try await take(one))
+    #expect((next.start, next.arrival) == (places[2].start, places[2].arrival))
+  }
+
+  @Test func extremeValuesAreNoErrors() async throws {
+    let store = RedisRateLimitStore(RedisClient(redis))
+    for interval in [Duration.zero, .seconds(1), .seconds(Int64.max)] {
+      for _ in 0..<2 {
+        let change = RateLimitChange.take(interval: interval, burst: .max, wait: .seconds(Int64.max))
+        guard case .allowed(.zero, let remaining, _) = try await store.apply(change, to: "extreme \(interval)") else {
+          Issue.record("refused")
+          return
+        }
+        #expect(remaining >= 0)
+      }
+    }
   }
 
   @Test func aPauseHoldsForAllAndALongerOneStays() async throws {

@@ -1,13 +1,41 @@
 /// What a rate limit says to a request.
 public enum RateLimitDecision: Sendable, Hashable {
-  /// The request may be sent after this time; so many more may follow at once.
-  case allowed(after: Duration, remaining: Int)
+  /// The request may be sent after this time; so many more may follow at once. A store that takes places back names the
+  /// request's ``RateLimitPlace``; another has none.
+  case allowed(after: Duration, remaining: Int, place: RateLimitPlace? = nil)
   /// The request may not be sent. One that is sent after this time would be allowed at once.
   case refused(retryAfter: Duration)
 }
 
+/// The place of a request in a rate limit. Its request gives it back if it is cancelled before it is sent.
+///
+/// Times are those of the store's clock, since any moment that stays the same.
+public struct RateLimitPlace: Sendable, Hashable {
+  /// From when on the rate allows the request.
+  public var start: Duration
+  /// The theoretical arrival time of the request after this one, which no two places have in common.
+  public var arrival: Duration
+  /// The time between two requests in the long run.
+  public var interval: Duration
+  /// Before this time the request may not be sent, whatever the rate allows: when it came, or when the pause ends for which a
+  /// server had asked before.
+  public var earliest: Duration
+
+  /// Makes a place.
+  public init(start: Duration, arrival: Duration, interval: Duration, earliest: Duration) {
+    self.start = start
+    self.arrival = arrival
+    self.interval = interval
+    self.earliest = earliest
+  }
+
+  /// Whether a request may have the place that may not be sent before a time. Otherwise its place would begin later, and those
+  /// behind it would come too close.
+  fileprivate func suits(_ earliest: Duration) -> Bool { arrival - interval >= earliest }
+}
+
 /// The generic cell rate algorithm (ITU-T I.371 §A), by which a rate limit needs one number of state: the time at which the
-/// next request would arrive if all before it had been spaced evenly.
+/// next request would arrive if all before it had been spaced evenly. Places that were given back are kept besides.
 ///
 /// Times are those of any monotonic clock that starts at zero.
 package struct CellRate: Sendable, Hashable {
@@ -15,6 +43,8 @@ package struct CellRate: Sendable, Hashable {
   private var arrival = Duration.zero
   /// Until when nothing may be sent, because a server has said so.
   private var pause = Duration.zero
+  /// The places before the last one that were given back, in their order.
+  private var free: [RateLimitPlace] = []
 
   /// Creates the state before any request.
   package init() {}
@@ -27,20 +57,132 @@ package struct CellRate: Sendable, Hashable {
   ///   - wait: The longest time that the request may wait. What waits has its place: a later request waits longer.
   ///   - now: The time.
   package mutating func take(interval: Duration, burst: Int, wait: Duration, at now: Duration) -> RateLimitDecision {
-    let burst = max(1, burst)
+    let (interval, burst) = (min(max(.zero, interval), Self.longest), max(1, burst))
     let earliest = max(now, pause)
+    if arrival <= now { free = [] }
+    let returned = free.firstIndex { $0.suits(earliest) }
     let next = max(arrival, earliest)
     // the request conforms if it does not arrive more than the tolerance before its theoretical time
-    let start = max(earliest, next - interval * (burst - 1))
-    guard start - now <= max(.zero, wait) else { return .refused(retryAfter: start - now) }
+    let start = returned.map { free[$0].start } ?? (next - Self.span(of: burst - 1, interval))
+    let delay = max(earliest, start) - now
+    guard delay <= max(.zero, wait) else { return .refused(retryAfter: delay) }
+    if let returned {
+      var place = free.remove(at: returned)
+      place.earliest = earliest
+      return .allowed(after: delay, remaining: 0, place: place)
+    }
     arrival = next + interval
-    let free = interval > .zero ? Int((interval * burst - (arrival - start)) / interval) : burst - 1
-    return .allowed(after: start - now, remaining: min(burst - 1, max(0, free)))
+    let place = RateLimitPlace(start: start, arrival: arrival, interval: interval, earliest: earliest)
+    return .allowed(after: delay, remaining: remaining(after: now + delay, interval, burst), place: place)
+  }
+
+  /// How many more requests may follow one at once.
+  private func remaining(after start: Duration, _ interval: Duration, _ burst: Int) -> Int {
+    guard interval > .zero else { return burst - 1 }
+    let free = (Self.span(of: burst, interval) - (arrival - start)) / interval
+    return free < Double(burst - 1) ? Int(max(0, free)) : burst - 1
+  }
+
+  /// Takes back the place of a request that was not sent. The last place becomes that of the next request, an earlier one
+  /// is kept for it.
+  package mutating func giveBack(_ place: RateLimitPlace) {
+    guard place.arrival != arrival else {
+      arrival -= place.interval
+      while let last = free.last, last.arrival == arrival {
+        arrival -= last.interval
+        free.removeLast()
+      }
+      return
+    }
+    // a later one is unknown: the state was dropped meanwhile
+    guard place.arrival < arrival else { return }
+    let index = free.firstIndex { $0.arrival >= place.arrival } ?? free.endIndex
+    guard index == free.endIndex || free[index].arrival != place.arrival else { return }
+    free.insert(place, at: index)
+    if free.count > Self.mostFree { free.removeFirst() }
   }
 
   /// Allows nothing before a time has passed, as a server has asked. A longer pause stays.
-  package mutating func pause(for time: Duration, at now: Duration) { pause = max(pause, now + max(.zero, time)) }
+  package mutating func pause(for time: Duration, at now: Duration) {
+    pause = max(pause, now + min(max(.zero, time), Self.longest))
+  }
 
   /// Whether the state is that before any request, so that it need not be kept.
   package func isIdle(at now: Duration) -> Bool { max(arrival, pause) <= now }
+
+  /// Longer times count as this one, about 35,000 years: sums of them do not overflow.
+  private static let longest = Duration.seconds(1 << 40)
+  private static let mostFree = 100
+
+  /// The time of so many intervals.
+  private static func span(of count: Int, _ interval: Duration) -> Duration {
+    guard count > 0 else { return .zero }
+    return interval > longest / count ? longest : interval * count
+  }
+}
+
+/// The requests of one process that wait for places of one rate limit, in the order in which they came.
+///
+/// A free place goes to the first of them that gains by it, whose own goes to the next, and so on: each waits as long as if
+/// those that have given up had never come.
+package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
+  private struct Seat: Sendable {
+    let waiter: Waiter
+    /// Before this time of the store's clock the waiter may not be sent.
+    let earliest: Duration
+    /// What has to be added to a time of the store's clock for one of the process's.
+    let offset: Duration
+    var place: RateLimitPlace
+    /// When the waiter is sent, on the clock of the process.
+    var due: Duration { max(earliest, place.start) + offset }
+  }
+
+  private var seats: [Seat] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { seats.isEmpty }
+
+  /// Adds a waiter behind all others.
+  ///
+  /// - Parameters:
+  ///   - place: The place that the store has given for it.
+  ///   - due: When it may be sent, on the clock of the process.
+  /// - Returns: The waiters that have another place now, the new one among them, with the times at which they are sent.
+  package mutating func add(
+    _ waiter: Waiter, at place: RateLimitPlace, due: Duration
+  ) -> [(waiter: Waiter, due: Duration)] {
+    var moved: [Int] = []
+    let rest = settle(place, &moved)
+    let offset = due - max(place.earliest, place.start)
+    seats.append(Seat(waiter: waiter, earliest: place.earliest, offset: offset, place: rest))
+    return (moved + [seats.count - 1]).map { (seats[$0].waiter, seats[$0].due) }
+  }
+
+  /// Removes a waiter that is sent.
+  package mutating func remove(_ waiter: Waiter) { seats.removeAll { $0.waiter === waiter } }
+
+  /// Removes a waiter that is not sent.
+  ///
+  /// - Returns: The place that is free now, to be given back to the store, and the waiters that have another place, with the
+  ///   times at which they are sent; nil if the waiter is not here.
+  package mutating func giveUp(
+    _ waiter: Waiter
+  ) -> (free: RateLimitPlace, moved: [(waiter: Waiter, due: Duration)])? {
+    guard let index = seats.firstIndex(where: { $0.waiter === waiter }) else { return nil }
+    var moved: [Int] = []
+    let rest = settle(seats.remove(at: index).place, &moved)
+    return (rest, moved.map { (seats[$0].waiter, seats[$0].due) })
+  }
+
+  /// Gives a free place to the first waiter that gains by it, and its place to the next. Returns the one that is left.
+  private mutating func settle(_ free: RateLimitPlace, _ moved: inout [Int]) -> RateLimitPlace {
+    var free = free
+    for index in seats.indices
+    where free.arrival < seats[index].place.arrival && free.suits(seats[index].earliest) {
+      swap(&free, &seats[index].place)
+      moved.append(index)
+    }
+    return free
+  }
 }

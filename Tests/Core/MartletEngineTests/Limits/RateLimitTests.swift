@@ -68,6 +68,82 @@ struct RateLimitTests {
     #expect(error?.isCancelled == true)
   }
 
+  /// As when somebody types: each request replaces the one before.
+  @Test(arguments: [false, true]) func requestsThatReplaceOneAnotherWaitAsLongAsOne(isShared: Bool) async throws {
+    var limit = RateLimit(1, per: .seconds(1))
+    if isShared { limit.store = MemoryRateLimitStore(clock: clock) }
+    let session = session(limit, TestTransport { _ in .text("ok") })
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    var last = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
+    try await clock.sleepers(1)
+    for _ in 1...30 {
+      let next = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
+      try await clock.sleepers(2)
+      last.cancel()
+      _ = await last.result
+      last = next
+    }
+    // what a store that is shared gets back, it gets a moment later
+    clock.advance(by: .seconds(isShared ? 10 : 1))
+    #expect(try await last.value == .ok)
+  }
+
+  @Test func oneThatGivesUpLeavesItsPlaceToTheNext() async throws {
+    let session = session(RateLimit(1, per: .seconds(1)), TestTransport { _ in .text("ok") })
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    let first = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
+    try await clock.sleepers(1)
+    let second = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
+    try await clock.sleepers(2)
+    first.cancel()
+    _ = await first.result
+    clock.advance(by: .seconds(1))
+    #expect(try await second.value == .ok)
+    // the last place is that of the next again
+    let third = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(1))
+    #expect(try await third.value == .ok)
+  }
+
+  @Test func thePlaceOfARequestThatIsCancelledWhileTheStoreDecidesIsGivenBack() async throws {
+    let store = SlowStore(MemoryRateLimitStore(clock: clock))
+    var limit = RateLimit(1, per: .seconds(60))
+    limit.store = store
+    let session = session(limit, TestTransport { _ in .text("ok") })
+    let first = Task { try await session.data(for: HTTPRequest(.get, origin)) }
+    try await store.asked.wait()
+    first.cancel()
+    _ = await first.result
+    store.gate.open()
+    try await store.gaveBack.wait()
+    #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok)
+  }
+
+  /// A store that answers when a gate opens.
+  private struct SlowStore: RateLimitStore {
+    let base: MemoryRateLimitStore
+    let asked = Gate(), gate = Gate(), gaveBack = Gate()
+
+    init(_ base: MemoryRateLimitStore) { self.base = base }
+
+    func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
+      asked.open()
+      try await gate.wait()
+      defer { if case .giveBack = change { gaveBack.open() } }
+      return try await base.apply(change, to: name)
+    }
+  }
+
+  @Test(arguments: [(1, Int.max), (1_000_000_000_000_000_000, nil), (.max, .max), (.min, .min)])
+  func extremeValuesDoNotTrap(requests: Int, burst: Int?) async throws {
+    var limit = RateLimit(requests, per: .seconds(Int64.max), burst: burst)
+    (limit.wait, limit.longestPause) = (.seconds(Int64.max), .seconds(Int64.max))
+    let session = session(limit, TestTransport { _ in .text("ok") })
+    #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok)
+    if burst == .max { #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok) }
+  }
+
   @Test(arguments: [
     (HTTPStatus.tooManyRequests, ["Retry-After": "30"] as HTTPFields),
     (.ok, ["RateLimit": "\"default\";r=0;t=30"] as HTTPFields),

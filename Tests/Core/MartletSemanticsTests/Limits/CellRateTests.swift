@@ -14,7 +14,7 @@ struct CellRateTests {
       switch step {
       case .take(let time, let burst, let wait, let expected):
         let decision = rate.take(interval: .seconds(1), burst: burst, wait: .seconds(wait), at: .seconds(time))
-        #expect(decision == expected, "step \(index)", sourceLocation: sourceLocation)
+        #expect(decision.withoutPlace == expected, "step \(index)", sourceLocation: sourceLocation)
       case .pause(let time, let pause): rate.pause(for: .seconds(pause), at: .seconds(time))
       }
     }
@@ -63,11 +63,36 @@ struct CellRateTests {
     var rate = CellRate()
     for _ in 0..<1000 {
       #expect(
-        rate.take(interval: .zero, burst: 1, wait: .zero, at: .zero) == .allowed(after: .zero, remaining: 0))
+        rate.take(interval: .zero, burst: 1, wait: .zero, at: .zero).withoutPlace
+          == .allowed(after: .zero, remaining: 0))
     }
     rate.pause(for: .seconds(3), at: .seconds(1))
     #expect(rate.take(interval: .zero, burst: 1, wait: .zero, at: .seconds(2)) == .refused(retryAfter: .seconds(2)))
     #expect(!rate.isIdle(at: .seconds(3)) && rate.isIdle(at: .seconds(4)))
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(1), Int.max), (.seconds(Int64.max), 1), (.seconds(Int64.max), .max), (.nanoseconds(1), .max),
+    (.seconds(1), 1_000_000_000_000_000_000), (.seconds(-1), -1),
+  ])
+  func extremeValuesAreLimitedAndDoNotTrap(interval: Duration, burst: Int) {
+    var rate = CellRate()
+    rate.pause(for: .seconds(Int64.max), at: .seconds(1))
+    guard case .refused(let delay) = rate.take(interval: interval, burst: burst, wait: .zero, at: .seconds(1)) else {
+      Issue.record("the pause was not obeyed")
+      return
+    }
+    #expect(delay > .seconds(1 << 39))
+    rate = CellRate()
+    for number in 0..<3 {
+      let decision = rate.take(interval: interval, burst: burst, wait: .seconds(Int64.max), at: .seconds(1))
+      guard case .allowed(_, let remaining, let place?) = decision else {
+        Issue.record("refused")
+        return
+      }
+      #expect(remaining >= 0 && remaining < max(1, burst))
+      if number > 0 { rate.giveBack(place) }
+    }
   }
 
   @Test func noMoreThanTheRateAndTheBurstIsAllowedInAnyTime() {
@@ -77,7 +102,7 @@ struct CellRateTests {
     var now = Duration.zero
     for _ in 0..<2000 {
       now += .milliseconds(Int.random(in: 0...400, using: &generator))
-      if case .allowed(let delay, _) = rate.take(interval: .seconds(1), burst: 5, wait: .seconds(1), at: now) {
+      if case .allowed(let delay, _, _) = rate.take(interval: .seconds(1), burst: 5, wait: .seconds(1), at: now) {
         sent.append(now + delay)
       }
     }
@@ -88,5 +113,12 @@ struct CellRateTests {
         #expect(sent[end] - sent[start] + .microseconds(1) >= least)
       }
     }
+  }
+}
+
+extension RateLimitDecision {
+  fileprivate var withoutPlace: RateLimitDecision {
+    guard case .allowed(let delay, let remaining, _) = self else { return self }
+    return .allowed(after: delay, remaining: remaining)
   }
 }

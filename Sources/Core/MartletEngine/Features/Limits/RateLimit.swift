@@ -9,7 +9,8 @@ import MartletSemantics
 /// ```
 ///
 /// A request above the rate waits for its time; if that is longer than ``wait``, or than the rest of the call's deadline, it
-/// fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent.
+/// fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. One whose task is cancelled while it waits
+/// gives its place back: those behind it wait as long as if it had never come.
 ///
 /// After a response that asks for it, the following requests to the origin wait: `Retry-After` of a 429 or 503 (RFC 9110
 /// §10.2.3), and `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains, with its earlier forms
@@ -59,9 +60,9 @@ public struct RateLimit: Sendable {
 struct RateTransport: Transport, DeadlineAware {
   private let base: any Transport
   private let limit: RateLimit
-  private let clock: any Clock<Duration>
   /// Replaces a shared store that fails.
   private let local: MemoryRateLimitStore
+  private let queue: RateQueue
   private let now: @Sendable () -> Date
   var endsAtDeadline: Bool { Deadline.ends(base) }
 
@@ -70,9 +71,9 @@ struct RateTransport: Transport, DeadlineAware {
   ) {
     self.base = base
     self.limit = limit
-    self.clock = clock
     self.now = now
     local = MemoryRateLimitStore(clock: clock)
+    queue = RateQueue(clock)
   }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
@@ -89,11 +90,19 @@ struct RateTransport: Transport, DeadlineAware {
 
   private func wait(for origin: Origin, in call: Call) async throws {
     let longest = min(limit.wait, call.remainingTime ?? limit.wait)
-    switch try await apply(.take(interval: limit.interval, burst: limit.burst, wait: longest), to: origin, in: call) {
-    case .allowed(let delay, _):
-      guard delay > .zero else { return }
+    let take = RateLimitChange.take(interval: limit.interval, burst: limit.burst, wait: longest)
+    let (decision, isShared) = try await apply(take, to: origin, in: call)
+    switch decision {
+    case .allowed(let delay, _, let place):
+      guard delay > .zero else {
+        guard Task.isCancelled, let place else { return }
+        giveBack(place, to: origin.description, isShared: isShared)
+        throw CancellationError()
+      }
       call.emit(.limit(.throttled(origin, for: delay)))
-      try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
+      try await queue.wait(delay, at: place, in: RateQueue.Name(origin: origin, isShared: isShared), of: call) {
+        giveBack($0, to: origin.description, isShared: isShared)
+      }
     case .refused(let delay):
       throw HTTPError(
         .rateLimited,
@@ -102,15 +111,41 @@ struct RateTransport: Transport, DeadlineAware {
     }
   }
 
-  private func apply(_ change: RateLimitChange, to origin: Origin, in call: Call) async throws -> RateLimitDecision {
+  private func giveBack(_ place: RateLimitPlace, to name: String, isShared: Bool) {
+    guard isShared, let store = limit.store else { return _ = local.applyNow(.giveBack(place), to: name) }
+    // the task of the request is cancelled; what the store does not take back, passes with its time
+    Task { _ = try? await store.apply(.giveBack(place), to: name) }
+  }
+
+  /// Returns what the limit says, and whether that is what the shared store says.
+  private func apply(
+    _ change: RateLimitChange, to origin: Origin, in call: Call
+  ) async throws -> (RateLimitDecision, isShared: Bool) {
     let name = origin.description
-    guard let store = limit.store else { return local.applyNow(change, to: name) }
-    do { return try await call.holding { try await store.apply(change, to: name) } } catch {
+    guard let store = limit.store else { return (local.applyNow(change, to: name), false) }
+    do { return (try await ask(store, change, name, in: call), true) } catch {
       try Task.checkCancellation()
       try call.activeDeadline?.check()
       let reason = (error as? HTTPError)?.message ?? "\(type(of: error))"
       call.emit(.note("\(origin): the store of the rate limit failed, and this process limits alone: \(reason)"))
-      return local.applyNow(change, to: name)
+      return (local.applyNow(change, to: name), false)
     }
+  }
+
+  /// Asks a shared store, in a task of its own: the place of a request that is cancelled meanwhile has to become known, so that
+  /// it can be given back.
+  private func ask(
+    _ store: any RateLimitStore, _ change: RateLimitChange, _ name: String, in call: Call
+  ) async throws -> RateLimitDecision {
+    let answer = OneShot<RateLimitDecision>()
+    Task {
+      do {
+        let decision = try await store.apply(change, to: name)
+        guard !answer.answer(.success(decision)), case .allowed(_, _, let place?) = decision else { return }
+        _ = try await store.apply(.giveBack(place), to: name)
+      } catch { answer.answer(.failure(error)) }
+    }
+    guard let deadline = call.activeDeadline else { return try await answer.wait() }
+    return try await deadline.wait(for: answer)
   }
 }

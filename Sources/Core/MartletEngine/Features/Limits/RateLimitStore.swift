@@ -18,6 +18,9 @@ public enum RateLimitChange: Sendable, Hashable {
   case take(interval: Duration, burst: Int, wait: Duration)
   /// Nothing is to be sent for so long. A longer pause stays.
   case pause(Duration)
+  /// The request with this place was cancelled before it was sent: another one may have the place. A store whose decisions
+  /// name no places never gets this. The result is not used.
+  case giveBack(RateLimitPlace)
 }
 
 /// Keeps the state of rate limits in memory, for one process; several sessions may share it.
@@ -55,6 +58,9 @@ extension CellRate {
     case .pause(let time):
       pause(for: time, at: now)
       return .allowed(after: time, remaining: 0)
+    case .giveBack(let place):
+      giveBack(place)
+      return .allowed(after: .zero, remaining: 0)
     }
   }
 }

@@ -1,0 +1,79 @@
+import MartletSemantics
+import Synchronization
+
+/// The requests of a session that wait because of a rate limit.
+///
+/// One that gives up leaves its place to the next of the same limit, that one its own to the one after it, and so on.
+final class RateQueue: Sendable {
+  /// A limit: the same name means another one in the session's memory than in the store that it shares.
+  struct Name: Hashable, Sendable {
+    let origin: Origin
+    let isShared: Bool
+  }
+
+  /// A request that waits.
+  private final class Waiter: Sendable {
+    let turn = OneShot<Void>()
+    private let alarm = Mutex<(due: Duration, alarm: Alarm)?>(nil)
+
+    /// Sets when the request is sent, unless that is known to be earlier.
+    func set(_ due: Duration, on stopwatch: Stopwatch) {
+      let new = Alarm(at: due, on: stopwatch) { [weak self] in self?.turn.answer(.success(())) }
+      let unneeded = alarm.withLock { alarm -> Alarm? in
+        if let alarm, alarm.due <= due { return new }
+        defer { alarm = (due, new) }
+        return alarm?.alarm
+      }
+      unneeded?.cancel()
+    }
+
+    func cancelAlarm() { alarm.withLock { $0 }?.alarm.cancel() }
+  }
+
+  private let stopwatch: Stopwatch
+  private let waiting = Mutex<[Name: RatePlaces<Waiter>]>([:])
+
+  init(_ clock: any Clock<Duration>) { stopwatch = Stopwatch(clock) }
+
+  /// Waits until a request may be sent.
+  ///
+  /// - Parameters:
+  ///   - delay: The time until the start of its place.
+  ///   - place: Its place; nil if the store has none.
+  ///   - giveBack: Called with the place that is free if the request is cancelled meanwhile.
+  func wait(
+    _ delay: Duration, at place: RateLimitPlace?, in name: Name, of call: Call,
+    giveBack: (RateLimitPlace) -> Void
+  ) async throws {
+    let waiter = Waiter()
+    let due = stopwatch.elapsed + delay
+    if let place {
+      let moved = waiting.withLock { $0[name, default: RatePlaces()].add(waiter, at: place, due: due) }
+      for (waiter, due) in moved { waiter.set(due, on: stopwatch) }
+    } else {
+      waiter.set(due, on: stopwatch)
+    }
+    defer { waiter.cancelAlarm() }
+    do {
+      let turn = waiter.turn
+      if let deadline = call.activeDeadline { try await deadline.wait(for: turn) } else { try await turn.wait() }
+      change(name) { $0.remove(waiter) }
+    } catch {
+      if let (free, moved) = change(name, { $0.giveUp(waiter) }) ?? nil {
+        for (waiter, due) in moved { waiter.set(due, on: stopwatch) }
+        giveBack(free)
+      }
+      throw error
+    }
+  }
+
+  @discardableResult
+  private func change<Result>(_ name: Name, _ change: (inout RatePlaces<Waiter>) -> Result) -> Result? {
+    waiting.withLock { waiting in
+      guard var places = waiting[name] else { return nil }
+      let result = change(&places)
+      waiting[name] = places.isEmpty ? nil : places
+      return result
+    }
+  }
+}

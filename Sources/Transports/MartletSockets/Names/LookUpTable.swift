@@ -18,7 +18,8 @@ typealias LookUpResult = Result<[IPAddress], LookUpFailure>
 /// - Equal look-ups are shared: callers that ask for a name meanwhile wait for the same result.
 /// - Results are kept for 60 s, failures for 1 s. The system does not tell how long a name server allows.
 /// - At most 256 results are kept; the one that expires first is dropped.
-/// - A name that nobody waits for any more is not looked up, if that has not begun.
+/// - A name that nothing waits for any more is not looked up, if that has not begun. If it has, another worker takes its
+///   place, because a blocked look-up cannot be ended: slow names keep others waiting only while something waits for them.
 struct LookUpTable<Waiter> {
   enum Decision {
     case known(LookUpResult)
@@ -33,6 +34,8 @@ struct LookUpTable<Waiter> {
   }
 
   private let workerLimit: Int
+  /// The most workers in all, with those whose results nothing waits for.
+  private var mostWorkers: Int { workerLimit * 4 }
   private let lifetime: UInt64 = 60_000_000_000
   private let failureLifetime: UInt64 = 1_000_000_000
   private let capacity = 256
@@ -43,10 +46,13 @@ struct LookUpTable<Waiter> {
   /// The names whose look-up has not begun, in the order of their requests.
   private var queue: [String] = []
   private var workers = 0
+  /// How many of them look up names that nothing waits for.
+  private var abandoned = 0
 
   /// Makes an empty table.
   ///
-  /// - Parameter workerLimit: the number of look-ups that may run at the same time.
+  /// - Parameter workerLimit: the number of look-ups with waiting callers that may run at the same time, and a quarter of
+  ///   all.
   init(workerLimit: Int) { self.workerLimit = workerLimit }
 
   /// Asks for a name.
@@ -57,18 +63,27 @@ struct LookUpTable<Waiter> {
       if now < entry.expiry { return .known(entry.result) }
       entries[host] = nil
     }
-    let isRunning = waiters[host] != nil
+    let others = waiters[host]
     waiters[host, default: [:]][id] = waiter
-    guard !isRunning else { return .waits(startsWorker: false) }
+    guard others == nil else {
+      if others?.isEmpty == true { abandoned -= 1 }
+      return .waits(startsWorker: false)
+    }
     queue.append(host)
-    guard workers < workerLimit else { return .waits(startsWorker: false) }
-    workers += 1
-    return .waits(startsWorker: true)
+    return .waits(startsWorker: addWorker())
   }
 
-  /// Returns the next name to look up; nil if there is none: the worker that asks must then end.
+  /// Counts one more worker if names wait for it and the limits allow it.
+  private mutating func addWorker() -> Bool {
+    guard !queue.isEmpty, workers - abandoned < workerLimit, workers < mostWorkers else { return false }
+    workers += 1
+    return true
+  }
+
+  /// Returns the next name to look up; nil if there is none, or too many others are looked up: the worker that asks must
+  /// then end.
   mutating func takeHost() -> String? {
-    guard !queue.isEmpty else {
+    guard !queue.isEmpty, workers - abandoned <= workerLimit else {
       workers -= 1
       return nil
     }
@@ -80,25 +95,30 @@ struct LookUpTable<Waiter> {
     let isSuccess = if case .success = result { true } else { false }
     if entries.count >= capacity, entries[host] == nil { makeRoom(now: now) }
     entries[host] = Entry(result: result, expiry: now &+ (isSuccess ? lifetime : failureLifetime))
-    return waiters.removeValue(forKey: host).map { Array($0.values) } ?? []
+    guard let waiting = waiters.removeValue(forKey: host) else { return [] }
+    if waiting.isEmpty { abandoned -= 1 }
+    return Array(waiting.values)
   }
 
-  /// Records that a worker could not be started. Returns the callers whose names nobody will look up.
+  /// Records that a worker could not be started. Returns the callers whose names no other worker will look up soon.
   mutating func workerFailed() -> [Waiter] {
     workers -= 1
-    guard workers == 0 else { return [] }
+    guard workers == abandoned else { return [] }
     defer { queue = [] }
     return queue.flatMap { host in waiters.removeValue(forKey: host).map { Array($0.values) } ?? [] }
   }
 
-  /// Removes a caller. Returns it; nil if its result has come before.
-  mutating func cancel(_ id: Int, of host: String) -> Waiter? {
-    guard let waiter = waiters[host]?.removeValue(forKey: id) else { return nil }
-    if waiters[host]?.isEmpty == true, let index = queue.firstIndex(of: host) {
+  /// Removes a caller; nothing happens if its result has come before. Returns whether a worker is to be started, as
+  /// ``Decision/waits(startsWorker:)`` does.
+  mutating func cancel(_ id: Int, of host: String) -> Bool {
+    guard waiters[host]?.removeValue(forKey: id) != nil, waiters[host]?.isEmpty == true else { return false }
+    if let index = queue.firstIndex(of: host) {
       queue.remove(at: index)
       waiters[host] = nil
+    } else {
+      abandoned += 1
     }
-    return waiter
+    return addWorker()
   }
 
   private mutating func makeRoom(now: UInt64) {

@@ -26,15 +26,17 @@ final class Resolver: Sendable {
 
   /// What looks names up.
   enum Source: Sendable {
-    /// A function that blocks, such as `getaddrinfo`: on at most four threads, which end when there is nothing to do.
+    /// A function that blocks, such as `getaddrinfo`: on at most 32 threads, which end when there is nothing to do. A thread
+    /// whose result nothing waits for any more is replaced, up to 128 in all.
     case blocking(BlockingLookUp)
-    /// A resolver of the caller's, which is given up after a time: for at most 64 names at the same time.
+    /// A resolver of the caller's, which is given up after a time: for at most 64 names at the same time that something
+    /// waits for, and 256 in all.
     case async(AsyncLookUp, limit: Duration, clock: any Clock<Duration>)
 
     /// The system's `getaddrinfo`.
     static let system = Source.blocking(SystemLookUp.addresses)
 
-    fileprivate var workerLimit: Int { if case .blocking = self { 4 } else { 64 } }
+    fileprivate var workerLimit: Int { if case .blocking = self { 32 } else { 64 } }
   }
 
   /// What is known at once.
@@ -101,7 +103,7 @@ final class Resolver: Sendable {
 
   /// Ends a wait. The completion is not called any more, except by a thread that is about to call it.
   func cancel(_ pending: Pending) {
-    _ = table.withLock { $0.cancel(pending.id, of: pending.host) }
+    if table.withLock({ $0.cancel(pending.id, of: pending.host) }) { startWorker() }
   }
 
   /// Finds the addresses of a host, at least one.

@@ -1,5 +1,6 @@
 #if os(Linux)
 import MartletSemantics
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -55,9 +56,7 @@ struct LookUpTableTests {
     _ = ask(&table, "a", id: 1)
     _ = ask(&table, "b", id: 2)
     _ = ask(&table, "b", id: 3)
-    #expect(table.cancel(2, of: "b") == 2)
-    #expect(table.cancel(2, of: "b") == nil)
-    #expect(table.cancel(3, of: "b") == 3)
+    for id in [2, 2, 3] { #expect(table.cancel(id, of: "b") == false) }
     #expect(table.takeHost() == "a")
     #expect(table.takeHost() == nil)
   }
@@ -66,10 +65,80 @@ struct LookUpTableTests {
     var table = Table(workerLimit: 1)
     _ = ask(&table, "a", id: 1)
     #expect(table.takeHost() == "a")
-    #expect(table.cancel(1, of: "a") == 1)
+    #expect(table.cancel(1, of: "a") == false)
     #expect(ask(&table, "a", id: 2) == "wait")
     #expect(table.finish("a", with: addresses, now: 0) == [2])
-    #expect(table.cancel(2, of: "a") == nil)
+    #expect(table.cancel(2, of: "a") == false)
+  }
+
+  @Test func aLookUpThatNothingWaitsForIsReplaced() {
+    var table = Table(workerLimit: 1)
+    #expect(ask(&table, "slow", id: 1) == "start")
+    #expect(table.takeHost() == "slow")
+    #expect(ask(&table, "next", id: 2) == "wait")
+    #expect(table.cancel(1, of: "slow") == true)
+    #expect(table.takeHost() == "next")
+    // one that waits for the slow name again counts again, and no more are started
+    #expect(ask(&table, "slow", id: 3) == "wait")
+    #expect(ask(&table, "third", id: 4) == "wait")
+    #expect(table.finish("next", with: addresses, now: 0) == [2])
+    #expect(table.takeHost() == nil)
+    #expect(table.finish("slow", with: addresses, now: 0) == [3])
+    #expect(table.takeHost() == "third")
+  }
+
+  @Test func aLookUpThatNothingWaitsForMakesRoomForALaterOne() {
+    var table = Table(workerLimit: 1)
+    for number in 0..<4 {
+      #expect(ask(&table, "\(number)", id: number) == "start")
+      #expect(table.takeHost() == "\(number)")
+      #expect(table.cancel(number, of: "\(number)") == false)
+    }
+    // there is a limit to that
+    #expect(ask(&table, "last", id: 9) == "wait")
+    #expect(table.finish("2", with: addresses, now: 0).isEmpty)
+    #expect(table.takeHost() == "last")
+  }
+
+  /// Random schedules: after all callers of some names have given up, the others are looked up as if those had not come.
+  @Test(arguments: 0..<100 as Range<UInt64>) func callersThatGiveUpLeaveNothingBehind(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var table = Table(workerLimit: 3)
+    var (started, running, waiting) = (0, [] as Set<String>, [:] as [Int: String])
+    func work() {
+      while started > 0 {
+        started -= 1
+        if let host = table.takeHost() { running.insert(host) }
+      }
+    }
+    for id in 0..<200 {
+      let host = "\(Int.random(in: 0..<20, using: &random))"
+      if ask(&table, host, id: id, now: UInt64(id) * 100 * second) == "start" { started += 1 }
+      waiting[id] = host
+      work()
+      if Int.random(in: 0..<3, using: &random) > 0, let given = waiting.keys.sorted().randomElement(using: &random),
+        let host = waiting.removeValue(forKey: given), table.cancel(given, of: host)
+      {
+        started += 1
+      }
+      work()
+      if Int.random(in: 0..<4, using: &random) == 0, let host = running.sorted().randomElement(using: &random) {
+        running.remove(host)
+        for id in table.finish(host, with: failure, now: UInt64(id) * 100 * second) {
+          #expect(waiting.removeValue(forKey: id) == host)
+        }
+        started += 1
+        work()
+      }
+      #expect(running.count <= 12 && running.intersection(Set(waiting.values)).count <= 20)
+    }
+    for (id, host) in waiting where table.cancel(id, of: host) { started += 1 }
+    work()
+    // whatever is still looked up, three others are
+    if running.count <= 9 {
+      #expect(["x", "y", "z"].map { ask(&table, $0, id: 1_000, now: .max / 2) } == ["start", "start", "start"])
+    }
+    for host in running { #expect(table.finish(host, with: failure, now: 0).isEmpty) }
   }
 
   @Test func withoutAnyWorkerTheCallersGetAFailure() {

@@ -134,18 +134,31 @@ struct ResolverTests {
     #expect(held.started.value == ["a.example"])
   }
 
-  @Test func atMostFourLookUpsRunAtTheSameTime() async throws {
+  @Test func theNumberOfLookUpsAtTheSameTimeIsLimited() async throws {
     let held = HeldLookUp(), resolver = Resolver(held.source, now: { 0 })
     let done = Awaitable(0)
-    for number in 0..<20 { _ = resolver.lookUp("\(number).example", port: 80) { _ in done.update { $0 += 1 } } }
-    for released in 0..<16 {
-      let hosts = try await held.hosts(4 + released)
-      #expect(hosts.count == 4 + released)
+    for number in 0..<40 { _ = resolver.lookUp("\(number).example", port: 80) { _ in done.update { $0 += 1 } } }
+    for released in 0..<8 {
+      let hosts = try await held.hosts(32 + released)
+      #expect(hosts.count == 32 + released)
       held.releaseOne()
       _ = try await done.wait { $0 > released ? true : nil }
     }
-    for _ in 0..<4 { held.releaseOne() }
-    _ = try await done.wait { $0 == 20 ? true : nil }
+    for _ in 0..<32 { held.releaseOne() }
+    _ = try await done.wait { $0 == 40 ? true : nil }
+  }
+
+  /// Names whose servers do not answer keep no other name from being looked up, once their callers have given up.
+  @Test func slowNamesThatNothingWaitsForAreReplaced() async throws {
+    let held = HeldLookUp(), resolver = Resolver(held.source, now: { 0 })
+    let slow = (0..<40).map { number in Task { try await texts(resolver, "slow\(number).example") } }
+    _ = try await held.hosts(32)
+    let other = Task { try await texts(resolver, "other.example") }
+    for task in slow { task.cancel() }
+    for task in slow { _ = await task.result }
+    let started = try await held.started.wait { $0.contains("other.example") ? $0 : nil }
+    for _ in started { held.releaseOne() }
+    #expect(try await other.value == ["192.0.2.7:80"])
   }
 
   @Test func aFailureNamesTheHostAndTheReason() async throws {

@@ -3,11 +3,26 @@ import CSockets
 import Glibc
 @_spi(Transports) import MartletEngine
 
+/// A time that never goes back, whatever the clock does: some virtual machines set it back when they are moved.
+struct SteadyTime {
+  private var last: UInt64 = 0
+  /// By how much the clock has gone back so far.
+  private var lost: UInt64 = 0
+
+  /// Returns the time when the clock shows a time.
+  mutating func advance(to clock: UInt64) -> UInt64 {
+    if clock < last { lost &+= last - clock }
+    last = clock
+    return clock &+ lost
+  }
+}
+
 /// Watches sockets and timers, on one thread. It is not `Sendable`: whoever has it is on its thread, or has borrowed what
 /// belongs to it (``LoopLoan``).
 final class EventLoop {
   /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
-  private(set) var now = EventLoop.clock()
+  private(set) var now: UInt64
+  private var time = SteadyTime()
   private let epoll: Int32
   private var timers = TimerHeap()
   private var sockets: [Socket?] = []
@@ -32,6 +47,7 @@ final class EventLoop {
   /// - Parameter wakeUp: the descriptor that ends a wait.
   /// - Throws: an error if the system has no descriptor left.
   init(wakeUp: Int32) throws(HTTPError) {
+    now = time.advance(to: Self.clock())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     // edge-triggered: every write ends one wait, and nothing has to be read
     guard wakeUp >= 0, epoll >= 0,
@@ -47,7 +63,7 @@ final class EventLoop {
     events.deallocate()
   }
 
-  /// The time in nanoseconds, on the clock of ``now``.
+  /// The time in nanoseconds, on the clock of ``now``, which a virtual machine may set back.
   @Sendable static func clock() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -97,7 +113,7 @@ final class EventLoop {
   }
 
   /// Begins a turn on a thread that has borrowed the loop. ``applyChanges()`` ends it.
-  func beginTurn() { now = Self.clock() }
+  func beginTurn() { now = time.advance(to: Self.clock()) }
 
   /// Whether the loop's thread has to be woken after a turn on another one.
   var mustWake: Bool { isStopped || hasUnfinishedWork || timers.next < sleepsUntil }
@@ -163,7 +179,7 @@ extension EventLoop {
   }
 
   private func handleEvents(_ count: Int32) {
-    now = Self.clock()
+    now = time.advance(to: Self.clock())
     guard count > 0, let first = events.baseAddress else { return }
     for index in 0..<Int(count) {
       let data = martlet_event_data(first + index)
@@ -183,10 +199,10 @@ extension EventLoop {
   }
 
   /// The time until then, rounded up; -1 for no limit.
-  private func milliseconds(until time: UInt64) -> Int32 {
-    if time == .max { return -1 }
-    let now = time == 0 ? 0 : Self.clock()
-    return time <= now ? 0 : Int32(clamping: (time - now + 999_999) / 1_000_000)
+  private func milliseconds(until due: UInt64) -> Int32 {
+    if due == .max { return -1 }
+    let now = due == 0 ? 0 : time.advance(to: Self.clock())
+    return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
   }
 }
 #endif

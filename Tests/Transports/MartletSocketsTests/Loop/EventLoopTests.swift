@@ -53,6 +53,11 @@ struct EventLoopTests {
     return isOver
   }
 
+  @Test func aClockThatIsSetBackTakesNoTimeBack() {
+    var time = SteadyTime()
+    #expect([5, 9, 3, 4, 4, 1, 11].map { time.advance(to: $0) } == [5, 9, 9, 10, 10, 10, 20])
+  }
+
   @Test func jobsOfManyThreadsAreDoneInTheirOrder() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let isOver = try start(queue)

@@ -170,6 +170,35 @@ struct CollapsingTests {
     #expect(fixture.cache.statistics.collapsed == 2)
   }
 
+  /// All of them give up a body that is longer than they take: none waits until another one has.
+  @Test(arguments: [true, false]) func aBodyAboveTheLimitReleasesThoseThatWait(isLengthKnown: Bool) async throws {
+    let allWereSent = Gate()
+    let content = Data(repeating: 1, count: 1_000)
+    let fixture = CacheFixture { [gate] request in
+      try await (request.fields["X-Number"] == "1" ? gate : allWereSent).wait()
+      return MockResponse(fields: [.cacheControl: "max-age=60"]) {
+        isLengthKnown ? ResponseBody(content) : ResponseBody(length: nil, from: ResponseBody(content).source)
+      }
+    }
+    let tasks = (1...8).map { number in
+      Task {
+        var request = HTTPRequest(.get, url("http://a.example/"), fields: ["X-Number": "\(number)"])
+        request.options.collectLimit = 999
+        if number > 1 { _ = try await fixture.transport.request(1) }
+        return try await fixture.send(request)
+      }
+    }
+    await fixture.collapsed(7)
+
+    gate.open()
+    _ = try await fixture.transport.request(8)
+
+    allWereSent.open()
+    for task in tasks {
+      await #expect { try await task.value } throws: { ($0 as? HTTPError)?.kind == .bodyTooLarge }
+    }
+  }
+
   @Test func aFailedRequestReleasesThoseThatWait() async throws {
     let fixture = CacheFixture { [gate] request in
       guard request.fields["X-Number"] == "1" else { return .cacheable("one", "max-age=60") }

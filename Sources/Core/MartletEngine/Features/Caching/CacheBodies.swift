@@ -46,6 +46,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
+    if count > transaction.longestBody { transaction.releaseWaiters(.unshared) }  // the reader stops here
     let isWritten: Void? = await cache.attempt(in: transaction.call) {
       if let chunk { try await writer.append(chunk) }
     }

@@ -76,6 +76,12 @@ final class CacheTransaction: Sendable {
     }
   }
 
+  /// The longest body that the request's reader takes: a longer one is given up, and not stored.
+  var longestBody: Int64 {
+    let options = request.options
+    return min(options.bodyLimit ?? .max, options.isCollected ? Int64(options.collectLimit) : .max)
+  }
+
   /// Decides how to answer the request.
   func plan(among entries: [CacheEntry]) -> CachePlan {
     CachePlan.make(

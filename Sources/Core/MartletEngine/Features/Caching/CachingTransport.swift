@@ -279,8 +279,10 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     cache.transactions.removeUnstorable(transaction.key)
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
-    // temporary error may never be read, because the request is sent again.
-    if !transaction.request.options.isCollected || CacheUpdate.isRefusalOrTemporaryError(stored.head.status) {
+    // temporary error may never be read, because the request is sent again, and one that is too long is not read to its end.
+    if !transaction.request.options.isCollected || response.body.length ?? 0 > transaction.longestBody
+      || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
+    {
       transaction.releaseWaiters(FlightOutcome(.unshared, after: stored.head.status))
     }
     let body = StoringBody(response.body, of: entry, to: writer, for: transaction)

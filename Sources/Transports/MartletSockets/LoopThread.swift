@@ -2,6 +2,33 @@
 import CSockets
 import Glibc
 @_spi(Transports) import MartletEngine
+import Synchronization
+
+/// The start of a transport's thread. If it fails, for want of a descriptor for example, each request tries it again.
+final class LoopStart: Sendable {
+  private let make: @Sendable () throws(HTTPError) -> LoopThread
+  private let first: Result<LoopThread, HTTPError>
+  private let later = Mutex<LoopThread?>(nil)
+
+  init(_ make: @escaping @Sendable () throws(HTTPError) -> LoopThread) {
+    self.make = make
+    first = Result { () throws(HTTPError) in try make() }
+  }
+
+  /// Returns the thread.
+  ///
+  /// - Throws: why it cannot be started now.
+  func get() throws(HTTPError) -> LoopThread {
+    if case .success(let thread) = first { return thread }
+    if let thread = later.withLock({ $0 }) { return thread }
+    // of two that are made at the same time, one ends at once
+    let made = try make()
+    return later.withLock { thread in
+      thread = thread ?? made
+      return thread ?? made
+    }
+  }
+}
 
 /// The thread of a ``Network``. The transport and every body that is being read have a reference to it; with the last
 /// reference, its connections are closed and the thread ends.

@@ -12,7 +12,12 @@ public import MartletSemantics
 /// Responses have to conform to RFC 9112 and RFC 9113; others are errors of kind
 /// ``Martlet/HTTPError/Kind/protocolViolation``. A response is complete only if its framing says so: with its length, its last
 /// chunk, END_STREAM, or, where the end of the connection ends it, with TLS's `close_notify`. An idle HTTP/1.1
-/// connection that receives anything is closed and not used again.
+/// connection that receives anything is closed and not used again; it is looked at once more before each request. What a
+/// server sends without being asked, and what arrives only after the next request was sent, no client can tell from the
+/// response to that request: HTTP/1.1 responses have no numbers, those of HTTP/2 do.
+///
+/// Without file descriptors for more connections, requests wait for those of the transport, as at
+/// ``Martlet/ConnectionConfiguration/connections``; the first request of a transport without connections fails.
 ///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
 /// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request that may not be
@@ -25,8 +30,8 @@ public struct SocketTransport: Transport {
   let raw: RawSocketTransport
   private let transport: any Transport
 
-  /// Makes a transport. If the system has no thread or file descriptor for it, every request fails with an error that
-  /// says so; with a setting that is not supported, with an error that names it.
+  /// Makes a transport. While the system has no thread or file descriptor for it, requests fail with an error that says so,
+  /// and each tries to start it again. With a setting that is not supported, every request fails with an error that names it.
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
@@ -77,7 +82,7 @@ public struct SocketTransport: Transport {
   ///
   /// The executor keeps the transport's thread, like an unread body (SE-0417).
   ///
-  /// - Throws: the error that every request fails with if the transport could not be started.
+  /// - Throws: the error that requests fail with while the transport cannot be started.
   public var taskExecutor: any TaskExecutor {
     get throws(HTTPError) { LoopExecutor(try raw.thread.get()) }
   }
@@ -94,7 +99,7 @@ public struct SocketTransport: Transport {
 /// The transport without content codings: bodies are delivered as they come over the network.
 struct RawSocketTransport: Transport, DeadlineAware {
   private let configuration: ConnectionConfiguration
-  let thread: Result<LoopThread, HTTPError>
+  let thread: LoopStart
   let identity: TLSIdentity
   private let proxies: ProxySettings
   /// What proxies over TLS are verified with: the system's authorities.
@@ -111,7 +116,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
       options.unixSocket == nil ? configuration.proxy : .direct, environment: ProcessInfo.processInfo.environment)
     let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: configuration.addressPolicy) }
     self.addressRules = addressRules
-    thread = Result { [authentications] () throws(HTTPError) in
+    thread = LoopStart { [authentications] () throws(HTTPError) in
       try Self.check(configuration)
       try identity.readAuthorities()
       return try LoopThread(configuration, ConnectionOptions(options, addressRules.get()), authentications)

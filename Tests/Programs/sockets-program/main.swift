@@ -10,6 +10,7 @@ import Synchronization
 //     sockets-program exit COUNT AUTHORITY URL        calls exit() when so many bytes of eight transfers were received
 //     sockets-program clean-up AUTHORITY URL          hashes, uses a transport, and prints if OpenSSL cleans up at the end
 //     sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
+//     sockets-program descriptors COUNT URL           sends so many requests at once with few descriptors, then with none
 //     sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of them
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -100,6 +101,28 @@ func use(_ transport: SocketTransport, _ url: URL) async throws -> [Int] {
   return countResources()
 }
 
+/// Leaves the process so many more descriptors.
+func limitDescriptors(to more: Int) {
+  let used = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int($0) }.max()) ?? 0
+  var limit = rlimit()
+  getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  limit.rlim_cur = rlim_t(used + 1 + more)
+  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+}
+
+/// Sends requests at the same time. Returns how many had a response.
+func sendAtOnce(_ count: Int, _ transport: SocketTransport, _ url: URL) async -> Int {
+  await withTaskGroup(of: Bool.self) { group in
+    for _ in 0..<count {
+      group.addTask {
+        guard let response = try? await transport.send(HTTPRequest(.get, url), in: Call()) else { return false }
+        return (try? await response.body.collect(upTo: 1 << 20)) != nil
+      }
+    }
+    return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+  }
+}
+
 guard arguments.count >= 3 else { fail("what to do?") }
 switch arguments[0] {
 case "exit":
@@ -117,6 +140,17 @@ case "signals":
   let wasDefault = handlesPipeSignalByDefault()
   let failures = await sendBodies(makeTransport(arguments[1]), arguments[2...].map(makeURL))
   print(wasDefault, handlesPipeSignalByDefault(), failures > 0)
+case "descriptors":
+  let url = makeURL(arguments[2])
+  let transport = SocketTransport()
+  _ = await sendAtOnce(1, transport, url)
+  limitDescriptors(to: 10)
+  let served = await sendAtOnce(Int(arguments[1]) ?? 0, transport, url)
+  limitDescriptors(to: -1)
+  let late = SocketTransport()
+  let none = await sendAtOnce(1, late, url)
+  limitDescriptors(to: 100)
+  print(served, none, await sendAtOnce(1, late, url))
 case "release":
   let before = countResources()
   for url in arguments[2...].map(makeURL) + arguments[2...].map(makeURL) {

@@ -242,9 +242,11 @@ extension Connection {
   ///   - isUnreachable: whether there is no connection at all.
   func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil, isUnreachable: Bool = false) {
     guard !isClosed else { return }
-    if case .connecting(let race) = stage { facts.resolved = race.resolved }
+    var lacksDescriptor = false
+    if case .connecting(let race) = stage { (facts.resolved, lacksDescriptor) = (race.resolved, race.lacksDescriptor) }
     var failure = OpeningFailure(error: error, refused: certificates, facts: facts)
     if isUnreachable { failure.proxy = key.route.server }
+    failure.lacksDescriptor = lacksDescriptor
     release()
     network.failedToOpen(self, failure)
   }

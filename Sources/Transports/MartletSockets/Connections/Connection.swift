@@ -57,6 +57,8 @@ final class Connection {
   var idleSince: UInt64 { lastStart &+ lastDuration }
   /// Whether it waits for a request.
   private(set) var isIdle = false
+  /// Whether it was looked at just now, and nothing had arrived.
+  var isKnownQuiet = false
 
   var stage = OpeningStage.resolvingOrigin
   var stream: LayeredSocket?
@@ -112,6 +114,15 @@ extension Connection {
   func limitAcknowledgement(to time: UInt64) {
     acknowledgementTimeout = time
     stream?.limitAcknowledgement(to: time)
+  }
+
+  /// Looks once more for what has arrived, before a connection that has waited or has served is used: the loop may not know of
+  /// it yet. Returns whether it can be used.
+  func staysUsable() -> Bool {
+    defer { isKnownQuiet = false }
+    guard let stream, !isKnownQuiet, !stream.isQuiet else { return stream != nil }
+    stream.receiveInput()  // a record of TLS may contain nothing for the driver
+    return !isClosed
   }
 
   func continueUpload(of transfer: Transfer) { driver?.continueUpload(of: transfer) }

@@ -45,6 +45,9 @@ extension HTTP1Driver {
     }
     // the server may have ended it while the caller's check went on
     let wasOpen = transfer.timing.reusedConnection || connection.facts.secured.map { $0 < loop.now } ?? false
+    guard !transfer.timing.reusedConnection || connection.staysUsable() else {
+      return connection.network.takeAnother(transfer)
+    }
     guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
       return connection.network.sendElsewhere(transfer)
@@ -255,7 +258,8 @@ extension HTTP1Driver {
   }
 
   /// Makes the connection ready for the next request, or closes it, after a response. The next one is not sent before the
-  /// end of the turn: bytes that come until then were sent before it, and cannot be its response.
+  /// end of the turn: bytes that come until then were sent before it, and cannot be its response. Then, and before any later
+  /// request, the connection looks once more for such bytes. What is still under way cannot be told from a response.
   private func end(followedBy rest: UnsafeRawBufferPointer) {
     let keepsConnection = parser?.keepsConnection ?? false
     let action = state.receivedEnd(

@@ -32,6 +32,32 @@ extension Network {
     return numbers
   }
 
+  // MARK: Other connections
+
+  /// The connection of a transfer had ended before it was used, or had got bytes that nothing asked for. Each connection is
+  /// closed then, so that this happens only so often.
+  func takeAnother(_ transfer: Transfer) {
+    transfer.beginAgain(isStale: false)
+    transfer.unsentCount -= 1
+    wait(transfer)
+  }
+
+  static var shutDownError: HTTPError {
+    HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
+  }
+
+  /// The system has no descriptor for a connection. Its requests wait for another one, if there are any. Returns whether they
+  /// do.
+  func waitForDescriptor(_ connection: Int) -> Bool {
+    guard let actions = pool.lacksRoom(for: connection, now: loop.now) else { return false }
+    perform(actions)
+    loop.set(descriptorTimer, to: loop.now &+ 1_000_000_000)
+    return true
+  }
+
+  /// Something else may have closed descriptors meanwhile.
+  func tryDescriptorsAgain() { perform(pool.forgetLackOfRoom(now: loop.now)) }
+
   // MARK: Waiting
 
   /// Limits how long a request waits because all connections are in use.

@@ -10,7 +10,7 @@ final class Network {
   let loop: EventLoop
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
-  private let loan: LoopLoan<Network>
+  let loan: LoopLoan<Network>
   private let http1Servers: HTTP1Servers
   let authentications: ProxyAuthentications
   let resolver: Resolver
@@ -27,6 +27,9 @@ final class Network {
   /// When those that wait for a connection have waited too long.
   var poolTimeouts = PoolTimeouts()
   private(set) lazy var poolTimer = HeapTimer { [weak self] in self?.checkPoolTimeouts() }
+  private(set) lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
+  /// Before this time no thread of a caller waits for a response, because another request was made during a wait.
+  var nextWait: UInt64 = 0
   /// The transfers that wait for a connection, by their number.
   private(set) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
@@ -139,10 +142,6 @@ extension Network {
     }
   }
 
-  static var shutDownError: HTTPError {
-    HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
-  }
-
   /// Ends everything: nobody refers to the transport any more.
   func shutDown() {
     loop.stop()
@@ -156,7 +155,7 @@ extension Network {
 // MARK: - Transfers
 
 extension Network {
-  private func wait(_ transfer: Transfer) {
+  func wait(_ transfer: Transfer) {
     if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.way.key, of: transfer.exchange.origin) }
     if startAtOnce(transfer) { return }
     lastNumber += 1
@@ -293,7 +292,8 @@ extension Network {
     connections[connection.id] = nil
     checks.closed(connection.id)
     preconnects.fail(connection.key, failure)
-    perform(pool.failed(connection.id, now: loop.now), failure: failure)
+    let lacksDescriptor = failure.lacksDescriptor && waitForDescriptor(connection.id)
+    if !lacksDescriptor { perform(pool.failed(connection.id, now: loop.now), failure: failure) }
   }
 
   /// A request and its response are complete, so that the connection can be used again.

@@ -75,6 +75,8 @@ struct OpeningFailure {
   var refused: [Data]?
   /// The proxy that cannot be reached.
   var proxy: ProxyServer?
+  /// Whether the system has no descriptor for it.
+  var lacksDescriptor = false
   /// How far the opening was.
   var facts: ConnectionFacts?
 

@@ -11,6 +11,8 @@ final class SocketRace: SocketHandler {
   private(set) var phase = HTTPError.Phase.resolving
   /// When the name was resolved, in nanoseconds on the loop's clock.
   private(set) var resolved: UInt64 = 0
+  /// Whether the process or the system has no descriptor left for a socket.
+  private(set) var lacksDescriptor = false
 
   private let peer: String
   /// The local address of the sockets; nil for the one that the system chooses.
@@ -82,7 +84,11 @@ final class SocketRace: SocketHandler {
   }
 
   private func attempt(_ address: SocketAddress) {
-    guard let socket = Socket(family: address.family, on: loop) else { return failed(address, errno) }
+    guard let socket = Socket(family: address.family, on: loop) else {
+      let code = errno
+      lacksDescriptor = code == EMFILE || code == ENFILE
+      return failed(address, code)
+    }
     socket.handler = self
     if let local, let code = socket.bind(to: local) {
       socket.close()

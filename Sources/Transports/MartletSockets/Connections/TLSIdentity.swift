@@ -17,7 +17,7 @@ struct ConnectionSecurity: Sendable {
 /// decrypted.
 final class TLSIdentity: Sendable {
   private let settings: TLSSettings
-  private let made = Mutex<Result<TLSContext, HTTPError>?>(nil)
+  private let made = Mutex<TLSContext?>(nil)
   private let answered = Mutex(AnsweredContexts())
 
   init(_ settings: TLSSettings) { self.settings = settings }
@@ -34,10 +34,11 @@ final class TLSIdentity: Sendable {
 
   /// Returns what all TLS sessions of the transport have in common, unless the caller is asked.
   func context() throws(HTTPError) -> TLSContext {
-    let result = made.withLock { made in
-      if let made { return made }
+    let result = made.withLock { made -> Result<TLSContext, HTTPError> in
+      if let made { return .success(made) }
       let result = Result { () throws(HTTPError) in try Self.makeContext(settings) }
-      made = result
+      // a file may be readable the next time
+      made = try? result.get()
       return result
     }
     return try result.get()

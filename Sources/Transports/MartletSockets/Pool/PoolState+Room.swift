@@ -196,6 +196,12 @@ extension PoolState {
     blocked.append(entry)
   }
 
+  /// A key does not need a connection any more.
+  mutating func unblock(_ entry: Int) {
+    entries[entry].isBlocked = false
+    blocked.removeAll { $0 == entry }
+  }
+
   /// Whether a connection of the key can be opened now, if need be after an idle one was closed.
   private mutating func makeRoom(for entry: Int, _ actions: inout [Action]) -> Bool {
     if isFull(entries[entry].key.host) {
@@ -213,7 +219,10 @@ extension PoolState {
   private func fits(_ entry: Int) -> Bool { !isFull && !isFull(entries[entry].key.host) }
 
   /// Whether the limit of all connections is reached.
-  private var isFull: Bool { limits.total.map { connections.count >= max(1, $0) } ?? false }
+  private var isFull: Bool {
+    if limits.total == nil, room == nil { return false }
+    return connections.count >= max(1, min(limits.total ?? .max, room ?? .max))
+  }
 
   /// Whether the limit of a host's connections is reached.
   func isFull(_ host: Key.Host) -> Bool {

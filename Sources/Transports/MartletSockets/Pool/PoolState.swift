@@ -26,6 +26,7 @@ protocol PoolKey: Hashable, Sendable {
 /// - A request whose connection turned out to be closed may demand a new one, so that it is not lost on another one of the
 ///   same age. It gets the next that is opened; at a limit, one of its key that is released is closed for it.
 /// - Of idle connections, the one that was used last is used first; it is the most likely to be alive.
+/// - Where the system has no descriptor for a connection, the number of those that there are is a limit for a while.
 /// - At a limit, the connection that is idle for the longest and has another key is closed to make room. Keys for which
 ///   there is no room take turns (see `PoolState+Room`).
 struct PoolState<Key: PoolKey>: Sendable {
@@ -71,6 +72,8 @@ struct PoolState<Key: PoolKey>: Sendable {
   /// The entries that have waiters and no room for a connection, in the order of their turns.
   var blocked: [Int] = []
   var idleCount = 0
+  /// How many connections there are room for in the system, as far as the last opening has shown; nil if nothing is known.
+  private(set) var room: Int?
   private var lastConnection = 0
   private var lastTicket = 0
   private var mostEntries = 1000
@@ -148,6 +151,7 @@ extension PoolState {
     } else {
       entries[place.entry].waiters.removedOne(of: waiting)
     }
+    if entries[place.entry].isBlocked, entries[place.entry].missing <= 0 { unblock(place.entry) }
     closeSurplus(of: place.entry, &actions)
     settle(now, &actions)
     return actions
@@ -237,6 +241,28 @@ extension PoolState {
       actions.append(.fail(waiter: waiter, connection: connection))
     }
     serve(entry, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// A connection could not be opened, because the system has no room for it, such as a descriptor. Its requests wait as they do
+  /// at a limit, and idle connections make room for them. Returns nil, and does nothing, if there is no other connection:
+  /// then it has ``failed(_:now:)``.
+  mutating func lacksRoom(for connection: Int, now: UInt64) -> [Action]? {
+    guard let entry = connections[connection]?.entry, connections.count > 1 else { return nil }
+    var actions: [Action] = []
+    remove(connection)
+    entries[entry].expected = 0
+    room = min(room ?? .max, connections.count)
+    serve(entry, now, &actions)
+    settle(now, &actions)
+    return actions
+  }
+
+  /// The system may have room again.
+  mutating func forgetLackOfRoom(now: UInt64) -> [Action] {
+    var actions: [Action] = []
+    room = nil
     settle(now, &actions)
     return actions
   }

@@ -27,6 +27,27 @@ struct PoolModelTests {
   }
 }
 
+extension PoolModelTests {
+  /// After a schedule in which some have already given up, all others that wait do: then the pool has no trace of them, and
+  /// works as before.
+  @Test(
+    arguments: [TestPool.Limits.wide(), .wide(perHost: 2), .wide(perHost: 2, total: 4, idle: 1)],
+    1...20 as ClosedRange<UInt64>)
+  func cancelledWaitersLeaveNothingBehind(_ limits: TestPool.Limits, seed: UInt64) {
+    var model = PoolModel(limits, seed: seed)
+    for _ in 0..<10 {
+      for _ in 0..<40 { _ = model.step() }
+      model.cancelAll()
+      #expect(model.problems() == [])
+      #expect(model.rest == [])
+    }
+    for _ in 0..<100 { _ = model.step() }
+    model.finish()
+    #expect(model.problems() == [])
+    #expect(model.states.isEmpty)
+  }
+}
+
 /// Peers and callers around a pool: what they know of it from its actions.
 private struct PoolModel {
   enum WaiterState: Equatable {
@@ -63,7 +84,7 @@ private struct PoolModel {
 
   mutating func step() -> String {
     now += UInt64.random(in: 0...200_000, using: &random)
-    switch Int.random(in: 0..<23, using: &random) {
+    switch Int.random(in: 0..<25, using: &random) {
     case 0..<7:
       let key = TestKey(
         ["a", "b", "c", "A", "B"].randomElement(using: &random) ?? "a", identity: .random(in: 0...1, using: &random))
@@ -84,7 +105,11 @@ private struct PoolModel {
       let key = TestKey(["a", "A", "B"].randomElement(using: &random) ?? "a")
       take(pool.expect(.random(in: 1...4, using: &random), for: key, now: now))
       return "expect \(key)"
-    case 20, 21: return suspend()
+    case 20: return lackRoom()
+    case 21:
+      take(pool.forgetLackOfRoom(now: now))
+      return "forget the lack of room"
+    case 22, 23: return suspend()
     default:
       take(pool.expire(now: now))
       return "expire"
@@ -111,6 +136,13 @@ private struct PoolModel {
     connections[connection] = nil
     take(pool.failed(connection, now: now))
     return "failed \(connection)"
+  }
+
+  private mutating func lackRoom() -> String {
+    guard let (connection, _) = opening else { return "nothing" }
+    connections[connection] = nil
+    take(pool.lacksRoom(for: connection, now: now) ?? pool.failed(connection, now: now))
+    return "no room for \(connection)"
   }
 
   private mutating func cancel() -> String {
@@ -157,6 +189,16 @@ private struct PoolModel {
     suspended.insert(connection)
     take(pool.suspend(connection, now: now))
     return "suspended \(connection)"
+  }
+
+  /// Cancels all that wait.
+  mutating func cancelAll() {
+    while cancel() != "nothing" {}
+  }
+
+  /// What is left of waiters.
+  var rest: [String] {
+    pool.entries.filter { $0.waiterCount > 0 }.map { "\($0.key)" } + pool.waiting.values.map { "\($0)" }
   }
 
   /// Lets everything that is open end: nobody may be left waiting.
@@ -278,7 +320,7 @@ private struct PoolModel {
     }
     if connections.values.contains(where: { $0.key == key && $0.state == .opening }) { return [] }
     let isHostFull = limits.perHost.map { hosts[key.host, default: []].count >= $0 } ?? false
-    let isFull = limits.total.map { connections.count >= $0 } ?? false
+    let isFull = connections.count >= min(limits.total ?? .max, pool.room ?? .max)
     guard isHostFull || isFull else { return ["a waiter for \(key), and nothing is opened"] }
     let inTheWay = idle.filter { !isHostFull || connections[$0]?.key.host == key.host }
     return inTheWay.isEmpty ? [] : ["a waiter for \(key), and \(inTheWay) are idle"]

@@ -41,6 +41,15 @@ struct ProcessTests {
     #expect(process.exitCode() == 0)
   }
 
+  /// With ten descriptors, 300 requests wait for ten connections. A transport that is made without any fails, and starts when
+  /// there are some again.
+  @Test func requestsWaitWhereThereAreFewDescriptors() throws {
+    let server = try LoopbackServer(recording: .nothing) { _ in .text("ok") }
+    let process = try run("descriptors", "300", server.url("/").absoluteString)
+    #expect(String(decoding: process.readToEnd(), as: UTF8.self) == "300 0 1\n")
+    #expect(process.exitCode() == 0)
+  }
+
   @Test func transportThatNobodyHoldsClosesItsConnectionsAndEndsItsThread() throws {
     let nginx = try Nginx.shared.get()
     let urls = [nginx.plain("/long.txt"), nginx.tls("/zeros.bin"), nginx.tls("/hello.txt")].map(\.absoluteString)

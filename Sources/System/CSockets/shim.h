@@ -14,8 +14,10 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 // What Swift cannot use of the system's calls: packed structures, unions, addresses of several kinds. Nothing else is here.
 
@@ -31,6 +33,14 @@ static inline uint32_t martlet_event_mask(const struct epoll_event *event) { ret
 static inline int martlet_make_wake_up(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 // Declared by <poll.h> only for programs that define _GNU_SOURCE, as Swift's compiler does not.
 extern int ppoll(struct pollfd *watched, nfds_t count, const struct timespec *limit, const sigset_t *signals);
+// The number of processors that the calling thread may run on; 0 if that is not known.
+static inline int martlet_processor_count(void) {
+  unsigned long mask[128];
+  long size = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  int count = 0;
+  for (long index = 0; index * (long)sizeof *mask < size; index++) count += __builtin_popcountl(mask[index]);
+  return count;
+}
 // Waits for at most so many nanoseconds until a descriptor is readable, or `interrupt` is. Returns whether the first one is.
 static inline int martlet_wait_for_input(int descriptor, int interrupt, long nanoseconds) {
   struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = interrupt, .events = POLLIN}};

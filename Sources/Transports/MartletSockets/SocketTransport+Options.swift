@@ -21,8 +21,8 @@ extension SocketTransport {
     /// tried first at the beginning. nil, the default, uses the system's.
     ///
     /// It is not asked for addresses, `localhost`, names below `onion`, and hosts in ``addresses``. Requests for the same
-    /// name share an answer, which is kept for 60 seconds, an error for one second. At most 64 names are asked for at
-    /// the same time. It must not send requests with the same transport, which would wait for it. If it throws, requests fail with ``Martlet/HTTPError/Kind/cannotResolveHost``.
+    /// name share an answer, which is kept for 60 seconds, an error for one second. At most 64 names that requests
+    /// wait for are asked for at the same time. It must not send requests with the same transport, which would wait for it. If it throws, requests fail with ``Martlet/HTTPError/Kind/cannotResolveHost``.
     public var resolver: Resolve?
     /// How long ``resolver`` may take for a name; 10 seconds by default.
     public var resolverTimeout = Duration.seconds(10)
@@ -37,7 +37,9 @@ extension SocketTransport {
     ///
     /// It waits only for the only request of the transport, over HTTP/1.1, on a connection whose last request took less
     /// than this: with a server nearby, such as a proxy on the same machine, to suspend the task and to wake a thread for it
-    /// takes longer than the response. It does no work meanwhile, and stops waiting as soon as another request is made.
+    /// takes longer than the response. It does no work meanwhile, and stops waiting as soon as another request is made; for a
+    /// twentieth of a second no thread waits then. None waits in a process that may use one processor only, by its affinity
+    /// or the quota of its control group when the transport is made: there it would keep all other tasks from running.
     public var blockingWait = Duration.microseconds(200)
     /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
     /// router on the way may have forgotten it. 15 seconds by default.
@@ -77,7 +79,7 @@ extension ConnectionOptions {
         .invalidRequest, "blockingWait is \(options.blockingWait): it is from zero to 10 milliseconds",
         phase: .preparing)
     }
-    blockingWait = options.blockingWait.nanoseconds
+    blockingWait = Processors.available() > 1 ? options.blockingWait.nanoseconds : 0
     silenceLimit = options.silenceLimit.nanoseconds
     examinationPatience = options.examinationPatience.nanoseconds
     examinationTimeout = options.examinationTimeout.nanoseconds

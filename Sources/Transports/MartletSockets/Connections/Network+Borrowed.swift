@@ -13,23 +13,31 @@ extension Network {
       let number = pool.available(for: usableKey(exchange.way.key, of: exchange.origin), now: loop.now)?.connection,
       let connection = connections[number], let stream = connection.stream, stream.isReading, stream.isQuiet
     else { return (false, loop.mustWake) }
-    let waits = connection.lastDuration < options.blockingWait && exchange.bodyLength == 0
+    let waits =
+      connection.lastDuration < options.blockingWait && exchange.bodyLength == 0 && loop.now >= nextWait
     if waits {
       stream.isReading = false
       loop.applyChanges()  // so that the response does not wake the loop's thread
     }
+    connection.isKnownQuiet = true
     start(exchange)
+    connection.isKnownQuiet = false
     flush()
     loop.applyChanges()
     if waits {
       let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
       loop.beginTurn()
       stream.isReading = true
+      if loan.wasWanted() { nextWait = loop.now &+ Self.pauseOfWaits }
       if hasInput { stream.receiveInput() }
       flush()
       loop.applyChanges()
     }
     return (true, loop.mustWake)
   }
+
+  /// For how long no thread waits after another request was made during a wait: where several callers send requests, each wait
+  /// costs another one's time.
+  private static var pauseOfWaits: UInt64 { 50_000_000 }
 }
 #endif

@@ -18,6 +18,8 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
 
   private let state = Atomic(State.withheld)
   private var context: Context?
+  /// Whether another thread has asked for it while it was lent.
+  private let isWanted = Atomic(false)
   private let returned = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
   /// Becomes readable when the loop's thread waits for the one that works; negative if the system has none left.
   private let interrupt = EventLoop.makeWakeUp()
@@ -50,11 +52,18 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
     context = nil
   }
 
+  /// Whether another thread has asked for it since this was called last. Called by the thread that has it.
+  func wasWanted() -> Bool {
+    isWanted.load(ordering: .relaxed) && isWanted.exchange(false, ordering: .relaxed)
+  }
+
   /// Does short work on the calling thread. Returns nil, and does nothing, while the loop's thread or another one works.
   ///
   /// - Parameter work: is given a descriptor that becomes readable when the loop's thread waits for its end.
   func borrow<Result>(_ work: (Context, Int32) -> Result) -> Result? {
-    guard state.compareExchange(expected: .offered, desired: .lent, ordering: .acquiring).exchanged, let context else {
+    let (isLent, before) = state.compareExchange(expected: .offered, desired: .lent, ordering: .acquiring)
+    guard isLent, let context else {
+      if before == .lent || before == .awaited { isWanted.store(true, ordering: .relaxed) }
       return nil
     }
     let result = work(context, interrupt)

@@ -30,6 +30,19 @@ struct LoopLoanTests {
     #expect(inner == .some(nil))
   }
 
+  @Test func whoHasItLearnsThatAnotherThreadHasAskedForIt() {
+    let loan = LoopLoan<Counter>()
+    #expect(loan.borrow { _, _ in } == nil)
+    #expect(!loan.wasWanted(), "the loop's own thread works: nothing keeps the other from sending")
+    loan.offer(Counter())
+    _ = loan.borrow { _, _ in
+      #expect(!loan.wasWanted())
+      #expect(loan.borrow { _, _ in } == nil)
+      #expect(loan.wasWanted())
+      #expect(!loan.wasWanted())
+    }
+  }
+
   @Test func whoHasItIsInterruptedAndAwaited() async throws {
     let loan = LoopLoan<Counter>()
     let counter = Counter()

@@ -299,8 +299,7 @@ let groups = [
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
     "CBrotli", "CCrypto", "CCurl", "CGIF", "CHiredis", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
-    "CSQLite",
-    "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
+    "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],

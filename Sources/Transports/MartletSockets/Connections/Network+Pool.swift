@@ -2,7 +2,8 @@
 import MartletEngine
 import MartletSemantics
 
-// What callers ask of the pool itself: connections ahead of requests, its numbers, and how long a request may wait.
+// What is asked of the pool besides requests: connections ahead of them, its numbers, connections that may be dead, and how
+// long a request may wait.
 
 extension Network {
   // MARK: Connections ahead of requests
@@ -57,6 +58,21 @@ extension Network {
 
   /// Something else may have closed descriptors meanwhile.
   func tryDescriptorsAgain() { perform(pool.forgetLackOfRoom(now: loop.now)) }
+
+  // MARK: Connections that may be dead
+
+  /// A connection may be dead: it gets no requests before ``resume(_:)``.
+  func suspend(_ connection: Connection) { perform(pool.suspend(connection.id, now: loop.now)) }
+
+  /// A suspended connection is alive.
+  func resume(_ connection: Connection) { perform(pool.resume(connection.id, now: loop.now)) }
+
+  /// Closes the idle connections over HTTP/1 of a key, or those that are idle since before a time.
+  func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
+    for connection in connections.values where connection.key == key && connection.isIdle {
+      if connection.idleSince <= time { connection.close() }
+    }
+  }
 
   // MARK: Waiting
 

@@ -268,19 +268,6 @@ extension Network {
     perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
   }
 
-  /// A connection may be dead: it gets no requests before ``resume(_:)``.
-  func suspend(_ connection: Connection) { perform(pool.suspend(connection.id, now: loop.now)) }
-
-  /// A suspended connection is alive.
-  func resume(_ connection: Connection) { perform(pool.resume(connection.id, now: loop.now)) }
-
-  /// Closes the idle connections over HTTP/1 of a key, or those that are idle since before a time.
-  func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
-    for connection in connections.values where connection.key == key && connection.isIdle {
-      if connection.idleSince <= time { connection.close() }
-    }
-  }
-
   /// A connection takes no further requests.
   func drain(_ connection: Connection) { perform(pool.drain(connection.id, now: loop.now)) }
 

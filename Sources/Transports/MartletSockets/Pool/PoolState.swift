@@ -290,32 +290,6 @@ extension PoolState {
     return actions
   }
 
-  /// A connection gets no requests for now, because it may be dead; it is not idle either.
-  mutating func suspend(_ connection: Int, now: UInt64) -> [Action] {
-    guard let state = connections[connection], !state.isOpening, !state.isDraining else { return [] }
-    var actions: [Action] = []
-    stopIdling(connection)
-    connections[connection]?.isSuspended = true
-    entries[state.entry].shared.removeAll { $0 == connection }
-    serve(state.entry, now, &actions)
-    settle(now, &actions)
-    return actions
-  }
-
-  /// A suspended connection can be used again.
-  mutating func resume(_ connection: Int, now: UInt64) -> [Action] {
-    guard let state = connections[connection], state.isSuspended else { return [] }
-    var actions: [Action] = []
-    connections[connection]?.isSuspended = false
-    if !state.isDraining {
-      if state.active == 0 { becomeIdle(connection, now) } else { entries[state.entry].shared.append(connection) }
-    }
-    serve(state.entry, now, &actions)
-    closeSurplus(of: state.entry, &actions)
-    settle(now, &actions)
-    return actions
-  }
-
   /// The limit of requests on a connection has changed: a peer's SETTINGS came.
   mutating func changed(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], !state.isOpening else { return [] }

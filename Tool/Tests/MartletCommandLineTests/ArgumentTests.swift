@@ -114,6 +114,8 @@ struct TargetURLTests {
   @Test(arguments: [
     ("ftp://h/", "the scheme of 'ftp://h/' is 'ftp': use http or https"),
     ("http://", "'http://' is not a URL: write one such as example.com/orders or :8080/orders"),
+    ("[127.0.0.1]/", "'[127.0.0.1]/' has no usable host: '[127.0.0.1]' has brackets, which are for IPv6 addresses"),
+    ("example.com:65536", "'example.com:65536' has the port '65536': use 1 to 65535"),
   ])
   func whatIsNoURLIsRefused(text: String, message: String) {
     #expect(throws: UsageError(message)) { try TargetURL.parse(text) }

@@ -11,7 +11,11 @@ enum TargetURL {
       if let scheme, !["http", "https"].contains(scheme.lowercased()) {
         throw UsageError("the scheme of '\(shown(text))' is '\(scheme)': use http or https")
       }
-      throw UsageError("'\(shown(text))' is not a URL: write one such as example.com/orders or :8080/orders")
+      switch URLAuthority.fault(of: complete(text)) {
+      case nil, .missing?:
+        throw UsageError("'\(shown(text))' is not a URL: write one such as example.com/orders or :8080/orders")
+      case let fault?: throw UsageError("'\(shown(text))' \(fault)")
+      }
     }
     return url
   }

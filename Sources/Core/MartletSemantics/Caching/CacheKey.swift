@@ -64,9 +64,7 @@ public struct CacheKey: Sendable, Hashable {
     guard text.count > start, ByteScan.begins(.init(text), with: isSecure ? "https://" : "http://") else {
       return false
     }
-    var end = start
-    while end < text.count, HostName.isPlain(text[end]) { end += 1 }
-    guard HostName.isCanonical(UnsafeBufferPointer(rebasing: text[start..<end])) else { return false }
+    guard var end = HostName.canonicalEnd(in: text, from: start) else { return false }
     if end < text.count, text[end] == UInt8(ascii: ":") {
       var port = 0
       end += 1

@@ -52,11 +52,8 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
       guard bytes.count > start, ByteScan.begins(.init(bytes), with: isSecure ? "https://" : "http://") else {
         return nil
       }
-      var end = start
-      while end < bytes.count, HostName.isPlain(bytes[end]) { end += 1 }
-      let name = UnsafeBufferPointer(rebasing: bytes[start..<end])
-      guard HostName.isCanonical(name) else { return nil }
-      let host = String(decoding: name, as: UTF8.self)
+      guard var end = HostName.canonicalEnd(in: bytes, from: start) else { return nil }
+      let host = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
       guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else {
         return Self.endsAuthority(bytes, end) ? (isSecure, host, nil) : nil
       }

@@ -76,19 +76,21 @@ package enum HostName {
 }
 
 extension HostName {
-  /// Whether bytes of a host are its one text, which almost every host is: a name in lower case without A-labels, or four
-  /// decimal numbers. The bytes are plain.
-  static func isCanonical(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
-    var label = 0
-    for index in host.indices {
-      if host[index] == UInt8(ascii: ".") {
-        label = index + 1
-      } else if host[index] == UInt8(ascii: "-"), index > label, host[index - 1] == UInt8(ascii: "-") {
-        return false  // it may be an A-label
+  /// Returns the offset behind a host that is its one text as it stands, which almost every one is: a name in lower case
+  /// without A-labels, or four decimal numbers. nil for any other.
+  static func canonicalEnd(in url: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+    var label = start
+    var end = start
+    while end < url.count, isPlain(url[end]) {
+      if url[end] == UInt8(ascii: ".") {
+        label = end + 1
+      } else if url[end] == UInt8(ascii: "-"), end > label, url[end - 1] == UInt8(ascii: "-") {
+        return nil  // it may be an A-label
       }
+      end += 1
     }
-    guard label < host.count else { return false }
-    return !ASCII.isDigit(host[label]) || isDotted(host)
+    guard label < end else { return nil }
+    return ASCII.isDigit(url[label]) && !isDotted(UnsafeBufferPointer(rebasing: url[start..<end])) ? nil : end
   }
 
   /// Whether the bytes are four decimal numbers up to 255, without leading zeros.

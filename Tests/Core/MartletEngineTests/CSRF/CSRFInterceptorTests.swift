@@ -248,10 +248,7 @@ struct CSRFInterceptorTests {
     let session = server.session()
     _ = try await session.data(for: HTTPRequest(.post, CSRFServer.root))
     server.forgetSessions()
-    let chunks = AsyncStream<Data> { chunks in
-      chunks.yield(Data("once".utf8))
-      chunks.finish()
-    }
+    let chunks = AsyncStream<Data> { $0.finish() }
     let (_, refused) = try await session.data(for: HTTPRequest(.post, CSRFServer.root, body: .singleUse(chunks)))
     let (_, accepted) = try await session.data(for: HTTPRequest(.post, CSRFServer.root))
     #expect(refused.status == .forbidden)

@@ -11,8 +11,7 @@ import Darwin
 
 /// A file that is renamed to its destination when it is complete, and removed unless it is completed or kept.
 ///
-/// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`. A destination that is a
-/// symbolic link stands for the file that it leads to, and a file that is replaced passes its permissions on.
+/// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`.
 package final class PartialFile: Sendable {
   private let destination: String
   private let path: String
@@ -23,9 +22,14 @@ package final class PartialFile: Sendable {
   /// The permissions of a file.
   package enum Access: Sendable {
     /// Those of the file that is replaced; without one, read and write for everybody, without the bits of the process's
-    /// `umask`.
+    /// `umask`. A symbolic link stands for the file that it leads to.
     case standard
+    /// Read and write for the owner. A symbolic link is replaced: a secret does not go where it leads.
     case ownerOnly
+
+    func place(of destination: URL) -> URL? {
+      self == .standard ? FileStatus.followingLinks(destination) : destination
+    }
 
     func mode(replacing old: FileStatus?) -> mode_t { self == .standard ? old?.permissions ?? 0o666 : 0o600 }
   }
@@ -37,7 +41,7 @@ package final class PartialFile: Sendable {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
-    guard let url = FileStatus.followingLinks(url) else { throw .file(url.path, "cannot be written") }
+    guard let url = access.place(of: url) else { throw .file(url.path, "cannot be written") }
     destination = url.path
     self.access = access
     let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
@@ -53,7 +57,7 @@ package final class PartialFile: Sendable {
   /// exactly that file: with a name as of ``init(for:label:access:)``, the recorded device, inode and size, one link,
   /// and not in use. No other file is touched.
   init?(resuming resumption: DownloadResumption, for url: URL, label: String?, access: Access) {
-    guard url.isFileURL, resumption.byteCount > 0, let url = FileStatus.followingLinks(url),
+    guard url.isFileURL, resumption.byteCount > 0, let url = access.place(of: url),
       let name = PartialFileName(resumption.file.lastPathComponent),
       name.label == label ?? PartialFileName.label(for: url)
     else { return nil }

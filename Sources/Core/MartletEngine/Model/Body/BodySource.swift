@@ -139,7 +139,7 @@ final class SequenceSource<Chunks: AsyncSequence & Sendable>: BodySource where C
   }
 }
 
-/// A stream that can be read once. It counts as used when its first bytes are read, and not if it ends without any.
+/// A stream that can be read once. It counts as used when its first bytes are read.
 final class SingleUse: Sendable {
   private let source: any BodySource
   private let wasTaken = Atomic(false)
@@ -153,7 +153,7 @@ final class SingleUse: Sendable {
     return source
   }
 
-  /// Returns the source, which ended without bytes: nothing is missing in the next attempt.
+  /// Returns the source of an empty stream at its end: nothing is missing in the next attempt.
   func giveBack() { wasTaken.store(false, ordering: .relaxed) }
 }
 
@@ -162,9 +162,13 @@ final class SingleUse: Sendable {
 final class SingleUseReader: BodySource {
   private let once: SingleUse
   private let taken = Mutex<(any BodySource)?>(nil)
-  private let hasBytes = Atomic(false)
+  private let isEmpty: Bool
 
-  init(of once: SingleUse) { self.once = once }
+  /// - Parameter isEmpty: whether the stream has no bytes, which counts as unused when it was read to its end.
+  init(of once: SingleUse, isEmpty: Bool) {
+    self.once = once
+    self.isEmpty = isEmpty
+  }
 
   func next() async throws -> Data? {
     let source = try taken.withLock { taken in
@@ -173,9 +177,7 @@ final class SingleUseReader: BodySource {
       return source
     }
     let chunk = try await source.next()
-    if chunk != nil {
-      hasBytes.store(true, ordering: .relaxed)
-    } else if !hasBytes.load(ordering: .relaxed) {
+    if isEmpty, chunk == nil {
       taken.withLock { $0 = nil }
       once.giveBack()
     }

@@ -104,7 +104,8 @@ public struct RequestBody: Sendable {
   ) -> RequestBody where Chunks.Element == Data {
     let once = SingleUse(SequenceSource(chunks))
     let open: @Sendable () async throws -> OpenBody = {
-      OpenBody(source: CountedSource(SingleUseReader(of: once), promised: length), length: length)
+      let reader = SingleUseReader(of: once, isEmpty: length == 0)
+      return OpenBody(source: CountedSource(reader, promised: length), length: length)
     }
     return RequestBody(.made(open), length: length, singleUses: [once])
   }

@@ -189,12 +189,28 @@ extension HTTP2Driver {
 
 extension HTTP2Driver: HTTP2SessionHandler {
   func receive(_ bytes: UnsafeRawBufferPointer) {
-    do throws(HTTPError) { try session?.receive(bytes, now: network.loop.now) } catch {
+    do throws(HTTPError) {
+      var rest = bytes
+      while !rest.isEmpty, let session {
+        try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
+        // so that a peer that reads never has more than that to read at the end of the turn
+        if session.replyCount >= Self.mostReplies {
+          try session.pull(into: &outgoing)
+          _ = flush()
+        }
+      }
+    } catch {
       return send()  // sends a GOAWAY, and closes the connection
     }
     if isExamined { foundAlive() }
     connection.noteOutput()
   }
+
+  /// How many bytes the session gets at once: a PING in each 17 of them is replied to.
+  private static let pieceSize = 16 << 10
+  /// How many replies to PING and SETTINGS wait for the end of the turn.
+  private static let mostReplies = 256
 
   func receiveEnd(_ end: StreamEnd) {
     var error: HTTPError?

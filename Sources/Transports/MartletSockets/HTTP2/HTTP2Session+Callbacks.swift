@@ -63,22 +63,37 @@ extension HTTP2Session {
 // MARK: - Received
 
 extension HTTP2Session {
+  /// Pays for a frame, unless it is a part of a response.
   private func began(_ header: nghttp2_frame_hd) -> Int32 {
-    let kind = UInt32(header.type)
-    if kind == NGHTTP2_DATA.rawValue, header.length > 0 { return 0 }
-    if kind == NGHTTP2_HEADERS.rawValue, stream(header.stream_id)?.handler != nil { return 0 }
-    guard kind != NGHTTP2_PUSH_PROMISE.rawValue else {
+    let size = header.length + Self.frameHeaderSize
+    switch UInt32(header.type) {
+    case NGHTTP2_DATA.rawValue where header.length > 0:
+      if stream(header.stream_id)?.handler != nil { budget.addForContent(bytes: size) }
+      return 0
+    case NGHTTP2_HEADERS.rawValue where stream(header.stream_id)?.handler != nil:
+      budget.addForContent(bytes: size)
+      return 0
+    case NGHTTP2_CONTINUATION.rawValue where stream(header.stream_id)?.handler != nil:
+      budget.addForContent(bytes: size)
+      return pay()
+    case NGHTTP2_WINDOW_UPDATE.rawValue: return pay(budget.spendUpdate(bytes: size))
+    case NGHTTP2_PING.rawValue: return pay(budget.spendUpdate(bytes: size))
+    case NGHTTP2_PUSH_PROMISE.rawValue:
       // nghttp2 refuses it only after the server has acknowledged the setting
       failAll(with: violation("the server pushes a response, which the client does not allow (RFC 9113 §6.6)"))
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    default: return pay()
     }
-    return pay()
   }
 
+  private static let frameHeaderSize = 9
+
   /// Pays for a frame without content. Returns nghttp2's code: that of a fatal error if there were too many.
-  private func pay() -> Int32 {
-    guard !budget.spend() else { return 0 }
-    failAll(with: violation("the server floods the connection with frames that have no content"))
+  private func pay() -> Int32 { pay(budget.spend()) }
+
+  private func pay(_ isPaid: Bool) -> Int32 {
+    guard !isPaid else { return 0 }
+    failAll(with: flood)
     return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
   }
 
@@ -123,10 +138,12 @@ extension HTTP2Session {
       stream.fail(HTTP2Failure(resetWith: code, peer: peer, hasHead: stream.hasHead))
     case NGHTTP2_SETTINGS.rawValue where !isAcknowledgement:
       hasSettings = true
+      replyCount += 1
       handler?.capacityChanged()
     case NGHTTP2_PING.rawValue where isAcknowledgement:
       let payload = withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.loadUnaligned(as: UInt64.self) }
       if pingsSent > 0, UInt64(bigEndian: payload) == pingsSent { handler?.pongReceived() }
+    case NGHTTP2_PING.rawValue: replyCount += 1
     case NGHTTP2_GOAWAY.rawValue: receivedGoAway(frame.pointee.goaway)
     default: break
     }
@@ -193,6 +210,7 @@ extension HTTP2Session {
 
   private func closed(_ id: Int32, _ code: HTTP2ErrorCode) -> Int32 {
     guard let stream = streams.take(Int(id)) else { return 0 }
+    if code != .noError { budget.addForReset(window: streamWindow) }
     if recent === stream { recent = nil }
     // what remains here was not reset by the server, and not by the owner
     stream.fail(
@@ -247,7 +265,12 @@ extension HTTP2Session {
     if kind == NGHTTP2_GOAWAY.rawValue {
       sentGoAway(frame.pointee.goaway)
     } else if kind == NGHTTP2_HEADERS.rawValue || kind == NGHTTP2_DATA.rawValue {
-      budget.addForFrameSent()
+      if kind == NGHTTP2_HEADERS.rawValue {
+        budget.addForHeadersSent()
+      } else {
+        let isShort = header.length < 1024
+        budget.addForDataSent(header.length, isCutShort: isShort && isWindowUsedUp(of: header.stream_id))
+      }
       guard let stream = stream(header.stream_id) else { return 0 }
       stream.isSent = true
       guard UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0 else { return 0 }

@@ -55,6 +55,10 @@ final class HTTP2Session {
   private var receivedWhenIdle: UInt64 = 0
   /// When bytes last came, as ``receive(_:now:)`` was told; nil if none came.
   private(set) var lastReceived: UInt64?
+  /// How many frames were received to which nghttp2 replies, since the last ``pull(into:upTo:)``.
+  var replyCount = 0
+  /// The window of each stream.
+  let streamWindow: Int
   /// Whether the server's SETTINGS have come.
   var hasSettings = false
   /// The server's last GOAWAY.
@@ -81,6 +85,7 @@ final class HTTP2Session {
   init(peer: String, settings: HTTP2Settings = HTTP2Settings(), handler: any HTTP2SessionHandler) throws(HTTPError) {
     self.peer = peer
     self.handler = handler
+    streamWindow = settings.streamWindow
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     guard nghttp2_session_callbacks_new(&callbacks) == 0, nghttp2_option_new(&options) == 0 else { throw outOfMemory }
@@ -116,7 +121,11 @@ final class HTTP2Session {
     nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.mostBytes)
     // enough for 1 MiB in frames of the usual size; the default of 8 does not hold a head of 256 KiB
     nghttp2_option_set_max_continuations(options, 64)
+    nghttp2_option_set_max_outbound_ack(options, mostReplies)
   }
+
+  /// The most replies to PING and SETTINGS that may wait for a peer that does not read: 64 KiB.
+  private static let mostReplies = (64 << 10) / 17
 
   static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 
@@ -138,6 +147,7 @@ extension HTTP2Session {
     lastReceived = now
     let count = bytes.withMemoryRebound(to: UInt8.self) { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
     if count < 0, failure == nil { failAll(with: fatal(Int32(count))) }
+    if failure == nil, !budget.spend(bytes: bytes.count) { failAll(with: flood) }
     if isTerminated { takeFarewell() }
     if let failure { throw failure }
   }
@@ -152,6 +162,7 @@ extension HTTP2Session {
       farewell.consume(farewell.count)
       throw failure
     }
+    replyCount = 0
     while buffer.count < limit {
       var bytes: UnsafePointer<UInt8>?
       let count = nghttp2_session_mem_send(session, &bytes)
@@ -291,6 +302,12 @@ extension HTTP2Session {
   }
 
   func giveBackToConnection(_ count: Int) { nghttp2_session_consume_connection(session, count) }
+
+  /// Whether the peer's windows have no room for more of the stream's body.
+  func isWindowUsedUp(of id: Int32) -> Bool {
+    nghttp2_session_get_remote_window_size(session) <= 0
+      || nghttp2_session_get_stream_remote_window_size(session, id) <= 0
+  }
 }
 
 // MARK: - Failures
@@ -337,6 +354,9 @@ extension HTTP2Session {
     default: violation("the connection failed (\(Self.text(of: code)))")
     }
   }
+
+  /// The error of a connection whose ``FrameBudget`` is used up.
+  var flood: HTTPError { violation("the server floods the connection with frames that have no content") }
 
   func violation(_ reason: String) -> HTTPError {
     HTTPError(.protocolViolation, "\(peer): \(reason)", phase: .waiting)

@@ -77,29 +77,84 @@ struct HTTP2LimitTests {
     ("WINDOW_UPDATE", Frames.windowUpdate(1, stream: 3)), ("PRIORITY", Frames.frame(2, stream: 3, [0, 0, 0, 0, 1])),
     ("PRIORITY of idle streams", Frames.frame(2, stream: 201, [0, 0, 0, 0, 1])),
     ("DATA of padding", Frames.data("", stream: 3, padding: 9)), ("GOAWAY", Frames.goAway(0x7fff_ffff)),
+    ("GOAWAY with a reason", Frames.goAway(0x7fff_ffff, debug: String(repeating: "x", count: 8000))),
+    ("an unknown type", Frames.frame(0xfa, stream: 0)), ("an unknown type of a stream", Frames.frame(0xfa, stream: 3)),
+    ("an unknown type with content", Frames.frame(0xfa, stream: 0, [UInt8](repeating: 0, count: 16_000))),
+    ("ALTSVC", Frames.frame(10, stream: 0, [0, 1, 97, 98])),
+    ("PRIORITY_UPDATE", Frames.frame(16, stream: 0, [0, 0, 0, 3])),
+    ("DATA of a closed stream", Frames.data("x")),
+    ("large HEADERS of a closed stream", Frames.headers("200", [("a", String(repeating: "b", count: 60_000))])),
   ]
 
-  @Test(arguments: floods.map(\.name))
-  func aFloodEndsTheConnection(_ name: String) throws {
+  /// Also after a large upload, whose updates the server has not sent yet.
+  @Test(arguments: floods.map(\.name), [false, true])
+  func aFloodEndsTheConnection(_ name: String, afterUpload: Bool) throws {
     let frame = try #require(Self.floods.first { $0.name == name }?.frame)
-    for perRead in [1, 400, 5000] {
+    for perRead in [min(400, 100_000 / frame.count), min(5000, 100_000 / frame.count)] {
       let client = try HTTP2Client()
       _ = try client.submit()
       let (_, recorder) = try client.submit()
       client.pull()
       client.receive(Frames.settings() + Frames.headers(ends: true) + Frames.headers(stream: 3))
+      if afterUpload { client.session.budget.addForDataSent(1 << 30, isCutShort: false) }
+      let flood = Array(repeatElement(frame, count: perRead).joined())
       var sent = 0
-      while client.session.failure == nil, sent < 20_000 {
-        client.receive(Array(repeatElement(frame, count: perRead).joined()))
-        sent += perRead
+      var frames = 0
+      while client.session.failure == nil, sent < 6_000_000 {
+        client.receive(flood, pieces: 16 << 10)
+        sent += perRead * frame.count
+        frames += perRead
         _ = client.takeOutput()
       }
 
-      #expect(sent <= FrameBudget.most + 5000)
-      #expect(client.session.failure != nil)
+      #expect(sent <= 5_000_000)
+      #expect(frames <= FrameBudget.most + FrameBudget.mostUpdates + FrameBudget.mostBytes / 9 + 5000)
+      #expect(client.session.failure?.kind == .protocolViolation)
       #expect(recorder.events.count == 2)
       #expect(recorder.events.last?.hasPrefix("failed") == true)
     }
+  }
+
+  /// A body in pieces: the recorder copies what is left of one each time.
+  private func parts(_ count: Int) -> [HTTP2TestPart] {
+    let size = 64 << 10
+    return Array(repeating: .bytes([UInt8](repeating: 1, count: size), .more), count: count / size) + [.bytes([], .end)]
+  }
+
+  /// CVE-2024-27316: the head is too large long before.
+  @Test func aFloodOfContinuationsEndsTheConnection() throws {
+    let client = try HTTP2Client()
+    let (_, recorder) = try client.submit()
+    client.pull()
+    client.receive(Frames.settings())
+    var sent = 0
+    while client.session.failure == nil, sent < 6_000_000 {
+      let block = Frames.literal("a", String(repeating: "b", count: 15_000))
+      let frame = Frames.frame(
+        sent == 0 ? 1 : 9, stream: 1, sent == 0 ? Frames.literal(":status", "200") + block : block)
+      client.receive(frame)
+      sent += frame.count
+    }
+
+    #expect(sent <= 5_000_000)
+    #expect(recorder.failure?.error.kind == .headersTooLarge)
+  }
+
+  /// CVE-2019-9511: each byte of the window costs a frame, and two updates.
+  @Test func aWindowThatIsOpenedByteByByteEndsTheConnection() throws {
+    let client = try HTTP2Client()
+    client.receive(Frames.settings([(4, 1)]))
+    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: parts(1 << 20))
+    client.pull()
+    var sent = 0
+    while client.session.failure == nil, sent < 6_000_000 {
+      let updates = Frames.windowUpdate(1, stream: Int(id)) + Frames.windowUpdate(1)
+      client.receive(updates)
+      sent += updates.count
+    }
+
+    #expect(sent <= 5_000_000)
+    #expect(recorder.failure?.error.message.contains("floods") == true)
   }
 
   @Test func framesWithoutContentAreFineAtAModestPace() throws {
@@ -112,21 +167,100 @@ struct HTTP2LimitTests {
     }
   }
 
-  @Test func updatesOfTheWindowAreFineWhileABodyIsSent() throws {
+  /// What a server honestly says of an upload: an update of the stream and one of the connection for each piece that it
+  /// took, and a PING with each of them; at once, for all that its window has let it take.
+  @Test(arguments: [
+    (piece: 1 << 10, window: 65_535, size: 4 << 20), (4 << 10, 65_535, 12 << 20), (1 << 10, 1 << 20, 4 << 20),
+    (1 << 10, 16 << 20, 17 << 20),
+  ])
+  func updatesForEachPieceOfABodyAreFine(piece: Int, window: Int, size: Int) throws {
     let client = try HTTP2Client()
-    client.receive(Frames.settings())
-    let (id, recorder) = try client.submit(
-      .post, body: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 20_000_000), .end)])
+    client.receive(Frames.settings([(4, window)]) + Frames.windowUpdate(window - 65_535 + 1))
+    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: parts(size))
     client.pull()
-    var updates = 0
-    while !recorder.isSent, client.session.failure == nil, updates < 100_000 {
-      let count = client.takeOutput().count
-      if count == 0 { break }
-      client.receive(Frames.windowUpdate(count, stream: Int(id)) + Frames.windowUpdate(count) + Frames.ping())
-      updates += 1
+    while !recorder.isSent, client.session.failure == nil {
+      let taken = dataCount(client.takeOutput())
+      try #require(taken > 0)
+      let whole = updates(piece, of: id)
+      let atOnce = 200  // fits into what the session gets at once
+      for start in stride(from: 0, to: taken / piece, by: atOnce) {
+        client.receive(Array(repeatElement(whole, count: min(atOnce, taken / piece - start)).joined()))
+      }
+      if taken % piece > 0 { client.receive(updates(taken % piece, of: id)) }
     }
     #expect(recorder.isSent)
     #expect(client.session.failure == nil)
+  }
+
+  private func updates(_ count: Int, of id: Int32) -> [UInt8] {
+    Frames.windowUpdate(count, stream: Int(id)) + Frames.ping() + Frames.windowUpdate(count) + Frames.ping()
+  }
+
+  /// The same of messages that are shorter than a KiB.
+  @Test func updatesForEachMessageAreFine() throws {
+    let client = try HTTP2Client()
+    client.receive(Frames.settings())
+    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: [])
+    client.pull()
+    for _ in 0..<2000 {
+      recorder.parts = [.bytes([1, 2, 3], .more), .pause]
+      client.session.resume(id)
+      client.pull()
+      let count = dataCount(client.takeOutput())
+      try #require(count == 3)
+      client.receive(updates(count, of: id))
+    }
+    #expect(client.session.failure == nil)
+  }
+
+  /// The number of bytes in the DATA of frames.
+  private func dataCount(_ frames: [UInt8]) -> Int {
+    var count = 0
+    var position = frames.starts(with: "PRI".utf8) ? 24 : 0
+    while position + 9 <= frames.count {
+      let size = frames[position..<(position + 3)].reduce(0) { $0 << 8 | Int($1) }
+      if frames[position + 3] == 0 { count += size }
+      position += 9 + size
+    }
+    return count
+  }
+
+  /// A server that measures the bandwidth of a response.
+  @Test func aPingWithEachPieceOfAResponseIsFine() throws {
+    let client = try HTTP2Client()
+    let (id, recorder) = try client.submit()
+    client.pull()
+    client.receive(Frames.settings() + Frames.headers())
+    let frames = Frames.data("x") + Frames.ping()
+    for _ in 0..<5000 {
+      client.receive(frames)
+      client.session.consumed(1, of: id)
+      _ = client.takeOutput()
+    }
+    client.receive(Frames.data("", ends: true))
+
+    #expect(recorder.events.last == "end")
+  }
+
+  /// What was on the way when requests were cancelled.
+  @Test func theRestOfBodiesThatWereCancelledIsFine() throws {
+    let client = try HTTP2Client()
+    client.receive(Frames.settings())
+    let ids = try (0..<8).map { _ in try client.submit().id }
+    client.pull()
+    for id in ids { client.receive(Frames.headers(stream: Int(id))) }
+    for id in ids { client.session.reset(id) }
+    client.pull()
+    let piece = String(repeating: "x", count: 16_000)
+    for id in ids {
+      let frame = Frames.data(piece, stream: Int(id))
+      for _ in 0..<131 { client.receive(frame) }
+    }
+
+    #expect(client.session.failure == nil)
+    let frame = Frames.data(piece)
+    for _ in 0..<500 { client.receive(frame) }
+    #expect(client.session.failure != nil)
   }
 
   @Test func manyContinuationsAreTooLarge() throws {
@@ -164,8 +298,33 @@ struct HTTP2LimitTests {
   @Test func aBudgetGrowsWithFramesSent() {
     var budget = FrameBudget()
     for _ in 0..<FrameBudget.most { _ = budget.spend() }
-    budget.addForFrameSent()
+    budget.addForHeadersSent()
     #expect(spend(&budget) == FrameBudget.perFrameSent)
+  }
+
+  @Test(arguments: [
+    (0, false, 4), (1023, false, 7), (1024, false, 8), (16_384, false, 68), (1, true, 0), (1024, true, 4),
+    (1 << 30, false, FrameBudget.mostUpdates),
+  ])
+  func aBudgetForUpdatesGrowsWithDataSent(_ count: Int, isCutShort: Bool, updates: Int) {
+    var budget = FrameBudget()
+    for _ in 0..<FrameBudget.most { _ = budget.spend() }
+    budget.addForDataSent(count, isCutShort: isCutShort)
+    var paid = 0
+    while budget.spendUpdate(bytes: 13) { paid += 1 }
+    #expect(paid == updates)
+  }
+
+  @Test func aBudgetOfBytesGrowsWithTime() {
+    var budget = FrameBudget()
+    budget.refill(now: 0)
+    let results = [
+      (0, FrameBudget.mostBytes), (0, 1), (1_000_000_000, 100_000), (1_000_000_000_000, FrameBudget.mostBytes + 1),
+    ].map { (now: UInt64, bytes: Int) in
+      budget.refill(now: now)
+      return budget.spend(bytes: bytes)
+    }
+    #expect(results == [true, false, true, false])
   }
 
   @Test func aClockThatJumpsDoesNotBreakABudget() {

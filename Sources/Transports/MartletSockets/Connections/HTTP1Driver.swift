@@ -13,8 +13,9 @@ final class HTTP1Driver: ConnectionDriver {
   private var upload = Upload.over
   /// What waits to be sent before the chunk of the request's body that is being sent.
   private var outgoing = SendBuffer()
-  /// How many bytes were sent in this turn.
-  private var sentInTurn = 0
+  private var turn = TurnLimit()
+  /// How many bytes were sent since ``turn`` was asked.
+  private var sentCount = 0
   /// Whether the connection becomes idle at the end of the turn.
   private var becomesIdle = false
   private lazy var expectation = HeapTimer { [weak self] in self?.beginUpload() }
@@ -83,7 +84,7 @@ extension HTTP1Driver {
       return connection.becomeIdle()
     }
     guard let transfer else { return }
-    sentInTurn = 0
+    (turn, sentCount) = (TurnLimit(), 0)
     while true {
       let hasMore = collect(for: transfer)
       guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
@@ -93,7 +94,8 @@ extension HTTP1Driver {
         break
       }
       // a source that is as fast as the network would keep the other connections waiting
-      guard sentInTurn < LayeredSocket.mostInATurn else { return connection.sendInNextTurn() }
+      guard turn.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
+      sentCount = 0
     }
     switch upload {
     case .held: if state.heldBody() == .stopSending { stopUpload() }
@@ -143,7 +145,7 @@ extension HTTP1Driver {
       return false
     }
     if count > 0 { state.sentBytes() }
-    sentInTurn += count
+    sentCount += count
     outgoing.consume(count)
     return outgoing.isEmpty
   }
@@ -159,7 +161,7 @@ extension HTTP1Driver {
       return false
     }
     transfer.chunkOffset += sent
-    sentInTurn += sent
+    sentCount += sent
     transfer.noteSent(sent)
     return transfer.chunkOffset == transfer.chunk.count
   }

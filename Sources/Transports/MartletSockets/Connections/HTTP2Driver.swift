@@ -71,15 +71,24 @@ extension HTTP2Driver {
   func send() {
     guard let session else { return }
     do throws(HTTPError) {
-      repeat {
-        try session.pull(into: &outgoing)
-      } while !outgoing.isEmpty && flush()
+      try sendFrames(of: session)
       report()
       if session.isOver { connection.close() }
     } catch {
       _ = flush()  // a GOAWAY that says why
       connection.close()  // first, so that no request gets it again
       report()
+    }
+  }
+
+  /// Sends what the session has, as far as the turn and the network allow.
+  private func sendFrames(of session: HTTP2Session) throws(HTTPError) {
+    var turn = TurnLimit()
+    while true {
+      try session.pull(into: &outgoing)
+      let count = outgoing.count
+      guard count > 0, flush() else { return }
+      guard turn.allowsMore(after: count) else { return connection.sendInNextTurn() }
     }
   }
 

@@ -133,8 +133,8 @@ final class LayeredSocket: SocketHandler {
 extension LayeredSocket {
   /// How many encrypted bytes may wait for the network.
   private static let highWater = 64 << 10
-  /// About how many bytes are sent, and received, in a turn, so that one connection does not keep the others waiting.
-  static let mostInATurn = 1 << 20
+  /// How many may wait with the replies of TLS to a peer that does not read: more than what may wait otherwise.
+  private static let mostWaiting = 3 * highWater
 
   /// Sends bytes.
   ///
@@ -147,7 +147,7 @@ extension LayeredSocket {
     guard let innermost = layers.last, let outermost = layers.first else { return sendPlain(bytes, hasMore: hasMore) }
     var taken = 0
     let sentBefore = sentCount
-    while taken < min(bytes.count, Self.mostInATurn) {
+    while taken < min(bytes.count, TurnLimit.mostBytes) {
       if outermost.outgoing.count >= Self.highWater {
         // what the peer may have got counts as sent; the next call reports the failure
         guard flush() != nil else { return taken > 0 && sentCount != sentBefore ? taken : nil }
@@ -206,7 +206,7 @@ extension LayeredSocket {
 
 extension LayeredSocket {
   func socketIsReadable(_ socket: Socket) {
-    var total = 0
+    var limit = TurnLimit()
     while true {
       let place = layers.isEmpty ? owner?.room : nil
       let room = place ?? memory.room(ofLayer: 0)
@@ -219,10 +219,9 @@ extension LayeredSocket {
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
-        total += count
         // bytes that follow a body in its own room must be found before the next request is sent: they are no response to it
         let mayHaveEnded = place != nil && owner?.room == nil
-        guard count == room.count, isOpen, isReading, total < Self.mostInATurn || mayHaveEnded else { return }
+        guard count == room.count, isOpen, isReading, limit.allowsMore(after: count) || mayHaveEnded else { return }
       case .notReady: return
       case .end: return ended(.clean)
       case .failed(let code): return ended(.failed(code))
@@ -266,7 +265,10 @@ extension LayeredSocket {
       if isOpen { owner?.layerFailed(session, error) }
       return
     }
-    if isOpen, !session.outgoing.isEmpty { _ = flush() }
+    guard isOpen, !session.outgoing.isEmpty else { return }
+    _ = flush()
+    guard let waiting = layers.first?.outgoing.count, waiting > Self.mostWaiting else { return }
+    owner?.layerFailed(session, session.violation("asks for replies of TLS, and does not read them"))
   }
 
   private func read(_ session: TLSSession, _ layer: Int) throws(HTTPError) {

@@ -65,7 +65,7 @@ enum SessionBIO {
     BIO_meth_set_read_ex(method) { bio, target, size, count in
       SessionBIO.withSession(of: bio) { session in
         BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
-        let taken = session.received.take(into: UnsafeMutableRawBufferPointer(start: target, count: size))
+        let taken = session.takeReceived(into: UnsafeMutableRawBufferPointer(start: target, count: size))
         count?.pointee = taken
         // the end of the input is for the session to report: OpenSSL would answer it with an alert
         if taken == 0 { BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }

@@ -24,6 +24,7 @@ final class TLSSession {
   private let ssl: OpaquePointer
   private var state = State.handshaking
   private var hasEnded = false
+  private var records = RecordCount()
   private var isClosed = false
   private var isVerified = false
   /// The first bytes that the server sent, to recognize one that does not use TLS.
@@ -124,7 +125,11 @@ final class TLSSession {
     ERR_clear_error()
     var count = 0
     let result = SSL_read_ex(ssl, start, target.count, &count)
-    if result == 1 { return .bytes(count) }
+    if result == 1 {
+      records.reset()
+      return .bytes(count)
+    }
+    if records.isExceeded { throw fail(violation("floods the connection with TLS records that have no content")) }
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_ZERO_RETURN: return .end(isClean: true)
     case SSL_ERROR_WANT_READ: return hasEnded ? .end(isClean: false) : .needsMore
@@ -175,6 +180,16 @@ extension TLSSession {
     received.lend(ciphertext)
     defer { received.endLending() }
     return try body()
+  }
+
+  /// Moves received bytes to OpenSSL; none after too many records without application data, of which it would decrypt all
+  /// that are there at once.
+  func takeReceived(into target: UnsafeMutableRawBufferPointer) -> Int {
+    guard case .open = state else { return received.take(into: target) }
+    guard !records.isExceeded else { return 0 }
+    let count = received.take(into: target)
+    records.add(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(target)[..<count]))
+    return count
   }
 
   /// Says that the server sends no more bytes.
@@ -323,6 +338,11 @@ extension TLSSession {
   private func fail(_ error: HTTPError) -> HTTPError {
     state = .failed(error)
     return error
+  }
+
+  /// The error of a server that misuses TLS to keep the client busy.
+  func violation(_ what: String) -> HTTPError {
+    HTTPError(.protocolViolation, "\(peer.description): the server \(what)", phase: .receiving)
   }
 
   private func handshakeFailure(_ code: Int32) -> HTTPError {

@@ -56,9 +56,11 @@ final class UpgradedDriver: ConnectionDriver {
 
   func send() {
     if isFinishing { return finishOutput() }
-    var sentInTurn = 0
+    var turn = TurnLimit()
+    var sentCount = 0
     while !hasOutputEnded {
-      guard sentInTurn < LayeredSocket.mostInATurn else { return connection.sendInNextTurn() }
+      guard turn.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
+      sentCount = 0
       if offset == chunk.count, !takeChunk() { return }
       let sent = chunk.withUnsafeBytes { connection.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
       guard let sent else {
@@ -66,7 +68,7 @@ final class UpgradedDriver: ConnectionDriver {
         return endOutput()
       }
       offset += sent
-      sentInTurn += sent
+      sentCount += sent
       guard offset == chunk.count else { return }
     }
   }

@@ -1,0 +1,49 @@
+/// Counts the records of TLS that have brought nothing since the last application data: tickets, KeyUpdate, alerts, empty
+/// records (RFC 8446 §4.6). A server may send them without end, each costs more than the bytes that it has, and a
+/// KeyUpdate is replied to.
+///
+/// An honest server sends a few: two tickets after the handshake, at most ten in servers that can be set up, of 0.2 to 1.6
+/// KiB each, and a KeyUpdate after some million records.
+struct RecordCount {
+  /// The most records, and their bytes, without application data.
+  static let most = 32
+  static let mostBytes = 16 << 10
+
+  private static let headerSize = 5
+  /// The header that is being read (RFC 8446 §5.1): type, version, length.
+  private var header: (count: Int, length: Int) = (0, 0)
+  /// How many bytes of the record are missing.
+  private var missing = 0
+  private var records = 0
+  private var bytes = 0
+  /// The bytes of the record that is being read, which may have application data.
+  private var size = 0
+
+  /// Whether there were too many. The record that is being read does not count.
+  var isExceeded: Bool { records > Self.most + 1 || bytes > Self.mostBytes }
+
+  /// Application data has come.
+  mutating func reset() { (records, bytes, size) = (0, 0, 0) }
+
+  /// Counts bytes as they are decrypted.
+  mutating func add(_ piece: UnsafeRawBufferPointer) {
+    var index = 0
+    while index < piece.count {
+      if missing > 0 {
+        let count = min(missing, piece.count - index)
+        missing -= count
+        index += count
+        continue
+      }
+      if header.count >= 3 { header.length = header.length << 8 | Int(piece[index]) }
+      header.count += 1
+      index += 1
+      guard header.count == Self.headerSize else { continue }
+      records += 1
+      bytes += size
+      size = Self.headerSize + header.length
+      missing = header.length
+      header = (0, 0)
+    }
+  }
+}

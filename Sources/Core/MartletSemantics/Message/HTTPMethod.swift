@@ -31,6 +31,8 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   public static let trace: HTTPMethod = "TRACE"
   /// `PATCH` (RFC 5789).
   public static let patch: HTTPMethod = "PATCH"
+  /// `QUERY` (RFC 10008): a safe request whose question is its body.
+  public static let query: HTTPMethod = "QUERY"
   /// `CONNECT` (RFC 9110 §9.3.6).
   package static let connect: HTTPMethod = "CONNECT"
 
@@ -39,7 +41,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// Unknown methods count as unsafe.
   public var isSafe: Bool {
     switch rawValue {
-    case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH": true
+    case "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "QUERY", "REPORT", "SEARCH": true
     default: false
     }
   }

@@ -37,7 +37,7 @@ struct CSRFInterceptorTests {
     #expect(server.fetches.count == 3)
   }
 
-  @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE"])
+  @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"])
   func safeMethodsNeedNoToken(method: String) async throws {
     let server = CSRFServer { _ in .text("ok") }
     let request = HTTPRequest(try #require(HTTPMethod(rawValue: method)), CSRFServer.root)

@@ -168,6 +168,7 @@ struct CacheUpdateTests {
     arguments: [
       (.post, 200, [:], ["/"]), (.put, 204, [:], ["/"]), (.delete, 301, [:], ["/"]), ("M-SEARCH", 200, [:], ["/"]),
       (.post, 500, [:], []), (.post, 404, [:], []), (.get, 200, [:], []), (.options, 200, [:], []),
+      ("QUERY", 200, [.location: "/new", .contentLocation: "sub/x"], []),  // RFC 10008 §2: it is safe
       (.post, 201, [.location: "/new", .contentLocation: "sub/x"], ["/", "/new", "/sub/x"]),
       (.post, 201, [.location: "http://b.example/"], ["/"]),
       (.post, 201, [.location: "http://a.example:80/c"], ["/", "/c"]),

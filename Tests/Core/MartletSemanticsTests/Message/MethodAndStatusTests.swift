@@ -3,11 +3,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct MethodAndStatusTests {
-  // RFC 9110 §9.2.1 and §9.2.2; RFC 5789 §2 for PATCH.
+  // RFC 9110 §9.2.1 and §9.2.2; RFC 5789 §2 for PATCH, RFC 10008 §2 for QUERY.
   @Test(arguments: [
     ("GET", true, true), ("HEAD", true, true), ("OPTIONS", true, true), ("TRACE", true, true), ("PUT", false, true),
     ("DELETE", false, true), ("POST", false, false), ("PATCH", false, false), ("CONNECT", false, false),
-    ("PROPFIND", true, true), ("get", false, false), ("FROBNICATE", false, false),
+    ("PROPFIND", true, true), ("QUERY", true, true), ("query", false, false), ("get", false, false),
+    ("FROBNICATE", false, false),
   ])
   func methodIsSafeOrIdempotent(_ name: String, isSafe: Bool, isIdempotent: Bool) throws {
     let method = try #require(HTTPMethod(rawValue: name))

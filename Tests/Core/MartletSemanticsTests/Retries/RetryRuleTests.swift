@@ -27,7 +27,7 @@ struct RetryRuleTests {
       // RFC 9110 §9.2.2: PUT, DELETE and the safe methods are idempotent; a client does not retry others by itself
       ("GET", nil, nil, true), ("HEAD", nil, nil, true), ("OPTIONS", nil, nil, true), ("TRACE", nil, nil, true),
       ("PUT", nil, nil, true), ("DELETE", nil, nil, true), ("POST", nil, nil, false), ("PATCH", nil, nil, false),
-      ("CONNECT", nil, nil, false), ("BREW", nil, nil, false), ("get", nil, nil, false),
+      ("CONNECT", nil, nil, false), ("QUERY", nil, nil, true), ("BREW", nil, nil, false), ("get", nil, nil, false),
       // "unless it has some means to know that the request semantics are actually idempotent"
       ("POST", true, nil, true), ("GET", false, nil, false), ("POST", nil, "key", true), ("POST", false, "key", false),
     ] as [(String, Bool?, String?, Bool)])

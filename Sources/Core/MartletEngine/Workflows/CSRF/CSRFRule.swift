@@ -2,8 +2,9 @@ import MartletSemantics
 
 /// The syntax of the token protocol.
 enum CSRFRule {
-  /// Whether a method needs a token: all except GET, HEAD, OPTIONS and TRACE, the safe ones of RFC 9110 §9.2.1.
-  static func protects(_ method: HTTPMethod) -> Bool { ![.get, .head, .options, .trace].contains(method) }
+  /// Whether a method needs a token: all except GET, HEAD, OPTIONS and TRACE, the safe ones of RFC 9110 §9.2.1, and
+  /// QUERY (RFC 10008 §2).
+  static func protects(_ method: HTTPMethod) -> Bool { ![.get, .head, .options, .trace, .query].contains(method) }
 
   /// Returns the token in a head; nil if there is none. `Required` and `Fetch` are not tokens.
   ///

@@ -6,7 +6,7 @@
 /// type.charset   // "utf-8"
 /// ```
 ///
-/// Parsing is lenient, formatting is strict. Two types are equal if their type, subtype and parameters are, regardless
+/// Parsing is that of browsers, formatting is strict. Two types are equal if their type, subtype and parameters are, regardless
 /// of the order of parameters and of the case of names and of the charset.
 public struct MediaType: Sendable {
   /// The type in lower case: `text`; `*` in a range.
@@ -16,22 +16,26 @@ public struct MediaType: Sendable {
   /// The parameters, such as `charset` and `boundary`.
   public var parameters: FieldParameters
 
-  /// Parses a media type that comes from outside the program.
+  /// Parses a media type that comes from outside the program, as browsers do (WHATWG MIME Sniffing §4.4).
   ///
-  /// Lenient: case and white space do not matter, and invalid parameters are omitted.
+  /// Lenient with parameters: invalid ones and those with a name that came before are omitted, a value may have characters
+  /// that only a quoted string should have, and a quoted string may end with the text. Type and subtype must be tokens,
+  /// without white space around the slash.
   ///
   /// - Parameter text: For example `text/html; charset=utf-8`.
   /// - Returns: nil if type or subtype is missing or not a token.
   public init?(_ text: some StringProtocol) {
-    let text = Substring(text)
-    let end = text.utf8.firstIndex(of: UInt8(ascii: ";")) ?? text.endIndex
-    guard let slash = text[..<end].utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-    let type = ASCII.trimmed(text[..<slash])
-    let subtype = ASCII.trimmed(text[text.utf8.index(after: slash)..<end])
-    guard Token.isValid(type), Token.isValid(subtype) else { return nil }
-    self.type = ASCII.lowercased(type)
-    self.subtype = ASCII.lowercased(subtype)
-    parameters = FieldParameters(parsing: text[end...])
+    self.init(parsing: text, isFieldValue: false)
+  }
+
+  /// - Parameter isFieldValue: whether the text stands for the bytes of a field's value. Each byte is then a code point up
+  ///   to U+00FF, which values of parameters may have; in other text those beyond it are not allowed.
+  fileprivate init?(parsing text: some StringProtocol, isFieldValue: Bool) {
+    var syntax = MediaTypeSyntax(text, isFieldValue: isFieldValue)
+    guard let (type, subtype) = syntax.takeEssence() else { return nil }
+    self.type = type
+    self.subtype = subtype
+    parameters = syntax.takeParameters()
   }
 
   /// The type without its parameters: `text/html`.
@@ -100,9 +104,19 @@ extension MediaType: ExpressibleByStringLiteral, CustomStringConvertible {
 extension HTTPFields {
   /// The media type in `Content-Type`; nil if there is none that can be parsed.
   ///
-  /// The last one counts if there are several, as in browsers (Fetch §2.2.2, “extract a MIME type”).
+  /// Of several the last one counts, and `*/*` is none, as in browsers (Fetch §2.2.2, “extract a MIME type”). If it has no
+  /// `charset`, that of the one before holds if type and subtype are the same.
   public var mediaType: MediaType? {
-    list(.contentType).lazy.reversed().compactMap { MediaType($0) }.first
+    guard contains(.contentType) else { return nil }
+    var last: MediaType?
+    for value in FieldList.elements(of: self[values: .contentType].joined(separator: ", ")[...]) {
+      guard var type = MediaType(parsing: value, isFieldValue: true), type.essence != "*/*" else { continue }
+      if type.charset == nil, let last, last.essence == type.essence, let charset = last.charset {
+        type.parameters["charset"] = charset
+      }
+      last = type
+    }
+    return last
   }
 }
 

@@ -6,7 +6,7 @@ struct MediaTypeTests {
   // RFC 9110 §8.3.1: type, subtype and parameter names are case-insensitive; these are equivalent.
   @Test(arguments: [
     "text/html;charset=utf-8", "Text/HTML;Charset=\"utf-8\"", "text/html; charset=\"utf-8\"",
-    "text/html;charset=UTF-8", " text/html ; charset=utf-8 ;", "text / html;;charset = utf-8",
+    "text/html;charset=UTF-8", " text/html ; charset=utf-8 ;", "text/html;;charset=utf-8",
     "text/html; junk; charset=utf-8; =x",
   ])
   func caseWhiteSpaceAndQuotesDoNotMatter(_ text: String) throws {
@@ -20,7 +20,7 @@ struct MediaTypeTests {
 
   @Test(arguments: [
     "", "text", "/", "text/", "/html", "text/html, text/plain", "te xt/html", "text/ht ml", "text/html/x", ";a=b",
-    "; charset=a/b", "tëxt/html", "text\\html",
+    "; charset=a/b", "tëxt/html", "text\\html", "text / html",
   ])
   func textWithoutTypeAndSubtypeIsNotAMediaType(_ text: String) {
     #expect(MediaType(text) == nil)
@@ -83,17 +83,5 @@ struct MediaTypeTests {
 
   @Test func aLiteralThatIsNotAMediaTypeStopsTheProgram() async {
     await #expect(processExitsWith: .failure) { _ = MediaType(stringLiteral: "text") }
-  }
-
-  @Test(
-    arguments: [
-      (["text/html; charset=utf-8"], "text/html; charset=utf-8"), (["text/html", "text/plain"], "text/plain"),
-      (["text/html, a/b"], "a/b"), (["text/html", "nonsense"], "text/html"), (["nonsense"], nil), ([], nil),
-    ] as [([String], String?)])
-  func lastValidContentTypeCounts(_ lines: [String], expected: String?) {
-    var fields = HTTPFields()
-    for line in lines { fields.append(line, for: .contentType) }
-
-    #expect(fields.mediaType?.description == expected)
   }
 }

@@ -1,4 +1,5 @@
 public import Martlet
+import MartletSemantics
 
 /// An ``Authenticator`` for a user account: it logs in, renews its token after a 401, and logs out.
 ///
@@ -17,7 +18,8 @@ public import Martlet
 ///
 /// The paths are those of ``Endpoints``. A token is read as OAuth writes it (RFC 6749 §5.1: `access_token`,
 /// `refresh_token`, `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and
-/// `refresh`.
+/// `refresh`. It is sent with its type, whatever that is, except for types that need a proof with each request, such as
+/// DPoP: these are an error.
 public actor AccountAuthenticator: Authenticator {
   /// The requests of an account.
   public struct Endpoints: Sendable {
@@ -179,10 +181,17 @@ private struct AccountToken: Decodable, Sendable {
         Name("access_token"),
         .init(codingPath: decoder.codingPath, debugDescription: "the response has no access_token"))
     }
-    let seconds: Double? = try first("expires_in", "expiresIn")
+    let lifetime: TokenLifetime? = try first("expires_in", "expiresIn")
+    let type: String = try first("token_type", "tokenType") ?? "Bearer"
+    guard !TokenAnswer.needsProof(type) else {
+      throw DecodingError.dataCorrupted(
+        .init(
+          codingPath: decoder.codingPath,
+          debugDescription: "the token has the type '\(type)', which needs a proof with each request"))
+    }
     token = AccessToken(
-      value, type: try first("token_type", "tokenType") ?? "Bearer",
-      expires: seconds.map { Date(timeIntervalSinceNow: $0) },
+      value, type: type,
+      expires: lifetime?.seconds.map { Date(timeIntervalSinceNow: $0) },
       refreshToken: try first("refresh_token", "refreshToken", "refresh"))
   }
 }

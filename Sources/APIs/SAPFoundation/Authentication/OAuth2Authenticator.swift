@@ -147,7 +147,7 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
     case .code(let code):
       return .authorizationCode(code, redirect: parameters.redirectURL, verifier: key?.verifier)
     case .refused(let refusal): throw OAuth2Error.server(error: OAuth2ServerError(refusal))
-    case .foreign: throw OAuth2Error.authorizationCode
+    case .otherIssuer, .foreign: throw OAuth2Error.authorizationCode
     }
   }
 
@@ -159,6 +159,8 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
       endpoint: parameters.xsuaaAuthorizationURL ?? parameters.authorizationEndpointURL,
       clientID: parameters.clientID, redirect: parameters.redirectURL, scopes: parameters.requestingScopes,
       state: .unguessable)
+    request.issuer = parameters.issuer
+    request.otherEndpoints = [parameters.authorizationEndpointURL, parameters.tokenEndpointURL]
     guard let chosen = parameters.codeChallengeMethod else { return (request, nil) }
     let method: ProofKey.Method = chosen == .plain ? .plain : .s256
     let key = ProofKey(verifier: .unguessable)
@@ -200,6 +202,9 @@ private struct TokenEndpoint: Sendable {
     }
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: data) else {
       throw OAuth2Error.parse(error: "the body is not JSON with an access_token", httpUrlResponse: response, data: data)
+    }
+    if let objection = answer.objection {
+      throw OAuth2Error.parse(error: objection, httpUrlResponse: response, data: data)
     }
     return OAuth2Token(
       accessToken: answer.accessToken, tokenType: answer.tokenType,
@@ -247,7 +252,7 @@ public enum OAuth2Error: Error, Sendable {
   case parse(error: String, httpUrlResponse: HTTPURLResponse, data: Data)
   /// A login page is shown already.
   case authenticationInProgress
-  /// The login ended at a URL without a code, or with that of another request.
+  /// The login ended at a URL without a code, or with that of another request or server (`iss`, RFC 9207).
   case authorizationCode
   /// The token was refused. Never thrown by this module: the caller gets the 401.
   case tokenRejected

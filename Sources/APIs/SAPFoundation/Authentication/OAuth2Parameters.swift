@@ -33,6 +33,9 @@ public struct OAuth2AuthenticationParameters: Sendable, Hashable {
   public let xsuaaAuthorizationURL: URL?
   /// How the code challenge is computed; nil sends none.
   public let codeChallengeMethod: CodeChallengeMethod?
+  /// The server's issuer identifier, with which an `iss` in the redirect must be equal (RFC 9207). With nil, the default,
+  /// an `iss` must have the origin of one of the endpoints. (Not in SAP's type.)
+  public var issuer: String?
 
   /// Makes parameters. SAP sends a proof key only with `xsuaaAuthorizationURL`; this module always does, unless
   /// `codeChallengeMethod` is nil (RFC 9700 §2.1.1).

@@ -5,7 +5,7 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
   package let page: URL
   /// The page with the user code in it; nil if there is none.
   package let completePage: URL?
-  /// The lifetime of the codes in seconds.
+  /// The lifetime of the codes in seconds; half an hour if it is unknown (see ``TokenLifetime``).
   package let seconds: Double
   /// The seconds between two token requests; 5 if the member is missing.
   package let interval: Double
@@ -27,7 +27,7 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
     page =
       try members.decodeIfPresent(URL.self, forKey: .page) ?? members.decode(URL.self, forKey: .olderPage)  // drafts
     completePage = try? members.decodeIfPresent(URL.self, forKey: .completePage)
-    seconds = try members.decode(Double.self, forKey: .seconds)
+    seconds = try members.decode(TokenLifetime.self, forKey: .seconds).seconds ?? 1800
     interval = try members.decodeIfPresent(Double.self, forKey: .interval) ?? 5
   }
 }

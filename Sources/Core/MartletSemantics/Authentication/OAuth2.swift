@@ -51,6 +51,10 @@ package struct AuthorizationCodeRequest: Sendable {
   package var state: String
   /// The challenge of a ``ProofKey`` and its method (RFC 7636 §4.3).
   package var challenge: (value: String, method: ProofKey.Method)?
+  /// The identifier of the server (RFC 8414 §2); nil if it is not known.
+  package var issuer: String?
+  /// The server's other endpoints, by which its identifier is recognized if it is not known.
+  package var otherEndpoints: [URL] = []
 
   package init(endpoint: URL, clientID: String, redirect: URL, scopes: Set<String>, state: String) {
     self.endpoint = endpoint
@@ -80,8 +84,19 @@ package struct AuthorizationCodeRequest: Sendable {
   package enum Answer: Sendable, Hashable {
     case code(String)
     case refused(TokenRefusal)
+    /// The redirect is the answer of another server: its `iss`, for messages (RFC 9207 §2.4). Neither its code nor its
+    /// refusal is for this request.
+    case otherIssuer(String)
     /// The URL is not the redirect, or belongs to another request.
     case foreign
+  }
+
+  /// Whether an `iss` is that of the server (RFC 9207 §2.4): equal to the known identifier. If none is known, its origin
+  /// is that of one of the server's endpoints, which keeps other servers out too.
+  private func isOwn(_ issuer: String) -> Bool {
+    if let known = self.issuer { return issuer == known }
+    guard let origin = URL(string: issuer).flatMap({ Origin($0) }) else { return false }
+    return ([endpoint] + otherEndpoints).contains { Origin($0) == origin }
   }
 
   /// Returns the parts of a URL by which a redirect is recognized. A browser writes the host in lower case, and the
@@ -95,8 +110,12 @@ package struct AuthorizationCodeRequest: Sendable {
   package func answer(in url: URL) -> Answer {
     guard Self.comparableParts(of: url) == Self.comparableParts(of: redirect) else { return .foreign }
     let query = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedQuery ?? ""
-    let pairs = Dictionary(PercentEncoding.form.pairs(in: query).map { ($0.name, $0.value) }) { first, _ in first }
+    let list = PercentEncoding.form.pairs(in: query)
+    let pairs = Dictionary(list.map { ($0.name, $0.value) }) { first, _ in first }
     guard pairs["state"] == state else { return .foreign }
+    if let other = list.first(where: { $0.name == "iss" && !isOwn($0.value) }) {
+      return .otherIssuer(other.value.printable(upTo: 300))
+    }
     if let error = pairs["error"] {
       return .refused(
         TokenRefusal(code: error, description: pairs["error_description"], uri: pairs["error_uri"]))
@@ -152,13 +171,27 @@ extension Data {
   }
 }
 
+/// A lifetime as authorization servers write it (`expires_in`, RFC 6749 §5.1, RFC 8628 §3.2).
+///
+/// Some servers write the number as a string, which is accepted. Some write 0, a negative number or a word: the lifetime
+/// is then unknown. A token that had expired when it was issued would be renewed for each request.
+package struct TokenLifetime: Sendable, Decodable {
+  /// The lifetime in seconds, 2³² at most; nil if it is unknown.
+  package let seconds: Double?
+
+  package init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    let number = (try? value.decode(Double.self)) ?? (try? value.decode(String.self)).flatMap { Double($0) }
+    seconds = number.flatMap { $0 > 0 && $0.isFinite ? min($0, Double(1 << 32)) : nil }
+  }
+}
+
 /// The successful response of a token endpoint (RFC 6749 §5.1).
 package struct TokenAnswer: Sendable, Decodable {
   package let accessToken: String
-  /// The type of the token; `Bearer` if the member is missing, although it is required.
+  /// The type of the token; `Bearer` if the member is missing or empty, although it is required.
   package let tokenType: String
-  /// The lifetime of the token in seconds; nil if it is missing. Some servers write the number as a string, which is
-  /// accepted.
+  /// The lifetime of the token in seconds; nil if it is unknown (see ``TokenLifetime``).
   package let seconds: Double?
   package let refreshToken: String?
   /// The scopes of the token; nil if they are the requested ones.
@@ -175,13 +208,31 @@ package struct TokenAnswer: Sendable, Decodable {
   package init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     accessToken = try members.decode(String.self, forKey: .accessToken)
-    tokenType = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? "Bearer"
-    let number = try? members.decodeIfPresent(Double.self, forKey: .seconds)
-    seconds = number ?? (try? members.decodeIfPresent(String.self, forKey: .seconds))?.flatMap { Double($0) }
+    let type = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? ""
+    tokenType = type.isEmpty ? "Bearer" : type
+    seconds = try members.decodeIfPresent(TokenLifetime.self, forKey: .seconds)?.seconds
     refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
     scopes = try members.decodeIfPresent(String.self, forKey: .scope).map { text in
       Set(text.split(separator: " ").map(String.init))
     }
+  }
+
+  /// Whether a token of this type is sent with a proof that each request needs: DPoP (RFC 9449), or MAC.
+  package static func needsProof(_ type: String) -> Bool { ["dpop", "mac", "pop"].contains(ASCII.lowercased(type)) }
+
+  /// Why the token cannot be used; nil if it can. A client must not use a token whose type it does not understand (RFC
+  /// 6749 §7.1).
+  package var objection: String? {
+    guard !ASCII.equalIgnoringCase(tokenType, "Bearer") else { return nil }
+    return
+      "the token has the type '\(tokenType.printable(upTo: 100))', and only Bearer tokens can be sent (RFC 6749 §7.1)"
+  }
+}
+
+extension String {
+  /// The characters that RFC 6749 allows in what a server says about an error, for messages: not more than the limit.
+  package func printable(upTo limit: Int) -> String {
+    String(unicodeScalars.filter { (" "..."~").contains($0) }.prefix(limit).map(Character.init))
   }
 }
 

@@ -48,7 +48,8 @@ import Testing
 
   @Test(arguments: [
     #"{"access_token": "a1", "refresh_token": "r1", "token_type": "bearer", "expires_in": 60}"#,
-    #"{"accessToken": "a1", "refreshToken": "r1"}"#, #"{"access": "a1", "refresh": "r1"}"#, #"{"token": "a1"}"#,
+    #"{"accessToken": "a1", "expiresIn": "60"}"#, #"{"accessToken": "a1", "refreshToken": "r1"}"#,
+    #"{"access": "a1", "refresh": "r1"}"#, #"{"token": "a1"}"#,
   ])
   func tokenOfALoginIsSentWithWhatFollows(answer: String) async throws {
     let (account, mock) = make(valid: "a1")
@@ -60,6 +61,22 @@ import Testing
     #expect(mock.requests.map(\.method) == [.post, .get])
     #expect(try mock.requests[0].body(as: [String: String].self) == ["user": "anna", "password": "secret"])
     #expect(changes.values == ["a1"])
+  }
+
+  @Test(arguments: [("0", false), ("-5", false), ("\"never\"", false), ("60", true), ("\"60\"", true)])
+  func lifetimeThatIsNoPositiveNumberIsUnknown(seconds: String, isKnown: Bool) async throws {
+    let (account, mock) = make(valid: "a1")
+    mock["account/login"] = .response(json: #"{"access_token": "a1", "expires_in": \#(seconds)}"#)
+    try await account.logIn(["user": "anna"])
+    #expect((await account.token?.expires != nil) == isKnown)
+  }
+
+  @Test func tokenThatNeedsAProofIsAnErrorThatNamesItsType() async throws {
+    let (account, mock) = make(valid: "a1")
+    mock["account/login"] = .response(json: #"{"access_token": "a1", "token_type": "DPoP"}"#)
+    let error = await #expect(throws: (any Error).self) { try await account.logIn(["user": "anna"]) }
+    #expect(error.map { "\($0)".contains("'DPoP'") } == true)
+    #expect(await account.token == nil)
   }
 
   @Test func wrongPasswordIsTheServicesMessageAndNothingChanges() async throws {

@@ -37,6 +37,38 @@ struct OAuthClientTests {
     #expect(token.value == "a" && token.type == "bearer" && token.refreshToken == nil && token.expires != nil)
   }
 
+  /// RFC 6749 §7.1: a token of a type that the client does not understand must not be used.
+  @Test(arguments: ["DPoP", "mac", "pop", "N_A", "Basic", "Bearer x"])
+  func tokenOfATypeThatCannotBeSentIsAnErrorThatNamesIt(_ type: String) async throws {
+    let server = try OAuthServer { _, _ in .json(#"{"access_token": "secret", "token_type": "\#(type)"}"#) }
+    let error = await #expect(throws: HTTPError.self) {
+      try await server.client().token(by: .clientCredentials())
+    }
+    #expect(error?.kind == .authenticationFailed)
+    #expect(error?.message.contains("'\(type)'") == true)
+    #expect(error?.message.contains("secret") == false)
+  }
+
+  @Test(arguments: ["\"bearer\"", "\"BEARER\"", "\"\"", "null"])
+  func bearerIsRecognizedInAnyCaseAndAssumedWithoutAType(_ type: String) async throws {
+    let server = try OAuthServer { _, _ in .json(#"{"access_token": "a", "token_type": \#(type)}"#) }
+    let api = try api { "a" }
+    let session = session(server.client().tokens(for: .origin(of: api.url), by: .clientCredentials()))
+    #expect(try await session.data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+  }
+
+  /// A server that says `"expires_in": 0` does not mean a token that is of no use.
+  @Test(arguments: ["0", "-1", "\"0\"", "\"never\""])
+  func unknownLifetimeIsNotARenewalForEachRequest(_ seconds: String) async throws {
+    let server = try OAuthServer { _, count in
+      .json(#"{"access_token": "\#(count)", "token_type": "Bearer", "expires_in": \#(seconds)}"#)
+    }
+    let api = try api { "0" }
+    let session = session(server.client().tokens(for: .origin(of: api.url), by: .clientCredentials()))
+    for _ in 1...3 { #expect(try await session.data(for: HTTPRequest(.get, api.url)).1.status == .ok) }
+    #expect(server.received.count == 1)
+  }
+
   @Test func requestsGetTheTokenOfTheClient() async throws {
     let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
     let accepted = Awaitable("0")

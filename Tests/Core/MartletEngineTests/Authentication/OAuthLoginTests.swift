@@ -130,6 +130,23 @@ struct OAuthLoginTests {
     #expect(error?.kind == .invalidRequest)
   }
 
+  /// RFC 9207 §2.4: an `iss` that is sent is that of the server.
+  @Test(arguments: ["https://evil.example", "https://127.0.0.1", "", "no%20URL"])
+  func answerOfAnotherServerEndsTheLogin(_ issuer: String) async throws {
+    for part in ["code=c", "error=access_denied"] {
+      let (result, forms) = try await logIn { query in
+        let (text, _) = try await Self.get(
+          query["redirect_uri"], "?\(part)&iss=\(issuer)&state=\(query["state"] ?? "")")
+        #expect(text.contains("The login failed"))
+      }
+      let error = #expect(throws: HTTPError.self) { try result.get() }
+      #expect(error?.kind == .authenticationFailed)
+      #expect(error?.message.contains("iss") == true)
+      #expect(error?.underlying == nil, "a refusal of another server says nothing")
+      #expect(forms.isEmpty, "the code is not sent to the token endpoint")
+    }
+  }
+
   @Test func refusalOfTheUserIsAnError() async throws {
     let (result, forms) = try await logIn { query in
       let (text, _) = try await Self.get(

@@ -26,6 +26,13 @@ import Testing
     #expect(answer.interval == 5 && answer.completePage == nil)
   }
 
+  @Test(arguments: [("60", 60.0), ("\"60\"", 60), ("0", 1800), ("-1", 1800), ("\"soon\"", 1800)])
+  func lifetimeOfTheCodesIsHalfAnHourIfItIsUnknown(_ member: String, _ seconds: Double) throws {
+    let answer = try answer(
+      #"{"device_code": "d", "user_code": "u", "verification_uri": "https://a.example", "expires_in": \#(member)}"#)
+    #expect(answer.seconds == seconds)
+  }
+
   @Test func requestNamesTheGrantAndTheCode() {
     #expect(
       TokenGrant.deviceCode("d").pairs.map { "\($0.name)=\($0.value)" }

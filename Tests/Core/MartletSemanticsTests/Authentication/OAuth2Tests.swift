@@ -93,6 +93,61 @@ struct TokenGrantTests {
     #expect(answer.seconds == seconds && answer.refreshToken == refresh && answer.scopes == scopes)
   }
 
+  /// RFC 9207 §2.4: simple string comparison with the known issuer, otherwise the origin of an endpoint.
+  @Test(
+    arguments: [
+      (nil, "https://server.example.com", true), (nil, "https://server.example.com:443/tenant", true),
+      (nil, "https://SERVER.example.com/", true), (nil, "https://tokens.example.com/x", true),
+      (nil, "http://server.example.com", false), (nil, "https://server.example.com:444", false),
+      (nil, "https://server.example.com.evil.example", false), (nil, "https://evil.example", false), (nil, "", false),
+      (nil, "server.example.com", false), (nil, "https://server.example.com@evil.example", false),
+      ("https://id.example", "https://id.example", true), ("https://id.example", "https://id.example/", false),
+      ("https://id.example", "https://ID.example", false), ("https://id.example", "https://server.example.com", false),
+      ("https://id.example", "", false),
+    ] as [(String?, String, Bool)])
+  func issuerInTheRedirectIsThatOfTheServer(known: String?, sent: String, isOwn: Bool) throws {
+    var request = request
+    request.issuer = known
+    request.otherEndpoints = [try #require(URL(string: "https://tokens.example.com/token"))]
+    let issuer = PercentEncoding.form.encode(sent)
+    func answer(_ query: String) throws -> AuthorizationCodeRequest.Answer {
+      request.answer(in: try #require(URL(string: "https://client.example.com/cb?\(query)")))
+    }
+    let refusal = TokenRefusal(code: "x")
+    #expect(try answer("code=a&state=xyz&iss=\(issuer)") == (isOwn ? .code("a") : .otherIssuer(sent)))
+    #expect(try answer("error=x&state=xyz&iss=\(issuer)") == (isOwn ? .refused(refusal) : .otherIssuer(sent)))
+    #expect(try answer("code=a&state=other&iss=\(issuer)") == .foreign)
+    #expect(try answer("code=a&state=xyz") == .code("a"), "not every server sends it")
+    let twice = try answer(
+      "iss=\(PercentEncoding.form.encode(known ?? "https://server.example.com"))&code=a&state=xyz&iss=e")
+    #expect(twice == .otherIssuer("e"))
+  }
+
+  @Test(arguments: [
+    ("Bearer", true), ("bEARER", true), ("DPoP", false), ("mac", false), ("N_A", false), ("a\nb", false),
+  ])
+  func onlyBearerTokensCanBeUsed(_ type: String, canBeUsed: Bool) throws {
+    let members = ["access_token": "secret", "token_type": type]
+    let answer = try JSONDecoder().decode(TokenAnswer.self, from: JSONEncoder().encode(members))
+    #expect((answer.objection == nil) == canBeUsed)
+    #expect(
+      answer.objection.map { $0.contains("'\(type.replacing("\n", with: ""))'") && !$0.contains("secret") } != false)
+  }
+
+  /// A lifetime that is no positive number is unknown: a token of which the server says that it has expired already would
+  /// be renewed for each request.
+  @Test(
+    arguments: [
+      ("0", nil), ("-1", nil), ("0.0", nil), (#""0""#, nil), (#""-60""#, nil), ("true", nil), (#""true""#, nil),
+      (#""""#, nil), (#""inf""#, nil), (#""nan""#, nil), (#""soon""#, nil), ("[60]", nil), (#"{"s":60}"#, nil),
+      ("null", nil), ("1", 1), ("0.5", 0.5), (#""3600""#, 3600), (#""1e3""#, 1000), ("1e300", 4_294_967_296),
+      (#""99999999999999""#, 4_294_967_296),
+    ] as [(String, Double?)])
+  func lifetimeIsAPositiveNumberOrUnknown(_ member: String, seconds: Double?) throws {
+    let text = #"{"access_token":"a","token_type":"Bearer","expires_in":\#(member)}"#
+    #expect(try JSONDecoder().decode(TokenAnswer.self, from: Data(text.utf8)).seconds == seconds)
+  }
+
   @Test(arguments: ["", "{}", #"{"error":"invalid_grant"}"#, "[]", #"{"access_token":1}"#])
   func aResponseWithoutATokenIsAnError(text: String) {
     #expect(throws: (any Error).self) { try JSONDecoder().decode(TokenAnswer.self, from: Data(text.utf8)) }

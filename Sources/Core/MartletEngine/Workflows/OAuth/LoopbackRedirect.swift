@@ -71,6 +71,9 @@ final class LoopbackRedirect {
         case .refused(let refusal):
           Self.send(Self.page("The login failed", status: "200 OK"), to: connection)
           answer.answer(.failure(HTTPError(OAuthError(refusal))))
+        case .otherIssuer(let issuer):
+          Self.send(Self.page("The login failed", status: "200 OK"), to: connection)
+          answer.answer(.failure(HTTPError(otherIssuer: issuer)))
         case .foreign: Self.send(Self.page("Not found", status: "404 Not Found"), to: connection)
         }
       }

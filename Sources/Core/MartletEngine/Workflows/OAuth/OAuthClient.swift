@@ -16,7 +16,8 @@ public import MartletSemantics
 /// them are not followed. It must not be the session that needs the tokens.
 ///
 /// Its methods throw ``HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
-/// ``HTTPError/underlying`` is an ``OAuthError``. No message or description of an error shows a token or a secret.
+/// ``HTTPError/underlying`` is an ``OAuthError``. A token of another type than `Bearer`, DPoP for example, is an error of
+/// that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   public enum Authentication: Sendable, Hashable {
@@ -157,6 +158,9 @@ extension OAuthClient {
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: data) else {
       throw malformed("an access_token", at: tokenEndpoint)
     }
+    if let objection = answer.objection {
+      throw HTTPError(.authenticationFailed, "\(tokenEndpoint.redacted): \(objection)", phase: .receiving)
+    }
     return AccessToken(answer, at: .now)
   }
 
@@ -278,13 +282,11 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// - Parameter secrets: what was sent, and must not be in the error.
   init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
-    func shown(_ text: String) -> String {
-      // the characters that RFC 6749 allows
-      String(text.unicodeScalars.filter { (" "..."~").contains($0) }.prefix(300).map(Character.init))
+    code = refusal.code.printable(upTo: 300)
+    detail = refusal.description.map { text in
+      secrets.reduce(text) { $0.replacing($1, with: "***") }.printable(upTo: 300)
     }
-    code = shown(refusal.code)
-    detail = refusal.description.map { text in shown(secrets.reduce(text) { $0.replacing($1, with: "***") }) }
-    page = refusal.uri.map(shown).flatMap { URL(string: $0) }
+    page = refusal.uri.flatMap { URL(string: $0.printable(upTo: 300)) }
   }
 }
 
@@ -293,5 +295,13 @@ extension HTTPError {
     self.init(
       .authenticationFailed, "the authorization server refused the request: \(refusal)", phase: .waiting,
       underlying: refusal)
+  }
+  /// The error of a redirect that another authorization server made.
+  init(otherIssuer issuer: String) {
+    self.init(
+      .authenticationFailed,
+      "the redirect has the issuer (iss) '\(issuer)', which is not that of the authorization server (RFC 9207): if it is, "
+        + "pass it to OAuthLogin.browser",
+      phase: .waiting)
   }
 }

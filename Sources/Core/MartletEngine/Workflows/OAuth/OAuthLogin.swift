@@ -111,13 +111,18 @@ extension OAuthLogin {
   /// counts only with the state of this login; the browser is then shown a short page, and the port is closed. It is also
   /// closed when the task is cancelled, and after the time limit, with an error of kind `.deadlineExceeded`.
   ///
+  /// If the redirect names the server that it comes from (`iss`, RFC 9207), and that is another one, the login fails with
+  /// an error of kind `.authenticationFailed`, and the code is not sent.
+  ///
   /// - Parameters:
   ///   - endpoint: the authorization endpoint.
   ///   - scopes: the requested scopes; empty, the default, for those that the server chooses.
+  ///   - issuer: the server's issuer identifier, such as `https://login.example.com`, with which an `iss` must be equal.
+  ///     With nil, the default, an `iss` must have the origin of the authorization endpoint or the token endpoint.
   ///   - limit: how long the user has to log in; 5 minutes by default.
   ///   - open: shows the page of the server, and returns.
   public static func browser(
-    _ endpoint: URL, scopes: Set<String> = [], within limit: Duration = .seconds(300),
+    _ endpoint: URL, scopes: Set<String> = [], issuer: String? = nil, within limit: Duration = .seconds(300),
     open: @escaping @Sendable (URL) async throws -> Void
   ) -> OAuthLogin {
     OAuthLogin { client in
@@ -131,6 +136,8 @@ extension OAuthLogin {
         throw HTTPError(.authenticationFailed, "SHA-256 is not available for the proof key", phase: .preparing)
       }
       request.challenge = (challenge, .s256)
+      request.issuer = issuer
+      request.otherEndpoints = [client.tokenEndpoint]
       guard let page = request.url else {
         throw HTTPError(
           .invalidRequest, "the authorization endpoint '\(endpoint.redacted)' cannot have a query", phase: .preparing)

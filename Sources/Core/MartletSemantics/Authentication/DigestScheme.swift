@@ -8,8 +8,10 @@ package struct DigestChallenge: Sendable, Hashable {
   package let isSession: Bool
   /// The algorithm as the server wrote it, which the answer repeats; nil if the server named none.
   package let writtenAlgorithm: String?
-  /// Whether the server offers `qop=auth`; otherwise the response is computed as in RFC 2069.
+  /// Whether the server offers a quality of protection; otherwise the response is computed as in RFC 2069.
   package let hasQualityOfProtection: Bool
+  /// Whether the answer covers the body of the request (`qop=auth-int`): the server does not offer `auth`.
+  package let coversBody: Bool
   /// Whether only the nonce was too old, and user name and password are correct.
   package let isStale: Bool
   /// Whether the server expects user name and password in UTF-8.
@@ -20,8 +22,8 @@ package struct DigestChallenge: Sendable, Hashable {
   package let domain: [String]
 
   /// Makes a challenge; nil if the scheme is not Digest, the nonce is missing, the algorithm is unknown, or the server
-  /// requires a quality of protection other than `auth`. `auth-int` is not supported, because it needs the whole body
-  /// before the first byte is sent.
+  /// requires a quality of protection other than `auth` and `auth-int`. Of these, `auth` is used if both are offered:
+  /// `auth-int` needs the whole body before the first byte is sent.
   package init?(_ challenge: AuthenticationChallenge) {
     let parameters = challenge.parameters
     guard challenge.isScheme("Digest"), let nonce = parameters["nonce"],
@@ -29,7 +31,8 @@ package struct DigestChallenge: Sendable, Hashable {
     else { return nil }
     let qualities = (parameters["qop"] ?? "").utf8
       .split { $0 == UInt8(ascii: ",") || ASCII.isWhitespace($0) }.map { ASCII.lowercased(Substring($0)) }
-    guard qualities.isEmpty || qualities.contains("auth") else { return nil }
+    coversBody = !qualities.isEmpty && !qualities.contains("auth")
+    guard !coversBody || qualities.contains("auth-int") else { return nil }
     realm = challenge.realm ?? ""
     self.nonce = nonce
     opaque = parameters["opaque"]
@@ -96,8 +99,10 @@ package struct DigestAnswer: Sendable, Hashable {
   package let count: UInt32
   package let clientNonce: String
   package let method: String
-  /// The request target as it is sent: path and query, or for a proxy the absolute URL or `host:port`.
+  /// The request target as it is sent: path and query, `*`, or for a proxy the absolute URL or `host:port`.
   package let target: String
+  /// The body of the request, which counts only if ``DigestChallenge/coversBody``; empty by default.
+  package var body = Data()
 
   package init(
     to challenge: DigestChallenge, with credential: Credential, nonce: String, count: UInt32, clientNonce: String,
@@ -119,7 +124,7 @@ package struct DigestAnswer: Sendable, Hashable {
   ) {
     self.init(
       to: challenge, with: credential, nonce: nonce, count: count, clientNonce: clientNonce,
-      for: (request.method, target: Self.target(of: request.url)))
+      for: (request.method, target: Self.target(of: request.url, for: request.method)))
   }
 
   /// Returns the value of `Authorization`; nil if the system does not offer the hash.
@@ -136,7 +141,7 @@ package struct DigestAnswer: Sendable, Hashable {
     if let algorithm = challenge.writtenAlgorithm { parameters.append("algorithm=\(algorithm)") }
     parameters.append("response=\"\(response)\"")
     if let opaque = challenge.opaque { parameters.append("opaque=\(QuotedString.quoted(opaque))") }
-    if challenge.hasQualityOfProtection { parameters.append("qop=auth, nc=\(Self.eightDigits(count))") }
+    if challenge.hasQualityOfProtection { parameters.append("qop=\(quality), nc=\(Self.eightDigits(count))") }
     if challenge.hasQualityOfProtection || challenge.isSession {
       parameters.append("cnonce=\(QuotedString.quoted(clientNonce))")
     }
@@ -145,9 +150,10 @@ package struct DigestAnswer: Sendable, Hashable {
   }
 
   /// Returns whether the `rspauth` of `Authentication-Info` is correct, which a server can only compute from the
-  /// password (§3.5); nil if there is none for this answer, or the system does not offer the hash.
+  /// password (§3.5); nil if there is none for this answer, it covers the body of the response, or the system does not
+  /// offer the hash.
   package func isProven(by info: AuthenticationInfo, hash: DigestHash) -> Bool? {
-    guard challenge.hasQualityOfProtection, let proof = info.responseProof,
+    guard challenge.hasQualityOfProtection, !challenge.coversBody, let proof = info.responseProof,
       proof.utf8.count == 32 || proof.utf8.count == 64,
       info.qualityOfProtection.map({ ASCII.equalIgnoringCase($0, "auth") }) != false,
       info.clientNonce ?? clientNonce == clientNonce,
@@ -160,7 +166,7 @@ package struct DigestAnswer: Sendable, Hashable {
   /// Returns the digest of §3.4.1 to §3.4.3. With an empty method it is the server's proof (§3.5).
   private func response(method: String, hash: DigestHash) -> String? {
     func hashed(_ text: String) -> String? {
-      hash(challenge.algorithm, Data(text.utf8)).map { $0.map(Self.hexadecimal).joined() }
+      hash(challenge.algorithm, Data(text.utf8))?.hexadecimal
     }
     guard var secret = hashed("\(credential.user):\(challenge.realm):\(credential.password)") else { return nil }
     if challenge.isSession {
@@ -168,10 +174,15 @@ package struct DigestAnswer: Sendable, Hashable {
       guard let key = hashed("\(secret):\(challenge.nonce):\(clientNonce)") else { return nil }
       secret = key
     }
-    guard let request = hashed("\(method):\(target)") else { return nil }
+    guard let bodyHash = challenge.coversBody ? hash(challenge.algorithm, body)?.hexadecimal : "",
+      let request = hashed("\(method):\(target)\(challenge.coversBody ? ":" + bodyHash : "")")
+    else { return nil }
     guard challenge.hasQualityOfProtection else { return hashed("\(secret):\(nonce):\(request)") }
-    return hashed("\(secret):\(nonce):\(Self.eightDigits(count)):\(clientNonce):auth:\(request)")
+    return hashed("\(secret):\(nonce):\(Self.eightDigits(count)):\(clientNonce):\(quality):\(request)")
   }
+
+  /// The quality of protection of the answer.
+  private var quality: String { challenge.coversBody ? "auth-int" : "auth" }
 
   /// Returns the user name as a parameter: hashed if the server asks for that (§3.4.4), in the extended notation of RFC
   /// 8187 if it is not ASCII and the server expects UTF-8, quoted otherwise.
@@ -180,7 +191,7 @@ package struct DigestAnswer: Sendable, Hashable {
       guard let bytes = hash(challenge.algorithm, Data("\(credential.user):\(challenge.realm)".utf8)) else {
         return nil
       }
-      return ("username=\"\(bytes.map(Self.hexadecimal).joined())\"", true)
+      return ("username=\"\(bytes.hexadecimal)\"", true)
     }
     guard challenge.isUTF8, !credential.user.utf8.allSatisfy({ $0 < 128 }) else {
       return ("username=\(QuotedString.quoted(credential.user))", false)
@@ -188,10 +199,13 @@ package struct DigestAnswer: Sendable, Hashable {
     return ("username*=UTF-8''\(PercentEncoding.extendedValue.encode(credential.user))", false)
   }
 
-  /// Returns the path, which is never empty, and the query of a URL.
-  package static func target(of url: URL) -> String {
+  /// Returns the path, which is never empty, and the query of a URL; `*` for an OPTIONS of a URL without them, which is
+  /// for the server itself (RFC 9112 §3.2.4).
+  package static func target(of url: URL, for method: HTTPMethod) -> String {
     let path = url.path(percentEncoded: true)
-    return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+    let query = url.query(percentEncoded: true)
+    guard method != .options || !path.isEmpty || query != nil else { return "*" }
+    return (path.isEmpty ? "/" : path) + (query.map { "?" + $0 } ?? "")
   }
 
   /// Returns eight hexadecimal digits.
@@ -202,6 +216,11 @@ package struct DigestAnswer: Sendable, Hashable {
 
   /// Returns two hexadecimal digits.
   package static func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+}
+
+extension Data {
+  /// The bytes in hexadecimal digits.
+  fileprivate var hexadecimal: String { map(DigestAnswer.hexadecimal).joined() }
 }
 
 extension DigestAnswer: CustomStringConvertible, CustomReflectable {

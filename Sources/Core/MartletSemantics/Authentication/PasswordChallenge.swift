@@ -18,13 +18,16 @@ package enum PasswordChallenge: Sendable, Hashable {
   /// - Parameters:
   ///   - challenges: the server's challenges, in its order.
   ///   - realm: the only realm to be answered; nil means any.
+  ///   - knowsBody: whether the body of the request is known, so that an answer can cover it; false by default.
   ///   - supports: whether the system offers a hash.
   package static func strongest(
-    of challenges: [AuthenticationChallenge], realm: String?, supports: (DigestAlgorithm) -> Bool = { _ in true }
+    of challenges: [AuthenticationChallenge], realm: String?, knowsBody: Bool = false,
+    supports: (DigestAlgorithm) -> Bool = { _ in true }
   ) -> PasswordChallenge? {
     let usable = challenges.filter { realm == nil || $0.realm == realm }
     var best: DigestChallenge?
-    for challenge in usable.compactMap(DigestChallenge.init) where supports(challenge.algorithm) {
+    for challenge in usable.compactMap(DigestChallenge.init)
+    where supports(challenge.algorithm) && (knowsBody || !challenge.coversBody) {
       if let found = best, found.algorithm >= challenge.algorithm { continue }
       best = challenge
     }

@@ -86,8 +86,10 @@ package struct PasswordMemory: Sendable {
   ///   - space: the space whose challenge the request answers. If it is nil, only credentials that were accepted before
   ///     are sent.
   ///   - credential: the only credential to be sent; nil means any.
+  ///   - body: the request's body; nil if it is not in memory, so that no answer can cover it. Empty by default.
   package mutating func answer(
-    to request: (method: HTTPMethod, url: URL), in space: ProtectionSpace?, only credential: Credential? = nil
+    to request: (method: HTTPMethod, url: URL), in space: ProtectionSpace?, only credential: Credential? = nil,
+    body: Data? = Data()
   ) -> Answer? {
     guard let origin = Origin(request.url) else { return nil }
     let path = request.url.path(percentEncoded: true)
@@ -95,12 +97,14 @@ package struct PasswordMemory: Sendable {
       return nil
     }
     guard case .digest(var session) = entries[index].method else { return .basic(entries[index].credential) }
+    guard body != nil || !session.challenge.coversBody else { return nil }
     session.count &+= 1
     entries[index].method = .digest(session)
-    return .digest(
-      DigestAnswer(
-        to: session.challenge, with: entries[index].credential, nonce: session.nonce, count: session.count,
-        clientNonce: session.clientNonce, for: request))
+    var answer = DigestAnswer(
+      to: session.challenge, with: entries[index].credential, nonce: session.nonce, count: session.count,
+      clientNonce: session.clientNonce, for: request)
+    if session.challenge.coversBody, let body { answer.body = body }
+    return .digest(answer)
   }
 
   /// Records that a server accepted an answer: from now on its credential is sent without a challenge, with the next

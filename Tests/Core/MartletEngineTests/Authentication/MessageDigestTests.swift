@@ -10,13 +10,13 @@ struct MessageDigestTests {
 
   private static func answer(
     _ challenge: String, _ credential: Credential = mufasa, clientNonce: String = clientNonce, nonce: String? = nil,
-    count: UInt32 = 1, _ text: String = "http://www.example.org/dir/index.html"
+    count: UInt32 = 1, method: HTTPMethod = .get, _ text: String = "http://www.example.org/dir/index.html"
   ) throws -> DigestAnswer {
     let challenges = AuthenticationChallenge.challenges(in: [.wwwAuthenticate: challenge])
     let challenge = try #require(challenges.first.flatMap(DigestChallenge.init))
     return DigestAnswer(
       to: challenge, with: credential, nonce: nonce ?? challenge.nonce, count: count, clientNonce: clientNonce,
-      for: (.get, url(text)))
+      for: (method, url(text)))
   }
 
   private static func parameters(_ answer: DigestAnswer) throws -> FieldParameters {
@@ -120,12 +120,48 @@ struct MessageDigestTests {
     #expect(try Self.parameters(first)["response"] != Self.parameters(other)["response"])
   }
 
+  @Test(
+    arguments: [
+      ("http://a", .get, "/"), ("http://a?x=y", .get, "/?x=y"), ("http://a//b", .get, "//b"),
+      ("http://a/b%20c/../d?e=%2F#f", .get, "/b%20c/../d?e=%2F"), ("http://a/?", .get, "/?"),
+      // RFC 9112 §3.2.4
+      ("http://a", .options, "*"), ("http://a#f", .options, "*"), ("http://a/", .options, "/"),
+      ("http://a?", .options, "/?"), ("http://a?x", .options, "/?x"), ("http://a", "options", "/"),
+    ] as [(String, HTTPMethod, String)])
+  func theTargetIsThatOfTheRequestLine(_ text: String, method: HTTPMethod, expected: String) {
+    #expect(DigestAnswer.target(of: url(text), for: method) == expected)
+  }
+
+  /// §3.4.3, computed with another implementation of the hashes.
   @Test(arguments: [
-    ("http://a", "/"), ("http://a?x=y", "/?x=y"), ("http://a/b%20c/../d?e=%2F#f", "/b%20c/../d?e=%2F"),
-    ("http://a//b", "//b"), ("http://a/?", "/?"),
+    (", algorithm=MD5", Data("hello".utf8), "23fef4d928a3e9fa6e0b0de51288c997"),
+    (", algorithm=MD5", Data(0...255), "3020cfbe48c6d9002a1678b701da6586"),
+    (", algorithm=MD5-sess", Data("hello".utf8), "1f00ae1cf4fdcb90e9cfc3b1e22118b7"),
+    (
+      ", algorithm=SHA-256", Data("hello".utf8), "c98b95dbdb463c4483e324bced57d591946a6f84098142757b1333c52c47d62e"
+    ),
+    (
+      ", algorithm=SHA-256-sess", Data(0...255), "ab3269c7aad8e803fc91f21589d8d0a723201d426da7049bb01268d15735804d"
+    ),
   ])
-  func theTargetIsThatOfTheRequestLine(_ text: String, expected: String) {
-    #expect(DigestAnswer.target(of: url(text)) == expected)
+  func answerCoversTheBodyIfTheServerRequiresThat(_ rest: String, _ body: Data, expected: String) throws {
+    var answer = try Self.answer(Self.challenge(#", qop="auth-int""# + rest), method: .post)
+    answer.body = body
+    let parameters = try Self.parameters(answer)
+    #expect(parameters["response"] == expected)
+    #expect(parameters["qop"] == "auth-int" && parameters["nc"] == "00000001")
+    // the server's proof would cover the body of its response
+    let info = try #require(AuthenticationInfo([.authenticationInfo: "rspauth=\"\(expected)\""]))
+    #expect(answer.isProven(by: info, hash: MessageDigest.hash) == nil)
+  }
+
+  @Test(arguments: [
+    (", algorithm=MD5", "8804a53d3640a40a4f73cea12c5ba451"),
+    (", algorithm=SHA-256", "8bdf6f15638e260831e905028de5450562816d093c9bfc5c13d3a46adcdde940"),
+  ])
+  func answerCoversAnEmptyBodyToo(_ rest: String, expected: String) throws {
+    let answer = try Self.answer(Self.challenge(#", qop="new, AUTH-INT""# + rest))
+    #expect(try Self.parameters(answer)["response"] == expected)
   }
 
   @Test func quotesAreEscaped() throws {

@@ -43,8 +43,8 @@ final class PasswordServer: Sendable {
 
   var transport: MockTransport {
     MockTransport { [self] call in
-      _ = try await call.readBody()
-      return respond(to: call.request)
+      let body = try await call.readBody()
+      return respond(to: call.request, body)
     }
   }
 
@@ -55,7 +55,7 @@ final class PasswordServer: Sendable {
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
-  private func respond(to request: HTTPRequest) -> MockResponse {
+  private func respond(to request: HTTPRequest, _ body: Data) -> MockResponse {
     state.withLock { state in
       state.requests.append(request)
       let isRight: Bool
@@ -64,7 +64,7 @@ final class PasswordServer: Sendable {
       case .basic:
         isRight = request.fields[.authorization] == (try? BasicScheme.authorization(for: credential))
       case .digest(_, let limit, let saysStale):
-        (isRight, isStale) = judge(request, &state, limit)
+        (isRight, isStale) = judge(request, body, &state, limit)
         isStale = isStale && saysStale
       }
       guard !isRight else { return .text("welcome") }
@@ -81,16 +81,19 @@ final class PasswordServer: Sendable {
     }
   }
 
-  private func judge(_ request: HTTPRequest, _ state: inout State, _ limit: Int) -> (isRight: Bool, isStale: Bool) {
+  private func judge(
+    _ request: HTTPRequest, _ body: Data, _ state: inout State, _ limit: Int
+  ) -> (isRight: Bool, isStale: Bool) {
     guard let sent = AuthenticationChallenge.challenges(in: request.fields, .authorization).first?.parameters,
       let clientNonce = sent["cnonce"], let count = UInt32(sent["nc"] ?? "", radix: 16),
       let challenge = AuthenticationChallenge.challenges(
         in: [.wwwAuthenticate: challenge(state, isStale: false)]
       ).first.flatMap(DigestChallenge.init)
     else { return (false, false) }
-    let answer = DigestAnswer(
+    var answer = DigestAnswer(
       to: challenge, with: credential, nonce: sent["nonce"] ?? "", count: count, clientNonce: clientNonce,
       for: (request.method, request.url))
+    answer.body = body
     let written = try? answer.authorization(hash: MessageDigest.hash)
     let isRight = written == request.fields[.authorization]
     if !state.seen.insert("\(sent["nonce"] ?? "") \(count)").inserted { state.replays += 1 }

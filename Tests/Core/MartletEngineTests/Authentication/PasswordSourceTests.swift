@@ -29,6 +29,39 @@ struct PasswordSourceTests {
     #expect(server.schemes.map { $0 == "-" } == [true, false, false, false])
   }
 
+  /// RFC 7616 §3.4.3: `auth-int` covers the body, which has to be known before it is sent.
+  @Test func answerCoversBodiesThatAreInMemory() async throws {
+    let server = PasswordServer(.digest(", qop=\"auth-int\""))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+    func status(_ body: RequestBody) async throws -> HTTPStatus {
+      try await session.data(for: HTTPRequest(.post, origin, body: body)).1.status
+    }
+
+    #expect(try await status(.data(Data("hello".utf8))) == .ok)
+    #expect(try await status(.data(Data("another".utf8))) == .ok)
+    #expect(try await status(.empty) == .ok)
+    #expect(try await status(.stream { AsyncStream<Data> { $0.finish() } }) == .unauthorized)
+    #expect(try await status(.empty) == .ok)
+
+    #expect(server.schemes == ["-", "Digest", "Digest", "Digest", "-", "Digest"])
+  }
+
+  /// RFC 7616 §3.4.6, RFC 9112 §3.2.4: the target of a request for the server itself is `*`.
+  @Test(arguments: [
+    ("OPTIONS", "http://a.example", "*"), ("OPTIONS", "http://a.example/", "/"),
+    ("OPTIONS", "http://a.example?a", "/?a"),
+    ("OPTIONS", "http://a.example#a", "*"), ("GET", "http://a.example", "/"), ("options", "http://a.example", "/"),
+  ])
+  func digestNamesTheTargetAsItIsSent(_ method: String, _ text: String, _ target: String) async throws {
+    let server = PasswordServer(.digest(", qop=auth"))
+    let session = server.session(PasswordSource(Self.right, for: Self.scope))
+    let request = HTTPRequest(try #require(HTTPMethod(rawValue: method)), url(text))
+
+    _ = try await session.data(for: request)
+
+    #expect(server.requests.last?.fields[.authorization]?.contains("uri=\"\(target)\"") == true)
+  }
+
   @Test(arguments: [PasswordServer.Scheme.basic, .digest(", qop=auth")])
   func aRefusedPasswordIsNotSentAgain(_ scheme: PasswordServer.Scheme) async throws {
     let server = PasswordServer(scheme)

@@ -3,9 +3,9 @@ import Testing
 
 @Suite("Password challenges: Digest (RFC 7616 §3.3) and Basic")
 struct PasswordChallengeTests {
-  private func strongest(_ line: String, realm: String? = nil) -> String? {
+  private func strongest(_ line: String, realm: String? = nil, knowsBody: Bool = false) -> String? {
     let challenges = AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line])
-    switch PasswordChallenge.strongest(of: challenges, realm: realm) {
+    switch PasswordChallenge.strongest(of: challenges, realm: realm, knowsBody: knowsBody) {
     case .basic(let realm): return "Basic \(realm)"
     case .digest(let challenge): return "\(challenge.algorithm) \(challenge.nonce)"
     case nil: return nil
@@ -20,7 +20,7 @@ struct PasswordChallengeTests {
       ("Digest nonce=a, algorithm=SHA-256-sess, Digest nonce=b, algorithm=sha-256", "sha256 a"),
       ("Basic realm=r, Digest nonce=a", "md5 a"),
       ("Negotiate, Basic realm=r", "Basic r"),
-      // unsupported: unknown algorithms, no nonce, auth-int alone
+      // unsupported: unknown algorithms, no nonce, auth-int alone where the body is not known
       ("Digest nonce=a, algorithm=SHA-1024, Basic realm=r", "Basic r"),
       ("Digest realm=a, Basic realm=r", "Basic r"),
       (#"Digest nonce=a, qop="auth-int", Basic realm=r"#, "Basic r"),
@@ -33,6 +33,16 @@ struct PasswordChallengeTests {
     ] as [(String, String?)])
   func theStrongestSupportedChallengeIsChosen(_ line: String, expected: String?) {
     #expect(strongest(line) == expected)
+  }
+
+  @Test(
+    arguments: [
+      (#"Digest nonce=a, qop="auth-int", Basic realm=r"#, "md5 a"), (#"Digest nonce=a, qop="new, auth-int""#, "md5 a"),
+      (#"Digest nonce=a, qop="auth-int", Digest nonce=b, algorithm=SHA-256, qop="auth""#, "sha256 b"),
+      (#"Digest nonce=a, qop="auth-conf", Basic realm=r"#, "Basic r"), (#"Digest nonce=a, qop="auth-int-x""#, nil),
+    ] as [(String, String?)])
+  func qualityThatCoversTheBodyIsChosenWhereTheBodyIsKnown(_ line: String, expected: String?) {
+    #expect(strongest(line, knowsBody: true) == expected)
   }
 
   @Test func onlyTheGivenRealmIsAnswered() {

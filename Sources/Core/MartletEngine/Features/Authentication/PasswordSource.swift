@@ -14,6 +14,9 @@ import Synchronization
 /// further requests of the same protection space without a challenge: for Basic below the path of the first request,
 /// for Digest where the server's `domain` says so, with the server's nonces counted and renewed.
 ///
+/// Digest with `qop=auth-int`, which covers the body, is answered if the server offers no other quality, and the body is
+/// empty or ``RequestBody/data(_:)``: of a stream or a file it would have to be read before it is sent.
+///
 /// A password that was refused is not sent again in the same call: the caller gets the 401. If the server proves its
 /// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with
 /// ``HTTPError/Kind/authenticationFailed``.
@@ -126,7 +129,7 @@ public final class PasswordSource: CredentialSource {
     progress.answering = nil
     let only = answering?.credential ?? lookup.requiredCredential(for: origin, in: call)
     let known = accepted.memory.withLock {
-      $0.answer(to: (request.method, request.url), in: answering?.space, only: only)
+      $0.answer(to: (request.method, request.url), in: answering?.space, only: only, body: request.body.bytes)
     }
     guard let answer = known ?? (answering == nil ? preemptiveAnswer(for: origin, progress) : nil),
       let value = try Self.value(of: answer)
@@ -144,9 +147,9 @@ public final class PasswordSource: CredentialSource {
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
     var progress = call[progress]
     defer { call[self.progress] = progress }
-    let challenge = PasswordChallenge.strongest(of: rejection.challenges, realm: realm) { algorithm in
-      MessageDigest.hash(algorithm, Data()) != nil
-    }
+    let challenge = PasswordChallenge.strongest(
+      of: rejection.challenges, realm: realm, knowsBody: rejection.request.body.bytes != nil
+    ) { MessageDigest.hash($0, Data()) != nil }
     guard let challenge else { return false }
     let space = ProtectionSpace(origin: rejection.origin, realm: challenge.realm)
     let refused = progress.refusal(by: challenge, in: rejection)

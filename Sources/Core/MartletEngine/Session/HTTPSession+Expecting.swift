@@ -30,12 +30,13 @@ extension HTTPSession {
 }
 
 extension HTTPSession {
-  /// Ends the call of a response whose status is not expected.
+  /// Ends the call of a response that is not expected.
   ///
+  /// - Parameter message: what was not expected; the status by default.
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
   @inline(never)  // its variables would have room in the frames of the verbs
-  func unexpectedStatus(of response: HTTPResponse, to request: HTTPRequest) async -> HTTPError {
-    let error = HTTPError.unexpected("unexpected status \(response.status)", response, to: request)
+  func unexpected(_ response: HTTPResponse, to request: HTTPRequest, _ message: String? = nil) async -> HTTPError {
+    let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response, to: request)
     guard let body = response.body.source as? SessionBody else { return error }
     return await body.end(
       with: error, readingUpTo: HTTPError.bodyPrefix, within: .seconds(10), on: configuration.clock)

@@ -62,7 +62,7 @@ public struct HTTPSession: Sendable {
       }
       response = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
-    guard request.options.accepts(response.status) else { throw await unexpectedStatus(of: response, to: request) }
+    guard request.options.accepts(response.status) else { throw await unexpected(response, to: request) }
     return (try await response.body.collect(upTo: .max), response)
   }
 
@@ -170,7 +170,7 @@ extension HTTPSession {
       let (response, method) = try await run(request, in: call)
       answer = Self.response(response, to: method, limit: limit, until: deadline, in: call)
     } catch { throw Self.end(call, of: request, error) }
-    guard request.options.accepts(answer.status) else { throw await unexpectedStatus(of: answer, to: request) }
+    guard request.options.accepts(answer.status) else { throw await unexpected(answer, to: request) }
     return answer
   }
 

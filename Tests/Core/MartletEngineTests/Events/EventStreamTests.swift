@@ -71,15 +71,55 @@ struct EventStreamTests {
     let transport = ScriptedTransport(stream("retry: 0\n\n"), failure, failure, failure, .status(.noContent))
     let task = collecting(from: transport)
 
-    for seconds in [1, 2, 4] {
+    for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)] {
       try await clock.sleepers(1)
       let count = transport.requests.count
-      clock.advance(by: .seconds(seconds) - .milliseconds(1))
+      clock.advance(by: pause - .milliseconds(1))
       #expect(transport.requests.count == count)
       clock.advance(by: .milliseconds(1))
     }
 
     #expect(try await task.value.isEmpty)
+  }
+
+  @Test(arguments: [("0", 500), ("1", 500), ("499", 500), ("501", 501), ("00", 500)])
+  func pauseThatAServerAsksForHasAFloor(_ retry: String, _ milliseconds: Int) async throws {
+    let transport = ScriptedTransport(stream("retry: \(retry)\n\n"), .status(.noContent))
+    let task = collecting(from: transport)
+
+    try await clock.sleepers(1)
+    clock.advance(by: .milliseconds(milliseconds - 1))
+    #expect(transport.requests.count == 1)
+    clock.advance(by: .milliseconds(1))
+
+    #expect(try await task.value.isEmpty)
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func streamIsAskedForWithoutCaches() async throws {
+    let transport = ScriptedTransport(.status(.noContent), .status(.noContent))
+    let session = session(transport)
+    _ = try await collect(session.events(for: HTTPRequest(.get, origin)))
+    _ = try await collect(session.events(for: HTTPRequest(.get, origin, fields: [.cacheControl: "max-age=0"])))
+    #expect(transport.requests.map { $0.fields[.cacheControl] } == ["no-cache", "max-age=0"])
+  }
+
+  @Test func errorKeepsTheBeginningOfTheBody() async throws {
+    let refusal = Data(#"{"error": {"message": "the key is wrong"}}"#.utf8)
+    let long = Data(repeating: 97, count: 100 << 10)
+    let transport = ScriptedTransport(
+      .data(refusal, type: "application/json", status: .unauthorized), .data(refusal, type: "application/json"),
+      .data(long, type: "text/plain", status: .badRequest))
+    let session = session(transport)
+    var bodies: [Data?] = []
+    for _ in 1...3 {
+      let error = await #expect(throws: HTTPError.self) {
+        try await collect(session.events(for: HTTPRequest(.post, origin, body: .data(Data("{}".utf8)))))
+      }
+      #expect(error?.kind == .unexpectedResponse)
+      bodies.append(error?.body)
+    }
+    #expect(bodies == [refusal, refusal, long.prefix(64 << 10)])
   }
 
   @Test func limitOfFailuresEndsTheSequenceWithTheLast() async throws {

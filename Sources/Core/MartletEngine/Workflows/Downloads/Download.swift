@@ -150,7 +150,7 @@ struct Download {
     switch decision(on: response, after: point) {
     case .append(let size): self.size = size
     case .whole:
-      guard expecting.accepts(response.status) else { throw await session.unexpectedStatus(of: response, to: request) }
+      guard expecting.accepts(response.status) else { throw await session.unexpected(response, to: request) }
       try begin(response)
     case .complete:
       response.body.cancel()
@@ -166,7 +166,7 @@ struct Download {
     case .other:
       if loss == nil, response.status != .partialContent {
         guard expecting.accepts(response.status) else {
-          throw await session.unexpectedStatus(of: response, to: request)
+          throw await session.unexpected(response, to: request)
         }
         _ = keptPoint()
         return response

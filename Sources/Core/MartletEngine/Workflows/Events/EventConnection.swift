@@ -8,6 +8,9 @@ struct EventConnection: Sendable {
   /// The number of consecutive failed connections.
   private var failures = 0
   private static let longestPause: Duration = .seconds(60)
+  /// The shortest time between two connections, whatever the server asks for: one that ends its streams at once would be
+  /// asked without a pause.
+  private static let shortestPause: Duration = .milliseconds(500)
 
   init(_ events: ServerSentEvents) {
     self.events = events
@@ -36,8 +39,7 @@ struct EventConnection: Sendable {
     let (body, response) = try await events.session.bytes(for: request)
     if response.status == .noContent { return false }
     guard response.status == .ok, response.fields.mediaType?.matches(.eventStream) == true else {
-      body.cancel()
-      throw .unexpected(Self.refusal(response), response, to: request)
+      throw await events.session.unexpected(response, to: request, Self.refusal(response))
     }
     failures = 0
     parser.restart()
@@ -70,8 +72,8 @@ struct EventConnection: Sendable {
 
   /// Waits for the reconnection time (WHATWG HTML §9.2.3), doubled for every failed connection.
   private func pause() async throws(HTTPError) {
-    // a server that asks for no pause gets one while it cannot be reached
-    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : .zero)
+    // a server that asks for a short pause gets a longer one while it cannot be reached
+    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : Self.shortestPause)
     let longest = max(time, Self.longestPause)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
     do {

@@ -12,7 +12,8 @@ extension HTTPSession {
   /// Nothing is sent before the sequence is iterated. See ``ServerSentEvents`` for what happens when a connection ends.
   ///
   /// - Parameters:
-  ///   - request: the request for the stream. `Accept` and `Last-Event-ID` are set by the sequence.
+  ///   - request: the request for the stream. `Accept`, `Cache-Control: no-cache` and `Last-Event-ID` are set by the
+  ///     sequence, the first two unless the request has them.
   ///   - lastEventID: the ID of the last event that was received earlier; empty, the default, if there is none.
   public func events(for request: HTTPRequest, after lastEventID: String = "") -> ServerSentEvents {
     ServerSentEvents(self, request, after: lastEventID)
@@ -22,12 +23,12 @@ extension HTTPSession {
 /// The events of a server, as an asynchronous sequence.
 ///
 /// When a connection ends or fails, a new one is made after the time that the server set with `retry`, 3 seconds by
-/// default, and continues after the last complete event. While connections fail the time doubles, up to a minute. Every
+/// default and half a second at least, and continues after the last complete event. While connections fail the time doubles, up to a minute. Every
 /// connection is a call of its own: listeners in the request's options see the start, response and end of each.
 ///
 /// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, the status is
-/// not 200 or the type not `text/event-stream` (kind `.unexpectedResponse`), or an event is too large
-/// (`.bodyTooLarge`). A request whose method is not safe, such as POST, is sent once: its sequence ends or fails with
+/// not 200 or the type not `text/event-stream` (kind `.unexpectedResponse`, with the first 64 KiB of the body in
+/// ``HTTPError/body``), or an event is too large (`.bodyTooLarge`). A request whose method is not safe, such as POST, is sent once: its sequence ends or fails with
 /// its stream.
 ///
 /// The request's own options apply to each connection. The session's idle timeout, deadline and body limit do not,
@@ -91,7 +92,7 @@ extension HTTPRequest {
   fileprivate func askingForEvents() -> HTTPRequest {
     var request = self
     if !request.fields.contains(.accept) { request.fields[.accept] = MediaType.eventStream.description }
-    if !request.fields.contains(.cacheControl) { request.fields[.cacheControl] = "no-store" }
+    if !request.fields.contains(.cacheControl) { request.fields[.cacheControl] = "no-cache" }
     request.options.cachePolicy = .reloadIgnoringCacheData
     request.options.expecting = .any  // the sequence checks it
     request.options.disableSessionTimeouts()

@@ -57,9 +57,10 @@ public struct CacheControl: Sendable, Hashable {
   public enum Seconds: Sendable, Hashable {
     /// The number of seconds, limited to 2³¹ (RFC 9111 §1.2.2).
     case value(Int)
-    /// The directive has no argument.
+    /// `max-stale` without an argument: a response may be stale for any time (RFC 9111 §5.2.1.2).
     case unlimited
-    /// The argument is not a valid number of seconds: negative, a fraction or a word.
+    /// The argument is missing, or not a valid number of seconds: negative, a fraction or a word. Treat the response as
+    /// stale (RFC 9111 §4.2.1).
     case invalid
   }
 
@@ -67,7 +68,7 @@ public struct CacheControl: Sendable, Hashable {
   public func seconds(_ name: String) -> Seconds? {
     guard let directive = first(name) else { return nil }
     guard !directive.isMalformed else { return .invalid }
-    guard let argument = directive.argument else { return .unlimited }
+    guard let argument = directive.argument else { return name == "max-stale" ? .unlimited : .invalid }
     return Self.deltaSeconds(argument).map(Seconds.value) ?? .invalid
   }
 

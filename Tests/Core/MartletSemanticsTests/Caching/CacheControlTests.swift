@@ -33,7 +33,9 @@ struct CacheControlTests {
     Row("max-age=2147483648", is: .value(1 << 31)),
     Row("max-age=99999999999", is: .value(1 << 31)),
     Row("max-age=99999999999999999999999999", is: .value(1 << 31)),
-    Row("max-age", is: .unlimited),
+    Row("max-age", is: .invalid),
+    Row("max-age, max-age=5", is: .invalid),
+    Row("public, max-age , foo", is: .invalid),
     Row("max-age=", is: .invalid),
     Row("max-age=-1", is: .invalid),
     Row("max-age=3600.0", is: .invalid),
@@ -50,6 +52,18 @@ struct CacheControlTests {
   ])
   func validSecondsAreRead(row: Row) {
     #expect(Self.control(row.lines).seconds("max-age") == row.seconds)
+  }
+
+  /// Only `max-stale` may have no argument (RFC 9111 §5.2.1.2).
+  @Test(
+    arguments: [
+      ("max-stale", .unlimited), ("max-stale=5", .value(5)), ("max-stale=", .invalid), ("min-fresh", .invalid),
+      ("s-maxage", .invalid), ("stale-if-error", .invalid), ("stale-while-revalidate", .invalid),
+    ] as [(String, CacheControl.Seconds)])
+  func argumentMayBeMissingOnlyWhereThatHasAMeaning(line: String, seconds: CacheControl.Seconds) {
+    let name = String(line.prefix { $0 != "=" })
+    #expect(Self.control([line]).seconds(name) == seconds)
+    #expect(Self.control(["\(line), x=\"y\""]).seconds(name) == seconds)
   }
 
   @Test(

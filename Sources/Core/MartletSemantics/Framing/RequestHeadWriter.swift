@@ -27,7 +27,8 @@ package struct RequestHeadWriter: Sendable {
   }
 
   /// Writes the caller's fields in their order, as they are, without `Host`, which was written, and without those that
-  /// frame the message: other values than the transport's would allow request smuggling.
+  /// frame the message: other values than the transport's would allow request smuggling. Of `TE` only `trailers` is
+  /// written.
   package mutating func write(_ fields: HTTPFields) {
     var (hasUpgrade, hasTE, namesUpgrade, namesTE) = (false, false, false, false)
     for (name, value) in fields {
@@ -38,7 +39,12 @@ package struct RequestHeadWriter: Sendable {
       switch name {
       case .host, .contentLength, .transferEncoding: continue
       case .upgrade: hasUpgrade = true
-      case .te: hasTE = true
+      case .te:
+        if !hasTE, HTTPFields.acceptsTrailers(value) {
+          hasTE = true
+          write("trailers", for: .te)
+        }
+        continue
       case .connection:
         for option in FieldList.elements(of: value[...]) {
           if ASCII.equalIgnoringCase(option, "close") { closesConnection = true }
@@ -79,6 +85,12 @@ extension HTTPFields {
   /// Appends the lines of a trailer section, without the empty line at the end (RFC 9112 §7.1.2).
   package func appendLines(to bytes: inout [UInt8]) {
     for (name, value) in self { bytes.appendField(name, value) }
+  }
+
+  /// Whether a `TE` accepts trailers (RFC 9110 §10.1.4): all of it that is sent, because no transfer coding but `chunked`
+  /// is decoded.
+  package static func acceptsTrailers(_ value: String) -> Bool {
+    FieldList.elements(of: value[...]).contains { ASCII.equalIgnoringCase(String($0), "trailers") }
   }
 
   /// The first name that must not be in a trailer section: a field that frames, routes, authenticates or controls the

@@ -56,17 +56,13 @@ struct HTTP2Fields: Sendable, Hashable {
       case .omitted: break
       case .te:
         // any other value is left out: it is an offer to the next recipient only
-        if Self.acceptsTrailers(value) { append(canonical, "trailers") }
+        if HTTPFields.acceptsTrailers(value) { append(canonical, "trailers") }
       case .secret where canonical == "cookie" && FieldOctets.hasOctets(value):
         append(canonical, bytes: Array(FieldOctets.bytes(value)), isSecret: true)
       case .secret: append(canonical, value, isSecret: true)
       case .plain: append(canonical, value)
       }
     }
-  }
-
-  private static func acceptsTrailers(_ value: String) -> Bool {
-    FieldList.elements(of: value[...]).contains { ASCII.equalIgnoringCase($0, "trailers") }
   }
 
   /// How a field of a message is sent.

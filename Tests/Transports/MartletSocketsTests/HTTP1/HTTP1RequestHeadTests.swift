@@ -139,6 +139,21 @@ struct HTTP1RequestHeadTests {
     #expect(head.closesConnection == closes)
   }
 
+  // RFC 9110 §10.1.4: of what a `TE` may accept, only trailers are understood.
+  @Test(
+    arguments: [
+      ([.te: "trailers"], ["TE: trailers", "Connection: TE"]), ([.te: "Trailers"], ["TE: trailers", "Connection: TE"]),
+      ([.te: "gzip;q=0.5, trailers"], ["TE: trailers", "Connection: TE"]), ([.te: "gzip"], []), ([.te: ""], []),
+      ([.te: "deflate;q=0.5", .te: "gzip;q=\"a,trailers\""], []), ([.te: "trailers;q=1"], []),
+      ([.te: "gzip", .te: "trailers"], ["TE: trailers", "Connection: TE"]),
+      ([.te: "gzip", .connection: "close"], ["Connection: close"]),
+    ] as [(HTTPFields, [String])])
+  func acceptedTransferCodingsAreThoseThatAreDecoded(_ fields: HTTPFields, expected: [String]) async throws {
+    let text = try await text(HTTPRequest(.get, url("http://a/"), fields: fields))
+    let lines = text.split(separator: "\r\n").filter { $0.hasPrefix("TE:") || $0.hasPrefix("Connection:") }
+    #expect(lines.map(String.init) == expected)
+  }
+
   @Test(arguments: [nil, 0, 5] as [Int64?]) func trailersNeedChunks(_ length: Int64?) async throws {
     let body = RequestBody.stream(length: length, trailers: { ["X-Digest": "1"] }) { AsyncStream<Data> { $0.finish() } }
     let head = try await head(HTTPRequest(.put, url("http://a/"), fields: [.trailer: "X-Digest"], body: body))

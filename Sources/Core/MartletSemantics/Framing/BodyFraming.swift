@@ -50,6 +50,9 @@ package struct FramingFields: Sendable {
   /// The options of `Connection` (RFC 9112 §9.3, §9.6).
   private var closes = false
   private var keepsAlive = false
+  /// The seconds after which the server closes the connection if it is idle: the `timeout` of `Keep-Alive`; nil if it
+  /// names none.
+  private(set) var idleSeconds: Int?
 
   package init() {}
 
@@ -67,6 +70,13 @@ package struct FramingFields: Sendable {
       ByteScan.forEachElement(of: value) {
         if ByteScan.equals($0, "close") { closes = true }
         if ByteScan.equals($0, "keep-alive") { keepsAlive = true }
+      }
+    case .keepAlive:
+      ByteScan.forEachElement(of: value) { element in
+        guard element.count > 8, ByteScan.equals(UnsafeRawBufferPointer(rebasing: element[..<8]), "timeout=") else {
+          return
+        }
+        idleSeconds = CacheControl.deltaSeconds(String(decoding: element[8...], as: UTF8.self)) ?? idleSeconds
       }
     case .other: break
     }

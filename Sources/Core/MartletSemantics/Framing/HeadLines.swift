@@ -73,6 +73,7 @@ package enum FieldLine: Equatable {
     case contentLength
     case transferEncoding
     case connection
+    case keepAlive
     case other
   }
 
@@ -119,6 +120,7 @@ package enum FieldLine: Equatable {
   private static func kind(of name: UnsafeRawBufferPointer) -> Kind {
     switch name.count {
     case 10 where ByteScan.equals(name, "connection"): .connection
+    case 10 where ByteScan.equals(name, "keep-alive"): .keepAlive
     case 14 where ByteScan.equals(name, "content-length"): .contentLength
     case 17 where ByteScan.equals(name, "transfer-encoding"): .transferEncoding
     default: .other

@@ -34,6 +34,8 @@ package struct ResponseHeadReader: Sendable {
   /// Whether the last head allows its connection to be used again (RFC 9112 §9.3). A body that ends with the connection
   /// does not count here.
   package private(set) var keepsConnection = false
+  /// The seconds after which the server closes the connection if it is idle, as far as the last head says (`Keep-Alive`).
+  package private(set) var idleSeconds: Int?
 
   /// Creates a reader for the response to one request.
   ///
@@ -128,7 +130,7 @@ package struct ResponseHeadReader: Sendable {
     case .continuation:
       switch last {
       case nil: throw .leadingWhitespace
-      case .other: break
+      case .keepAlive, .other: break
       case .connection: framing.takeFoldedConnection()
       case .contentLength, .transferEncoding: throw .foldedFraming
       }
@@ -145,6 +147,7 @@ package struct ResponseHeadReader: Sendable {
     let status = statusLine.status
     guard status != 101 || allowsUpgrade else { throw .unaskedUpgrade }
     keepsConnection = framing.keepsConnection(in: statusLine.version)
+    idleSeconds = framing.idleSeconds
     last = nil
     if status < 200, status != 101 {
       stage = .statusLine

@@ -268,6 +268,9 @@ extension HTTP1Driver {
       keepsConnection: keepsConnection, hasUpgraded: parser?.hasUpgraded ?? false, hasExcess: !rest.isEmpty)
     stopUpload()
     let upgrade = transfer?.exchange.upgrade
+    if action == .reuse, let seconds = parser?.idleSeconds {
+      connection.network.limitIdling(of: connection, to: seconds)
+    }
     transfer = nil
     parser = nil
     switch action {

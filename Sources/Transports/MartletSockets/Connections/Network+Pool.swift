@@ -21,6 +21,19 @@ extension Network {
     if !preconnects.isEmpty { preconnects.finish { !pool.isExpecting($0) } }
   }
 
+  // MARK: Idle connections
+
+  /// The server of a connection closes it when it was idle for so many seconds. A request that is sent at that moment
+  /// would be lost, so that the connection is not used in the last second, or the second half of a shorter time.
+  func limitIdling(of connection: Connection, to seconds: Int) {
+    let time = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    guard !time.overflow else { return }
+    let usable = time.partialValue - min(1_000_000_000, time.partialValue / 2)
+    pool.limitIdling(of: connection.id, to: usable)
+    // the timer may be set for connections that may be idle for longer
+    if expiry.due > loop.now &+ usable { loop.set(expiry, to: loop.now &+ usable) }
+  }
+
   // MARK: Numbers
 
   /// The numbers of each origin, and of each proxy that forwards requests.

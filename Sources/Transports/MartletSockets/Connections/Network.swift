@@ -38,7 +38,7 @@ final class Network {
   /// The pool's actions that were not done yet.
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
   private var isPerforming = false
-  private lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
+  lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
   /// What all TLS sessions have in common; nil before the first request that needs it.
   private(set) var tls: TLSContext?
   /// What asks the caller for the settings of each connection; nil if it is not asked.

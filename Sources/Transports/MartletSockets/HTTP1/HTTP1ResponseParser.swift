@@ -67,6 +67,8 @@ struct HTTP1ResponseParser: Sendable {
   private(set) var hasUpgraded = false
   /// Whether the connection may be used for another request after this response (RFC 9112 §9.3). Valid after the end.
   var keepsConnection: Bool { reader.keepsConnection && framing != .untilClose && !hasUpgraded }
+  /// The seconds after which the server closes the connection if it is idle; nil if it does not say. Valid after the end.
+  var idleSeconds: Int? { reader.idleSeconds }
   /// Whether the final head has come.
   var hasHead: Bool { framing != nil }
 

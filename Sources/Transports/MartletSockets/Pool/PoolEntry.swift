@@ -16,6 +16,8 @@ struct PoolConnection: Sendable {
   var isSuspended = false
   /// Since when it is idle; nil if it is opening or in use.
   var idleSince: UInt64?
+  /// How long its server lets it be idle, in nanoseconds.
+  var idleLimit = UInt64.max
 
   init(entry: Int) {
     self.entry = entry

@@ -32,9 +32,13 @@ extension PoolState {
       stopIdling(last)
       return last
     }
-    // the others are idle for longer
-    for connection in entries[entry].idle { close(connection, &actions) }
-    return nil
+    // the others are idle for longer, but their servers may allow them more time
+    for connection in entries[entry].idle where connections[connection].map({ isExpired($0, now) }) == true {
+      close(connection, &actions)
+    }
+    guard let next = entries[entry].idle.last else { return nil }
+    stopIdling(next)
+    return next
   }
 
   /// Gives a connection that was just opened to waiters that need a new one.
@@ -142,8 +146,11 @@ extension PoolState {
     }
   }
 
+  /// How long a connection may be idle: no longer than its server says.
+  func idleLifetime(of state: PoolConnection) -> UInt64 { min(limits.idleLifetime, state.idleLimit) }
+
   func isExpired(_ state: PoolConnection, _ now: UInt64) -> Bool {
-    guard let since = state.idleSince, now >= since, now - since >= limits.idleLifetime else { return false }
+    guard let since = state.idleSince, now >= since, now - since >= idleLifetime(of: state) else { return false }
     // one that was just opened may be used once, whatever the lifetime
     return state.useCount > 0 || now > since
   }

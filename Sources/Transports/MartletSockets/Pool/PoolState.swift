@@ -342,10 +342,16 @@ extension PoolState {
   /// the time has come, not at every report.
   var nextExpiry: UInt64? {
     guard idleCount > 0 else { return nil }
-    guard let first = connections.values.compactMap(\.idleSince).min() else { return nil }
-    let (expiry, overflows) = first.addingReportingOverflow(limits.idleLifetime)
-    return overflows ? .max : expiry
+    return connections.values.compactMap { state in
+      guard let since = state.idleSince else { return nil }
+      let (expiry, overflows) = since.addingReportingOverflow(idleLifetime(of: state))
+      return overflows ? .max : expiry
+    }.min()
   }
+
+  /// The server of a connection closes it when it was idle for this time, in nanoseconds. The report counts until the
+  /// next one.
+  mutating func limitIdling(of connection: Int, to time: UInt64) { connections[connection]?.idleLimit = time }
 
   /// Closes all connections that no request uses, and refuses all waiters, those that still come too. A connection that
   /// is in use is closed when it is released.

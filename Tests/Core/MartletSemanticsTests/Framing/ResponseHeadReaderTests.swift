@@ -35,6 +35,22 @@ struct ResponseHeadReaderTests {
     } catch { return error }
   }
 
+  /// `Keep-Alive` is a hint of the server for how long a connection may be idle.
+  @Test(
+    arguments: [
+      ("", nil), ("Keep-Alive: timeout=5\r\n", 5), ("keep-alive:  max=100 , TIMEOUT=5\r\n", 5),
+      ("Keep-Alive: timeout=0, max=100\r\n", 0), ("Keep-Alive: 5\r\n", nil), ("Keep-Alive: timeout=\r\n", nil),
+      ("Keep-Alive: timeout=-1\r\n", nil), ("Keep-Alive: timeout=5s\r\n", nil), ("Keep-Alive: timeouts=5\r\n", nil),
+      ("Keep-Alive: timeout=99999999999999999999\r\n", 1 << 31), ("Connection: timeout=5\r\n", nil),
+      ("Keep-Alive: max=3\r\n timeout=5\r\n", nil),
+    ] as [(String, Int?)])
+  func idleTimeOfTheServerIsRead(_ field: String, seconds: Int?) throws {
+    var reader = ResponseHeadReader(answering: .get)
+    _ = try take("HTTP/1.1 200 OK\r\n\(field)Content-Length: 0\r\n\r\n", into: &reader)
+    #expect(reader.idleSeconds == seconds)
+    #expect(reader.keepsConnection)
+  }
+
   // §4; the leniencies are those of StatusLine.
   @Test(arguments: [
     ("HTTP/1.1 200 OK\r\n", 200), ("HTTP/1.1 200 \r\n", 200), ("HTTP/1.1 200\r\n", 200), ("HTTP/1.0 404 a b\r\n", 404),

@@ -49,6 +49,21 @@ struct ConnectionPoolTests {
     while try await !condition() { await Task.yield() }
   }
 
+  // MARK: Idle connections
+
+  /// Without the hint the second request would find the first one's connection.
+  @Test(arguments: [(nil, true), ("timeout=60", true), ("timeout=0", false)] as [(String?, Bool)])
+  func connectionIsNotUsedWhenItsServerIsAboutToCloseIt(_ hint: String?, isUsedAgain: Bool) async throws {
+    let server = try LoopbackServer { _ in
+      var reply = Reply.text("ok")
+      if let hint { reply.fields["Keep-Alive"] = hint }
+      return reply
+    }
+    let transport = transport { _ in }
+    for _ in 1...2 { #expect(try await text(transport, HTTPRequest(.get, server.url("/"))) == "ok") }
+    #expect((Set(server.requests.map(\.connection)).count == 1) == isUsedAgain)
+  }
+
   // MARK: Waiting
 
   @Test func aRequestWaitsNoLongerForAConnectionThanItMay() async throws {

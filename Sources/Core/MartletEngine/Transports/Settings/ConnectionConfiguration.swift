@@ -33,7 +33,8 @@ public struct ConnectionConfiguration: Sendable {
   /// The most idle connections that are kept open for reuse. 128 by default.
   public var idleConnections = 128
   /// How long an idle connection may be reused, in whole seconds; with less than one second, connections are not
-  /// reused. 60 seconds by default, which is below the usual limits of servers.
+  /// reused. 60 seconds by default, which is below the usual limits of servers. Over sockets, a server that names a
+  /// shorter time (`Keep-Alive: timeout=5`) shortens it for its connections, less a second for the way of a request.
   public var idleLifetime = Duration.seconds(60)
   /// Whether compressed bodies are asked for (gzip, deflate, br, zstd) and delivered decoded; see
   /// ``DecodingTransport``. True by default. If a request has an `Accept-Encoding` of its own or a `Range`, its body is

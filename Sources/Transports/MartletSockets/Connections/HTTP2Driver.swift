@@ -104,7 +104,7 @@ extension HTTP2Driver {
 
   func continueUpload(of transfer: Transfer) { resume(stream(of: transfer)) }
 
-  fileprivate func resume(_ stream: HTTP2Transfer?) {
+  func resume(_ stream: HTTP2Transfer?) {
     guard let stream else { return }
     session?.resume(stream.id)
     connection.noteOutput()
@@ -268,140 +268,20 @@ extension HTTP2Driver: HTTP2SessionHandler {
 // MARK: - Called by the streams
 
 extension HTTP2Driver {
-  fileprivate var loop: EventLoop { network.loop }
+  var loop: EventLoop { network.loop }
 
-  fileprivate func consumed(_ count: Int, of stream: HTTP2Transfer) {
+  func consumed(_ count: Int, of stream: HTTP2Transfer) {
     session?.consumed(count, of: stream.id)
     connection.noteOutput()
   }
 
-  fileprivate func reset(_ stream: HTTP2Transfer) { abandon(stream.transfer) }
+  func reset(_ stream: HTTP2Transfer) { abandon(stream.transfer) }
 
-  fileprivate func ended(_ stream: HTTP2Transfer, _ failure: HTTP2Failure? = nil) {
+  func ended(_ stream: HTTP2Transfer, _ failure: HTTP2Failure? = nil) {
     streams[Int(stream.id)] = nil
     endedCount += 1
     if let failure { failed.append((stream.transfer, failure)) }
     connection.noteOutput()
   }
-}
-
-/// One request over HTTP/2: what its stream receives goes to its transfer.
-final class HTTP2Transfer: HTTP2StreamHandler {
-  let transfer: Transfer
-  private(set) var id: Int32 = 0
-  private unowned let driver: HTTP2Driver
-  /// Whether the body waits for a 100 response.
-  private var isExpecting = false
-  /// How many bytes the reader has not made room for.
-  private var unread = 0
-  /// When the body is sent without a 100 response; nil if it does not wait for one.
-  private var expectation: HeapTimer?
-
-  init(_ transfer: Transfer, of driver: HTTP2Driver) {
-    self.transfer = transfer
-    self.driver = driver
-    isExpecting = transfer.exchange.limits.expectation != nil
-  }
-
-  /// The request was given this stream.
-  func begin(_ id: Int32) {
-    self.id = id
-    transfer.stream = Int(id)
-    guard let time = transfer.exchange.limits.expectation else { return }
-    let timer = HeapTimer { [weak self] in self?.beginUpload() }
-    expectation = timer
-    driver.loop.set(timer, to: driver.loop.now &+ time)
-  }
-
-  /// The server wants the body, or did not say so in time.
-  private func beginUpload() {
-    guard isExpecting else { return }
-    stopExpecting()
-    driver.resume(self)
-  }
-
-  private func stopExpecting() {
-    isExpecting = false
-    stopTimer()
-  }
-
-  private func stopTimer() { if let expectation { driver.loop.set(expectation, to: .max) } }
-
-  func received(informational head: [UInt8], status: Int) {
-    noteHead(head.count)
-    transfer.receive(informational: head)
-    if status == 100 { beginUpload() }
-  }
-
-  func received(head: [UInt8], status: Int, contentLength: Int64?) {
-    noteHead(head.count)
-    // without a 100 before it, the server does not need the body
-    if isExpecting { stopTimer() }
-    let hasNoBody = transfer.exchange.request.method == .head || status == 204 || status == 304
-    transfer.receive(head: head, length: hasNoBody ? 0 : contentLength)
-  }
-
-  private func noteHead(_ count: Int) {
-    if transfer.timing.firstByte == nil { transfer.timing.firstByte = driver.loop.now }
-    transfer.timing.headerBytesReceived += Int64(count)
-  }
-
-  func received(body: UnsafeRawBufferPointer) {
-    guard transfer.receive(body: body) else { return driver.reset(self) }
-    unread += body.count
-    if !transfer.pausesReading() { giveBackWindow() }
-  }
-
-  /// Lets the server send as much as was received: the reader has made room.
-  func giveBackWindow() {
-    guard unread > 0 else { return }
-    driver.consumed(unread, of: self)
-    unread = 0
-  }
-
-  func ended(trailers: [UInt8]) {
-    stopTimer()
-    transfer.timing.headerBytesReceived += Int64(trailers.count)
-    transfer.receiveEnd(trailers: trailers)
-    driver.ended(self)
-  }
-
-  func failed(_ failure: HTTP2Failure) {
-    stopTimer()
-    driver.ended(self, failure)
-  }
-
-  func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
-    guard !isExpecting else { return .later }
-    var count = 0
-    while count < room.count {
-      let copied = transfer.copyChunk(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
-      count += copied
-      if transfer.hasSentBody { return .end(count) }
-      if copied > 0 { continue }
-      switch transfer.nextChunk() {
-      case .chunk(let data):
-        transfer.chunk = data
-        transfer.chunkOffset = 0
-      case .nothingYet: return count > 0 ? .bytes(count) : .later
-      case .end(let trailers):
-        guard !trailers.isEmpty else { return .end(count) }
-        var fields = HTTP2Fields()
-        fields.append(trailers)
-        guard fields.listSize <= HTTP2RequestHead.mostBytes else { return failTrailers() }
-        return .endWithTrailers(count, fields)
-      }
-    }
-    return .bytes(count)
-  }
-
-  private func failTrailers() -> HTTP2BodyPart {
-    transfer.fail(.invalidRequest, "the request's trailers are larger than \(HTTP2RequestHead.mostBytes >> 10) KiB")
-    stopTimer()
-    driver.ended(self)
-    return .failed
-  }
-
-  func sentRequest() { if transfer.phase == .sending { transfer.phase = .waiting } }
 }
 #endif

@@ -143,6 +143,8 @@ struct OAuth2Tests {
     let withoutCode = "The login ended without a code."
     #expect(await error(replacing("state=", "state=x"))?.description == withoutCode)
     #expect(await error(replacing("callback", "other"))?.description == withoutCode)
+    // RFC 9207: the code of another server is not sent
+    #expect(await error(replacing("state=", "iss=https://evil.example&state="))?.description == withoutCode)
     #expect(await error { _ in (nil, nil) }?.description == "The login was cancelled.")
     #expect(
       await error { _ in (nil, TestFailure(name: "page")) }?.description == "The login page could not be shown.")

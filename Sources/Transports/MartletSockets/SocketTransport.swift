@@ -19,6 +19,10 @@ public import MartletSemantics
 /// Without file descriptors for more connections, requests wait for those of the transport, as at
 /// ``Martlet/ConnectionConfiguration/connections``; the first request of a transport without connections fails.
 ///
+/// Over HTTP/2, blanks around the value of a field are removed, as over HTTP/1.1; RFC 9113 §8.2.1 calls such a response
+/// malformed, but servers send them. Servers that keep a connection busy with what brings nothing lose it: floods of frames,
+/// or of TLS records without data.
+///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
 /// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request that may not be
 /// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why. A request of which nothing was sent goes over

@@ -44,6 +44,10 @@ package final class FrameServer: Sendable {
     case pings
     /// The same, but PINGs of the first connection are not answered.
     case deaf
+    /// The client's SETTINGS_INITIAL_WINDOW_SIZE, as text.
+    case window
+    /// A valid response, and then SETTINGS with a SETTINGS_MAX_CONCURRENT_STREAMS of 0 (§5.1.2).
+    case noStreams
     /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
   }
@@ -106,20 +110,23 @@ package final class FrameServer: Sendable {
         "idleData": (idle, True), "badSettings": (settings, True), "end": (b"", True),
         "refused": (frame(RESET, 0, stream, struct.pack(">I", 7)), False), "goAway": (goaway(stream - 2), False),
         "cutByIdleData": (half + idle, True), "cutBySettings": (half + settings, True), "cut": (half, True),
+        "noStreams": (answer(stream, b"last") + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0)), False),
         "graceful": (goaway(stream) + whole, True), "whole": (whole, False),
         "largeHead": (headers(stream, STATUS_200 + b"".join(literal(b"a", b"b" * 50000) for _ in range(4))), False),
       }.get(fault)
 
     def serve(connection, number):
       global total
-      file, count, kinds, pings = connection.makefile("rb"), 0, {}, 0
+      file, count, kinds, pings, window = connection.makefile("rb"), 0, {}, 0, 65535
       if not file.read(24).startswith(b"PRI"): return
       connection.sendall(frame(SETTINGS, 0, 0))
       while len(head := file.read(9)) == 9:
         size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
         stream = int.from_bytes(head[5:], "big") & 0x7fffffff
         payload = file.read(size)
-        if kind == SETTINGS and not flags & ACK: connection.sendall(frame(SETTINGS, ACK, 0))
+        if kind == SETTINGS and not flags & ACK:
+          window = dict(struct.iter_unpack(">HI", payload)).get(4, window)
+          connection.sendall(frame(SETTINGS, ACK, 0))
         if kind == PING and not flags & ACK:
           pings += 1
           if fault != "deaf" or number > 1: connection.sendall(frame(PING, ACK, 0, payload))
@@ -132,6 +139,7 @@ package final class FrameServer: Sendable {
         if kind in (HEADERS, DATA): kinds.setdefault(stream, []).append(kind)
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
         if fault == "kinds": connection.sendall(answer(stream, b" ".join(b"%d" % kind for kind in kinds[stream]))); continue
+        if fault == "window": connection.sendall(answer(stream, b"%d" % window)); continue
         if fault in ("pings", "deaf"): connection.sendall(answer(stream, b"%d %d" % (number, pings))); continue
         with lock: total += 1
         count += 1

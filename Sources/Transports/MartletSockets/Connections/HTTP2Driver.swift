@@ -32,7 +32,9 @@ final class HTTP2Driver: ConnectionDriver {
 
   init(_ connection: Connection) throws(HTTPError) {
     self.connection = connection
-    session = try HTTP2Session(peer: connection.peer, handler: self)
+    var settings = HTTP2Settings()
+    settings.streamWindow = max(Exchange.leastReadAhead, connection.network.configuration.readAhead)
+    session = try HTTP2Session(peer: connection.peer, settings: settings, handler: self)
     connection.noteOutput()
   }
 
@@ -249,7 +251,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
       if session.isDraining {
         network.drain(connection)
       } else {
-        network.changed(connection, capacity: session.capacity + session.streamCount)
+        network.changed(connection, capacity: session.streamLimit)
       }
     }
     let count = endedCount
@@ -257,7 +259,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
     for _ in 0..<count { network.released(connection) }
     let again = failed
     failed = []
-    for (transfer, failure) in again { network.failed(transfer, failure) }
+    for (transfer, failure) in again { network.failed(transfer, failure, isClosing: session.isDraining) }
     if connection.isClosed {
       endExamination()
       sendHeldElsewhere()

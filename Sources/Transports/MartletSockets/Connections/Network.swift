@@ -228,26 +228,25 @@ extension Network {
     sendAgain(transfer, isStale: true)
   }
 
-  /// A transfer over HTTP/2 has no response, or not the whole of it. Whether a request that the server has refused unread
-  /// is sent again, the engine decides.
-  func failed(_ transfer: Transfer, _ failure: HTTP2Failure) {
+  /// A transfer over HTTP/2 has no response, or not the whole of it. If its connection is being closed and has not
+  /// processed it, another one does, before later requests. What the server has refused otherwise, the engine may repeat.
+  func failed(_ transfer: Transfer, _ failure: HTTP2Failure, isClosing: Bool) {
     guard !transfer.isEnded else { return }
     if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
     if failure.error.delivery == .staleConnection { return foundStale(transfer) }
-    transfer.fail(failure.error)
+    guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
+    transfer.tell("sent again on another connection: the one it went over is being closed, and has not processed it")
+    sendAgain(transfer, isStale: false)
   }
 
   /// The connection of a transfer could not send anything of its request: another one can.
   func sendElsewhere(_ transfer: Transfer) {
     guard !transfer.isEnded else { return }
-    guard transfer.canBeginAgain, transfer.unsentCount < Self.mostUnsent else {
+    guard transfer.mayGoElsewhere else {
       return transfer.fail(.connectionLost, "the connection was lost before the request was sent", delivery: .refused)
     }
     sendAgain(transfer, isStale: false)
   }
-
-  /// How often a request is given another connection because nothing of it could be sent.
-  private static let mostUnsent = 5
 }
 
 // MARK: - Connections

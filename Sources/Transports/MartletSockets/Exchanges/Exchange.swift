@@ -65,10 +65,13 @@ final class Exchange: Sendable {
     http2Head = heads.http2
     self.limits = limits
     upgrade = request.asksForUpgrade ? Upgrade(readAhead: readAhead) : nil
-    signals = SignalQueue(highWater: max(16 << 10, readAhead), clock: EventLoop.clock)
+    signals = SignalQueue(highWater: max(Self.leastReadAhead, readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
     upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
   }
+
+  /// The least number of bytes of a body that wait for their reader before the connection is paused.
+  static let leastReadAhead = 16 << 10
 
   var origin: Origin { way.origin }
 

@@ -59,6 +59,14 @@ extension Transfer {
     if case .queue = exchange.upload { taken == 0 && !hasClosedQueue } else { true }
   }
 
+  /// Whether it may be given another connection because this one did nothing for it.
+  var mayGoElsewhere: Bool { canBeginAgain && unsentCount < Self.mostUnsent }
+
+  /// Whether it may also be sent again after the server has said that it has not processed it.
+  var mayBeReplaced: Bool { exchange.request.options.retryPolicy.replacesStaleConnections && mayGoElsewhere }
+
+  private static let mostUnsent = 5
+
   /// Prepares for another connection: nothing of a response was received.
   func beginAgain(isStale: Bool) {
     connection = nil

@@ -215,9 +215,12 @@ extension HTTP2Session {
   /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are
   /// open. 0 if the connection takes no more.
   var capacity: Int {
-    guard !isDraining else { return 0 }
-    let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-    return max(0, Int(limit) - streams.count)
+    isDraining ? 0 : max(0, streamLimit - streams.count)
+  }
+
+  /// How many streams the server allows at once, which may be none for a time; 100 before it has said so.
+  var streamLimit: Int {
+    Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
   /// The number of streams that are open or wait to be.

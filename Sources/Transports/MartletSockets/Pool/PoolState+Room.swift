@@ -27,7 +27,7 @@ extension PoolState {
       guard let other = entryToYield(for: entry) else { return shared }
       yield(shared, to: other, &actions)
     }
-    guard let last = entries[entry].idle.last, let state = connections[last] else { return nil }
+    guard let last = entries[entry].idle.last(where: hasRoom), let state = connections[last] else { return nil }
     guard isExpired(state, now) else {
       stopIdling(last)
       return last
@@ -87,6 +87,7 @@ extension PoolState {
 
   /// Opens the connections that a key needs; if there is no room, the key is blocked.
   mutating func openMore(_ entry: Int, _ actions: inout [Action]) {
+    guard !entries[entry].waitersForNew.isEmpty || !allowsNone(entry) else { return }
     while entries[entry].missing > 0, !entries[entry].isBlocked {
       if makeRoom(for: entry, &actions) {
         open(entry, &actions)
@@ -100,6 +101,12 @@ extension PoolState {
     if entries[entry].missingAhead > 0 { entries[entry].expectWhatIsOpened() }
   }
 
+  /// Whether a peer allows no requests for now on a connection of the key.
+  private func allowsNone(_ entry: Int) -> Bool {
+    let isHeld = { connections[$0]?.capacity == 0 }
+    return entries[entry].idle.contains(where: isHeld) || entries[entry].shared.contains(where: isHeld)
+  }
+
   private mutating func open(_ entry: Int, _ actions: inout [Action]) {
     actions.append(.open(connection: addConnection(for: entry), key: entries[entry].key))
   }
@@ -110,8 +117,14 @@ extension PoolState {
   }
 
   mutating func close(_ connection: Int, _ actions: inout [Action]) {
+    let state = connections[connection]
     remove(connection)
     actions.append(.close(connection: connection))
+    // requests may have waited until its peer allows some
+    guard let state, state.capacity == 0, entries[state.entry].missing > 0, !entries[state.entry].isBlocked else {
+      return
+    }
+    block(state.entry)
   }
 
   mutating func remove(_ connection: Int) {
@@ -174,7 +187,9 @@ extension PoolState {
   mutating func settle(_ now: UInt64, _ actions: inout [Action]) {
     if !blocked.isEmpty { serveBlocked(&actions) }
     let most = limits.idleLifetime == 0 ? 0 : max(0, limits.idle)
+    guard idleCount > most else { return }
     while idleCount > most, let connection = longestIdle(of: nil) { close(connection, &actions) }
+    if !blocked.isEmpty { serveBlocked(&actions) }
   }
 
   /// Lets each blocked key open one connection in turn, as long as there is room.

@@ -130,7 +130,8 @@ extension PoolState {
   mutating func available(for key: Key, now: UInt64) -> (connection: Int, isShared: Bool)? {
     guard !isShutDown, blocked.isEmpty, let entry = index(of: key), entries[entry].waiters.isEmpty else { return nil }
     if let shared = entries[entry].shared.first(where: hasRoom) { return (shared, true) }
-    guard let last = entries[entry].idle.last, let state = connections[last], !isExpired(state, now) else { return nil }
+    guard let last = entries[entry].idle.last(where: hasRoom), let state = connections[last], !isExpired(state, now)
+    else { return nil }
     return (last, false)
   }
 
@@ -290,11 +291,12 @@ extension PoolState {
     return actions
   }
 
-  /// The limit of requests on a connection has changed: a peer's SETTINGS came.
+  /// The limit of requests on a connection has changed: a peer's SETTINGS came. With 0, the connection gets none until it
+  /// changes again, and no other is opened for the requests that wait meanwhile: the same peer would say the same.
   mutating func changed(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], !state.isOpening else { return [] }
     var actions: [Action] = []
-    connections[connection]?.capacity = max(1, capacity)
+    connections[connection]?.capacity = max(0, capacity)
     entries[state.entry].capacity = max(1, capacity)
     let isShared = entries[state.entry].shared.contains(connection)
     if capacity > 1, state.active > 0, !state.isDraining, !state.isSuspended, !isShared {

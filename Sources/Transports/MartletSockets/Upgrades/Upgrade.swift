@@ -32,7 +32,7 @@ final class Upgrade: Sendable {
     func replaces(_ earlier: Self) -> Bool { false }
   }
 
-  init(readAhead: Int) { input = SignalQueue(highWater: max(16 << 10, readAhead)) }
+  init(readAhead: Int) { input = SignalQueue(highWater: max(Exchange.leastReadAhead, readAhead)) }
 
   /// Nothing more can be written. The first error counts.
   func failWriting(_ error: any Error) {

@@ -160,6 +160,22 @@ struct HTTP2FlowTests {
     #expect(!first.isSent)
   }
 
+  @Test func bodiesAreSentInTurns() throws {
+    let client = try HTTP2Client()
+    let most = 0x7fff_ffff
+    client.receive(Frames.settings([(4, most)]) + Frames.windowUpdate(most - 65_535))
+    let piece = HTTP2TestPart.bytes([UInt8](repeating: 1, count: 16_384), .more)
+    let recorders = try (0..<8).map { _ in
+      try client.submit(.post, body: .unknownLength, parts: Array(repeating: piece, count: 100)).recorder
+    }
+
+    for _ in 0..<40 { client.pull(upTo: client.output.count + 1) }
+
+    let counts = recorders.map(\.readCount)
+    #expect((counts.max() ?? 0) - (counts.min() ?? 0) <= 1)
+    #expect(counts.reduce(0, +) > 24)
+  }
+
   /// The owner submits within the event, as a pool does that has waiters.
   @Test func aWaiterMaySubmitWhenAStreamIsClosed() throws {
     let client = try HTTP2Client()

@@ -1,0 +1,70 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import TestServers
+import Testing
+
+@testable import MartletSockets
+
+/// What the settings of a transport, and those of its servers, mean over HTTP/2.
+@Suite(.timeLimit(.minutes(5)))
+struct HTTP2SettingsTests {
+  private func transport(
+    to server: FrameServer, _ change: (inout ConnectionConfiguration) -> Void = { _ in }
+  ) -> SocketTransport {
+    var configuration = ConnectionConfiguration()
+    configuration.proxy = .direct
+    configuration.tls.authorities = server.authority.certificate
+    change(&configuration)
+    return SocketTransport(configuration)
+  }
+
+  private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {
+    var request = HTTPRequest(.post, server.url, body: .data(Data("a".utf8)))
+    request.options.responseTimeout = .seconds(20)
+    let response = try await transport.send(request, in: Call())
+    return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+  }
+
+  @Test(arguments: [(1 << 21, "2097152"), (100_000, "100000"), (1, "16384"), (.max, "2147483647")])
+  func readAheadIsTheWindowOfAStream(_ readAhead: Int, window: String) async throws {
+    let server = try FrameServer(.window)
+    #expect(try await text(transport(to: server) { $0.readAhead = readAhead }, server) == window)
+  }
+
+  @Test func aRequestWaitsInThePoolWhileAServerAllowsNoStreams() async throws {
+    let server = try FrameServer(.noStreams)
+    let transport = transport(to: server) { $0.poolTimeout = .milliseconds(300) }
+    #expect(try await text(transport, server) == "1")
+    #expect(try await text(transport, server) == "last")
+
+    // the setting comes with the response or after it: the requests until then are processed
+    var error: HTTPError?
+    for _ in 0..<100 where error == nil {
+      do { _ = try await text(transport, server) } catch let failure as HTTPError { error = failure }
+    }
+
+    #expect(error?.kind == .poolTimeout)
+    #expect(error?.phase == .queued)
+  }
+
+  /// By the transport itself, thus before requests that came later, and without an attempt of the session.
+  @Test func aRequestThatAGoAwayRefusesIsSentOverAnotherConnection() async throws {
+    let server = try FrameServer(.goAway)
+    let transport = transport(to: server)
+    #expect(try await text(transport, server) == "1")
+    #expect(try await text(transport, server) == "3")
+    #expect(await transport.statistics().values.map(\.opened) == [2])
+  }
+
+  @Test func aRequestThatMayNotBeReplacedIsNotSentAgainAfterAGoAway() async throws {
+    let server = try FrameServer(.goAway)
+    let transport = transport(to: server)
+    #expect(try await text(transport, server) == "1")
+    var request = HTTPRequest(.post, server.url)
+    request.options.retryPolicy = .never
+    let error = await #expect(throws: HTTPError.self) { _ = try await transport.send(request, in: Call()) }
+    #expect(error?.delivery == .refused)
+  }
+}
+#endif

@@ -1,0 +1,150 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import TestServers
+import Testing
+
+@testable import MartletSockets
+
+/// Each setting of a connection has the same effect over HTTP/1.1 and HTTP/2. A row fails if its setting is ignored.
+///
+/// Settings that need a server with a script are tested elsewhere: `poolTimeout` and `readAhead` over HTTP/2 in
+/// `HTTP2SettingsTests`.
+@Suite(.timeLimit(.minutes(5)))
+struct SettingsMatrixTests {
+  /// What a row changes.
+  struct Setup {
+    var connection = ConnectionConfiguration()
+    var options = SocketTransport.Options()
+    var request: HTTPRequest
+  }
+
+  struct Row: CustomTestStringConvertible, Sendable {
+    let name: String
+    let change: @Sendable (inout Setup) throws -> Void
+    /// What becomes of two requests, one after the other: the protocol and the number of connections, or an error.
+    let http1: String
+    let http2: String
+
+    init(
+      _ name: String, _ outcome: String, http2: String? = nil,
+      _ change: @escaping @Sendable (inout Setup) throws -> Void
+    ) {
+      (self.name, self.change, http1, self.http2) = (name, change, outcome, http2 ?? outcome)
+    }
+
+    var testDescription: String { name }
+  }
+
+  private struct Refusal: Error {}
+  /// The pin of a key that no server has.
+  private static let pin = Data(repeating: 1, count: 32).base64EncodedString()
+  private static let authority = Result { try Nginx.shared.get().authority }
+
+  static let rows: [Row] = [
+    Row("nothing", "HTTP/1.1, 1 connection", http2: "HTTP/2.0, 1 connection") { _ in },
+    Row("connectTimeout", "connectTimeout") { $0.connection.connectTimeout = .nanoseconds(1) },
+    Row("idleLifetime", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
+      $0.connection.idleLifetime = .zero
+    },
+    Row("idleConnections", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
+      $0.connection.idleConnections = 0
+    },
+    Row("addressPolicy", "addressRefused") { $0.connection.addressPolicy = .publicAddresses },
+    Row("proxy", "proxyFailed") { $0.connection.proxy = .http("127.0.0.1", port: 1) },
+    Row("negotiatingHosts, which is not supported", "invalidRequest") {
+      $0.connection.negotiatingHosts = ["127.0.0.1"]
+    },
+    Row("tls.authorities", "untrustedCertificate") { $0.connection.tls.authorities = nil },
+    Row("tls.additionalAuthorities", "HTTP/1.1, 1 connection", http2: "HTTP/2.0, 1 connection") {
+      $0.connection.tls.authorities = nil
+      $0.connection.tls.additionalAuthorities = try authority.get().certificate
+    },
+    Row("tls.minimumVersion", "tlsFailed") {
+      $0.connection.tls.minimumVersion = .v1_3
+      $0.request.url = try Nginx.shared.get().old("/protocol")
+    },
+    Row("tls.pinnedPublicKeys", "pinMismatch") { $0.connection.tls.pinnedPublicKeys = [pin] },
+    Row("tls.originSettings", "pinMismatch") {
+      $0.connection.tls.originSettings = { _ in TLSSettings.OriginSettings(pinnedPublicKeys: [pin]) }
+    },
+    Row("tls.serverTrustCheck", "untrustedCertificate") {
+      $0.connection.tls.serverTrustCheck = { _, _ in throw HTTPError(.untrustedCertificate, "refused") }
+    },
+    // the server that asks for a certificate has no HTTP/2; the handshake comes before it
+    Row("tls.clientCertificate", "badClientCertificatePassword") {
+      let container = try Data(contentsOf: authority.get().folder.file("client.p12"))
+      $0.connection.tls.clientCertificate = .pkcs12(data: container, password: "wrong")
+    },
+    Row("addresses", "cannotConnect") {
+      $0.options.addresses = ["localhost": ["127.0.0.9"]]
+      $0.request.url = try named($0.request.url)
+    },
+    Row("resolver", "cannotResolveHost") {
+      $0.options.resolver = { _ in throw Refusal() }
+      $0.request.url = try named($0.request.url, "name.example")
+    },
+    Row("resolverTimeout", "cannotResolveHost") {
+      $0.options.resolver = { _ in
+        try await Task.sleep(for: .seconds(1000))
+        return []
+      }
+      $0.options.resolverTimeout = .milliseconds(1)
+      $0.request.url = try named($0.request.url, "name.example")
+    },
+    Row("localAddress", "cannotConnect") { $0.options.localAddress = "192.0.2.1" },
+    Row("unixSocket", "cannotConnect") { $0.options.unixSocket = "/nonexistent/socket" },
+    // a setting of HTTP/1.1, of which a value that is not valid fails any request
+    Row("blockingWait", "invalidRequest") { $0.options.blockingWait = .seconds(1) },
+    Row("headerLimit", "headersTooLarge") { $0.request.options.headerLimit = 20 },
+    Row("responseTimeout", "responseTimeout") { $0.request.options.responseTimeout = .nanoseconds(1) },
+  ]
+
+  private static func named(_ url: URL, _ host: String = "localhost") throws -> URL {
+    try #require(URL(string: url.absoluteString.replacing("127.0.0.1", with: host)))
+  }
+
+  @Test(arguments: rows, [ConnectionConfiguration.Versions.http1, .automatic])
+  func aSettingHasAnEffect(_ row: Row, _ versions: ConnectionConfiguration.Versions) async throws {
+    let nginx = try Nginx.shared.get()
+    var setup = Setup(request: HTTPRequest(.get, nginx.tls("/protocol")))
+    setup.connection.proxy = .direct
+    setup.connection.tls.authorities = nginx.authority.certificate
+    setup.connection.versions = versions
+    try row.change(&setup)
+
+    let outcome = await outcome(of: setup)
+
+    #expect(outcome == (versions == .http1 ? row.http1 : row.http2))
+  }
+
+  private func outcome(of setup: Setup) async -> String {
+    let transport = SocketTransport(setup.connection, options: setup.options)
+    var text = ""
+    for _ in 0..<2 {
+      do {
+        let response = try await transport.send(setup.request, in: Call())
+        text = String(decoding: try await response.body.collect(upTo: 1 << 10), as: UTF8.self)
+      } catch { return "\(HTTPError(wrapping: error).kind)" }
+    }
+    let count = await transport.statistics().values.map(\.opened).reduce(0, +)
+    return "\(text.prefix { $0 != " " }), \(count) connection\(count == 1 ? "" : "s")"
+  }
+
+  /// A new setting gets a row, or a place here.
+  @Test func everySettingHasARow() {
+    let others: Set<String> = [
+      "tls", "versions", "poolTimeout", "readAhead", "decompresses", "connectionsPerHost", "connections",
+      "silenceLimit",
+      "examinationTimeout",
+    ]
+    let settings =
+      Mirror(reflecting: ConnectionConfiguration()).children.compactMap(\.label)
+      + Mirror(reflecting: SocketTransport.Options()).children.compactMap(\.label)
+    for setting in settings where !others.contains(setting) {
+      #expect(Self.rows.contains { $0.name.hasPrefix(setting) }, "\(setting)")
+    }
+  }
+}
+#endif

@@ -42,6 +42,9 @@ public struct ConnectionConfiguration: Sendable {
   public var decompresses = true
   /// The most bytes of a response's body that are buffered for a slow reader before the sender is paused. 2 MiB by
   /// default.
+  ///
+  /// Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), of 16 KiB to 2 GiB: as many bytes may be
+  /// on their way when the sender is paused. A small window makes a fast server that is far away slow.
   public var readAhead = 1 << 21
   /// The hosts to which the user's ticket may be sent (Negotiate with GSS-API, usually Kerberos, RFC 4559), and no
   /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.

@@ -28,6 +28,24 @@ struct ClientProgram: Sendable {
 }
 
 extension ClientProgram {
+  /// The same client, which may use one processor only; nil if it cannot be kept to one.
+  func onOneProcessor() -> ClientProgram? {
+    guard let launch, let taskset = Command.find("taskset"), let processor = Self.firstProcessor else { return nil }
+    return ClientProgram(
+      key, title, without: Set([.fetch, .download, .upload, .tls, .http2, .crowd]).subtracting(abilities)
+    ) {
+      let (program, arguments) = launch($0, $1)
+      return (taskset, ["-c", processor, program] + arguments)
+    }
+  }
+
+  /// The first processor that this process may use.
+  private static var firstProcessor: String? {
+    let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = status?.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }
+    return line?.split { !$0.isNumber }.first.map(String.init)
+  }
+
   /// A client whose process stays between assignments.
   private init(
     _ key: String, _ title: String, without missing: Set<Ability> = [],

@@ -5,7 +5,8 @@ import MeasuredClient
 struct FullRun {
   /// What is measured besides the workloads.
   enum Section: String, CaseIterable {
-    case crowd, growth, features, modules, pipeline, cache, hedging, json, start, scale, decode, images, memory
+    case crowd, growth, processor, features, modules, pipeline, cache, hedging, json, start, scale, decode, images,
+      memory
   }
 
   private let arguments: Arguments
@@ -32,6 +33,10 @@ struct FullRun {
     switch section {
     case .crowd: try compareCrowd()
     case .growth: try measureGrowth()
+    case .processor:
+      try addRatios(
+        "processor", "**One processor** for the client: relative to the C loop",
+        programs.compactMap { $0.onOneProcessor() })
     case .features: try compareFeatures()
     case .modules: try compareModules()
     case .pipeline: try comparePipeline()

@@ -159,8 +159,12 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
     return (moved + [seats.count - 1]).map { (seats[$0].waiter, seats[$0].due) }
   }
 
-  /// Removes a waiter that is sent.
-  package mutating func remove(_ waiter: Waiter) { seats.removeAll { $0.waiter === waiter } }
+  /// Removes a waiter that is sent. Returns its place.
+  @discardableResult
+  package mutating func remove(_ waiter: Waiter) -> RateLimitPlace? {
+    guard let index = seats.firstIndex(where: { $0.waiter === waiter }) else { return nil }
+    return seats.remove(at: index).place
+  }
 
   /// Removes a waiter that is not sent.
   ///

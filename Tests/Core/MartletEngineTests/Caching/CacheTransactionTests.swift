@@ -1,6 +1,7 @@
 @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// Requests to one cache that are under way at the same time.
@@ -228,6 +229,26 @@ struct CollapsingTests {
     for other in others { #expect(try await other.value.text == "one") }
     // One of them was sent in its place.
     #expect(fixture.sent.count == 2)
+  }
+
+  /// Random schedules: whichever give up, the one that is sent among them, the others get the response.
+  @Test(arguments: 0..<10 as Range<UInt64>) func thoseThatGiveUpChangeNothingForTheOthers(seed: UInt64) async throws {
+    var random = SeededGenerator(seed: seed)
+    let fixture = held()
+    let tasks = (0..<8).map { _ in Task { try await fixture.get() } }
+    await fixture.collapsed(7)
+    let givenUp = tasks.indices.shuffled(using: &random).prefix(.random(in: 1...7, using: &random))
+    for index in givenUp {
+      tasks[index].cancel()
+      if Bool.random(using: &random) { _ = await tasks[index].result }
+    }
+
+    gate.open()
+
+    for index in tasks.indices where !givenUp.contains(index) { #expect(try await tasks[index].value.text == "one") }
+    for index in givenUp { _ = await tasks[index].result }
+    #expect(fixture.sent.count <= 1 + givenUp.count)
+    #expect(try await fixture.get().text == "one")
   }
 
   @Test func aCancelledRequestStopsWaiting() async throws {

@@ -2,6 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletSockets
 import MartletTesting
+import TestSupport
 import Testing
 
 /// How many requests an origin gets at the same time.
@@ -55,6 +56,35 @@ struct ConcurrencyLimitTests {
     for task in waiting { _ = try await task.value }
     #expect(order.entries == ["/held", "/1", "/2", "/3", "/4"])
     #expect(log.lines.contains { $0.hasSuffix("behind 3 others") })
+  }
+
+  /// Random schedules, of requests that wait and that are under way.
+  @Test(arguments: 0..<10 as Range<UInt64>) func thoseThatGiveUpLeaveNoPlaceTaken(seed: UInt64) async throws {
+    var random = SeededGenerator(seed: seed)
+    let gate = Gate(), again = Gate(), order = Log<String>()
+    let transport = TestTransport { request in
+      order.append(request.url.path())
+      try await (request.url.path() == "/again" ? again : gate).wait()
+      return .text("ok")
+    }
+    let session = session(ConcurrencyLimit(3), transport)
+    let tasks = (0..<20).map { _ in Task { try await get(session, "/held").status } }
+    await queued(17)
+    let givenUp = Set(tasks.indices.filter { _ in Bool.random(using: &random) })
+    for index in givenUp.sorted().shuffled(using: &random) {
+      tasks[index].cancel()
+      if Bool.random(using: &random) { _ = await tasks[index].result }
+    }
+
+    gate.open()
+
+    for index in tasks.indices where !givenUp.contains(index) { #expect(try await tasks[index].value == .ok) }
+    for index in givenUp { _ = await tasks[index].result }
+    // all places are free: three requests are under way at the same time
+    let next = (0..<3).map { _ in Task { try await get(session, "/again").status } }
+    while order.entries.count(where: { $0 == "/again" }) < 3 { await Task.yield() }
+    again.open()
+    for task in next { #expect(try await task.value == .ok) }
   }
 
   @Test func anotherOriginDoesNotWait() async throws {

@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// How many requests an origin gets in a time, and what servers say about that.
@@ -104,6 +105,26 @@ struct RateLimitTests {
     try await clock.sleepers(1)
     clock.advance(by: .seconds(1))
     #expect(try await third.value == .ok)
+  }
+
+  /// The limit of requests at the same time, behind it, refuses the second.
+  @Test func aRequestThatAnotherLimitRefusesTakesNoPlace() async throws {
+    let gate = Gate(), sent = Log<String>()
+    let transport = TestTransport { request in
+      sent.append(request.url.path())
+      try await gate.wait()
+      return .text("ok")
+    }
+    let session = session(RateLimit(1, per: .seconds(60), burst: 2), transport) {
+      $0.limits.concurrency = ConcurrencyLimit(1, queue: 0)
+    }
+    let first = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
+    while sent.entries.isEmpty { await Task.yield() }
+    for _ in 0..<5 { #expect(await failure(session)?.kind == .concurrencyLimit) }
+    gate.open()
+    #expect(try await first.value == .ok)
+    #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok)
+    #expect(await failure(session)?.kind == .rateLimited)
   }
 
   @Test func thePlaceOfARequestThatIsCancelledWhileTheStoreDecidesIsGivenBack() async throws {

@@ -9,8 +9,8 @@ import MartletSemantics
 /// ```
 ///
 /// A request above the rate waits for its time; if that is longer than ``wait``, or than the rest of the call's deadline, it
-/// fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. One whose task is cancelled while it waits
-/// gives its place back: those behind it wait as long as if it had never come.
+/// fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. One that is cancelled or refused before it has
+/// a connection gives its place back: those behind it wait as long as if it had never come.
 ///
 /// After a response that asks for it, the following requests to the origin wait: `Retry-After` of a 429 or 503 (RFC 9110
 /// §10.2.3), and `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains, with its earlier forms
@@ -56,6 +56,11 @@ public struct RateLimit: Sendable {
   fileprivate var interval: Duration { requests.map { max(.zero, per) / max(1, $0) } ?? .zero }
 }
 
+extension HTTPError {
+  /// Whether a request failed before there was a connection for it, for another limit or its caller.
+  fileprivate var isBeforeConnecting: Bool { phase == .preparing || phase == .queued }
+}
+
 /// Delays requests, or refuses them.
 struct RateTransport: Transport, DeadlineAware {
   private let base: any Transport
@@ -78,8 +83,13 @@ struct RateTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let origin = request.origin else { return try await base.send(request, in: call) }
-    do { try await wait(for: origin, in: call) } catch { throw HTTPError(beforeSending: error) }
-    let response = try await base.send(request, in: call)
+    let turn: Turn?
+    do { turn = try await wait(for: origin, in: call) } catch { throw HTTPError(beforeSending: error) }
+    let response: HTTPResponse
+    do { response = try await base.send(request, in: call) } catch {
+      if let turn, HTTPError(wrapping: error).isBeforeConnecting { giveBack(turn) }
+      throw error
+    }
     if limit.obeysServers, let asked = RateLimitFields.pause(after: response.head, now: now()), asked > .zero {
       let pause = min(asked, limit.longestPause)
       call.emit(.limit(.paused(origin, for: pause)))
@@ -88,21 +98,36 @@ struct RateTransport: Transport, DeadlineAware {
     return response
   }
 
-  private func wait(for origin: Origin, in call: Call) async throws {
+  /// The place of a request that may be sent. It is a reference, because every waiting call would have a copy.
+  private final class Turn: Sendable {
+    let place: RateLimitPlace
+    let origin: Origin
+    let isShared: Bool
+
+    init(_ place: RateLimitPlace, to origin: Origin, isShared: Bool) {
+      (self.place, self.origin, self.isShared) = (place, origin, isShared)
+    }
+  }
+
+  /// Returns the place, if the store has named it.
+  private func wait(for origin: Origin, in call: Call) async throws -> Turn? {
     let longest = min(limit.wait, call.remainingTime ?? limit.wait)
     let take = RateLimitChange.take(interval: limit.interval, burst: limit.burst, wait: longest)
     let (decision, isShared) = try await apply(take, to: origin, in: call)
     switch decision {
     case .allowed(let delay, _, let place):
+      let turn = place.map { Turn($0, to: origin, isShared: isShared) }
       guard delay > .zero else {
-        guard Task.isCancelled, let place else { return }
-        giveBack(place, to: origin.description, isShared: isShared)
+        guard Task.isCancelled, let turn else { return turn }
+        giveBack(turn)
         throw CancellationError()
       }
       call.emit(.limit(.throttled(origin, for: delay)))
-      try await queue.wait(delay, at: place, in: RateQueue.Name(origin: origin, isShared: isShared), of: call) {
-        giveBack($0, to: origin.description, isShared: isShared)
+      let name = RateQueue.Name(origin: origin, isShared: isShared)
+      let kept = try await queue.wait(delay, at: place, in: name, of: call) {
+        giveBack(Turn($0, to: origin, isShared: isShared))
       }
+      return kept.map { Turn($0, to: origin, isShared: isShared) }
     case .refused(let delay):
       throw HTTPError(
         .rateLimited,
@@ -111,10 +136,11 @@ struct RateTransport: Transport, DeadlineAware {
     }
   }
 
-  private func giveBack(_ place: RateLimitPlace, to name: String, isShared: Bool) {
-    guard isShared, let store = limit.store else { return _ = local.applyNow(.giveBack(place), to: name) }
-    // the task of the request is cancelled; what the store does not take back, passes with its time
-    Task { _ = try? await store.apply(.giveBack(place), to: name) }
+  private func giveBack(_ turn: Turn) {
+    let (change, name) = (RateLimitChange.giveBack(turn.place), turn.origin.description)
+    guard turn.isShared, let store = limit.store else { return _ = local.applyNow(change, to: name) }
+    // the task of the request may be cancelled; what the store does not take back, passes with its time
+    Task { _ = try? await store.apply(change, to: name) }
   }
 
   /// Returns what the limit says, and whether that is what the shared store says.

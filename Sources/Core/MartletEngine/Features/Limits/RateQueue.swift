@@ -41,10 +41,11 @@ final class RateQueue: Sendable {
   ///   - delay: The time until the start of its place.
   ///   - place: Its place; nil if the store has none.
   ///   - giveBack: Called with the place that is free if the request is cancelled meanwhile.
+  /// - Returns: The place that it has in the end.
   func wait(
     _ delay: Duration, at place: RateLimitPlace?, in name: Name, of call: Call,
     giveBack: (RateLimitPlace) -> Void
-  ) async throws {
+  ) async throws -> RateLimitPlace? {
     let waiter = Waiter()
     let due = stopwatch.elapsed + delay
     if let place {
@@ -57,7 +58,7 @@ final class RateQueue: Sendable {
     do {
       let turn = waiter.turn
       if let deadline = call.activeDeadline { try await deadline.wait(for: turn) } else { try await turn.wait() }
-      change(name) { $0.remove(waiter) }
+      return change(name) { $0.remove(waiter) } ?? nil
     } catch {
       if let (free, moved) = change(name, { $0.giveUp(waiter) }) ?? nil {
         for (waiter, due) in moved { waiter.set(due, on: stopwatch) }
@@ -67,7 +68,6 @@ final class RateQueue: Sendable {
     }
   }
 
-  @discardableResult
   private func change<Result>(_ name: Name, _ change: (inout RatePlaces<Waiter>) -> Result) -> Result? {
     waiting.withLock { waiting in
       guard var places = waiting[name] else { return nil }

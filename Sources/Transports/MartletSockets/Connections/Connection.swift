@@ -121,7 +121,12 @@ extension Connection {
   func staysUsable() -> Bool {
     defer { isKnownQuiet = false }
     guard let stream, !isKnownQuiet, !stream.isQuiet else { return stream != nil }
-    stream.receiveInput()  // a record of TLS may contain nothing for the driver
+    guard stream.isSecure else {
+      close()
+      return false
+    }
+    // a record of TLS may contain nothing for the driver; while another connection is read, its bytes are in the memory
+    if !loop.isHandlingEvents { stream.receiveInput() }
     return !isClosed
   }
 

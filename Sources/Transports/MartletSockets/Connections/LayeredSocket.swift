@@ -50,6 +50,9 @@ final class LayeredSocket: SocketHandler {
   /// Whether the innermost session has told of the end of the peer's direction.
   private var hasReadEnd = false
 
+  /// Whether the bytes pass through TLS.
+  var isSecure: Bool { !layers.isEmpty }
+
   /// Whether nothing has arrived that was not received yet.
   var isQuiet: Bool { socket.isQuiet }
 

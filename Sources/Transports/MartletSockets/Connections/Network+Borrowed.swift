@@ -18,6 +18,7 @@ extension Network {
     if waits {
       stream.isReading = false
       loop.applyChanges()  // so that the response does not wake the loop's thread
+      _ = loan.wasWanted()
     }
     connection.isKnownQuiet = true
     start(exchange)

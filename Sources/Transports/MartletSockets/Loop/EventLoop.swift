@@ -33,6 +33,8 @@ final class EventLoop {
   private var changed: [Socket] = []
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 1024)
   private var isStopped = false
+  /// Whether a handler of a socket is being called.
+  private(set) var isHandlingEvents = false
   /// Whether a socket failed at the end of the turn: what that leads to is finished in the next, without a wait.
   private var hasUnfinishedWork = false
   /// Until when its thread sleeps, if it does.
@@ -181,6 +183,8 @@ extension EventLoop {
   private func handleEvents(_ count: Int32) {
     now = time.advance(to: Self.clock())
     guard count > 0, let first = events.baseAddress else { return }
+    isHandlingEvents = true
+    defer { isHandlingEvents = false }
     for index in 0..<Int(count) {
       let data = martlet_event_data(first + index)
       guard data != Self.wakeUpData else { continue }

@@ -101,11 +101,20 @@ extension Connection {
     requestCount += 1
     lastStart = loop.now
     isIdle = false
-    // a server that takes nothing of a body has as long as its response may take
-    let patience = transfer.exchange.limits.response ?? Self.longestSilence
-    if patience > acknowledgementTimeout { limitAcknowledgement(to: patience) }
+    adjustAcknowledgement(to: transfer)
     if transfer.exchange.limits.ping != nil { transfer.watchSilence() }
     driver.start(transfer)
+  }
+
+  /// A server that takes nothing of a body has as long as its response may take. Several requests at once have what the most
+  /// patient one has.
+  private func adjustAcknowledgement(to transfer: Transfer) {
+    let patience = max(
+      network.options.acknowledgementTimeout, transfer.exchange.limits.response ?? Self.longestSilence)
+    guard patience != acknowledgementTimeout, patience > acknowledgementTimeout || facts.version != .http2 else {
+      return
+    }
+    limitAcknowledgement(to: patience)
   }
 
   /// How long the peer may acknowledge nothing if the request has no timeout: five minutes.

@@ -131,7 +131,7 @@ extension HTTPSession {
   }
 
   private func normalized(_ request: HTTPRequest) -> HTTPRequest {
-    guard !request.hasNormalURL,
+    guard !request.reading.isNormal,
       let url = request.url.normalized(keepsDotSegments: options(of: request).keepsDotSegments)
     else { return request }
     var request = request
@@ -143,7 +143,7 @@ extension HTTPSession {
   package func route(of request: HTTPRequest) -> RequestRoute? {
     let request = resolved(request)
     guard RequestRoute.isShared(by: request) else { return nil }
-    return RequestRoute(CacheKey(request.url, partition: options(of: request).cachePartition), all: request.fields)
+    return RequestRoute(request.cacheKey(in: options(of: request).cachePartition), all: request.fields)
   }
 
   /// The session's cache.

@@ -17,7 +17,12 @@ public struct CacheKey: Sendable, Hashable {
 
   /// Creates the key of a URL.
   public init(_ url: URL, partition: String = "") {
-    self.init(partition: partition, normalizedURL: Self.normal(url))
+    self.init(url, URLReading(url), partition: partition)
+  }
+
+  /// Creates the key of a URL that was read.
+  package init(_ url: URL, _ reading: URLReading, partition: String) {
+    self.init(partition: partition, normalizedURL: Self.normal(url, reading))
   }
 
   /// Creates a key from its parts, as a store has saved them.
@@ -48,34 +53,10 @@ public struct CacheKey: Sendable, Hashable {
     return ![String(own), own.hasSuffix(port) ? String(own) : own + port].contains { ASCII.equalIgnoringCase($0, line) }
   }
 
-  private static func normal(_ url: URL) -> String {
-    var text = url.absoluteString
-    if text.withUTF8({ isNormal($0) }) { return text }
-    guard let origin = Origin(url) else { return text }
+  private static func normal(_ url: URL, _ reading: URLReading) -> String {
+    guard !reading.isCacheKey, let origin = reading.origin else { return url.absoluteString }
     let target = target(of: url)
     return origin.description + (target.utf8.first == UInt8(ascii: "/") ? target : "/" + target)
-  }
-
-  /// Whether a URL is known to be normalized as it is, which almost every one is: scheme and host in lower case, a port only
-  /// if it is another than the scheme's, a path, and no fragment.
-  private static func isNormal(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-    let isSecure = text.count > 4 && text[4] == UInt8(ascii: "s")
-    let start = isSecure ? 8 : 7
-    guard text.count > start, ByteScan.begins(.init(text), with: isSecure ? "https://" : "http://") else {
-      return false
-    }
-    guard var end = HostName.canonicalEnd(in: text, from: start) else { return false }
-    if end < text.count, text[end] == UInt8(ascii: ":") {
-      var port = 0
-      end += 1
-      while end < text.count, ASCII.isDigit(text[end]), port < 65_536, port > 0 || text[end] != UInt8(ascii: "0") {
-        port = port * 10 + Int(text[end] - UInt8(ascii: "0"))
-        end += 1
-      }
-      guard (1...65_535).contains(port), port != (isSecure ? 443 : 80) else { return false }
-    }
-    guard end < text.count, text[end] == UInt8(ascii: "/") else { return false }
-    return !text[end...].contains(UInt8(ascii: "#"))
   }
 
   /// Returns path and query, cut from the text of the URL: this runs for every request, and `URLComponents` takes ten

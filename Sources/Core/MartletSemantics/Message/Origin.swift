@@ -21,20 +21,11 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// A URL that programs read differently has none: with a backslash in its authority, an invalid A-label, a host that
   /// ends with a number and is no address, or brackets around a name.
   public init?(_ url: URL) {
-    let text = url.absoluteString
-    guard let origin = Self(plain: text) ?? Self(anyOf: text) else { return nil }
+    guard let origin = URLReading(url).origin else { return nil }
     self = origin
   }
 
-  /// Returns the origin of a URL, and whether the URL is known to be one whose normalized form is itself; see
-  /// ``URL/normalized(keepsDotSegments:)``.
-  package static func reading(_ url: URL) -> (origin: Origin?, isNormal: Bool) {
-    var text = url.absoluteString
-    guard let origin = Self(plain: text) else { return (Self(anyOf: text), false) }
-    return (origin, text.withUTF8 { !DotSegments.mayBe(in: $0, from: 8) })
-  }
-
-  private init?(anyOf url: String) {
+  fileprivate init?(anyOf url: String) {
     let scheme = ASCII.lowercased(url.prefix { $0 != ":" })
     guard let defaultPort = Self.defaultPort(of: scheme), let authority = try? URLAuthority(of: url) else { return nil }
     self.scheme = scheme
@@ -42,42 +33,10 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     port = authority.port ?? defaultPort
   }
 
-  /// Creates the origin of a URL in its usual form: scheme and host in lower case, without user information, with a host
-  /// that is written as ``HostName`` has it. nil for any other URL. The parts of a `URL` take ten times as long to get.
-  init?(plain url: String) {
-    var url = url
-    let parts = url.withUTF8 { bytes -> (isSecure: Bool, host: String, port: Int?)? in
-      let isSecure = bytes.count > 4 && bytes[4] == UInt8(ascii: "s")
-      let start = isSecure ? 8 : 7
-      guard bytes.count > start, ByteScan.begins(.init(bytes), with: isSecure ? "https://" : "http://") else {
-        return nil
-      }
-      guard var end = HostName.canonicalEnd(in: bytes, from: start) else { return nil }
-      let host = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
-      guard end < bytes.count, bytes[end] == UInt8(ascii: ":") else {
-        return Self.endsAuthority(bytes, end) ? (isSecure, host, nil) : nil
-      }
-      end += 1
-      var port = 0
-      while end < bytes.count, ASCII.isDigit(bytes[end]), port <= 65_535 {
-        port = port * 10 + Int(bytes[end] - 48)
-        end += 1
-      }
-      guard (1...65_535).contains(port), Self.endsAuthority(bytes, end) else { return nil }
-      return (isSecure, host, port)
-    }
-    guard let parts else { return nil }
-    scheme = parts.isSecure ? "https" : "http"
-    host = parts.host
-    port = parts.port ?? (parts.isSecure ? 443 : 80)
-  }
-
-  private static func endsAuthority(_ bytes: UnsafeBufferPointer<UInt8>, _ end: Int) -> Bool {
-    guard end < bytes.count else { return true }
-    switch bytes[end] {
-    case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return true
-    default: return false
-    }
+  fileprivate init(isSecure: Bool, host: String, port: Int?) {
+    scheme = isSecure ? "https" : "http"
+    self.host = host
+    self.port = port ?? (isSecure ? 443 : 80)
   }
 
   /// Whether the scheme is https.
@@ -98,8 +57,25 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     return host.withUTF8 { $0.contains(UInt8(ascii: ":")) }
   }
 
+  /// Host and port in one piece of memory: this runs for every request.
   private func withPort(_ host: String) -> String {
-    port == (isSecure ? 443 : 80) ? host : host + ":" + String(port)
+    guard port != (isSecure ? 443 : 80) else { return host }
+    var host = host
+    return host.withUTF8 { host in
+      var digits = 1
+      var rest = port
+      while rest >= 10 { (rest, digits) = (rest / 10, digits + 1) }
+      return String(unsafeUninitializedCapacity: host.count + 1 + digits) { text in
+        _ = text.initialize(fromContentsOf: host)
+        text.initializeElement(at: host.count, to: UInt8(ascii: ":"))
+        var rest = port
+        for offset in (1...digits).reversed() {
+          text.initializeElement(at: host.count + offset, to: UInt8(ascii: "0") + UInt8(rest % 10))
+          rest /= 10
+        }
+        return host.count + 1 + digits
+      }
+    }
   }
 
   private static func defaultPort(of scheme: String) -> Int? {
@@ -108,5 +84,81 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     case "https": 443
     default: nil
     }
+  }
+}
+
+/// What one pass over the text of a URL tells. Every request needs it, and the parts of a `URL` take ten times as long to
+/// get.
+package struct URLReading: Sendable {
+  package let origin: Origin?
+  /// Whether the URL is known to be normalized as it is, which almost every one is; see
+  /// ``URL/normalized(keepsDotSegments:)``.
+  package let isNormal: Bool
+  /// Whether the URL is known to be the one of its ``CacheKey``: it has a port only if it is another than the scheme's, a
+  /// path, and no fragment.
+  package let isCacheKey: Bool
+  /// Whether the URL may have user information, which ends with an `@`.
+  package let mayHaveUserInformation: Bool
+
+  package init(_ url: URL) {
+    var text = url.absoluteString
+    if let usual = text.withUTF8({ Self(usual: $0) }) {
+      self = usual
+    } else {
+      origin = Origin(anyOf: text)
+      (isNormal, isCacheKey, mayHaveUserInformation) = (false, false, url.mayHaveUserInformation)
+    }
+  }
+
+  /// Reads a URL in its usual form: scheme and host in lower case, without user information, with a host that is written
+  /// as ``HostName`` has it. nil for any other URL.
+  private init?(usual url: UnsafeBufferPointer<UInt8>) {
+    let isSecure = url.count > 4 && url[4] == UInt8(ascii: "s")
+    let start = isSecure ? 8 : 7
+    guard url.count > start, ByteScan.begins(.init(url), with: isSecure ? "https://" : "http://"),
+      let hostEnd = HostName.canonicalEnd(in: url, from: start)
+    else { return nil }
+    var end = hostEnd
+    var port: Int?
+    if end < url.count, url[end] == UInt8(ascii: ":") {
+      end += 1
+      port = Self.port(in: url, &end)
+      guard port != nil else { return nil }
+    }
+    let hasPath = end < url.count && url[end] == UInt8(ascii: "/")
+    guard hasPath || end == url.count || url[end] == UInt8(ascii: "?") || url[end] == UInt8(ascii: "#") else {
+      return nil
+    }
+    let host = String(decoding: UnsafeBufferPointer(rebasing: url[start..<hostEnd]), as: UTF8.self)
+    origin = Origin(isSecure: isSecure, host: host, port: port)
+    let (mayHaveDots, hasFragment) = Self.target(in: url, from: end)
+    let hasUsualPort = port.map { $0 != (isSecure ? 443 : 80) && url[hostEnd + 1] != UInt8(ascii: "0") } ?? true
+    isNormal = !mayHaveDots
+    isCacheKey = hasPath && hasUsualPort && !hasFragment
+    mayHaveUserInformation = false
+  }
+
+  private static func port(in url: UnsafeBufferPointer<UInt8>, _ end: inout Int) -> Int? {
+    var port = 0
+    while end < url.count, ASCII.isDigit(url[end]), port <= 65_535 {
+      port = port * 10 + Int(url[end] - 48)
+      end += 1
+    }
+    return (1...65_535).contains(port) ? port : nil
+  }
+
+  /// Whether a segment of the path or the query begins like `.` or `..`, which may be encoded, and whether there is a
+  /// fragment.
+  private static func target(
+    in url: UnsafeBufferPointer<UInt8>, from start: Int
+  ) -> (mayHaveDots: Bool, hasFragment: Bool) {
+    var mayHaveDots = false
+    var previous: UInt8 = 0
+    for byte in url[start...] {
+      if byte == UInt8(ascii: "#") { return (mayHaveDots, true) }
+      if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { mayHaveDots = true }
+      previous = byte
+    }
+    return (mayHaveDots, false)
   }
 }

@@ -65,7 +65,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
       return urlCredentials.isEmpty(in: call)
     }
     var progress = call[progress]
-    guard !request.url.mayHaveUserInformation, urlCredentials.isEmpty(in: call), progress.answering == nil,
+    guard !request.reading.mayHaveUserInformation, urlCredentials.isEmpty(in: call), progress.answering == nil,
       progress.credentialsError == nil, request.options.credentialsError == nil
     else { return false }
     progress.origin = request.fields.contains(.authorization) ? nil : request.origin
@@ -160,7 +160,7 @@ private struct URLCredentials: Sendable {
   /// Removes the user information from the request's URL, and stores it for the call: it is also used after a redirect
   /// to the same origin.
   func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
-    guard request.url.mayHaveUserInformation, request.origin != nil, let user = request.url.user(percentEncoded: false),
+    guard request.reading.mayHaveUserInformation, request.origin != nil, let user = request.url.user(percentEncoded: false),
       var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
     else { return request }
     let password = request.url.password(percentEncoded: false) ?? ""

@@ -105,7 +105,7 @@ struct SentCookies {
     self.context = context
     self.revision = revision
     sent = now
-    path = known.allSatisfy { $0.path == "/" } ? nil : CookieRequest(request.url)?.path
+    path = known.allSatisfy { $0.path == "/" } ? nil : CookieRequest(request.url, origin: request.origin)?.path
     period = now..<ends
   }
 
@@ -113,6 +113,6 @@ struct SentCookies {
     guard revision == self.revision, period.contains(now), request.origin == origin, context == self.context else {
       return false
     }
-    return path == nil || path == CookieRequest(request.url)?.path
+    return path == nil || path == CookieRequest(request.url, origin: request.origin)?.path
   }
 }

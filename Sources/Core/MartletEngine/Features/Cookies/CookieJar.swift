@@ -132,7 +132,7 @@ public final class CookieJar: Sendable {
     let moment = now()
     let known = accesses.withLock { $0.line(for: request, in: context, revision: revision, at: moment) }
     if let known { return known }
-    guard let target = CookieRequest(request.url) else { return [:] }
+    guard let target = CookieRequest(request.url, origin: request.origin) else { return [:] }
     let site = site(of: target.host)
     let cookies = immediate.cookiesNow(in: site)
     let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: moment)

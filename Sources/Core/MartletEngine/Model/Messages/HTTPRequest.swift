@@ -96,10 +96,13 @@ public struct HTTPRequest: Sendable {
 
   /// The origin of the URL: scheme, host and port (RFC 6454 §4). A `CredentialSource` or an interceptor decides by it what
   /// the request may carry. Nil if the URL has none; such a request fails before anything is sent.
-  public var origin: Origin? { content.origin }
+  public var origin: Origin? { content.reading.origin }
 
-  /// Whether the URL is known to be as a request is sent to it; see ``URL/normalized(keepsDotSegments:)``.
-  var hasNormalURL: Bool { content.hasNormalURL }
+  /// What the text of the URL has told.
+  var reading: URLReading { content.reading }
+
+  /// The key of the response within a partition of the cache.
+  func cacheKey(in partition: String) -> CacheKey { CacheKey(url, reading, partition: partition) }
 
   /// The fields that the request's body brings with it.
   var bodyFields: HTTPFields { content.body.fields }
@@ -117,18 +120,16 @@ public struct HTTPRequest: Sendable {
 private final class Content: @unchecked Sendable {
   @exclusivity(unchecked) var head: RequestHead
   @exclusivity(unchecked) var body: RequestBody
-  let origin: Origin?
-  let hasNormalURL: Bool
+  let reading: URLReading
 
   init(_ head: RequestHead, _ body: RequestBody) {
     self.head = head
     self.body = body
-    (origin, hasNormalURL) = Origin.reading(head.url)
+    reading = URLReading(head.url)
   }
 
   init(copying other: Content) {
-    (head, body) = (other.head, other.body)
-    (origin, hasNormalURL) = (other.origin, other.hasNormalURL)
+    (head, body, reading) = (other.head, other.body, other.reading)
   }
 }
 

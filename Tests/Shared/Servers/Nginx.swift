@@ -15,6 +15,7 @@ package final class Nginx: Sendable {
     let stranger: Int
     let old: Int
     let brief: Int
+    let single: Int
   }
 
   /// The instance for all tests of a run.
@@ -25,11 +26,13 @@ package final class Nginx: Sendable {
     folder = try TemporaryFolder()
     ports = Ports(
       plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free(),
-      stranger: try LocalPort.free(), old: try LocalPort.free(), brief: try LocalPort.free())
+      stranger: try LocalPort.free(), old: try LocalPort.free(), brief: try LocalPort.free(),
+      single: try LocalPort.free())
     try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "long.txt")
     try folder.write(Data("hello".utf8), to: "hello.txt")
     try folder.write(Data("anna:{PLAIN}secret\n".utf8), to: "users")
     try folder.write(Data(count: 1_000_000), to: "zeros.bin")
+    try folder.write(Data(count: 12_000_000), to: "zeros.txt")
     try Data(Self.configuration(ports, folder.url.path, authority.folder.url.path).utf8)
       .write(to: folder.file("nginx.conf"))
     process = try RealProcess(
@@ -44,6 +47,8 @@ package final class Nginx: Sendable {
   package func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
   /// Ends every connection after a few requests.
   package func brief(_ path: String) -> URL { url("https", ports.brief, path) }
+  /// Serves one request at a time on a connection, over HTTP/2 too.
+  package func single(_ path: String) -> URL { url("https", ports.single, path) }
   /// Supports TLS 1.2 only.
   package func old(_ path: String) -> URL { url("https", ports.old, path) }
 
@@ -63,6 +68,13 @@ package final class Nginx: Sendable {
           location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
           location /small { client_max_body_size 1k; return 200 "$request_length"; }
           location /sink { client_max_body_size 100m; return 200 "$request_length"; }
+          location /slow.bin { limit_rate 1k; alias \(root)/zeros.bin; }
+          location /moved { return 302 /hello.txt; }
+          location /busy { return 503 "$connection_requests"; }
+          location /uri { return 200 "$request_uri"; }
+          location /fields { client_max_body_size 100m; return 200 "$http_accept_encoding,$http_expect,$http_cookie,$http_x_test"; }
+          location /cookie { add_header Set-Cookie "a=1; SameSite=Strict; Path=/"; return 200 "set"; }
+          location /fresh { add_header Cache-Control max-age=600; return 200 "$request_id"; }
         }
         """
     }
@@ -70,7 +82,7 @@ package final class Nginx: Sendable {
       daemon off; master_process off; pid nginx.pid; error_log error.log;
       events { worker_connections 512; }
       http {
-        access_log off; default_type text/plain; gzip on; gzip_types text/plain; gzip_min_length 100;
+        access_log off; default_type text/plain; types { application/octet-stream bin; } gzip on; gzip_types text/plain; gzip_min_length 100;
         client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
         \(server("\(ports.plain)", nil))
         \(server("\(ports.tls) ssl http2", "server"))
@@ -78,6 +90,7 @@ package final class Nginx: Sendable {
         \(server("\(ports.stranger) ssl", "stranger"))
         \(server("\(ports.brief) ssl http2", "server", "keepalive_requests 20;"))
         \(server("\(ports.old) ssl", "server", "ssl_protocols TLSv1.2;"))
+        \(server("\(ports.single) ssl http2", "server", "http2_max_concurrent_streams 1;"))
       }
       """
   }

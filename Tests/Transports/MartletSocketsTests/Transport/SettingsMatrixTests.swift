@@ -8,9 +8,6 @@ import Testing
 @testable import MartletSockets
 
 /// Each setting of a connection has the same effect over HTTP/1.1 and HTTP/2. A row fails if its setting is ignored.
-///
-/// Settings that need a server with a script are tested elsewhere: `poolTimeout` and `readAhead` over HTTP/2 in
-/// `HTTP2SettingsTests`.
 @Suite(.timeLimit(.minutes(5)))
 struct SettingsMatrixTests {
   /// What a row changes.
@@ -132,10 +129,69 @@ struct SettingsMatrixTests {
     return "\(text.prefix { $0 != " " }), \(count) connection\(count == 1 ? "" : "s")"
   }
 
+  /// What becomes of a request beside one whose response, of 1 MB, is not read. The server serves one at a time on a
+  /// connection.
+  static let busyRows: [Row] = [
+    Row("nothing", "done, 2 connections") { _ in },
+    Row("connectionsPerHost and poolTimeout", "poolTimeout") {
+      $0.connection.connectionsPerHost = 1
+      $0.connection.poolTimeout = .milliseconds(1)
+    },
+    Row("connections and poolTimeout", "poolTimeout") {
+      $0.connection.connections = 1
+      $0.connection.poolTimeout = .milliseconds(1)
+    },
+    Row("readAhead of more than the response", "done, 1 connection") {
+      $0.connection.connectionsPerHost = 1
+      $0.connection.readAhead = 2_000_000
+    },
+  ]
+
+  @Test(arguments: busyRows, [ConnectionConfiguration.Versions.http1, .automatic])
+  func aSettingHasAnEffectBesideAnOpenResponse(_ row: Row, _ versions: ConnectionConfiguration.Versions) async throws {
+    let nginx = try Nginx.shared.get()
+    var setup = Setup(request: HTTPRequest(.get, nginx.single("/hello.txt")))
+    setup.connection.proxy = .direct
+    setup.connection.tls.authorities = nginx.authority.certificate
+    setup.connection.versions = versions
+    setup.connection.readAhead = 65_536
+    try row.change(&setup)
+    let transport = SocketTransport(setup.connection)
+
+    let open = try await transport.send(HTTPRequest(.get, nginx.single("/zeros.bin")), in: Call())
+    var outcome: String
+    do {
+      _ = try await transport.send(setup.request, in: Call()).body.collect(upTo: 1 << 10)
+      let count = await transport.statistics().values.map(\.opened).reduce(0, +)
+      outcome = "done, \(count) connection\(count == 1 ? "" : "s")"
+    } catch { outcome = "\(HTTPError(wrapping: error).kind)" }
+
+    #expect(outcome == row.http1)
+    #expect(try await open.body.collect(upTo: 1 << 20).count == 1_000_000)
+  }
+
+  @Test(arguments: [true, false], [ConnectionConfiguration.Versions.http1, .automatic])
+  func codingsAreAskedForWhereBodiesAreDecoded(
+    _ decompresses: Bool, _ versions: ConnectionConfiguration.Versions
+  ) async throws {
+    let nginx = try Nginx.shared.get()
+    var connection = ConnectionConfiguration()
+    connection.proxy = .direct
+    connection.tls.authorities = nginx.authority.certificate
+    connection.versions = versions
+    connection.decompresses = decompresses
+
+    let response = try await SocketTransport(connection).send(HTTPRequest(.get, nginx.tls("/fields")), in: Call())
+    let text = String(decoding: try await response.body.collect(upTo: 1 << 10), as: UTF8.self)
+
+    #expect(text.contains("gzip") == decompresses)
+  }
+
   /// A new setting gets a row, or a place here.
   @Test func everySettingHasARow() {
     let others: Set<String> = [
-      "tls", "versions", "poolTimeout", "readAhead", "decompresses", "connectionsPerHost", "connections",
+      // those that every test changes, and that of codingsAreAskedForWhereBodiesAreDecoded
+      "tls", "versions", "decompresses",
       // those of dead connections, which NetworkDeathTests and SilentConnectionTests change
       "silenceLimit", "examinationPatience", "examinationTimeout", "acknowledgementTimeout",
     ]
@@ -143,7 +199,7 @@ struct SettingsMatrixTests {
       Mirror(reflecting: ConnectionConfiguration()).children.compactMap(\.label)
       + Mirror(reflecting: SocketTransport.Options()).children.compactMap(\.label)
     for setting in settings where !others.contains(setting) {
-      #expect(Self.rows.contains { $0.name.hasPrefix(setting) }, "\(setting)")
+      #expect((Self.rows + Self.busyRows).contains { $0.name.contains(setting) }, "\(setting)")
     }
   }
 }

@@ -93,7 +93,7 @@ final class EventLoop {
         sleep(lending: context, by: loan(context))
         queue.awake()
       } else {
-        handleEvents(waitForEvents(until: 0))
+        handleEvents(waitForEvents(upTo: 0))
       }
       for job in jobs { job(context) }
       jobs.removeAll(keepingCapacity: true)
@@ -108,8 +108,10 @@ final class EventLoop {
     // An earlier time stays, even if its timer was cancelled: the next request's limit is later then, and the turn on
     // another thread that sets it does not have to wake this one.
     sleepsUntil = min(timers.next, sleepsUntil > now ? sleepsUntil : .max)
+    let timeout = milliseconds(until: sleepsUntil)
+    // from here on everything belongs to the thread that borrows it, the time too
     loan?.offer(context)
-    let count = waitForEvents(until: sleepsUntil)
+    let count = waitForEvents(upTo: timeout)
     loan?.takeBack()
     handleEvents(count)
   }
@@ -175,9 +177,9 @@ extension EventLoop {
     if changed.isEmpty { swap(&batch, &changed) }  // keeps its memory
   }
 
-  /// Returns the number of events.
-  private func waitForEvents(until time: UInt64) -> Int32 {
-    epoll_wait(epoll, events.baseAddress, Int32(events.count), milliseconds(until: time))
+  /// Returns the number of events. It touches nothing that a thread may have borrowed.
+  private func waitForEvents(upTo timeout: Int32) -> Int32 {
+    epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)
   }
 
   private func handleEvents(_ count: Int32) {
@@ -205,7 +207,7 @@ extension EventLoop {
   /// The time until then, rounded up; -1 for no limit.
   private func milliseconds(until due: UInt64) -> Int32 {
     if due == .max { return -1 }
-    let now = due == 0 ? 0 : time.advance(to: Self.clock())
+    let now = time.advance(to: Self.clock())
     return due <= now ? 0 : Int32(clamping: (due - now + 999_999) / 1_000_000)
   }
 }

@@ -16,8 +16,16 @@ struct EventLoopTests {
     let loop: EventLoop
     var handlers: [Handler] = []
     var sockets: [Socket] = []
+    var ticker: HeapTimer?
 
     init(_ queue: JobQueue<Context>) throws { loop = try EventLoop(wakeUp: queue.wakeUp) }
+
+    /// Has a timer that is due in every turn from now on.
+    func tick() {
+      let ticker = HeapTimer { [unowned self] in tick() }
+      self.ticker = ticker
+      loop.set(ticker, to: loop.now + 1)
+    }
   }
 
   /// Counts what it is told.
@@ -35,7 +43,8 @@ struct EventLoopTests {
 
   /// Runs a loop on a thread until a job stops it.
   private func start(
-    _ queue: JobQueue<Context>, finishTurn: @escaping @Sendable (Context) -> Void = { _ in }
+    _ queue: JobQueue<Context>, lending loan: LoopLoan<Context>? = nil,
+    finishTurn: @escaping @Sendable (Context) -> Void = { _ in }
   ) throws -> Gate {
     let isOver = Gate()
     let context = LoopBound<Context?>(nil)
@@ -46,7 +55,7 @@ struct EventLoopTests {
         let own = try Context(queue)
         context.set(own, on: own.loop)
         started.open()
-        own.loop.run(queue, in: own, finishTurn: finishTurn)
+        own.loop.run(queue, in: own, lending: { _ in loan }, finishTurn: finishTurn)
       } catch { failure.withLock { $0 = error } }
       isOver.open()
     }
@@ -56,6 +65,30 @@ struct EventLoopTests {
   @Test func aClockThatIsSetBackTakesNoTimeBack() {
     var time = SteadyTime()
     #expect([5, 9, 3, 4, 4, 1, 11].map { time.advance(to: $0) } == [5, 9, 9, 10, 10, 10, 20])
+  }
+
+  /// Two threads at once would take each other's reading of the clock for one that was set back.
+  @Test func theTimeIsThatOfTheClockWhileOtherThreadsBorrowTheLoop() async throws {
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
+    let loan = LoopLoan<Context>()
+    let isOver = try start(queue, lending: loan)
+    queue.submit { $0.tick() }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          var count = 0
+          while count < 100_000 { count += loan.borrow { context, _ in context.loop.beginTurn() } == nil ? 0 : 1 }
+        }
+      }
+    }
+    let ahead = Log<Int64>()
+    queue.submit { context in
+      context.loop.beginTurn()
+      ahead.append(Int64(context.loop.now) - Int64(EventLoop.clock()))
+      context.loop.stop()
+    }
+    try await isOver.wait()
+    #expect(try #require(ahead.entries.first) <= 0)
   }
 
   @Test func jobsOfManyThreadsAreDoneInTheirOrder() async throws {

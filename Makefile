@@ -17,7 +17,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # After how many minutes the tests of a package are ended, so that one that never comes back fails the run.
 export TEST_MINUTES ?= 30
 
-# Passed on by demo, bench, check, docs, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# Passed on by demo, bench, check, docs, fuzz, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
 # Where the repositories of other packages are, for `make integrations`; without it they come from the network.
@@ -27,7 +27,7 @@ MIRRORS ?=
 PREFIX ?= /usr/local
 
 .PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet \
-  docs api sanitize sanitize-thread sanitize-address fuzz-images clean build-libraries window-libraries check-window-libraries test-libraries \
+  docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
 help: ## list what make can do
@@ -83,8 +83,8 @@ sanitize: sanitize-thread sanitize-address ## the root's tests under the thread 
 sanitize-thread sanitize-address: sanitize-%: test-libraries
 	@scripts/sanitize $* $(ARGS)
 
-fuzz-images: test-libraries ## thousands of damaged pictures under the address sanitizer
-	@MARTLET_FUZZ_ROUNDS=$${MARTLET_FUZZ_ROUNDS:-1000} scripts/sanitize address --filter MartletImagesTests.DamageTests $(ARGS)
+fuzz: test-libraries ## libFuzzer on parsers and conversations, with the address sanitizer; ARGS="--seconds 3600 http2"
+	@scripts/fuzz $(ARGS)
 
 # The program has the Swift libraries in it, so that it runs where there is no Swift.
 install: build-libraries ## martlet, the command-line tool, with manual page and completions; PREFIX=~/.local for one user
@@ -94,7 +94,7 @@ uninstall: ## remove what install has put under PREFIX
 	@scripts/install-tool uninstall "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built
-	@rm -rf $(addsuffix /.build,. Interop Integrations Tests/Consumer $(packages))
+	@rm -rf $(addsuffix /.build,. Fuzz Interop Integrations Tests/Consumer $(packages))
 
 build-libraries window-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

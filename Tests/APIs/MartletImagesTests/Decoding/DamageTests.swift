@@ -39,7 +39,7 @@ struct DamageTests {
     let box = PixelSize(width: 9, height: 9)
     let encodings: [ImageEncoding] = [.png, .webP(), .losslessWebP, .jpeg(), .jpeg(quality: 95, isProgressive: true)]
 
-    for _ in 0..<FuzzRounds.count {
+    for _ in 0..<20 {
       let data = Mutation.mutated(original, others, using: &random)
       var previews = ProgressiveDecoder(options: .init(limits: limits))
       for start in stride(from: 0, to: data.count, by: 500) { _ = previews.append(data[start...].prefix(500)) }
@@ -131,11 +131,6 @@ struct DamageTests {
     #expect(cut?.kind == .truncated)
     #expect(damaged?.kind == .damaged)
   }
-}
-
-/// How often each file is mutated at random: MARTLET_FUZZ_ROUNDS, 20 by default.
-private enum FuzzRounds {
-  static let count = ProcessInfo.processInfo.environment["MARTLET_FUZZ_ROUNDS"].flatMap { Int($0) } ?? 20
 }
 
 /// Damages a file: changes, removes, repeats and replaces bytes.

@@ -1,6 +1,6 @@
 import MartletEngine
-import MartletSemantics
 
+@testable import MartletSemantics
 @testable import MartletSockets
 
 /// What a parser made of a response.

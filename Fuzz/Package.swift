@@ -1,0 +1,28 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func product(_ name: String) -> Target.Dependency { .product(name: name, package: "Martlet") }
+
+// One program with all targets of `make fuzz`. It has no `main`: libFuzzer brings one, and scripts/fuzz links it.
+let package = Package(
+  name: "Fuzz",
+  dependencies: [.package(name: "Martlet", path: "..")],
+  targets: [
+    // libFuzzer, and the parser of URLs of libcurl, which ours must agree with.
+    .systemLibrary(name: "CFuzz", pkgConfig: "libcurl"),
+    .executableTarget(
+      name: "fuzz",
+      dependencies: [
+        "CFuzz", product("Martlet"), product("MartletImages"), product("MartletRedis"), product("MartletSQLite"),
+        product("MartletTesting"),
+      ],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,27 @@
+#if os(Linux)
+@testable import MartletEngine
+@testable import MartletSemantics
+
+/// Texts in JSON: what Foundation's decoder reads has no fault, any text survives quoting and none survives redaction
+/// as a secret member, and answers of an authorization server are read or refused.
+enum JSONTexts {
+  static func run(_ input: inout Input) throws {
+    let data = Data(input.bytes)
+    let isUTF8 = !input.bytes.contains(0) && !input.bytes.starts(with: [0xEF, 0xBB, 0xBF])
+    if isUTF8, (try? JSONDecoder().decode(JSONValue.self, from: data)) != nil {
+      check(JSONSyntax.fault(in: input.bytes) == nil, "\(String(decoding: data, as: UTF8.self).debugDescription)")
+    }
+    _ = Redaction.standard.redacted(data, type: .json)
+    _ = Redaction.standard.redacted(data, type: .form)
+    _ = try? JSONDecoder().decode(TokenAnswer.self, from: data)
+    _ = try? JSONDecoder().decode(TokenRefusal.self, from: data)
+    _ = try? JSONDecoder().decode(DeviceAuthorizationAnswer.self, from: data)
+
+    let text = String(decoding: data, as: UTF8.self)
+    let quoted = JSONSyntax.quoted(text)
+    try check(JSONDecoder().decode(String.self, from: Data(quoted.utf8)) == text, quoted)
+    let secret = Redaction.standard.redacted(Data("{\"password\": \(quoted), \"a\": 1}".utf8), type: .json)
+    check(secret == Data("{\"password\": \"***\", \"a\": 1}".utf8), String(decoding: secret, as: UTF8.self))
+  }
+}
+#endif

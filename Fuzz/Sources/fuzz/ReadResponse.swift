@@ -1,0 +1,1 @@
+../../../Tests/Transports/MartletSocketsTests/HTTP1/ReadResponse.swift

@@ -1,4 +1,5 @@
-// Shows the thread sanitizer what Swift's `Mutex` does on Linux. Preloaded by scripts/sanitize.
+// Shows the thread sanitizer what Swift's `Mutex` does on Linux. Preloaded by scripts/sanitize, and into users' programs as the
+// article "Testing" says.
 //
 // A `Mutex` that nobody waits for is taken by an atomic operation in our own code, which the sanitizer sees. One that
 // somebody waits for is taken and given back in the Synchronization library, which is not instrumented: the sanitizer

@@ -50,6 +50,9 @@ package final class FrameServer: Sendable {
     case noStreams
     /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
+    /// DATA on an idle stream for each POST, with 256 KiB behind it. A GET is answered with the codes of the GOAWAYs that
+    /// came over those connections until their ends, as text: `1 1`.
+    case farewell
   }
 
   package init(_ fault: Fault, tls: Bool = true) throws {
@@ -75,6 +78,7 @@ package final class FrameServer: Sendable {
     STATUS_200 = b"\x88"
     port, fault, files = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     lock, total = threading.Lock(), 0
+    changed, talking, farewells = threading.Condition(), 0, []
 
     def frame(kind, flags, stream, payload=b""):
       return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
@@ -115,6 +119,26 @@ package final class FrameServer: Sendable {
         "largeHead": (headers(stream, STATUS_200 + b"".join(literal(b"a", b"b" * 50000) for _ in range(4))), False),
       }.get(fault)
 
+    def farewell(connection, file, stream):
+      global talking
+      with changed: talking += 1
+      try:
+        connection.sendall(frame(DATA, 0, stream + 100, b"x"))
+        for _ in range(16): connection.sendall(frame(DATA, 0, stream + 100, bytes(16384)))
+        while len(head := file.read(9)) == 9:
+          payload = file.read(int.from_bytes(head[:3], "big"))
+          if head[3] == GOAWAY:
+            with changed: farewells.append(payload[7])
+      except OSError: pass
+      with changed:
+        talking -= 1
+        changed.notify_all()
+
+    def codes():
+      with changed:
+        changed.wait_for(lambda: talking == 0, 20)
+        return b" ".join(b"%d" % code for code in farewells)
+
     def serve(connection, number):
       global total
       file, count, kinds, pings, window = connection.makefile("rb"), 0, {}, 0, 65535
@@ -138,6 +162,8 @@ package final class FrameServer: Sendable {
           continue
         if kind in (HEADERS, DATA): kinds.setdefault(stream, []).append(kind)
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
+        if fault == "farewell" and DATA in kinds[stream]: return farewell(connection, file, stream)
+        if fault == "farewell": connection.sendall(answer(stream, codes())); continue
         if fault == "kinds": connection.sendall(answer(stream, b" ".join(b"%d" % kind for kind in kinds[stream]))); continue
         if fault == "window": connection.sendall(answer(stream, b"%d" % window)); continue
         if fault in ("pings", "deaf"): connection.sendall(answer(stream, b"%d %d" % (number, pings))); continue

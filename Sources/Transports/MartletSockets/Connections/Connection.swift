@@ -201,6 +201,12 @@ extension Connection {
   /// Closes it. A transfer that it still has fails, unless it can be sent again.
   func close() { fail(HTTPError(.connectionLost, "\(peer): the connection was closed")) }
 
+  /// Closes it, after the peer has had the chance to read these bytes.
+  func close(afterSending last: SendBuffer) {
+    if let (socket, unsent) = stream?.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
+    close()
+  }
+
   /// Closes it because of an error, with which its transfers end.
   func fail(_ error: HTTPError) {
     guard !isClosed else { return }

@@ -77,8 +77,8 @@ extension HTTP2Driver {
       report()
       if session.isOver { connection.close() }
     } catch {
-      _ = flush()  // a GOAWAY that says why
-      connection.close()  // first, so that no request gets it again
+      // a GOAWAY that says why; closed first, so that no request gets it again
+      connection.close(afterSending: outgoing)
       report()
     }
   }

@@ -49,6 +49,8 @@ final class LayeredSocket: SocketHandler {
   private var isHeld = false
   /// Whether the innermost session has told of the end of the peer's direction.
   private var hasReadEnd = false
+  /// Whether the socket lingers without the sessions.
+  private var isGivenAway = false
 
   /// Whether the bytes pass through TLS.
   var isSecure: Bool { !layers.isEmpty }
@@ -64,7 +66,7 @@ final class LayeredSocket: SocketHandler {
     socket.interest = .read
   }
 
-  private var isOpen: Bool { socket.isOpen }
+  private var isOpen: Bool { socket.isOpen && !isGivenAway }
 
   /// See ``Socket/limitAcknowledgement(to:)``.
   func limitAcknowledgement(to time: UInt64) { if isOpen { socket.limitAcknowledgement(to: time) } }
@@ -72,11 +74,11 @@ final class LayeredSocket: SocketHandler {
   /// Waits until bytes arrive, for at most so many nanoseconds, unless a descriptor becomes readable. Returns whether they
   /// have.
   func waitForInput(upTo time: UInt64, unless interrupt: Int32) -> Bool {
-    socket.isOpen && socket.waitForInput(upTo: time, unless: interrupt)
+    isOpen && socket.waitForInput(upTo: time, unless: interrupt)
   }
 
   /// Passes on what has arrived.
-  func receiveInput() { if socket.isOpen { socketIsReadable(socket) } }
+  func receiveInput() { if isOpen { socketIsReadable(socket) } }
 
   /// Whether bytes are received. Otherwise the peer has to wait.
   var isReading: Bool {
@@ -119,6 +121,20 @@ final class LayeredSocket: SocketHandler {
 
   /// Has the owner told in the next turn that there is room, so that one connection does not keep the others waiting.
   func sendInNextTurn() { if isOpen { socket.interest.insert(.write) } }
+
+  /// Says that nothing follows these bytes, and gives away the socket, with what the network has not taken of them. Nothing
+  /// is told afterwards.
+  func giveAway(after bytes: SendBuffer) -> (socket: Socket, unsent: SendBuffer)? {
+    guard isOpen else { return nil }
+    defer { isGivenAway = true }
+    guard let innermost = layers.last, let outermost = layers.first else { return (socket, bytes) }
+    do { try bytes.withUnsafeBytes { try innermost.write($0) } } catch { return (socket, SendBuffer()) }
+    for session in layers.reversed() {
+      session.close()
+      _ = flush()
+    }
+    return (socket, outermost.outgoing)
+  }
 
   /// Closes the socket, after it has said so. Nothing is told afterwards.
   func close() {

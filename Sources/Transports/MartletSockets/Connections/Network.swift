@@ -22,6 +22,8 @@ final class Network {
 
   var pool: PoolState<ConnectionKey>
   private(set) var connections = NumberTable<Connection>()
+  /// The sockets of connections that are over, by their numbers.
+  var lingering = NumberTable<LingeringSocket>()
   /// The callers that wait for connections that are opened ahead.
   var preconnects = Preconnects()
   /// When those that wait for a connection have waited too long.
@@ -149,6 +151,7 @@ extension Network {
     for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
     preconnects.finish { _ in true }
     for connection in connections.values { connection.close() }
+    for socket in lingering.values { socket.close() }
   }
 }
 

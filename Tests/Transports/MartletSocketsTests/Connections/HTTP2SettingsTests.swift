@@ -57,6 +57,21 @@ struct HTTP2SettingsTests {
     #expect(await transport.statistics().values.map(\.opened) == [2])
   }
 
+  /// Closing a socket with unread bytes resets the connection, and the server may lose the GOAWAY.
+  @Test(arguments: [true, false])
+  func aServerThatViolatesTheProtocolCanReadWhy(tls: Bool) async throws {
+    let server = try FrameServer(.farewell, tls: tls)
+    let transport = transport(to: server) { if !tls { $0.versions = .http2PriorKnowledge } }
+    for _ in 0..<100 {
+      await #expect(throws: HTTPError.self) { _ = try await text(transport, server) }
+    }
+
+    let response = try await transport.send(HTTPRequest(.get, server.url), in: Call())
+    let codes = String(decoding: try await response.body.collect(upTo: 1000), as: UTF8.self)
+
+    #expect(codes.split(separator: " ").map(String.init) == Array(repeating: "1", count: 100))
+  }
+
   @Test func aRequestThatMayNotBeReplacedIsNotSentAgainAfterAGoAway() async throws {
     let server = try FrameServer(.goAway)
     let transport = transport(to: server)

@@ -53,6 +53,8 @@ package final class FrameServer: Sendable {
     /// DATA on an idle stream for each POST, with 256 KiB behind it. A GET is answered with the codes of the GOAWAYs that
     /// came over those connections until their ends, as text: `1 1`.
     case farewell
+    /// SETTINGS with a SETTINGS_MAX_HEADER_LIST_SIZE of 1000 (§6.5.2), and then as if there were no fault.
+    case fewFields
   }
 
   package init(_ fault: Fault, tls: Bool = true) throws {
@@ -143,7 +145,7 @@ package final class FrameServer: Sendable {
       global total
       file, count, kinds, pings, window = connection.makefile("rb"), 0, {}, 0, 65535
       if not file.read(24).startswith(b"PRI"): return
-      connection.sendall(frame(SETTINGS, 0, 0))
+      connection.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", 6, 1000) if fault == "fewFields" else b""))
       while len(head := file.read(9)) == 9:
         size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
         stream = int.from_bytes(head[5:], "big") & 0x7fffffff

@@ -56,6 +56,11 @@ extension HTTP2Driver {
 
   private func submit(_ transfer: Transfer) {
     guard let session, let head = transfer.exchange.http2Head else { return }
+    if let refusal = session.refusal(of: head) {
+      transfer.fail(refusal)
+      endedCount += 1
+      return connection.noteOutput()
+    }
     let stream = HTTP2Transfer(transfer, of: self)
     do throws(HTTPError) {
       let id = try session.submit(head, headerLimit: transfer.exchange.limits.headerBytes, handler: stream)

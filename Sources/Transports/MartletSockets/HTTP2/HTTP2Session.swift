@@ -231,6 +231,16 @@ extension HTTP2Session {
     failure != nil || goAway != nil || isClosing || nghttp2_session_check_request_allowed(session) == 0
   }
 
+  /// The error of a request with more fields than the server accepts: most servers would end the connection, with all its
+  /// streams (RFC 9113 §6.5.2). nil if it may be sent.
+  func refusal(of head: HTTP2RequestHead) -> HTTPError? {
+    let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
+    let size = head.fields.listSize
+    guard size > Int(limit) else { return nil }
+    let message = "the request's fields have \(size) bytes; the server accepts at most \(limit) bytes"
+    return HTTPError(.invalidRequest, "\(peer): \(message) (SETTINGS_MAX_HEADER_LIST_SIZE)", phase: .preparing)
+  }
+
   /// Submits a request, which ``pull(into:upTo:)`` then sends. Above ``capacity`` it waits for a stream to be closed.
   ///
   /// - Parameters:

@@ -32,6 +32,22 @@ struct HTTP2SettingsTests {
     #expect(try await text(transport(to: server) { $0.readAhead = readAhead }, server) == window)
   }
 
+  /// The request would cost the connection, and the others on it (RFC 9113 §6.5.2).
+  @Test func aRequestWithMoreFieldsThanTheServerAcceptsIsNotSent() async throws {
+    let server = try FrameServer(.fewFields)
+    let transport = transport(to: server)
+    #expect(try await text(transport, server) == "1")
+    let request = HTTPRequest(
+      .get, server.url, fields: ["X-Long": try #require(.init(String(repeating: "a", count: 1000)))])
+
+    let error = await #expect(throws: HTTPError.self) { _ = try await transport.send(request, in: Call()) }
+
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("at most 1000 bytes") == true, "\(String(describing: error))")
+    #expect(try await text(transport, server) == "2")
+    #expect(await transport.statistics().values.map(\.opened) == [1])
+  }
+
   @Test func aRequestWaitsInThePoolWhileAServerAllowsNoStreams() async throws {
     let server = try FrameServer(.noStreams)
     let transport = transport(to: server) { $0.poolTimeout = .milliseconds(300) }

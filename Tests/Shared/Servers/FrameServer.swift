@@ -50,8 +50,9 @@ package final class FrameServer: Sendable {
     case noStreams
     /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
-    /// DATA on an idle stream for each POST, with 256 KiB behind it. A GET is answered with the codes of the GOAWAYs that
-    /// came over those connections until their ends, as text: `1 1`.
+    /// DATA on an idle stream for each POST, with 256 KiB behind it; the connection stays open. A GET is answered with what
+    /// became of those connections, as text: the code of the GOAWAY that came, `none`, or `open` if the client does not close
+    /// within ten seconds: `1 1`.
     case farewell
     /// SETTINGS with a SETTINGS_MAX_HEADER_LIST_SIZE of 1000 (§6.5.2), and then as if there were no fault.
     case fewFields
@@ -73,7 +74,7 @@ package final class FrameServer: Sendable {
   private static let authority = Result { try TestAuthority() }
 
   private static let script = #"""
-    import socket, ssl, struct, sys, threading
+    import socket, ssl, struct, sys, threading, time
 
     DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
     END_STREAM, END_HEADERS, ACK = 1, 4, 1
@@ -124,22 +125,27 @@ package final class FrameServer: Sendable {
     def farewell(connection, file, stream):
       global talking
       with changed: talking += 1
+      code = b"none"
       try:
         connection.sendall(frame(DATA, 0, stream + 100, b"x"))
         for _ in range(16): connection.sendall(frame(DATA, 0, stream + 100, bytes(16384)))
         while len(head := file.read(9)) == 9:
           payload = file.read(int.from_bytes(head[:3], "big"))
-          if head[3] == GOAWAY:
-            with changed: farewells.append(payload[7])
+          if head[3] == GOAWAY: code = b"%d" % payload[7]
+        for _ in range(200):
+          connection.sendall(b"x")
+          time.sleep(0.05)
+        code = b"open"
       except OSError: pass
       with changed:
+        farewells.append(code)
         talking -= 1
         changed.notify_all()
 
     def codes():
       with changed:
-        changed.wait_for(lambda: talking == 0, 20)
-        return b" ".join(b"%d" % code for code in farewells)
+        changed.wait_for(lambda: talking == 0, 30)
+        return b" ".join(farewells)
 
     def serve(connection, number):
       global total

@@ -9,12 +9,13 @@ let isOverCurl = ProcessInfo.processInfo.environment["MARTLET_TRANSPORT"] == "cu
 /// A session on the transport of this run that trusts an authority of the tests.
 func makeSession(
   trusting authority: URL? = nil, through proxy: Proxy = .direct, certificate: ClientCertificate? = nil,
-  _ change: (inout SessionConfiguration) -> Void = { _ in }
+  versions: ConnectionConfiguration.Versions = .automatic, _ change: (inout SessionConfiguration) -> Void = { _ in }
 ) -> HTTPSession {
   var connection = ConnectionConfiguration()
   connection.tls.authorities = authority
   connection.tls.clientCertificate = certificate
   connection.proxy = proxy
+  connection.versions = versions
   var configuration = SessionConfiguration()
   configuration.options.deadline = .seconds(30)
   change(&configuration)

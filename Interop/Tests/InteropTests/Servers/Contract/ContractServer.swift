@@ -1,0 +1,213 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Synchronization
+import Testing
+
+/// A server that others wrote, behind which are the contract's paths, over TLS:
+///
+/// | path | answer |
+/// |---|---|
+/// | `/hello` | `hello` |
+/// | `/text` | 80,000 bytes of text, compressed with gzip |
+/// | `/sink` | the size, SHA-256 and `X-Sum` trailer of the request's body; `?pace=slow` reads it with pauses |
+/// | `/bytes` | 64 MiB; `?pace=slow` sends them with pauses, and without a length |
+/// | `/early` | 403, without reading the request's body |
+/// | `/small` | like `/sink`, but 413 for more than 1 MiB |
+/// | `/trailers` | `body` and the trailer `X-Sum: 42` |
+///
+/// It asks for a client certificate if it can, closes connections that were idle for a second, and some connections after
+/// ``requestLimit`` requests. It is started once in a run, when a test first needs it.
+struct ContractServer: Sendable {
+  let name: String
+  /// The Debian package that has it, or the Python package.
+  let package: String
+  /// The versions over which it ends a connection after ``requestLimit`` requests.
+  var limitsRequests: [ContractRow.Version] = []
+  /// What it cannot do: the cases that need it have no row for this server.
+  var lacks: [Lack] = []
+  /// What it answers to a field of 100 kB.
+  var largeField: [ContractRow.Version: LargeField] = [:]
+  /// Starts it on a port, with the keys of an authority and with what it shares with the other servers.
+  let start: @Sendable (_ port: Int, _ setting: ContractSetting) throws -> [RealProcess]
+
+  static let requestLimit = 100
+
+  /// What cases need. Every server has the other paths.
+  enum Feature: Hashable, Sendable {
+    case clientCertificate
+    /// It answers before the body has come, over HTTP/1.1 and HTTP/2.
+    case earlyAnswer
+    /// It limits the bodies of one path only.
+    case bodyLimit
+    case compression
+    case requestTrailers
+    case responseTrailers
+    /// It closes connections that were idle for a second.
+    case idleLimit
+    /// It takes a body whose length is not known.
+    case lengthlessUpload
+    /// It answers to a field of 100 kB as ``largeField`` says.
+    case largeField
+    /// It ends connections after ``requestLimit`` requests.
+    case requestLimit
+
+    /// What libcurl 7.88 does not do: it loses early answers, and requests and answers on connections that end over HTTP/2;
+    /// it has at most 64 KiB of fields there, cannot send trailers as our transport uses it, and does not see all trailers
+    /// of responses.
+    static let lackedByCurl: Set<Feature> = [
+      .earlyAnswer, .bodyLimit, .largeField, .requestLimit, .idleLimit, .requestTrailers, .responseTrailers,
+    ]
+  }
+
+  struct Lack: Sendable {
+    let feature: Feature
+    let versions: [ContractRow.Version]
+    let reason: String
+
+    init(_ feature: Feature, over versions: [ContractRow.Version] = ContractRow.Version.allCases, _ reason: String) {
+      (self.feature, self.versions, self.reason) = (feature, versions, reason)
+    }
+  }
+
+  enum LargeField: Hashable, Sendable {
+    case status(Int)
+    /// The stream or the connection fails.
+    case failure
+    /// The head of an answer without a length comes, and then the end of the connection without a close_notify.
+    case cut(Int)
+  }
+}
+
+/// A server and a version of HTTP.
+struct ContractRow: Sendable, CustomTestStringConvertible {
+  let server: ContractServer
+  let version: Version
+
+  enum Version: String, Sendable, CaseIterable {
+    case http1 = "HTTP/1.1"
+    case http2 = "HTTP/2"
+  }
+
+  func has(_ feature: ContractServer.Feature) -> Bool {
+    if isOverCurl, ContractServer.Feature.lackedByCurl.contains(feature) { return false }
+    return !server.lacks.contains { $0.feature == feature && $0.versions.contains(version) }
+  }
+
+  var testDescription: String { "\(server.name), \(version.rawValue)" }
+
+  /// The rows of the servers that have a feature.
+  static func rows(with feature: ContractServer.Feature? = nil) -> [ContractRow] {
+    ContractServer.all.flatMap { server in
+      Version.allCases.map { ContractRow(server: server, version: $0) }
+    }.filter { row in feature.map(row.has) ?? true }
+  }
+
+  /// The rows of the servers that end connections after ``ContractServer/requestLimit`` requests.
+  static var limited: [ContractRow] {
+    rows(with: .requestLimit).filter { $0.server.limitsRequests.contains($0.version) }
+  }
+}
+
+// MARK: - Running servers
+
+/// What the servers of a run share.
+struct ContractSetting: Sendable {
+  let authority: TestAuthority
+  let pattern: Pattern
+  /// The port of the origin without TLS.
+  let origin: Int
+  /// A server's own folder.
+  let folder: URL
+
+  /// The folder of the keys: `server.pem`, `server.key`, `ca.pem`, and `both.pem` with certificate and key.
+  var keys: String { authority.folder.url.path }
+}
+
+/// The servers that have been started in this run. They end with it.
+final class RunningServers: Sendable {
+  static let shared = RunningServers()
+  private let ports = Mutex<[String: Result<Int, any Error>]>([:])
+  private let processes = Mutex<[RealProcess]>([])
+  private let folders = Mutex<[TemporaryFolder]>([])
+
+  /// What all servers need, made with the first.
+  let common = Result { try Common() }
+
+  struct Common: Sendable {
+    let authority: TestAuthority
+    let pattern: Pattern
+    let origin: Int
+    fileprivate let process: RealProcess
+
+    init() throws {
+      authority = try TestAuthority()
+      pattern = try Pattern(64 << 20)
+      let folder = authority.folder
+      let both = try ["server.pem", "server.key"].map { try Data(contentsOf: folder.file($0)) }
+      try folder.write(both[0] + both[1], to: "both.pem")
+      let port = try LocalPort.free()
+      process = try RealProcess(
+        GoOrigin.program.get(), ["-addr", "127.0.0.1:\(port)", "-body", pattern.file.path], port: port)
+      origin = port
+    }
+  }
+
+  /// Returns the port of a server, which is started if it does not run yet.
+  func port(of server: ContractServer) throws -> Int {
+    try ports.withLock { ports in
+      let result = ports[server.name] ?? Result { try start(server) }
+      ports[server.name] = result
+      return try result.get()
+    }
+  }
+
+  /// Another program may take the port before the server has it: then it is started once more, on another.
+  private func start(_ server: ContractServer) throws -> Int {
+    let common = try common.get()
+    let folder = try TemporaryFolder()
+    // a server that was started by root serves as another user
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
+    folders.withLock { $0.append(folder) }
+    let setting = ContractSetting(
+      authority: common.authority, pattern: common.pattern, origin: common.origin, folder: folder.url)
+    var failure: any Error = RealServerError("\(server.name) was not started")
+    for _ in 0..<2 {
+      do {
+        let port = try LocalPort.free()
+        let started = try server.start(port, setting)
+        processes.withLock { $0 += started }
+        return port
+      } catch { failure = error }
+    }
+    throw RealServerError(
+      "\(server.name) cannot be started: is \(server.package) installed, as scripts/install-system-libraries interop "
+        + "and scripts/interop do? \(failure)")
+  }
+}
+
+extension ContractRow {
+  /// The URL of a path. `localhost` has a name to send in the handshake, which an address has not.
+  func url(_ path: String) throws -> URL {
+    try #require(URL(string: "https://localhost:\(try RunningServers.shared.port(of: server))\(path)"))
+  }
+
+  var pattern: Pattern { get throws { try RunningServers.shared.common.get().pattern } }
+
+  /// - Parameter showsCertificate: whether a server that asks for a certificate gets one.
+  func session(
+    showsCertificate: Bool = true, _ change: (inout SessionConfiguration) -> Void = { _ in }
+  ) throws -> HTTPSession {
+    let authority = try RunningServers.shared.common.get().authority
+    let certificate = ClientCertificate.pkcs12(
+      file: authority.folder.file("client.p12"), password: TestAuthority.password)
+    let asks = showsCertificate && has(.clientCertificate)
+    return makeSession(
+      trusting: authority.certificate, certificate: asks ? certificate : nil,
+      versions: version == .http1 ? .http1 : .automatic
+    ) {
+      $0.options.deadline = .seconds(120)  // for 64 MiB on a busy machine
+      change(&$0)
+    }
+  }
+}

@@ -15,24 +15,32 @@ import Darwin
 /// not count. One task uses it.
 final class LoopbackRedirect {
   let url: URL
-  private let descriptor: Int32
-  /// nil before ``receive(_:)``; it owns the descriptor afterwards.
-  private var listener: (any DispatchSourceRead)?
+  private let listener: Int32
+  /// The end of a pipe that is closed to stop; the thread that serves the port has the other one.
+  private let running: (read: Int32, write: Int32)
+  /// Whether there is a thread that serves the port; it closes what it has got.
+  private var isServed = false
   private var isStopped = false
   private let answer = OneShot<String>()
-  /// The largest number of bytes of a request's head, and how long a browser may take to send it, in seconds.
-  private static let headLimit = 32 << 10
-  private static let patience = 5
 
   /// Opens a port.
   init() throws(HTTPError) {
-    let (descriptor, port) = try Self.openPort()
-    guard let url = URL(string: "http://127.0.0.1:\(port)/callback") else {
-      close(descriptor)
-      throw Self.failure("URL")
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw Self.failure("pipe") }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    running = (ends[0], ends[1])
+    do throws(HTTPError) {
+      let (listener, port) = try Self.openPort()
+      guard let url = URL(string: "http://127.0.0.1:\(port)/callback") else {
+        close(listener)
+        throw Self.failure("URL")
+      }
+      self.url = url
+      self.listener = listener
+    } catch {
+      for end in ends { close(end) }
+      throw error
     }
-    self.url = url
-    self.descriptor = descriptor
   }
 
   deinit { stop() }
@@ -41,46 +49,31 @@ final class LoopbackRedirect {
   func stop() {
     guard !isStopped else { return }
     isStopped = true
-    if let listener { listener.cancel() } else { close(descriptor) }
+    close(running.write)
+    guard !isServed else { return }
+    close(running.read)
+    close(listener)
   }
 
   /// Begins to answer requests, until ``stop()``. The first one that is the redirect of this request counts.
-  ///
-  /// Each connection is served by itself: browsers open some ahead, on which nothing may come.
   func receive(_ request: AuthorizationCodeRequest) {
-    let listener = DispatchSource.makeReadSource(
-      fileDescriptor: descriptor, queue: DispatchQueue(label: "loopback redirect"))
-    let connections = DispatchQueue(label: "loopback redirect's connections", attributes: .concurrent)
-    listener.setEventHandler { [descriptor, url, answer] in
-      let connection = accept(descriptor, nil, nil)
-      guard connection >= 0 else {
-        // without a free descriptor the connection stays in the queue
-        if errno == EMFILE || errno == ENFILE { usleep(100_000) }
-        return
+    isServed = true
+    let port = LoopbackPort(listener: listener, running: running.read) { [url, answer] target in
+      guard let called = URL(string: target, relativeTo: url) else { return Self.page("Not found", "404 Not Found") }
+      switch request.answer(in: called.absoluteURL) {
+      case .code(let code):
+        answer.answer(.success(code))
+        return Self.page("You are logged in", "200 OK")
+      case .refused(let refusal): answer.answer(.failure(HTTPError(OAuthError(refusal))))
+      case .otherIssuer(let issuer): answer.answer(.failure(HTTPError(otherIssuer: issuer)))
+      case .foreign: return Self.page("Not found", "404 Not Found")
       }
-      connections.async {
-        defer { close(connection) }
-        Self.limitWaits(of: connection)
-        guard let target = Self.target(from: connection), let called = URL(string: target, relativeTo: url) else {
-          return
-        }
-        switch request.answer(in: called.absoluteURL) {
-        case .code(let code):
-          Self.send(Self.page("You are logged in", status: "200 OK"), to: connection)
-          answer.answer(.success(code))
-        case .refused(let refusal):
-          Self.send(Self.page("The login failed", status: "200 OK"), to: connection)
-          answer.answer(.failure(HTTPError(OAuthError(refusal))))
-        case .otherIssuer(let issuer):
-          Self.send(Self.page("The login failed", status: "200 OK"), to: connection)
-          answer.answer(.failure(HTTPError(otherIssuer: issuer)))
-        case .foreign: Self.send(Self.page("Not found", status: "404 Not Found"), to: connection)
-        }
-      }
+      return Self.page("The login failed", "200 OK")
     }
-    listener.setCancelHandler { [descriptor] in close(descriptor) }
-    listener.activate()
-    self.listener = listener
+    DispatchQueue(label: "loopback redirect").async {
+      var port = port
+      port.serve()
+    }
   }
 
   /// Waits for the code in the redirect.
@@ -102,7 +95,7 @@ extension LoopbackRedirect {
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isOpen = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(descriptor, address, size) == 0 && listen(descriptor, 16) == 0
+        bind(descriptor, address, size) == 0 && listen(descriptor, 128) == 0
           && getsockname(descriptor, address, &size) == 0
       }
     }
@@ -120,40 +113,7 @@ extension LoopbackRedirect {
       phase: .preparing)
   }
 
-  private static func limitWaits(of connection: Int32) {
-    _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(connection, F_SETFL, fcntl(connection, F_GETFL) & ~O_NONBLOCK)
-    var patience = timeval()
-    patience.tv_sec = Self.patience
-    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-      setsockopt(connection, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
-    }
-    #if canImport(Darwin)
-    var on: Int32 = 1
-    setsockopt(connection, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
-    #endif
-  }
-
-  /// Reads a request's head, and returns the target of a GET; nil for any other.
-  private static func target(from connection: Int32) -> String? {
-    var head: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let start = ContinuousClock.now
-    while !head.suffix(buffer.count + 3).contains(endOfHead) {
-      let count = recv(connection, &buffer, buffer.count, 0)
-      guard count > 0, head.count + count <= headLimit, ContinuousClock.now - start < .seconds(patience) else {
-        return nil
-      }
-      head += buffer[..<count]
-    }
-    let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self).split(separator: " ")
-    guard line.count == 3, line[0] == "GET", line[1].hasPrefix("/"), !line[1].hasPrefix("//") else { return nil }
-    return String(line[1])
-  }
-
-  private static let endOfHead = Array("\r\n\r\n".utf8)
-
-  private static func page(_ text: String, status: String) -> [UInt8] {
+  private static func page(_ text: String, _ status: String) -> [UInt8] {
     let page = """
       <!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>\(text)</title>
       <body><h1>\(text)</h1><p>You can close this page.</p></body></html>
@@ -162,22 +122,10 @@ extension LoopbackRedirect {
       ("HTTP/1.1 \(status)\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: \(page.utf8.count)\r\n"
         + "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n\(page)").utf8)
   }
-
-  private static func send(_ bytes: [UInt8], to connection: Int32) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { sendto(connection, $0.baseAddress, $0.count, sendFlags, nil, 0) }
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
-    }
-    shutdown(connection, Int32(SHUT_WR))
-  }
 }
 
 #if canImport(Darwin)
 private let streamType = SOCK_STREAM
-private let sendFlags: Int32 = 0
 #else
 private let streamType: Int32 = 1  // SOCK_STREAM, an enum in Glibc and a number in Musl
-private let sendFlags = Int32(MSG_NOSIGNAL)
 #endif

@@ -1,0 +1,129 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Serves the requests that come to a port of this machine, each on its own connection, on the thread of ``serve()``.
+///
+/// Any program of the machine can connect. None keeps the others waiting: nothing is waited for but the next event of
+/// any connection. Browsers open some ahead, on which nothing may come.
+struct LoopbackPort: Sendable {
+  /// A connection whose request is not complete.
+  private struct Connection: Sendable {
+    let descriptor: Int32
+    let since = ContinuousClock.now
+    var head: [UInt8] = []
+  }
+
+  private let listener: Int32
+  /// The end of a pipe; the port is closed when the other end is.
+  private let running: Int32
+  /// Returns the response to a GET of a target.
+  private let response: @Sendable (_ target: String) -> [UInt8]
+  /// The oldest first.
+  private var connections: [Connection] = []
+
+  /// The most connections: a new one then ends the oldest.
+  private static let connectionLimit = 64
+  /// The most bytes of a request's head, and how long a browser may take to send it.
+  private static let headLimit = 16 << 10
+  private static let patience = Duration.seconds(10)
+  private static let endOfHead = Array("\r\n\r\n".utf8)
+
+  /// - Parameters:
+  ///   - listener: a socket that listens, and does not block. It is closed at the end, as is `running`.
+  init(listener: Int32, running: Int32, response: @escaping @Sendable (_ target: String) -> [UInt8]) {
+    self.listener = listener
+    self.running = running
+    self.response = response
+  }
+
+  /// Answers requests until the pipe is closed.
+  mutating func serve() {
+    while let ready = nextEvents() {
+      // what has come is read first, because a new connection may end the oldest
+      let ended = ready.connections.filter { !continues(at: $0) }
+      for index in ended.reversed() { close(connections.remove(at: index).descriptor) }
+      if ready.listener { admit() }
+      endSlow()
+    }
+    for connection in connections { close(connection.descriptor) }
+    close(listener)
+    close(running)
+  }
+
+  /// Waits for events. Returns the indices of the connections that have some; nil if the port is to be closed.
+  private func nextEvents() -> (listener: Bool, connections: [Int])? {
+    var events = ([running, listener] + connections.map(\.descriptor)).map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
+    var wait: Int32 = -1
+    if let oldest = connections.first {
+      let left = Self.patience - (ContinuousClock.now - oldest.since)
+      wait = Int32(max(0, left.inMilliseconds)) + 1
+    }
+    guard poll(&events, nfds_t(events.count), wait) > 0 else { return (false, []) }
+    guard events[0].revents == 0 else { return nil }
+    return (events[1].revents != 0, connections.indices.filter { events[$0 + 2].revents != 0 })
+  }
+
+  /// Accepts connections, not endlessly, and reads at once what they have sent.
+  private mutating func admit() {
+    for _ in 0..<Self.connectionLimit {
+      let descriptor = accept(listener, nil, nil)
+      guard descriptor >= 0 else {
+        // without a free descriptor the connection stays in the queue
+        if errno == EMFILE || errno == ENFILE { usleep(100_000) }
+        return
+      }
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+      #if canImport(Darwin)
+      var on: Int32 = 1
+      setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
+      #endif
+      if connections.count == Self.connectionLimit { close(connections.removeFirst().descriptor) }
+      connections.append(Connection(descriptor: descriptor))
+      if !continues(at: connections.count - 1) { close(connections.removeLast().descriptor) }
+    }
+  }
+
+  private mutating func endSlow() {
+    while let oldest = connections.first, ContinuousClock.now - oldest.since > Self.patience {
+      close(connections.removeFirst().descriptor)
+    }
+  }
+
+  /// Reads what has come, and answers the request if it is complete. Returns whether more has to come.
+  private mutating func continues(at index: Int) -> Bool {
+    let descriptor = connections[index].descriptor
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    if count < 0, errno == EAGAIN || errno == EINTR { return true }
+    guard count > 0, connections[index].head.count + count <= Self.headLimit else { return false }
+    connections[index].head += buffer[..<count]
+    guard connections[index].head.suffix(count + 3).contains(Self.endOfHead) else { return true }
+    guard let target = Self.target(of: connections[index].head) else { return false }
+    // a page is short: the system has room for it
+    let page = response(target)
+    _ = page.withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, sendFlags, nil, 0) }
+    shutdown(descriptor, Int32(SHUT_WR))
+    return false
+  }
+
+  /// Returns the target of a GET; nil for any other request.
+  private static func target(of head: [UInt8]) -> String? {
+    let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self).split(separator: " ")
+    guard line.count == 3, line[0] == "GET", line[1].hasPrefix("/"), !line[1].hasPrefix("//") else { return nil }
+    return String(line[1])
+  }
+}
+
+#if canImport(Darwin)
+private let sendFlags: Int32 = 0
+#else
+private let sendFlags = Int32(MSG_NOSIGNAL)
+#endif

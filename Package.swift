@@ -242,7 +242,7 @@ let package = Package(
       name: "MartletImagesTests",
       dependencies: [
         "MartletImages", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "SAPFoundationTesting",
+        "SAPFoundationTesting", "TestSupport",
       ],
       exclude: ["Fixtures"]),
   ],

@@ -5,7 +5,7 @@ import Synchronization
 /// Converts colours from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
 ///
 /// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile that is
-/// broken, or that is for other pixels, is ignored: an image is not refused for its metadata. To find that out, and to
+/// refused, broken, or for other pixels is ignored: an image is not refused for its metadata. To find that out, and to
 /// make the tables of a conversion, takes longer than to decode a thumbnail, so what was made of the last profiles is
 /// kept: the pictures of one camera or one server have the same.
 enum ColorConversion {
@@ -19,36 +19,29 @@ enum ColorConversion {
     case invertedCMYK
   }
 
-  /// The longest profile that is applied, in bytes: profiles for printing presses have up to 3 MiB.
-  static let profileLimit = 4 << 20
-
   /// Converts pixels in place, except the alpha; returns whether it did.
   @discardableResult
-  static func convert(_ pixels: inout [UInt8], from profile: [UInt8], as layout: Layout) -> Bool {
-    guard profile.count <= profileLimit, let transform = transform(from: profile, layout) else { return false }
+  static func convert(_ pixels: inout [UInt8], from profile: ColorProfile) -> Bool {
+    guard profile.refusal == nil, let transform = transform(from: profile) else { return false }
     transform.run(on: &pixels)
     return true
   }
 
-  private struct Key: Hashable {
-    let profile: [UInt8]
-    let layout: Layout
-  }
-
   /// The transforms of the last profiles; nil of those that are not applied.
-  private static let known = Mutex(LRUStorage<Key, Transform?>(costLimit: profileLimit, countLimit: 8))
+  private static let known = Mutex(
+    LRUStorage<ColorProfile, Transform?>(costLimit: Layout.invertedCMYK.profileLimit, countLimit: 8))
 
-  private static func transform(from profile: [UInt8], _ layout: Layout) -> Transform? {
-    let key = Key(profile: profile, layout: layout)
-    if let known = known.withLock({ $0.use(key) }) { return known }
-    let made = newTransform(from: profile, layout)
-    known.withLock { _ = $0.set(made, cost: profile.count, for: key) }
+  private static func transform(from profile: ColorProfile) -> Transform? {
+    if let known = known.withLock({ $0.use(profile) }) { return known }
+    let made = newTransform(from: profile)
+    known.withLock { _ = $0.set(made, cost: profile.content.count, for: profile) }
     return made
   }
 
   /// Returns the transform of a profile; nil if it is sRGB, is broken or is for other pixels.
-  private static func newTransform(from profile: [UInt8], _ layout: Layout) -> Transform? {
-    guard let source = cmsOpenProfileFromMem(profile, cmsUInt32Number(profile.count)) else { return nil }
+  private static func newTransform(from profile: ColorProfile) -> Transform? {
+    let (content, layout) = (profile.content, profile.layout)
+    guard let source = cmsOpenProfileFromMem(content, cmsUInt32Number(content.count)) else { return nil }
     defer { cmsCloseProfile(source) }
     // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is cheap.
     if layout != .invertedCMYK {

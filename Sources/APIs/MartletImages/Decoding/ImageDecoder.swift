@@ -8,8 +8,9 @@
 ///
 /// The format is recognised by content: file names and `Content-Type` are ignored. EXIF orientation is applied. Colours are
 /// sRGB: an embedded ICC profile (Adobe RGB, Display P3, CMYK, grey) is converted, unless it equals sRGB within two steps of
-/// 255, is longer than 4 MiB, or is broken; CMYK without a profile is converted as browsers do. PNG's `gAMA`, `cHRM` and
-/// `cICP` are not applied. Decoding is synchronous and takes 4 to 20 ms of CPU time a megapixel: do not call it on the main
+/// 255, is broken, or is refused (``ImageInfo/profileRefusal``): one of more than 64 KiB, for CMYK 4 MiB, or with
+/// multi-process elements (`D2Bx`, `B2Dx`, `mpet`), which browsers do not apply. CMYK without a profile is converted as
+/// browsers do. PNG's `gAMA`, `cHRM` and `cICP` are not applied. Decoding is synchronous and takes 4 to 20 ms of CPU time a megapixel: do not call it on the main
 /// actor.
 ///
 /// Input may be hostile: sizes are checked before memory is allocated, and a file that is truncated, or that contradicts its
@@ -46,7 +47,9 @@ public enum ImageDecoder {
     }
     return try withFile(data) { file throws(ImageError) in
       let orientation = file.orientation
-      return ImageInfo(format: file.format, size: orientation.upright(file.size), orientation: orientation)
+      return ImageInfo(
+        format: file.format, size: orientation.upright(file.size), orientation: orientation,
+        profileRefusal: file.colorProfile?.refusal)
     }
   }
 
@@ -78,6 +81,9 @@ public struct ImageInfo: Sendable, Hashable {
   public var size: PixelSize
   /// The EXIF orientation of the stored pixels. ``ImageDecoder/decode(_:options:)`` applies it.
   public var orientation: ImageOrientation
+  /// Why the file's colour profile is refused, so that its colours are taken for sRGB: it is too long, or takes too long
+  /// to apply. Nil if it is not refused, or if there is none.
+  public var profileRefusal: String?
 }
 
 extension ImageDecoder {
@@ -196,8 +202,8 @@ extension ImageDecoder.Options {
   /// Scales what the codec returned to the target size, converts its colours and applies the orientation.
   func finish(_ decoded: Bitmap, of file: any ImageFile) -> Bitmap {
     var bitmap = decoded.shrunk(to: target(for: file))
-    if let profile = file.colorProfile {
-      ColorConversion.convert(&bitmap.pixels, from: profile, as: file.isGrey ? .grey : .rgba)
+    if let profile = file.colorProfile, profile.layout != .invertedCMYK {
+      ColorConversion.convert(&bitmap.pixels, from: profile)
     }
     return file.orientation.upright(bitmap)
   }

@@ -14,10 +14,8 @@ protocol ImageFile {
   var size: PixelSize { get }
   /// The orientation of the stored pixels; ``ImageOrientation/up`` if the file has none.
   var orientation: ImageOrientation { get }
-  /// The embedded ICC profile that ``decode(noSmallerThan:limits:)`` has not applied; nil for sRGB.
-  var colorProfile: [UInt8]? { get }
-  /// Whether the file stores greys only, so that a profile for greys applies.
-  var isGrey: Bool { get }
+  /// The embedded ICC profile; nil if there is none. ``decode(noSmallerThan:limits:)`` applies one for CMYK, and no other.
+  var colorProfile: ColorProfile? { get }
 
   /// Reads the header. The bytes may end after it.
   init(_ bytes: Bytes) throws(ImageError)
@@ -35,8 +33,7 @@ protocol ImageFile {
 }
 
 extension ImageFile {
-  var colorProfile: [UInt8]? { nil }
-  var isGrey: Bool { false }
+  var colorProfile: ColorProfile? { nil }
 
   func eachFrame(
     limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool

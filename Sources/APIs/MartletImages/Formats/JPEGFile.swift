@@ -75,20 +75,15 @@ struct JPEGFile: ImageFile {
     return (PixelSize(width: width, height: height), Int(components))
   }
 
-  var isGrey: Bool { components == 1 }
-
-  /// Nil for CMYK, which is converted to sRGB while it is decoded.
-  var colorProfile: [UInt8]? { components == 4 ? nil : embeddedProfile }
-
   /// The embedded profile, if all of its chunks are present.
-  private var embeddedProfile: [UInt8]? {
+  var colorProfile: ColorProfile? {
     guard let count = profileParts.first?.count, count > 0, profileParts.count <= 255 else { return nil }
-    var profile: [UInt8] = []
+    var content: [UInt8] = []
     for number in 1...count {
       guard let part = profileParts.first(where: { $0.number == number }) else { return nil }
-      profile += part.content.buffer
+      content += part.content.buffer
     }
-    return profile
+    return ColorProfile(content: content, layout: components == 1 ? .grey : components == 4 ? .invertedCMYK : .rgba)
   }
 }
 
@@ -218,7 +213,7 @@ extension JPEGFile {
   /// The values in the file are inverted, as Adobe writes them: 255 is no ink. A file without an Adobe marker is read in the
   /// same way, as by all browsers.
   private func convertFromInvertedCMYK(_ pixels: inout [UInt8]) {
-    let isConverted = embeddedProfile.map { ColorConversion.convert(&pixels, from: $0, as: .invertedCMYK) } ?? false
+    let isConverted = colorProfile.map { ColorConversion.convert(&pixels, from: $0) } ?? false
     pixels.withUnsafeMutableBufferPointer { pixels in
       for start in stride(from: 0, to: pixels.count, by: Bitmap.bytesPerPixel) {
         if !isConverted {

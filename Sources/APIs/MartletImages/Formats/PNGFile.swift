@@ -6,7 +6,7 @@ struct PNGFile: ImageFile {
   let format = ImageFormat.png
   let size: PixelSize
   let orientation: ImageOrientation
-  let isGrey: Bool
+  private let isGrey: Bool
   private let bytes: Bytes
   /// The content of the chunk iCCP: a name, 0, the method 0, and the profile compressed by zlib (§11.3.2.3).
   private let compressedProfile: Bytes?
@@ -48,17 +48,20 @@ struct PNGFile: ImageFile {
     isGrey = bytes.byte(at: 25).map { $0 & 3 == 0 } ?? false
   }
 
-  /// The profile, decompressed here with a limit: libpng is set to ignore the chunk, which can be a decompression bomb.
-  var colorProfile: [UInt8]? {
+  /// The profile, decompressed here with a limit: libpng is set to ignore the chunk, which can be a decompression bomb. One
+  /// that is too long is cut off behind the limit, and refused.
+  var colorProfile: ColorProfile? {
     guard let compressedProfile, let name = compressedProfile.firstIndex(of: 0, from: 0),
       let compressed = compressedProfile.slice(from: name + 2, count: compressedProfile.count - name - 2)
     else { return nil }
-    let profile = [UInt8](unsafeUninitializedCapacity: ColorConversion.profileLimit) { buffer, count in
-      var length = uLongf(buffer.count)
+    let layout: ColorConversion.Layout = isGrey ? .grey : .rgba
+    let content = [UInt8](unsafeUninitializedCapacity: layout.profileLimit + 1) { buffer, count in
+      var length = uLongf(layout.profileLimit + 1)
       let source = compressed.buffer.bindMemory(to: UInt8.self).baseAddress
-      count = uncompress(buffer.baseAddress, &length, source, uLong(compressed.count)) == Z_OK ? Int(length) : 0
+      let status = uncompress(buffer.baseAddress, &length, source, uLong(compressed.count))
+      count = status == Z_OK || status == Z_BUF_ERROR ? Int(length) : 0
     }
-    return profile.isEmpty ? nil : profile
+    return content.isEmpty ? nil : ColorProfile(content: content, layout: layout)
   }
 
   /// Always at full size: PNG cannot be scaled while it is decoded.

@@ -29,7 +29,7 @@ struct WebPFile: ImageFile {
     self.bytes = container
     isComplete = length + 8 <= bytes.count
     guard container.has("VP8X", at: 12) else {
-      size = try WebPFile.size(of: container)
+      size = try WebPFile.features(of: container).size
       (orientation, firstFrame, profile, isAnimated) = (.up, nil, nil, false)
       return
     }
@@ -55,14 +55,17 @@ struct WebPFile: ImageFile {
     self.profile = profile
   }
 
-  var colorProfile: [UInt8]? { profile.map { Array($0.buffer.prefix(ColorConversion.profileLimit + 1)) } }
+  var colorProfile: ColorProfile? {
+    let layout = ColorConversion.Layout.rgba
+    return profile.map { ColorProfile(content: Array($0.buffer.prefix(layout.profileLimit + 1)), layout: layout) }
+  }
 
   private static func endsWithinHeader(_ bytes: Bytes) -> ImageError {
     ImageError(.truncated, "the WebP ends within its header, after \(bytes.count) bytes: the file is incomplete")
   }
 
-  /// Reads the size from a bitstream's own header.
-  private static func size(of bitstream: Bytes) throws(ImageError) -> PixelSize {
+  /// Reads a bitstream's own header.
+  private static func features(of bitstream: Bytes) throws(ImageError) -> WebPBitstreamFeatures {
     var features = WebPBitstreamFeatures()
     let status = WebPGetFeatures(
       bitstream.buffer.bindMemory(to: UInt8.self).baseAddress, bitstream.count, &features)
@@ -70,8 +73,15 @@ struct WebPFile: ImageFile {
     guard status == VP8_STATUS_OK, features.width > 0, features.height > 0 else {
       throw ImageError(.damaged, "the WebP has no valid header")
     }
-    return PixelSize(width: Int(features.width), height: Int(features.height))
+    return features
   }
+}
+
+extension WebPBitstreamFeatures {
+  fileprivate var size: PixelSize { PixelSize(width: Int(width), height: Int(height)) }
+  /// Whether pixels that are not opaque are errors in the file: those of a lossless image that declares no alpha. libwebp
+  /// returns them as they are in RGBA, and its tools and browsers show opaque ones.
+  fileprivate var needsOpaquePixels: Bool { has_alpha == 0 && format == 2 }
 }
 
 extension WebPFile {
@@ -94,7 +104,8 @@ extension WebPFile {
   private func decode(
     _ bitstream: Bytes, of stored: PixelSize, at target: PixelSize, limits: ImageDecoder.Limits
   ) throws(ImageError) -> Bitmap {
-    guard try WebPFile.size(of: bitstream) == stored else {
+    let features = try WebPFile.features(of: bitstream)
+    guard features.size == stored else {
       throw ImageError(.damaged, "the WebP's container and its bitstream declare different sizes")
     }
     var config = WebPDecoderConfig()
@@ -109,7 +120,7 @@ extension WebPFile {
     config.output.colorspace = MODE_RGBA
     config.output.is_external_memory = 1
     var status = VP8_STATUS_OK
-    let pixels = try limits.makePixels(target) { output in
+    var pixels = try limits.makePixels(target) { output in
       config.output.u.RGBA = WebPRGBABuffer(
         rgba: output.baseAddress, stride: Int32(target.width * Bitmap.bytesPerPixel), size: output.count)
       defer { WebPFreeDecBuffer(&config.output) }
@@ -117,6 +128,9 @@ extension WebPFile {
       return status == VP8_STATUS_OK
     }
     guard status == VP8_STATUS_OK else { throw WebPFile.error(status) }
+    if features.needsOpaquePixels, !isAnimated {
+      for alpha in stride(from: 3, to: pixels.count, by: Bitmap.bytesPerPixel) { pixels[alpha] = 255 }
+    }
     return Bitmap(size: target, pixels: pixels)
   }
 

@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 import Synchronization
 

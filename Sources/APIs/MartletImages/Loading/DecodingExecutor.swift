@@ -1,56 +1,37 @@
-import Dispatch
 import MartletEngine
-import Synchronization
 
-/// Runs work that keeps a processor busy on threads of its own, because it would block those that run Swift's tasks. A
-/// thread that has done its work takes the next one itself: to hand it over from task to task would take it a fifth of
-/// the time of decoding thumbnails.
+/// Decodes files on threads of its own, each within the loader's time limit.
 ///
-/// Each thread is that of a serial queue: those of a concurrent queue are of the pool that Swift's tasks use.
-final class DecodingExecutor: Sendable {
-  private struct State {
-    var freeQueues: [DispatchQueue]
-    var waiting = PriorityQueue<@Sendable () -> Void>()
-  }
+/// A decoder cannot be stopped. The load ends in time nevertheless: the thread is left behind, and counts until its work
+/// ends, as ``WorkerThreads`` says.
+struct DecodingExecutor: Sendable {
+  private let threads: WorkerThreads
+  private let limit: Duration
+  private let clock: any Clock<Duration>
 
-  private let state: Mutex<State>
-
-  init(limit: Int) {
-    let queues = (0..<max(1, limit)).map { DispatchQueue(label: "martlet-images-\($0)") }
-    state = Mutex(State(freeQueues: queues.reversed()))
+  init(_ configuration: ImageLoader.Configuration) {
+    threads = WorkerThreads("martlet-images", limit: configuration.concurrentDecodes)
+    limit = configuration.decodeTimeout
+    clock = configuration.clock
   }
 
   /// The number of pieces of work that wait.
-  var waiting: Int { state.withLock { $0.waiting.count } }
+  var waiting: Int { threads.waiting }
 
   /// Runs work on one of the threads, when one is free.
   ///
-  /// - Throws: what the work throws, or `CancellationError` if the task is cancelled. Work that has not begun then never does.
+  /// - Throws: what the work throws; ``ImageLoadError`` of the kind `timedOut`; `CancellationError` if the task is
+  ///   cancelled. Work that has not begun then never does.
   func run<Value: Sendable>(
     _ priority: PriorityBox, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
-    let result = OneShot<Value>()
-    let (number, queue) = state.withLock { state in
-      let number = state.waiting.append({ result.answer(Result { try work() }) }, priority)
-      return (number, state.freeQueues.popLast())
-    }
-    if let queue {
-      queue.async { [self] in
-        while let work = next(on: queue) { work() }
-      }
-    }
-    do { return try await result.wait() } catch {
-      _ = state.withLock { $0.waiting.remove(number) }
-      throw error
-    }
-  }
-
-  /// Takes the work that is next. Without any, the queue is free.
-  private func next(on queue: DispatchQueue) -> (@Sendable () -> Void)? {
-    state.withLock { state in
-      let work = state.waiting.removeNext()
-      if work == nil { state.freeQueues.append(queue) }
-      return work
+    do { return try await threads.run(priority, within: Deadline(limit, on: clock), work) } catch let error as HTTPError
+      where error.kind == .deadlineExceeded
+    {
+      throw ImageLoadError(
+        .timedOut,
+        "the image was not decoded within \(limit), or other images kept the threads busy: if it needs longer, raise "
+          + "ImageLoader.Configuration.decodeTimeout")
     }
   }
 }

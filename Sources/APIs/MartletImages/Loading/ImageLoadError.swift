@@ -77,6 +77,8 @@ extension ImageLoadError {
     public static let tooLarge = Kind(name: "tooLarge")
     /// The image is damaged, incomplete, or of a format that is not supported.
     public static let undecodable = Kind(name: "undecodable")
+    /// Decoding and processing took longer than ``ImageLoader/Configuration/decodeTimeout``.
+    public static let timedOut = Kind(name: "timedOut")
     /// A processor threw an error.
     public static let processing = Kind(name: "processing")
     /// The caller's task was cancelled, or all images of its partition were removed.

@@ -48,7 +48,7 @@ public final class ImageLoader: Sendable {
     self.session = session
     self.configuration = configuration
     semaphore = PrioritySemaphore(limit: configuration.concurrentLoads)
-    executor = DecodingExecutor(limit: configuration.concurrentDecodes)
+    executor = DecodingExecutor(configuration)
     state = Mutex(State(failures: FailureMemory(age: configuration.failureAge, clock: configuration.clock)))
   }
 
@@ -117,8 +117,12 @@ extension ImageLoader {
     /// limits the files in memory, each of ``maximumEncodedBytes`` at most.
     public var concurrentLoads = 6
     /// The most images that are decoded and processed at a time, each on a thread of its own; by default the number of
-    /// processors.
+    /// processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread takes its place,
+    /// and there are at most twice as many in all.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
+    /// The longest time for decoding and processing an image, with the wait for a thread; then the load fails with
+    /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow less by far. 60 seconds by default.
+    public var decodeTimeout: Duration = .seconds(60)
     /// The most bytes of a file; a longer one is not read into memory. 32 MiB by default.
     public var maximumEncodedBytes = 32 << 20
     /// How images are decoded: the limits of pixels and bytes, and additional formats. Sizes are those of the requests.

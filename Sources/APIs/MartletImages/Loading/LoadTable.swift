@@ -56,7 +56,7 @@ struct LoadTable: Sendable {
     var minimumPriority = ImagePriority.low
     var task: Task<Void, Never>?
 
-    func updatePriority() { priority.set(waiters.values.reduce(minimumPriority) { max($0, $1.priority) }) }
+    func updatePriority() { priority.set(waiters.values.reduce(minimumPriority) { max($0, $1.priority) }.rawValue) }
   }
 
   private var loads: [Number: Load] = [:]
@@ -77,7 +77,7 @@ struct LoadTable: Sendable {
       return Membership(load: number, waiter: lastNumber, work: load.work, new: nil)
     }
     let load = Load(
-      identity: identity, priority: PriorityBox(waiter.priority), work: work(), waiters: [lastNumber: waiter])
+      identity: identity, priority: PriorityBox(waiter.priority.rawValue), work: work(), waiters: [lastNumber: waiter])
     loads[lastNumber] = load
     numbers[identity] = lastNumber
     return Membership(load: lastNumber, waiter: lastNumber, work: load.work, new: load.priority)

@@ -48,7 +48,7 @@ final class PrioritySemaphore: Sendable {
         return next
       }
       // a waiter that was cancelled meanwhile does not take the slot
-      guard let next, !next.answer(.success(())) else { return }
+      guard let next, !next.element.answer(.success(())) else { return }
     }
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Colour profiles", .timeLimit(.minutes(5)))
 struct ColorTests {
   /// A JPEG's profile has its own segment: the marker, two bytes of length, `ICC_PROFILE`, 0, 1, 1.
-  private func profile(in data: Data) throws -> Range<Data.Index> {
+  static func profile(in data: Data) throws -> Range<Data.Index> {
     let name = try #require(data.firstRange(of: Data("ICC_PROFILE\0".utf8)))
     let start = name.lowerBound - 2
     return name.upperBound + 2..<start + Int(data[start]) << 8 + Int(data[start + 1])
@@ -31,7 +31,7 @@ struct ColorTests {
   @Test(arguments: ["adobe-rgb.jpg", "grey-profile.jpg", "cmyk-profile.jpg"])
   func brokenProfileIsIgnored(_ name: String) throws {
     let data = try Fixture.data(name)
-    let place = try profile(in: data)
+    let place = try Self.profile(in: data)
 
     var broken = data
     broken.replaceSubrange(place, with: Data(repeating: 0x41, count: place.count))
@@ -47,7 +47,7 @@ struct ColorTests {
   func profileWithAMissingChunkIsIgnored() throws {
     let data = try Fixture.data("adobe-rgb.jpg")
     var cut = data
-    cut[try profile(in: data).lowerBound - 1] = 2
+    cut[try Self.profile(in: data).lowerBound - 1] = 2
 
     #expect(try ImageDecoder.decode(cut) == withoutProfile(data))
   }

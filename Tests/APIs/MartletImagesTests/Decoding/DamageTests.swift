@@ -1,4 +1,5 @@
 import MartletImages
+import TestSupport
 import Testing
 
 @Suite("Truncated, damaged and hostile files", .timeLimit(.minutes(5)))
@@ -34,7 +35,7 @@ struct DamageTests {
   func mutatedFileGivesAnImageOfTheDeclaredSizeOrAnError(_ name: String) throws {
     let original = try Fixture.data(name)
     let others = try Fixture.smallNames.filter { $0.suffix(4) == name.suffix(4) }.map(Fixture.data)
-    var random = SplitMix(seed: UInt64(original.count))
+    var random = SeededGenerator(seed: UInt64(original.count))
     let limits = ImageDecoder.Limits(pixels: 1_000_000, bytes: 4_000_000, animationPixels: 1_000_000)
     let box = PixelSize(width: 9, height: 9)
     let encodings: [ImageEncoding] = [.png, .webP(), .losslessWebP, .jpeg(), .jpeg(quality: 95, isProgressive: true)]
@@ -136,7 +137,7 @@ struct DamageTests {
 /// Damages a file: changes, removes, repeats and replaces bytes.
 private enum Mutation {
   /// Makes one to four changes. Some insert pieces of `others`, which are files of the same format.
-  static func mutated(_ original: Data, _ others: [Data], using random: inout SplitMix) -> Data {
+  static func mutated(_ original: Data, _ others: [Data], using random: inout SeededGenerator) -> Data {
     var bytes = [UInt8](original)
     for _ in 0..<Int.random(in: 1...4, using: &random) {
       let place = Int.random(in: 0..<max(bytes.count, 1), using: &random)
@@ -156,20 +157,5 @@ private enum Mutation {
       }
     }
     return Data(bytes)
-  }
-}
-
-/// A generator with the same sequence in every run (SplitMix64).
-private struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

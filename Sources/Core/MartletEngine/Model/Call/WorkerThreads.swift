@@ -1,0 +1,104 @@
+import Dispatch
+import Synchronization
+
+/// Runs work that computes or blocks for long on threads of its own, which a deadline can leave behind: decoding what a
+/// server has sent, deriving a key. It would block those that run Swift's tasks.
+///
+/// A wait ends at its deadline, or when its task is cancelled, although its thread still works. Such a thread is left
+/// behind, and another takes its place, as long as there are no more than twice as many as may work at a time. It counts
+/// until its work ends: when all are left behind, further work waits, each for its own deadline.
+package final class WorkerThreads: Sendable {
+  private typealias Piece = (number: UInt64, element: @Sendable () -> Void)
+
+  private struct State {
+    let limit: Int
+    var waiting = PriorityQueue<@Sendable () -> Void>()
+    /// The numbers of the pieces that are running and waited for.
+    var running: Set<UInt64> = []
+    /// How many pieces are running that nothing waits for.
+    var leftBehind = 0
+
+    /// Takes the piece that is next, if a thread may run it.
+    mutating func begin() -> Piece? {
+      guard running.count < limit, running.count + leftBehind < 2 * limit, let next = waiting.removeNext() else {
+        return nil
+      }
+      running.insert(next.number)
+      return next
+    }
+
+    /// The work of a piece has ended.
+    mutating func end(_ number: UInt64) {
+      if running.remove(number) == nil { leftBehind -= 1 }
+    }
+
+    /// Nothing waits for a piece any more. If it has not begun, it never does.
+    mutating func leave(_ number: UInt64) {
+      if waiting.remove(number) == nil, running.remove(number) != nil { leftBehind += 1 }
+    }
+  }
+
+  private let name: String
+  private let state: Mutex<State>
+
+  /// Makes threads, which start when there is work.
+  ///
+  /// - Parameters:
+  ///   - name: their name, for debuggers.
+  ///   - limit: how many work at a time; at least one.
+  package init(_ name: String, limit: Int) {
+    self.name = name
+    state = Mutex(State(limit: max(1, limit)))
+  }
+
+  /// The number of pieces of work that wait.
+  package var waiting: Int { state.withLock { $0.waiting.count } }
+
+  /// Runs work on one of the threads, when one is free.
+  ///
+  /// - Parameters:
+  ///   - priority: the order in which waiting work begins.
+  ///   - deadline: ends the wait, both for a thread and for the work.
+  /// - Throws: what the work throws; `.deadlineExceeded`; `CancellationError` if the task is cancelled.
+  package func run<Value: Sendable>(
+    _ priority: PriorityBox = PriorityBox(0), within deadline: Deadline,
+    _ work: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
+    let result = OneShot<Result<Value, any Error>>()
+    let (number, piece) = state.withLock { state in
+      let number = state.waiting.append({ result.answer(.success(Result { try work() })) }, priority)
+      return (number, state.begin())
+    }
+    if let piece { start(piece) }
+    let outcome: Result<Value, any Error>
+    do { outcome = try await deadline.wait(for: result) } catch {
+      let next = state.withLock { state in
+        state.leave(number)
+        return state.begin()
+      }
+      if let next { start(next) }
+      throw error
+    }
+    return try outcome.get()
+  }
+
+  /// Starts a thread, which takes one piece after another: to hand each over from task to task would take a fifth of
+  /// the time of decoding thumbnails.
+  ///
+  /// It is that of a serial queue: those of a concurrent queue are of the pool that Swift's tasks use.
+  private func start(_ piece: Piece) {
+    DispatchQueue(label: name).async { [self] in
+      var piece = piece
+      while true {
+        piece.element()
+        guard
+          let next = state.withLock({ state in
+            state.end(piece.number)
+            return state.begin()
+          })
+        else { return }
+        piece = next
+      }
+    }
+  }
+}

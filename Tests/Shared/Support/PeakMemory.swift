@@ -1,10 +1,17 @@
 #if canImport(Glibc)
 import Glibc
 
-/// Returns the process's peak resident memory so far, in bytes.
+/// Returns the process's peak resident memory so far, in bytes: not that of its parent, which `getrusage` may return
+/// in a child.
 package func peakMemory() -> Int {
-  var usage = rusage()
-  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  return usage.ru_maxrss << 10
+  guard let file = fopen("/proc/self/status", "r") else { return 0 }
+  defer { fclose(file) }
+  var line = [CChar](repeating: 0, count: 256)
+  while fgets(&line, Int32(line.count), file) != nil {
+    let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    guard text.hasPrefix("VmHWM:") else { continue }
+    return (Int(text.filter(\.isNumber)) ?? 0) << 10
+  }
+  return 0
 }
 #endif

@@ -13,10 +13,11 @@ extension Bitmap {
     return Bitmap(size: target, pixels: result)
   }
 
-  /// Returns the image at any size: first enlarges the sides that grow, then shrinks the others.
+  /// Returns the image at any size: first shrinks the sides that become shorter, then enlarges the others, so that what is
+  /// in between is not larger than either.
   func stretched(to target: PixelSize) -> Bitmap {
-    let grown = PixelSize(width: max(size.width, target.width), height: max(size.height, target.height))
-    return (grown == size ? self : enlarged(to: grown)).shrunk(to: target)
+    let small = shrunk(to: PixelSize(width: min(size.width, target.width), height: min(size.height, target.height)))
+    return small.size == target ? small : small.enlarged(to: target)
   }
 
   /// Returns the image at `target`, which must not be larger than it in either direction, by area average.
@@ -25,10 +26,10 @@ extension Bitmap {
   /// Interpolates new pixels between the four nearest ones, with colours weighted by their alpha (bilinear).
   private func enlarged(to target: PixelSize) -> Bitmap {
     var result = Bitmap(size: target, pixels: [UInt8](repeating: 0, count: target.width * target.height * 4))
-    let columns = Bitmap.neighbours(from: size.width, to: target.width)
-    let rows = Bitmap.neighbours(from: size.height, to: target.height)
-    for (y, row) in rows.enumerated() {
-      for (x, column) in columns.enumerated() {
+    for y in 0..<target.height {
+      let row = Neighbours(of: y, from: size.height, to: target.height)
+      for x in 0..<target.width {
+        let column = Neighbours(of: x, from: size.width, to: target.width)
         let upper =
           premultiplied(column.first, row.first) * (1 - column.weight)
           + premultiplied(column.second, row.first) * column.weight
@@ -40,14 +41,19 @@ extension Bitmap {
     }
     return result
   }
+}
 
-  /// Returns, for each new pixel of an axis, the two source pixels around its centre and the weight of the second.
-  private static func neighbours(from source: Int, to target: Int) -> [(first: Int, second: Int, weight: Float)] {
-    (0..<target).map { index in
-      let middle = max(0, (Float(index) + 0.5) * Float(source) / Float(target) - 0.5)
-      let first = min(Int(middle), source - 1)
-      return (first, min(first + 1, source - 1), middle - Float(first))
-    }
+/// The two source pixels of an axis around the centre of a new one, and the weight of the second.
+private struct Neighbours {
+  let first: Int
+  let second: Int
+  let weight: Float
+
+  init(of index: Int, from source: Int, to target: Int) {
+    let middle = max(0, (Float(index) + 0.5) * Float(source) / Float(target) - 0.5)
+    first = min(Int(middle), source - 1)
+    second = min(first + 1, source - 1)
+    weight = middle - Float(first)
   }
 }
 
@@ -56,40 +62,38 @@ extension Bitmap {
 /// Colours are weighted by their alpha, so that the colour of transparent pixels has no effect. The average is that of the
 /// sRGB values, as in browsers and image viewers.
 private struct AreaAverage {
+  private let source: PixelSize
   private let columns: [Span]
-  private let rows: [Span]
   /// How many source pixels a new one covers.
   private let area: Float
+  /// The source columns that are summed at a time: the sums of a whole row could take four times the image.
+  private static let pieceWidth = 4096
 
   /// The source pixels `first...last` that a new one covers along one axis; all but the outer two have the weight 1.
   private struct Span {
-    var first: Int
-    var last: Int
-    var firstWeight: Float
-    var lastWeight: Float
+    let first: Int
+    let last: Int
+    let firstWeight: Float
+    let lastWeight: Float
 
     func weight(of index: Int) -> Float { index == first ? firstWeight : index == last ? lastWeight : 1 }
 
-    /// Returns the spans of `target` new pixels over `source` source pixels, `target` ≤ `source`.
-    static func spans(from source: Int, to target: Int) -> [Span] {
-      (0..<target).map { index in
-        // Exact integers, in units of 1/target source pixels.
-        let start = index * source
-        let end = start + source
-        let first = start / target
-        let last = (end - 1) / target
-        // Nothing is enlarged, so a span is at least one pixel long: first == last only if it covers that pixel whole.
-        return Span(
-          first: first, last: last,
-          firstWeight: Float((first + 1) * target - start) / Float(target),
-          lastWeight: Float(end - last * target) / Float(target))
-      }
+    /// Makes the span of a new pixel, one of `target` over `source` source pixels, `target` ≤ `source`.
+    init(of index: Int, from source: Int, to target: Int) {
+      // Exact integers, in units of 1/target source pixels.
+      let start = index * source
+      let end = start + source
+      first = start / target
+      last = (end - 1) / target
+      // Nothing is enlarged, so a span is at least one pixel long: first == last only if it covers that pixel whole.
+      firstWeight = Float((first + 1) * target - start) / Float(target)
+      lastWeight = Float(end - last * target) / Float(target)
     }
   }
 
   private init(from source: PixelSize, to target: PixelSize) {
-    columns = Span.spans(from: source.width, to: target.width)
-    rows = Span.spans(from: source.height, to: target.height)
+    self.source = source
+    columns = (0..<target.width).map { Span(of: $0, from: source.width, to: target.width) }
     area = Float(source.width) / Float(target.width) * Float(source.height) / Float(target.height)
   }
 
@@ -98,33 +102,56 @@ private struct AreaAverage {
   static func shrink(_ bitmap: Bitmap, to target: PixelSize) -> Bitmap {
     guard bitmap.size != target else { return bitmap }
     let average = AreaAverage(from: bitmap.size, to: target)
-    var pixels = [UInt8](repeating: 0, count: target.width * target.height * Bitmap.bytesPerPixel)
-    // The sums of the four channels for each source column.
-    var sums = [Float](repeating: 0, count: bitmap.bytesPerRow)
-    pixels.withUnsafeMutableBufferPointer { output in
+    let bytesPerRow = target.width * Bitmap.bytesPerPixel
+    var pixels = [UInt8](repeating: 0, count: bytesPerRow * target.height)
+    // The sums of the four channels for each source column of a piece.
+    var sums = [Float](repeating: 0, count: min(bitmap.size.width, pieceWidth) * Bitmap.bytesPerPixel)
+    pixels.withUnsafeMutableBytes { output in
       bitmap.pixels.withUnsafeBytes { input in
-        for (y, row) in average.rows.enumerated() {
-          sums.withUnsafeMutableBufferPointer { sums in
-            sums.update(repeating: 0)
-            func line(_ source: Int) -> UnsafeRawBufferPointer {
-              UnsafeRawBufferPointer(rebasing: input[(source * bitmap.bytesPerRow)...].prefix(bitmap.bytesPerRow))
-            }
-            let isOpaque = (row.first...row.last).allSatisfy { Bitmap.isOpaque(line($0)) }
-            for source in row.first...row.last {
-              let line = line(source)
-              let weight = row.weight(of: source)
-              if isOpaque { addOpaque(line, weight: weight, to: sums) } else { add(line, weight: weight, to: sums) }
-            }
-            let bytesPerRow = target.width * Bitmap.bytesPerPixel
-            let line = output[(y * bytesPerRow)...].prefix(bytesPerRow)
+        sums.withUnsafeMutableBufferPointer { sums in
+          for y in 0..<target.height {
             average.write(
-              UnsafeRawBufferPointer(sums), scale: isOpaque ? 255 : 1,
-              to: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: line)))
+              Span(of: y, from: bitmap.size.height, to: target.height), of: input, by: sums,
+              to: UnsafeMutableRawBufferPointer(rebasing: output[(y * bytesPerRow)...].prefix(bytesPerRow)))
           }
         }
       }
     }
     return Bitmap(size: target, pixels: pixels)
+  }
+
+  /// Writes the new row that covers some source rows, piece by piece.
+  private func write(
+    _ rows: Span, of input: UnsafeRawBufferPointer, by sums: UnsafeMutableBufferPointer<Float>,
+    to line: UnsafeMutableRawBufferPointer
+  ) {
+    func part(of row: Int, _ columns: Range<Int>) -> UnsafeRawBufferPointer {
+      let start = (row * source.width + columns.lowerBound) * Bitmap.bytesPerPixel
+      return UnsafeRawBufferPointer(rebasing: input[start...].prefix(columns.count * Bitmap.bytesPerPixel))
+    }
+    let isOpaque = (rows.first...rows.last).allSatisfy { Bitmap.isOpaque(part(of: $0, 0..<source.width)) }
+    var index = 0
+    var sum = SIMD4<Float>.zero
+    for start in stride(from: 0, to: source.width, by: Self.pieceWidth) {
+      let piece = start..<min(start + Self.pieceWidth, source.width)
+      sums.update(repeating: 0)
+      for row in rows.first...rows.last {
+        let weight = rows.weight(of: row)
+        if isOpaque {
+          Self.addOpaque(part(of: row, piece), weight: weight, to: sums)
+        } else {
+          Self.add(part(of: row, piece), weight: weight, to: sums)
+        }
+      }
+      while index < columns.count, columns[index].first < piece.upperBound {
+        sum += self.sum(of: columns[index], in: UnsafeRawBufferPointer(sums), piece)
+        // The next piece has the rest of a new pixel.
+        guard columns[index].last < piece.upperBound else { break }
+        write(sum, scale: isOpaque ? 255 : 1, to: line, at: index)
+        sum = .zero
+        index += 1
+      }
+    }
   }
 
   /// Adds a source row to the sums of its columns: colours times alpha times weight, and alpha times weight.
@@ -143,22 +170,24 @@ private struct AreaAverage {
     for index in 0..<line.count { sums[index] += Float(line[index]) * weight }
   }
 
-  /// Writes a new row: colours divided by their total weight, alpha by the area covered.
-  private func write(
-    _ sums: UnsafeRawBufferPointer, scale: Float, to line: UnsafeMutableRawBufferPointer
-  ) {
-    func source(_ x: Int) -> SIMD4<Float> { sums.loadUnaligned(fromByteOffset: x &* 16, as: SIMD4<Float>.self) }
-    for (index, column) in columns.enumerated() {
-      var sum = source(column.first) * column.firstWeight
-      if column.last > column.first {
-        for x in column.first + 1..<column.last { sum += source(x) }
-        sum += source(column.last) * column.lastWeight
-      }
-      guard sum.w > 0 else { continue }
-      var color = sum * (scale / sum.w)
-      color.w = sum.w / area
-      line.storeBytes(of: rounded(color), toByteOffset: index &* Bitmap.bytesPerPixel, as: SIMD4<UInt8>.self)
+  /// Returns the sum of those columns of a new pixel that are in a piece.
+  private func sum(of column: Span, in sums: UnsafeRawBufferPointer, _ piece: Range<Int>) -> SIMD4<Float> {
+    func source(_ x: Int) -> SIMD4<Float> {
+      sums.loadUnaligned(fromByteOffset: (x &- piece.lowerBound) &* 16, as: SIMD4<Float>.self)
     }
+    var sum = column.first >= piece.lowerBound ? source(column.first) * column.firstWeight : .zero
+    guard column.last > column.first else { return sum }
+    for x in max(column.first + 1, piece.lowerBound)..<min(column.last, piece.upperBound) { sum += source(x) }
+    if column.last < piece.upperBound { sum += source(column.last) * column.lastWeight }
+    return sum
+  }
+
+  /// Writes a new pixel: the colour divided by its total weight, the alpha by the area covered.
+  private func write(_ sum: SIMD4<Float>, scale: Float, to line: UnsafeMutableRawBufferPointer, at index: Int) {
+    guard sum.w > 0 else { return }
+    var color = sum * (scale / sum.w)
+    color.w = sum.w / area
+    line.storeBytes(of: rounded(color), toByteOffset: index &* Bitmap.bytesPerPixel, as: SIMD4<UInt8>.self)
   }
 
   /// Rounds to the nearest bytes, and clamps, because sums of floats may be slightly above 255.

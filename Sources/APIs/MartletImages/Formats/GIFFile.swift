@@ -32,18 +32,18 @@ struct GIFFile: ImageFile {
     let reader = try GIFReader(bytes)
     var canvas = Canvas(size: size, pixels: try limits.makePixels(size))
     var pixels = 0
+    var last: (frame: GIFReader.Frame, saved: [UInt8]?)?
     while let frame = try reader.nextFrame() {
       // A frame may be larger than the canvas. Both have sides of 16 bits, so this cannot overflow.
       pixels += max(size.width * size.height, frame.size.width * frame.size.height)
       try limits.check(framePixels: pixels)
+      // Not before there is another frame, because the caller may keep the last one, and the canvas is then copied.
+      if let (last, saved) = last { canvas.dispose(of: last, saved) }
+      last = nil
       let saved = frame.disposal == Canvas.restorePrevious ? try canvas.pixels(under: frame, limits) : nil
       try canvas.draw(frame, from: reader)
       guard try body(composed(canvas, frame)) else { break }
-      switch frame.disposal {
-      case Canvas.restoreBackground: canvas.restore(nil, under: frame)
-      case Canvas.restorePrevious: canvas.restore(saved, under: frame)
-      default: break
-      }
+      last = (frame, saved)
     }
     return reader.plays
   }
@@ -100,8 +100,17 @@ private struct Canvas {
     return saved
   }
 
+  /// Does what a frame's disposal method says.
+  mutating func dispose(of frame: GIFReader.Frame, _ saved: [UInt8]?) {
+    switch frame.disposal {
+    case Canvas.restoreBackground: restore(nil, under: frame)
+    case Canvas.restorePrevious: restore(saved, under: frame)
+    default: break
+    }
+  }
+
   /// Restores the pixels that were under a frame; nil makes them transparent.
-  mutating func restore(_ saved: [UInt8]?, under frame: GIFReader.Frame) {
+  private mutating func restore(_ saved: [UInt8]?, under frame: GIFReader.Frame) {
     let rows = visibleRows(of: frame)
     pixels.withUnsafeMutableBytes { pixels in
       guard let saved else {

@@ -1,5 +1,5 @@
-import Glibc
 import MartletImages
+import TestSupport
 import Testing
 
 @Suite("Animations", .timeLimit(.minutes(5)))
@@ -84,6 +84,23 @@ struct AnimationTests {
       try ImageDecoder.eachFrame(of: Data(bytes)) { $0.bitmap.size.width == 5000 }
       struct MoreThanOneBitmap: Error {}
       guard peakMemory() - before < 150_000_000 else { throw MoreThanOneBitmap() }
+    }
+  }
+
+  @Test
+  func oneFrameTakesTheMemoryOfOneBitmap() async {
+    await #expect(processExitsWith: .success) {
+      struct MoreThanOneBitmap: Error {}
+      let before = peakMemory()
+      for disposal: UInt8 in 0...3 {
+        var bytes = Array("GIF89a".utf8) + [0x88, 0x13, 0x88, 0x13, 0x80, 0, 0, 0, 0, 0, 255, 255, 255]
+        bytes += [0x21, 0xF9, 4, disposal << 2, 5, 0, 0, 0]
+        bytes += [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0, 0x3B]
+        let still = try ImageDecoder.decode(Data(bytes)).size
+        guard still.width == 5000, peakMemory() - before < 150_000_000 else { throw MoreThanOneBitmap() }
+        let frames = try ImageDecoder.animation(Data(bytes)).frames
+        guard frames.count == 1, peakMemory() - before < 150_000_000 else { throw MoreThanOneBitmap() }
+      }
     }
   }
 
@@ -179,11 +196,4 @@ struct AnimationTests {
     #expect(webp.frames.map(\.duration) == gif.frames.map(\.duration))
     for (one, other) in zip(gif.frames, webp.frames) { #expect(visible(one.bitmap) == visible(other.bitmap)) }
   }
-}
-
-/// Returns the process's peak resident memory so far, in bytes.
-private func peakMemory() -> Int {
-  var usage = rusage()
-  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  return usage.ru_maxrss << 10
 }

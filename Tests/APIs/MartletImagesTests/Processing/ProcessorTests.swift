@@ -1,4 +1,5 @@
 import MartletImages
+import TestSupport
 import Testing
 
 @Suite("Processors", .timeLimit(.minutes(5)))
@@ -53,6 +54,20 @@ struct ProcessorTests {
     let huge = ImageProcessors.Resize(width: .max / 2, height: .max / 2, mode: .stretch, enlarges: true)
 
     #expect(throws: ImageError.self) { try huge.process(greys(1, [1])) }
+  }
+
+  /// Enlarged first, the image would take 1.6 GB.
+  @Test
+  func sideThatShrinksIsShrunkBeforeTheOtherIsEnlarged() async {
+    await #expect(processExitsWith: .success) {
+      let size = PixelSize(width: 400_000, height: 10)
+      let wide = Bitmap(size: size, pixels: [UInt8](repeating: 200, count: 16_000_000))
+      let before = peakMemory()
+      let resize = ImageProcessors.Resize(width: 1000, height: 1000, mode: .stretch, enlarges: true)
+      let result = try resize.process(wide)
+      struct TooMuchMemory: Error {}
+      guard peakMemory() - before < 100_000_000, result.pixels.allSatisfy({ $0 == 200 }) else { throw TooMuchMemory() }
+    }
   }
 
   @Test

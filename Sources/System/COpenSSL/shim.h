@@ -34,6 +34,18 @@ static inline X509 *martlet_certificate_at(const STACK_OF(X509) *certificates, i
 }
 static inline void martlet_free_certificates(STACK_OF(X509) *certificates) { sk_X509_pop_free(certificates, X509_free); }
 
+// The parts of a PKCS#12 container, and the bags of a part; the count of a null pointer is -1.
+static inline int martlet_part_count(const STACK_OF(PKCS7) *parts) { return sk_PKCS7_num(parts); }
+static inline PKCS7 *martlet_part_at(const STACK_OF(PKCS7) *parts, int index) { return sk_PKCS7_value(parts, index); }
+static inline void martlet_free_parts(STACK_OF(PKCS7) *parts) { sk_PKCS7_pop_free(parts, PKCS7_free); }
+static inline int martlet_bag_count(const STACK_OF(PKCS12_SAFEBAG) *bags) { return sk_PKCS12_SAFEBAG_num(bags); }
+static inline PKCS12_SAFEBAG *martlet_bag_at(const STACK_OF(PKCS12_SAFEBAG) *bags, int index) {
+  return sk_PKCS12_SAFEBAG_value(bags, index);
+}
+static inline void martlet_free_bags(STACK_OF(PKCS12_SAFEBAG) *bags) {
+  sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
+}
+
 // The names of a certificate (subjectAltName), or null. They are freed with martlet_free_names.
 static inline GENERAL_NAMES *martlet_names(const X509 *certificate) {
   return (GENERAL_NAMES *)X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);

@@ -107,15 +107,16 @@ struct RawSocketTransport: Transport, DeadlineAware {
   let identity: TLSIdentity
   private let proxies: ProxySettings
   /// What proxies over TLS are verified with: the system's authorities.
-  private let proxyIdentity = TLSIdentity(TLSSettings())
+  private let proxyIdentity: TLSIdentity
   private let authentications = ProxyAuthentications()
   private let lastWay = LastWay()
   private let addressRules: Result<AddressRules, HTTPError>
 
   init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
     self.configuration = configuration
-    let identity = TLSIdentity(configuration.tls)
+    let identity = TLSIdentity(configuration.tls, within: configuration.connectTimeout)
     self.identity = identity
+    proxyIdentity = TLSIdentity(TLSSettings(), within: configuration.connectTimeout)
     proxies = ProxySettings(
       options.unixSocket == nil ? configuration.proxy : .direct, environment: ProcessInfo.processInfo.environment)
     let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: configuration.addressPolicy) }
@@ -129,7 +130,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
-    let way = try way(of: request)
+    let way = if let known = try knownWay(of: request) { known } else { try await newWay(of: request, in: call) }
     let proxy = ForwardingProxy.make(of: way, for: request, authentications)
     while true {
       let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
@@ -146,13 +147,17 @@ struct RawSocketTransport: Transport, DeadlineAware {
   // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting request keeps.
 
   @inline(never)
-  private func way(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way {
+  private func knownWay(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way? {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
-    if !request.asksForUpgrade, let way = lastWay.way(of: request.url) { return way }
+    return request.asksForUpgrade ? nil : lastWay.way(of: request.url)
+  }
+
+  @inline(never)
+  private func newWay(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Way {
     guard let origin = request.origin else { throw request.hasNoOrigin }
-    let way = try way(to: origin, for: request)
+    let way = try await way(to: origin, for: request, in: call)
     if !request.asksForUpgrade { lastWay.keep(way) }
     return way
   }
@@ -202,7 +207,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
         .invalidRequest, "connections cannot be opened ahead with tls.serverTrustCheck, which is called for requests",
         phase: .preparing)
     }
-    let way = try way(to: origin)
+    let way = try await way(to: origin)
     let result = OneShot<Void>()
     thread.jobs.submit { $0.preconnect(way, for: requests, result) }
     try await result.wait()
@@ -215,16 +220,18 @@ struct RawSocketTransport: Transport, DeadlineAware {
     }
   }
 
-  private func way(to origin: Origin, for request: HTTPRequest? = nil) throws(HTTPError) -> Exchange.Way {
+  private func way(
+    to origin: Origin, for request: HTTPRequest? = nil, in call: Call? = nil
+  ) async throws(HTTPError) -> Exchange.Way {
     let route = try proxies.route(to: origin)
     try addressRules.get().check(origin, by: route)
     var security = ConnectionSecurity()
     if origin.isSecure, identity.asksForOrigins {
       security.asked = identity
     } else if origin.isSecure {
-      security.origin = try identity.context()
+      security.origin = try await identity.context(in: call)
     }
-    if case .http(_, isTLS: true) = route { security.proxy = try proxyIdentity.context() }
+    if case .http(_, isTLS: true) = route { security.proxy = try await proxyIdentity.context(in: call) }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6)
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions

@@ -222,7 +222,9 @@ extension Connection {
     if case .connecting(let race) = stage { return failToOpen(race.timeout(after: limit), isUnreachable: true) }
     if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return failToOpen(refusal) }
     var message = "\(peer): the connection was not ready within \(limit)"
-    if case .choosingIdentity = stage { message += ", because the program's originSettings had not returned" }
+    if case .choosingIdentity = stage {
+      message += ", because the program's originSettings had not returned, or their certificate was not opened"
+    }
     failToOpen(HTTPError(.connectTimeout, message, phase: phase))
   }
 

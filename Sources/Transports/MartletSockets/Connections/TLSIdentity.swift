@@ -14,13 +14,26 @@ struct ConnectionSecurity: Sendable {
 }
 
 /// What a transport needs for TLS, made when the first request over https needs it, because files are read and keys are
-/// decrypted.
+/// decrypted. That happens on threads of its own, and a request waits for it no longer than for a connection.
 final class TLSIdentity: Sendable {
-  private let settings: TLSSettings
-  private let made = Mutex<TLSContext?>(nil)
-  private let answered = Mutex(AnsweredContexts())
+  private enum State {
+    case none
+    case making([OneShot<TLSContext>])
+    case made(TLSContext)
+  }
 
-  init(_ settings: TLSSettings) { self.settings = settings }
+  private let settings: TLSSettings
+  private let limit: Duration
+  private let state = Mutex(State.none)
+  private let answered = Mutex(AnsweredContexts())
+  /// The threads of all transports.
+  private static let threads = WorkerThreads("martlet-keys", limit: 4)
+
+  /// - Parameter limit: the time for a connection; nil for 60 seconds.
+  init(_ settings: TLSSettings, within limit: Duration?) {
+    self.settings = settings
+    self.limit = limit ?? .seconds(60)
+  }
 
   /// Reads the additional authorities, so that a file that cannot be read is found before any request.
   func readAuthorities() throws(HTTPError) {
@@ -32,42 +45,78 @@ final class TLSIdentity: Sendable {
   /// Whether the caller is asked for the settings of each connection.
   var asksForOrigins: Bool { settings.originSettings != nil }
 
-  /// Returns what all TLS sessions of the transport have in common, unless the caller is asked.
-  func context() throws(HTTPError) -> TLSContext {
-    let result = made.withLock { made -> Result<TLSContext, HTTPError> in
-      if let made { return .success(made) }
-      let result = Result { () throws(HTTPError) in try Self.makeContext(settings) }
-      // a file may be readable the next time
-      made = try? result.get()
-      return result
+  /// Returns what all TLS sessions of the transport have in common, unless the caller is asked. Requests that need it
+  /// while it is being made share it.
+  ///
+  /// - Parameter call: the call, whose deadline ends the wait too.
+  func context(in call: Call?) async throws(HTTPError) -> TLSContext {
+    if case .made(let context) = state.withLock({ $0 }) { return context }
+    do {
+      guard let call else { return try await sharedContext() }
+      return try await call.holding { try await self.sharedContext() }
+    } catch { throw HTTPError(wrapping: error) }
+  }
+
+  private func sharedContext() async throws -> TLSContext {
+    let result = OneShot<TLSContext>()
+    let isFirst = state.withLock { state in
+      switch state {
+      case .none:
+        state = .making([result])
+        return true
+      case .making(let others): state = .making(others + [result])
+      case .made(let context): result.answer(.success(context))
+      }
+      return false
     }
-    return try result.get()
+    // the others wait for it if the first one is cancelled
+    if isFirst { Task.detached { await self.make() } }
+    return try await result.wait()
+  }
+
+  private func make() async {
+    let made: Result<TLSContext, any Error>
+    do { made = .success(try await makeContext(settings)) } catch { made = .failure(error) }
+    let waiters = state.withLock { state -> [OneShot<TLSContext>] in
+      defer { state = (try? made.get()).map(State.made) ?? .none }  // a file may be readable the next time
+      guard case .making(let waiters) = state else { return [] }
+      return waiters
+    }
+    for waiter in waiters { waiter.answer(made) }
   }
 
   /// Asks the caller for the settings of a connection. Returns what its TLS session has in common with those of other
   /// connections with equal settings.
   func context(for origin: Origin) async throws(HTTPError) -> TLSContext {
-    guard let ask = settings.originSettings else { return try context() }
+    guard let ask = settings.originSettings else { return try await context(in: nil) }
     let answer: TLSSettings.OriginSettings?
     do { answer = try await ask(origin) } catch {
       if error is HTTPError || error is CancellationError { throw HTTPError(wrapping: error) }
       throw HTTPError(
         .tlsFailed, "\(origin.authority): the program's originSettings failed", phase: .securing, underlying: error)
     }
-    guard let answer else { return try context() }
+    guard let answer else { return try await context(in: nil) }
     if let context = answered.withLock({ $0.use(answer) }) { return context }
     var settings = settings
     settings.clientCertificate = answer.clientCertificate
     settings.pinnedPublicKeys = answer.pinnedPublicKeys
-    // not while locked: a key may take long to decrypt
-    let context = try Self.makeContext(settings)
+    let context = try await makeContext(settings)
     return answered.withLock { $0.use(answer, or: context) }
   }
 
-  private static func makeContext(_ settings: TLSSettings) throws(HTTPError) -> TLSContext {
+  private func makeContext(_ settings: TLSSettings) async throws(HTTPError) -> TLSContext {
     // a client certificate is sent in the handshake, so that a server has to be trusted before
     let mayAccept = settings.acceptsRefusedServer != nil && settings.clientCertificate == nil
-    return try TLSContext(settings, refusedChains: mayAccept ? .hold : .fail)
+    do {
+      return try await Self.threads.run(within: Deadline(limit, on: ContinuousClock())) {
+        try TLSContext(settings, refusedChains: mayAccept ? .hold : .fail)
+      }
+    } catch let error as HTTPError where error.kind == .deadlineExceeded {
+      throw HTTPError(
+        .connectTimeout,
+        "TLS was not prepared within \(limit): a key is derived from its password in too many steps, or others were",
+        phase: .preparing)
+    } catch { throw HTTPError(wrapping: error) }
   }
 }
 

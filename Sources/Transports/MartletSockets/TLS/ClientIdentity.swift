@@ -88,6 +88,8 @@ extension ClientIdentity {
   }
 
   private static func privateKey(_ text: Data, in path: String, password: String?) throws(HTTPError) -> OpaquePointer {
+    var reader = PEMReader(text)
+    while let block = reader.next() { try KeyDerivation.check(block.derivationSteps, in: "'\(path)'") }
     var request = PasswordRequest(password: password.map { Array($0.utf8) })
     let key = text.withUnsafeBytes { bytes -> OpaquePointer? in
       guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
@@ -103,6 +105,19 @@ extension ClientIdentity {
     let what =
       password == nil ? "is encrypted, and there is no password" : "cannot be decrypted: is the password right?"
     throw error("the client certificate's key in '\(path)' \(what) (\(reason))", .badClientCertificatePassword)
+  }
+}
+
+extension PEMReader.Block {
+  /// The steps in which the key of an encrypted key is derived; 0 of any other block.
+  fileprivate var derivationSteps: Int64 {
+    guard label == "ENCRYPTED PRIVATE KEY" else { return 0 }
+    return content.withUnsafeBufferPointer { bytes in
+      var position = bytes.baseAddress
+      let key = d2i_X509_SIG(nil, &position, bytes.count)
+      defer { X509_SIG_free(key) }
+      return KeyDerivation.steps(ofKey: key)
+    }
   }
 }
 

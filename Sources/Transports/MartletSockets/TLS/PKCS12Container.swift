@@ -64,6 +64,9 @@ struct PKCS12Container {
         ClientIdentity.error("the client certificate cannot be read: \(name): is it a PKCS#12 container? (\(reason))"))
     }
     defer { PKCS12_free(container) }
+    do throws(HTTPError) { try KeyDerivation.check(KeyDerivation.steps(of: container), in: name) } catch {
+      return .failed(error)
+    }
     guard let password = acceptedPassword(of: container) else {
       let failure = TLSFailure.current()
       if Self.isUnsupported(failure) { return .unsupported(failure) }
@@ -71,6 +74,14 @@ struct PKCS12Container {
         ClientIdentity.error(
           "the client certificate cannot be opened: \(name): is the password right?", .badClientCertificatePassword))
     }
+    do throws(HTTPError) {
+      try KeyDerivation.check(KeyDerivation.steps(within: container, password: password.text), in: name)
+    } catch { return .failed(error) }
+    return identity(in: container, password: password)
+  }
+
+  private func identity(in container: OpaquePointer, password: Password) -> Outcome {
+    ERR_clear_error()
     var key: OpaquePointer?
     var certificate: OpaquePointer?
     var others: OpaquePointer?

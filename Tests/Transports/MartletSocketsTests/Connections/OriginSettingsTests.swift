@@ -306,7 +306,7 @@ struct OriginSettingsTests {
     var settings = TLSSettings()
     settings.authorities = first.authority.certificate
     settings.originSettings = { _ in Settings(pinnedPublicKeys: ["\(number.withLock { $0 })"]) }
-    let identity = TLSIdentity(settings)
+    let identity = TLSIdentity(settings, within: nil)
     let origin = try #require(Origin(first.url))
     weak var oldest: TLSContext?
     do { oldest = try await identity.context(for: origin) }

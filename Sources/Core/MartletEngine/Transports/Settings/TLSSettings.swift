@@ -79,6 +79,10 @@ public struct TLSSettings: Sendable {
 ///
 /// If it cannot be read, requests fail with ``HTTPError/Kind/badClientCertificate``; if the password is wrong, with
 /// ``HTTPError/Kind/badClientCertificatePassword``. Both are found at the first connection that needs it.
+///
+/// `SocketTransport` does not open one that derives a key from the password in more than 5 million steps, which is
+/// ``HTTPError/Kind/badClientCertificate`` too. A request waits for the certificate no longer than
+/// ``ConnectionConfiguration/connectTimeout``, without one 60 seconds.
 public struct ClientCertificate: Sendable, Hashable {
   package enum Source: Sendable, Hashable {
     case file(URL)

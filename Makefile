@@ -34,9 +34,11 @@ help: ## list what make can do
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: build-libraries ## the slideshow over its own demo service
+	@scripts/replan Examples/Slideshow/.build
 	@exec swift run --package-path Examples/Slideshow -c release slideshow $(ARGS)
 
 slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
+	@scripts/replan Examples/Slideshow/.build
 	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
 
 example-sap: build-libraries ## an example app for SAP Mobile Services, with a service of its own
@@ -68,6 +70,7 @@ scores: interop-libraries ## public suites for caches and cookies over Martlet a
 	@scripts/scores
 
 fleet: interop-libraries ## processes that share a Redis server, which are killed and stopped on the way; half a minute after the build
+	@scripts/replan Interop/.build
 	@exec swift run --package-path Interop -c release fleet
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it

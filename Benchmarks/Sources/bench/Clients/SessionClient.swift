@@ -66,6 +66,9 @@ struct SessionClient: Client {
     executor = variant == .executor ? try (transport as? SocketTransport)?.taskExecutor : nil
   }
 
+  /// The client of a session that is not one of the variants.
+  init(_ session: HTTPSession) { (self.session, executor) = (session, nil) }
+
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
     try await withTaskExecutorPreference(executor) {
       try await spread(times, over: atOnce) { [session] in

@@ -5,8 +5,8 @@ import MeasuredClient
 struct FullRun {
   /// What is measured besides the workloads.
   enum Section: String, CaseIterable {
-    case crowd, growth, processor, features, modules, pipeline, cache, hedging, json, start, scale, decode, images,
-      memory
+    case crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json, start, scale, decode,
+      images, memory
   }
 
   private let arguments: Arguments
@@ -37,6 +37,10 @@ struct FullRun {
       try addRatios(
         "processor", "**One processor** for the client: relative to the C loop",
         programs.compactMap { $0.onOneProcessor() })
+    case .neighbour:
+      report.add(
+        try await NeighbourCost.table(
+          at: server, seconds: 4 * arguments.seconds, rounds: min(3, arguments.rounds), progress: Bench.say))
     case .features: try compareFeatures()
     case .modules: try compareModules()
     case .pipeline: try comparePipeline()

@@ -162,3 +162,11 @@ package struct URLReading: Sendable {
     return (mayHaveDots, false)
   }
 }
+
+extension URL {
+  /// Whether the URL may have user information, which ends with an `@`. This is faster to know than the parts of the URL.
+  package var mayHaveUserInformation: Bool {
+    var text = absoluteString
+    return text.withUTF8 { $0.contains(UInt8(ascii: "@")) }
+  }
+}

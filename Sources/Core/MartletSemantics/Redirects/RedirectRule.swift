@@ -102,12 +102,6 @@ package enum RedirectRule {
 }
 
 extension URL {
-  /// Whether the URL may have user information, which ends with an `@`. This is faster to know than the parts of the URL.
-  package var mayHaveUserInformation: Bool {
-    var text = absoluteString
-    return text.withUTF8 { $0.contains(UInt8(ascii: "@")) }
-  }
-
   /// `user:password`, percent-encoded; nil if the URL has none.
   package var userInformation: String? {
     guard let user = user(percentEncoded: true) else { return nil }

@@ -128,7 +128,7 @@ package struct AuthenticationInterceptor: QuickInterceptor {
   private static func credentialsError(from error: any Error, for request: HTTPRequest) throws -> HTTPError {
     var wrapped = HTTPError(wrapping: error)
     let isForCacheOnly = request.options.cachePolicy == .returnCacheDataDontLoad && !wrapped.isCancelled
-    guard wrapped.meansUnreachable || isForCacheOnly else { throw error }
+    guard wrapped.isUnreachable || isForCacheOnly else { throw error }
     wrapped.delivery = .unknown
     wrapped.phase = .preparing
     return wrapped
@@ -160,7 +160,8 @@ private struct URLCredentials: Sendable {
   /// Removes the user information from the request's URL, and stores it for the call: it is also used after a redirect
   /// to the same origin.
   func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
-    guard request.reading.mayHaveUserInformation, request.origin != nil, let user = request.url.user(percentEncoded: false),
+    guard request.reading.mayHaveUserInformation, request.origin != nil,
+      let user = request.url.user(percentEncoded: false),
       var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
     else { return request }
     let password = request.url.password(percentEncoded: false) ?? ""

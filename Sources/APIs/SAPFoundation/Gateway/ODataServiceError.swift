@@ -83,13 +83,32 @@ extension ODataErrorPayload.Body {
   /// Returns the error in `sap-message` (V2: one message with details) or `sap-messages` (V4: an array); nil if no
   /// message is an error.
   static func sapMessage(in fields: HTTPFields) -> Self? {
-    guard let text = fields["sap-message"] ?? fields["sap-messages"],
-      let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-    else { return nil }
-    let messages = value.elements.flatMap { [$0] + ($0["details"]?.elements ?? []) }
-    let errors = messages.filter { ODataErrorPayload.Severity($0) == .error }
+    let errors = sapMessages(in: fields).filter { ODataErrorPayload.Severity($0) == .error }
     guard let first = errors.first else { return nil }
     return Self(document: .object(["error": first.adding(details: Array(errors.dropFirst()))]))
+  }
+
+  /// Returns all messages of the field, of any severity.
+  fileprivate static func sapMessages(in fields: HTTPFields) -> [JSONValue] {
+    guard let text = fields["sap-message"] ?? fields["sap-messages"],
+      let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    else { return [] }
+    return value.elements.flatMap { [$0] + ($0["details"]?.elements ?? []) }
+  }
+}
+
+extension ResponseHead {
+  /// The messages that SAP Gateway sends beside a successful response, such as a warning: those of `sap-message` (OData
+  /// V2) or `sap-messages` (V4), with their details, in order. Empty if there is no such field, or it cannot be read.
+  ///
+  /// An error among them is an ``ODataServiceError`` too.
+  ///
+  /// ```swift
+  /// let (_, response) = try await HTTPSession.shared.data(for: HTTPRequest(.post, url))
+  /// for message in response.head.sapMessages where message.severity == .warning { print(message.message) }
+  /// ```
+  public var sapMessages: [ODataErrorPayload.Detail] {
+    ODataErrorPayload.Detail.list(.array(ODataErrorPayload.Body.sapMessages(in: fields)))
   }
 }
 

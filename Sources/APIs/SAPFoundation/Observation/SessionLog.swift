@@ -27,17 +27,41 @@ package enum SessionLog {
     do { try delete() } catch { write(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }
   }
 
-  /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`.
+  /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`. A key that
+  /// does not end is replaced with the rest of the line.
   private static func withoutKeys(_ line: String) -> String {
-    let segments = line.split(separator: "/", omittingEmptySubsequences: false)
-    let shown = segments.dropFirst().map { segment in
-      let word = segment.prefix { !$0.isWhitespace && $0 != "?" }
-      guard let open = word.firstIndex(of: "("), open > word.startIndex, let close = word.lastIndex(of: ")"),
-        open < close
-      else { return segment }
-      return word[..<open] + "(***" + segment[close...]
+    guard line.utf8.contains(UInt8(ascii: "(")) else { return line }
+    var shown = ""
+    var rest = line[...]
+    while let slash = rest.firstIndex(of: "/") {
+      let name = rest[rest.index(after: slash)...].prefix { !$0.isWhitespace && !"/?()".contains($0) }
+      shown += rest[..<name.endIndex]
+      rest = rest[name.endIndex...]
+      guard !name.isEmpty, rest.first == "(" else { continue }
+      shown += "(***)"
+      rest = rest[endOfKey(in: rest)...]
     }
-    return (segments.prefix(1) + shown).joined(separator: "/")
+    return shown + rest
+  }
+
+  /// Returns the index behind the parentheses at the beginning of a text. Parentheses within quotes belong to a value
+  /// (OData 4.01 URL conventions §4.3.1); a quote may be percent-encoded.
+  private static func endOfKey(in text: Substring) -> Substring.Index {
+    var depth = 0
+    var isQuoted = false
+    var index = text.startIndex
+    while index < text.endIndex {
+      if text[index] == "'" || text[index...].hasPrefix("%27") {
+        isQuoted.toggle()
+      } else if !isQuoted, text[index] == "(" {
+        depth += 1
+      } else if !isQuoted, text[index] == ")" {
+        depth -= 1
+        if depth == 0 { return text.index(after: index) }
+      }
+      index = text.index(after: index)
+    }
+    return text.endIndex
   }
 }
 

@@ -216,12 +216,15 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
 
   /// Cancels the task, and returns the data with which
   /// ``SAPURLSession/downloadTask(withResumeData:completionHandler:)`` continues the download. The data are nil if that
-  /// is not possible: nothing was received, or the server sent no strong validator.
+  /// is not possible: nothing was received, the server sent no strong validator, or the task has completed already.
   ///
   /// The handler is called on the session's `delegateQueue` when the task has completed.
   public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
-    mutable.withLock { $0.resumeHandlers.append(completionHandler) }
-    cancel()
+    let isOver = mutable.withLock { state in
+      if state.phase != .completed { state.resumeHandlers.append(completionHandler) }
+      return state.phase == .completed
+    }
+    if isOver { session.callbacks.add { completionHandler(nil) } } else { cancel() }
   }
 
   /// Downloads to a temporary file. Responses with another status than 2xx are written to the file, too.

@@ -211,6 +211,18 @@ struct ServiceErrorTests {
     #expect(error?.message == expected)
   }
 
+  @Test func theMessagesOfASuccessCanBeRead() {
+    let details = #""details":[{"code":"B","message":"Check the date","severity":"warning","target":"Date"}]"#
+    let field = #"{"code":"A","message":"Saved","severity":"success",\#(details)}"#
+    let messages = ResponseHead(status: .created, fields: ["sap-message": field]).sapMessages
+
+    #expect(messages.map(\.message) == ["Saved", "Check the date"])
+    #expect(messages.map(\.severity) == [.success, .warning])
+    #expect(messages.last?.target == "Date")
+    #expect(ResponseHead(status: .ok).sapMessages.isEmpty)
+    #expect(ResponseHead(status: .ok, fields: ["sap-message": "no JSON"]).sapMessages.isEmpty)
+  }
+
   @Test func aSuccessOrARedirectIsNoError() {
     #expect(ODataServiceError(ResponseHead(status: .ok), body: Data(#"{"error":{"message":"x"}}"#.utf8)) == nil)
     #expect(ODataServiceError(ResponseHead(status: .found), body: Data()) == nil)

@@ -85,6 +85,20 @@ struct LogTests {
     #expect(!log.lines.value.contains { $0.contains(secret) })
   }
 
+  @Test(arguments: [
+    ("/Patients('AC/DC')/Visits", "/Patients(***)/Visits"), ("/Patients('a)b')/x", "/Patients(***)/x"),
+    ("/Patients('it''s)')/x", "/Patients(***)/x"), ("/Patients(%27a)b%27)/x", "/Patients(***)/x"),
+    ("/Items(Order=(1),Name='(')?a=1", "/Items(***)?a=1"),
+    ("/Patients('Anna Maria') was refused", "/Patients(***) was refused"),
+    ("/Patients('open", "/Patients(***)"), ("/a (a note) and/or (another)", "/a (a note) and/or (another)"),
+    ("/Orders(1)/Items('x')", "/Orders(***)/Items(***)"), ("no key (here)", "no key (here)"),
+  ])
+  func aKeyEndsAtItsParenthesis(_ text: String, _ shown: String) {
+    let line = "\(UUID().uuidString) http://host"
+    SessionLog.write(.warning, nil, line + text)
+    #expect(log.lines.value.contains { $0.hasSuffix(line + shown) })
+  }
+
   @Test func aDumpOfATaskShowsNoToken() async throws {
     let service = try MobileServices()
     let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: service.url))

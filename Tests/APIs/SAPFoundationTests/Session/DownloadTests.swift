@@ -94,6 +94,21 @@ struct DownloadTests {
     }
   }
 
+  @Test func cancellingACompletedDownloadReturnsNoResumeData() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached()
+    let completed = Gate()
+    let task = session.downloadTask(with: server.url("/")) { _, _, _ in completed.open() }
+    task.resume()
+    try await completed.wait()
+
+    let data = await withCheckedContinuation { continuation in
+      task.cancel { continuation.resume(returning: $0) }
+    }
+
+    #expect(data == nil && task.state == .completed)
+  }
+
   @Test func resumeDataThatNameAnotherFileLeaveItAlone() async throws {
     let content = Data((0..<200_000).map { UInt8($0 % 251) })
     let server = try LoopbackServer { request in

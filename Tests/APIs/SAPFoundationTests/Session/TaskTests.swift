@@ -305,6 +305,32 @@ struct TaskTests {
     #expect(await outcome.text == "hello")
   }
 
+  @Test func aTaskThatAnObserverSuspendsBeforeItIsSentWaits() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let kept = Mutex<SAPURLSessionTask?>(nil)
+    let suspended = Gate()
+    let probe = ObserverProbe { probe in
+      probe.onSend = { task, request in
+        task.suspend()
+        suspended.open()
+        return .allow(request)
+      }
+    }
+    let session = SAPURLSession.uncached(probe)
+    async let outcome = session.outcome(of: URLRequest(url: server.url("/held"))) { task in kept.withLock { $0 = task }
+    }
+    try await suspended.wait()
+    // another task of the session is sent and answered meanwhile
+    session.unregister(probe)
+    #expect(await session.outcome(of: server.url("/other")).text == "hello")
+    #expect(server.requests.map(\.path) == ["/other"])
+
+    try #require(kept.withLock { $0 }).resume()
+
+    #expect(await outcome.text == "hello")
+    #expect(server.requests.map(\.path) == ["/other", "/held"])
+  }
+
   @Test func itWaitsForItsEarliestDate() async throws {
     let server = try LoopbackServer { .text($0.path) }
     let other = server.url("/other")

@@ -32,6 +32,18 @@ import Testing
     #expect(try JSONDecoder().decode(AccessToken.self, from: stored) == token)
   }
 
+  @Test(
+    arguments: [
+      ("1800000000", 1_800_000_000), (#""1800000000""#, 1_800_000_000), (#""2027-01-15T08:00:00Z""#, 1_800_000_000),
+      (#""2027-01-15T08:00:00.500Z""#, 1_800_000_000.5), (#""2027-01-15T09:00:00+01:00""#, 1_800_000_000),
+      (#""tomorrow""#, nil), ("true", nil), ("null", nil), ("[]", nil),
+    ] as [(String, Double?)])
+  func theDateOfExpiryIsReadAsServersWriteIt(_ json: String, _ seconds: Double?) throws {
+    let token = try token(#"{"access_token": "a", "expires_at": \#(json)}"#)
+
+    #expect(token.expires == seconds.map { Date(timeIntervalSince1970: $0) })
+  }
+
   @Test func descriptionsOfADecodedTokenShowNothing() throws {
     let token = try token(#"{"access_token": "secret", "refresh_token": "secret"}"#)
     var dumped = ""

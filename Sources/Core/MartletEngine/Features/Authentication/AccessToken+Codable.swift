@@ -14,12 +14,20 @@ extension AccessToken: Codable {
   /// let (token, _) = try await session.value(of: AccessToken.self, for: request)
   /// ```
   ///
-  /// `expires_in` counts from now. `expires_at`, in seconds since 1970, takes precedence. Without `token_type`, which is
-  /// required, the type is `Bearer`.
+  /// `expires_in` counts from now. `expires_at`, in seconds since 1970 or as a date of RFC 3339, takes precedence; what
+  /// is neither is ignored. Without `token_type`, which is required, the type is `Bearer`.
   public init(from decoder: any Decoder) throws {
-    let stored = try decoder.container(keyedBy: Key.self).decodeIfPresent(Double.self, forKey: .expires)
+    let members = try decoder.container(keyedBy: Key.self)
+    let seconds = try? members.decodeIfPresent(Double.self, forKey: .expires)
+    let text = try? members.decodeIfPresent(String.self, forKey: .expires)
     self.init(try TokenAnswer(from: decoder), at: .now)
-    if let stored { expires = Date(timeIntervalSince1970: stored) }
+    if let stored = seconds.map(Date.init(timeIntervalSince1970:)) ?? text.flatMap(Self.date) { expires = stored }
+  }
+
+  private static func date(_ text: String) -> Date? {
+    if let seconds = Double(text), seconds.isFinite { return Date(timeIntervalSince1970: seconds) }
+    return [true, false].lazy.compactMap { try? Date.ISO8601FormatStyle(includingFractionalSeconds: $0).parse(text) }
+      .first
   }
 
   /// Writes the token with the names of RFC 6749 §5.1, but with the date at which it expires (`expires_at`, in seconds

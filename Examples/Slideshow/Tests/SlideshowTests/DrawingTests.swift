@@ -97,4 +97,10 @@ struct DrawingTests {
     #expect(DisplayText.cut("日本語", to: 4) == "日…")
     #expect(DisplayText.wrapped("one two three", columns: 7) == ["one two", "three"])
   }
+
+  @Test func aLongWordIsWrappedWithoutALoss() {
+    #expect(DisplayText.wrapped("日本語の文字", columns: 5) == ["日本", "語の", "文字"])
+    #expect(DisplayText.wrapped("abcdefgh", columns: 5) == ["abcde", "fgh"])
+    #expect(DisplayText.wrapped("日本", columns: 1) == ["日", "本"])
+  }
 }

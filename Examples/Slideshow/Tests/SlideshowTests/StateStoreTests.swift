@@ -57,4 +57,16 @@ struct StateStoreTests {
   }
 
   private func clean() { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
+
+  @Test func aFileThatCannotBeReadIsNotReplaced() throws {
+    let file = Fixture.stateFile()
+    let folder = file.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(at: file, withDestinationURL: file)  // reading it never ends at a file
+    let store = StateStore(file: file, name: "a")
+
+    #expect(store.load().warning != nil)
+    #expect(store.save(KeptState()) != nil)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == file.path)
+  }
 }

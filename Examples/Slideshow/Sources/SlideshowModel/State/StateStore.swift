@@ -2,8 +2,8 @@ package import MartletSemantics
 
 /// A small JSON file with what is remembered of each slideshow.
 ///
-/// It is replaced as a whole, so that a reader never sees half of it. A file that cannot be read as JSON is set aside
-/// as `…corrupt`, never overwritten.
+/// It is replaced as a whole, so that a reader never sees half of it. A file that cannot be read, such as another
+/// user's, is left as it is. One that is not JSON is set aside as `…corrupt`, never overwritten.
 package struct StateStore: Sendable {
   package let file: URL
   /// The slideshow's name in the file.
@@ -28,7 +28,7 @@ package struct StateStore: Sendable {
   /// Reads what is remembered; nothing, where there is no file yet. The warning is for people.
   package func load() -> (state: KeptState, warning: Explanation?) {
     let (document, warning) = read()
-    return (document.slideshows[name] ?? KeptState(), warning)
+    return (document?.slideshows[name] ?? KeptState(), warning)
   }
 
   /// Writes what is to be remembered, leaving the other slideshows in the file as they are.
@@ -39,7 +39,7 @@ package struct StateStore: Sendable {
   }
 
   /// The port that the demo service had last: with the same one, what is cached of it is found again.
-  package var demoPort: Int? { read().0.demoPort }
+  package var demoPort: Int? { read().0?.demoPort }
 
   /// Remembers the port of the demo service.
   ///
@@ -49,7 +49,8 @@ package struct StateStore: Sendable {
   }
 
   private func change(_ change: (inout Document) -> Void) -> Explanation? {
-    var (document, warning) = read()
+    let (read, warning) = read()
+    guard var document = read else { return warning }
     change(&document)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -64,14 +65,20 @@ package struct StateStore: Sendable {
     }
   }
 
-  private func read() -> (Document, warning: Explanation?) {
-    guard let data = try? Data(contentsOf: file) else { return (Document(), nil) }
+  /// Returns what the file contains; nil if it must not be replaced.
+  private func read() -> (Document?, warning: Explanation?) {
+    let data: Data
+    do { data = try Data(contentsOf: file) } catch CocoaError.fileReadNoSuchFile { return (Document(), nil) } catch {
+      let sentence =
+        "The file with favourites and title cannot be read, and nothing is saved: choose another with --state."
+      return (nil, Explanation(sentence, details: "\(file.path): \(error)"))
+    }
     if let document = try? JSONDecoder().decode(Document.self, from: data) { return (document, nil) }
     let aside = file.appendingPathExtension("corrupt")
     try? FileManager.default.removeItem(at: aside)
     do { try FileManager.default.moveItem(at: file, to: aside) } catch {
       let sentence = "The file with favourites and title is damaged, and cannot be set aside."
-      return (Document(), Explanation(sentence, details: file.path))
+      return (nil, Explanation(sentence, details: file.path))
     }
     let sentence = "The file with favourites and title was damaged: it was set aside, and a new one is begun."
     return (Document(), Explanation(sentence, details: "\(file.path) is now \(aside.lastPathComponent)"))

@@ -41,9 +41,13 @@ package enum DisplayText {
         line = ""
       }
       while width(word) > columns, word.count > 1 {
-        let head = String(word.prefix(max(1, columns)))
-        lines.append(cut(head, to: columns))
-        word.removeFirst(head.count)
+        var room = columns
+        let head = word.prefix { character in
+          room -= width(character)
+          return room >= 0
+        }
+        lines.append(head.isEmpty ? String(word.prefix(1)) : String(head))
+        word.removeFirst(max(1, head.count))
       }
       line += line.isEmpty ? word : " " + word
     }

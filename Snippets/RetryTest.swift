@@ -18,7 +18,7 @@ let session = HTTPSession(transport: script, configuration: configuration)
 if let url = URL(string: "https://example.com/answer") {
   let answer = Task { try await session.value(of: [String: Int].self, for: HTTPRequest(.get, url)) }
   for delay in [Duration.milliseconds(250), .seconds(30)] {
-    try await clock.sleepers(1)  // the session waits before it sends again
+    try await clock.sleepers(1, within: delay)  // the session waits before it sends again; a deadline is not counted
     clock.advance(by: delay)
   }
   let (value, response) = try await answer.value

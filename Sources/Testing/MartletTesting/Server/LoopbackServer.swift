@@ -12,7 +12,8 @@ public import MartletSemantics
 ///
 /// Every connection has a thread of its own, and the closure runs on it: it may block. An error that it throws becomes a
 /// 500 with the error's description. Replies are sent as the closure makes them, without additional `Date` or `Server`
-/// fields. The server stops when ``stop()`` is called or the last reference to it is released. It is meant for tests and
+/// fields. A request that violates RFC 9112 (no `Host`, or two, a control character in a field, a fragment in its target) is
+/// answered with 400, and the reason is printed. The server stops when ``stop()`` is called or the last reference to it is released. It is meant for tests and
 /// demonstrations: it has no TLS and listens on the loopback interface only.
 public final class LoopbackServer: Sendable {
   /// Answers one request; called on the connection's thread.

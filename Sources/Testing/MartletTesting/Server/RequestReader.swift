@@ -112,9 +112,15 @@ enum RequestHeadReader {
     guard let version = HTTPVersion(rawValue: String(parts[2])), version <= .http1_1 else {
       throw .refused(.httpVersionNotSupported, "unsupported version: this server supports HTTP/1.0 and HTTP/1.1")
     }
+    guard parts[1].utf8.allSatisfy({ (33...126).contains($0) && $0 != UInt8(ascii: "#") }) else {
+      throw .refused(.badRequest, "the target has a fragment, or a character that must be encoded (RFC 9112 §3.2)")
+    }
+    let fields = try fields(from: buffer)
+    guard version < .http1_1 || fields[values: .host].count == 1 else {
+      throw .refused(.badRequest, "a request of HTTP/1.1 has one Host field (RFC 9112 §3.2)")
+    }
     return ReceivedRequest(
-      method: method, target: String(parts[1]), version: version, fields: try fields(from: buffer),
-      connection: connection)
+      method: method, target: String(parts[1]), version: version, fields: fields, connection: connection)
   }
 
   /// Reads field lines up to an empty line: a head's fields, or the trailers of a chunked body.
@@ -127,6 +133,9 @@ enum RequestHeadReader {
       rest -= line.utf8.count
       guard let colon = line.firstIndex(of: ":"), Token.isValid(line[..<colon]) else {
         throw .refused(.badRequest, "a field line is not 'name: value' (RFC 9112 §5)")
+      }
+      guard !line.utf8.contains(where: { $0 == 0 || $0 == 13 }) else {
+        throw .refused(.badRequest, "the field '\(line[..<colon])' has a NUL or a CR (RFC 9110 §5.5)")
       }
       let name = FieldName(unchecked: String(line[..<colon]))
       fields.appendReceived(name, String(ASCII.trimmed(line[line.index(after: colon)...])))

@@ -78,6 +78,8 @@ struct ServerConnection {
 
   private func refuse(_ error: WireError) -> Reply.Ending? {
     guard case .refused(let status, let reason) = error else { return nil }
+    // a client that does not look at the status would hide what it sent
+    print("LoopbackServer answered \(status.code): \(reason)")
     let request = ReceivedRequest(method: .get, target: "*", version: .http1_1, fields: [:], connection: number)
     _ = try? ReplyWriter(socket: socket).write(.text(reason + "\n", status: status).closing(), to: request)
     socket.closeGently()

@@ -66,9 +66,27 @@ public final class ManualClock: Clock {
 
   /// Suspends until at least that many tasks sleep.
   ///
+  /// A session sleeps for more than its delays: a deadline is a sleeper too, from the beginning of its call. Count those
+  /// that are meant: `within` leaves out the tasks that sleep for longer than that from now.
+  ///
+  /// ```swift
+  /// let clock = ManualClock()
+  /// try await clock.sleepers(1, within: .seconds(30))   // a retry, but not the deadline of five minutes
+  /// ```
+  ///
   /// - Throws: `CancellationError` when the task is cancelled.
-  public func sleepers(_ count: Int) async throws {
-    _ = try await time.wait { $0.sleepers.count >= count ? true : nil }
+  public func sleepers(_ count: Int, within duration: Swift.Duration? = nil) async throws {
+    _ = try await time.wait { time in
+      let last = duration.map { time.now.advanced(by: $0) }
+      let counted = time.sleepers.values.count { sleeper in last.map { sleeper <= $0 } ?? true }
+      return counted >= count ? true : nil
+    }
+  }
+
+  /// The times until the sleeping tasks wake up, the earliest first: for a look into a test that does not end.
+  public var pendingWakeUps: [Swift.Duration] {
+    let time = time.value
+    return time.sleepers.values.map { time.now.duration(to: $0) }.sorted()
   }
 
   private func nextDeadline(upTo end: Instant) -> Instant? {

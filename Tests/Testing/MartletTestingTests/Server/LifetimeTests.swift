@@ -91,7 +91,7 @@ struct LifetimeTests {
   @Test func aServerThatRecordsNothingHasNoRequests() async throws {
     let server = try LoopbackServer(recording: .nothing) { .text($0.text) }
     let client = try RawClient(port: server.port)
-    try client.send("PUT / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
+    try client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc")
     #expect(try client.response().body == "abc")
     #expect(server.requests.isEmpty)
     await #expect(throws: LoopbackServerError.self) { _ = try await server.request(1) }

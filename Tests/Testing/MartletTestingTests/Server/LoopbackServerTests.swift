@@ -40,8 +40,9 @@ struct LoopbackServerTests {
     let client = try RawClient(port: server.port)
 
     try client.send(
-      "POST /1 HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc" + "POST /2 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-        + "2\r\nde\r\n1;x=y\r\nf\r\n0\r\nX-Sum: 1\r\n\r\n" + "\r\nGET /3 HTTP/1.1\r\n\r\n")
+      "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+        + "POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "2\r\nde\r\n1;x=y\r\nf\r\n0\r\nX-Sum: 1\r\n\r\n" + "\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n")
 
     #expect(try (1...3).map { _ in try client.response().body } == ["abc/1", "def/2", "/3"])
     #expect(server.requests[1].trailers["X-Sum"] == "1")
@@ -86,7 +87,7 @@ struct LoopbackServerTests {
     }
   }
 
-  @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nConnection: x, Close\r\n\r\n"])
+  @Test(arguments: ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\n\r\n"])
   func aClientThatWantsTheConnectionClosedGetsThat(request: String) async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let client = try RawClient(port: server.port)
@@ -113,16 +114,23 @@ struct LoopbackServerTests {
   @Test(arguments: [
     ("GET\r\n\r\n", "400"),
     ("GET / HTTP/2.0\r\n\r\n", "505"),
-    ("G(T / HTTP/1.1\r\n\r\n", "400"),
-    ("GET / HTTP/1.1\r\nno colon\r\n\r\n", "400"),
-    ("GET / HTTP/1.1\r\nBad Name: x\r\n\r\n", "400"),
-    ("POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", "400"),
-    ("POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"),
-    ("POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"),
-    ("POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", "501"),
-    ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"),
-    ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", "400"),
-    ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n", "400"),
+    ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nBad Name: x\r\n\r\n", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", "501"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", "400"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n", "400"),
+    ("GET / HTTP/1.1\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nA: b\0c\r\n\r\n", "400"),
+    ("GET / HTTP/1.1\r\nHost: a\r\nA: b\rc\r\n\r\n", "400"),
+    ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", "400"),
+    ("GET /ä HTTP/1.1\r\nHost: a\r\n\r\n", "400"),
+    ("GET /a\tb HTTP/1.1\r\nHost: a\r\n\r\n", "400"),
   ])
   func invalidRequestsAreRefused(bytes: String, status: String) throws {
     let server = try LoopbackServer { _ in .text("never") }
@@ -136,7 +144,7 @@ struct LoopbackServerTests {
 
   @Test func aHeadThatIsTooLargeIsRefused() throws {
     let client = try ConnectedServer { _ in .text("never") }
-    try client.send("GET /\(String(repeating: "x", count: 300 << 10)) HTTP/1.1\r\n\r\n")
+    try client.send("GET /\(String(repeating: "x", count: 300 << 10)) HTTP/1.1\r\nHost: a\r\n\r\n")
     #expect(try client.head().hasPrefix("HTTP/1.1 431 "))
   }
 

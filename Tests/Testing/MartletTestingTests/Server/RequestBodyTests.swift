@@ -86,7 +86,9 @@ struct RequestBodyTests {
     let server = try LoopbackServer(bodies: .streamed) { .text($0.path) }
     let client = try RawClient(port: server.port)
 
-    try client.send("PUT /1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /2 HTTP/1.1\r\n\r\n")
+    try client.send(
+      "PUT /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n"
+    )
 
     #expect(try client.response().body == "/1")
     #expect(try client.response().body == "/2")

@@ -26,6 +26,22 @@ struct ManualClockTests {
     #expect(try await task.value == .seconds(10))
   }
 
+  @Test func sleepersThatWakeUpLaterAreNotCounted() async throws {
+    let clock = ManualClock()
+    let deadline = Task { try await clock.sleep(for: .seconds(300)) }
+    try await clock.sleepers(1)
+    let waiting = Task { try await clock.sleepers(1, within: .seconds(30)) }
+    let retry = Task { try await clock.sleep(for: .seconds(30)) }
+
+    try await waiting.value
+
+    #expect(clock.pendingWakeUps == [.seconds(30), .seconds(300)])
+    clock.advance(by: .seconds(30))
+    try await retry.value
+    #expect(clock.pendingWakeUps == [.seconds(270)])
+    deadline.cancel()
+  }
+
   @Test func sleepersResumeInTheOrderOfTheirDeadlines() async throws {
     let clock = ManualClock()
     let awake = (0...3).map { _ in Gate() }

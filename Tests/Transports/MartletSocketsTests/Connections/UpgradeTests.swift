@@ -106,7 +106,7 @@ struct UpgradeTests {
     let response = try await transport.send(HTTPRequest("CONNECT", server.plain), in: Call())
     #expect(response.status.isSuccessful)
     let stream = try #require(response.stream)
-    try await stream.write(Data("GET /echo HTTP/1.1\r\nUpgrade: echo\r\n\r\n".utf8))
+    try await stream.write(Data("GET /echo HTTP/1.1\r\nHost: a\r\nUpgrade: echo\r\n\r\n".utf8))
     var text = ""
     while !text.hasSuffix("hello ") { text += String(decoding: try #require(try await stream.read()), as: UTF8.self) }
     #expect(text.hasPrefix("HTTP/1.1 101 "))

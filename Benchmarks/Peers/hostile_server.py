@@ -6,7 +6,7 @@ It prints its port. The floods over TLS need a certificate; Python's own module 
 with OpenSSL.
 """
 
-import ctypes, socket, struct, sys, threading
+import ctypes, os, socket, struct, sys, threading
 
 flood, files = sys.argv[1], sys.argv[2:]
 
@@ -101,7 +101,7 @@ def main():
         finally: connection.close()
 
     listener = socket.create_server(("127.0.0.1", 0))
-    print(listener.getsockname()[1], flush=True)
+    os.write(1, b"%d\n" % listener.getsockname()[1])  # at once: the reader closes the pipe after it
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=serve, args=(connection,), daemon=True).start()

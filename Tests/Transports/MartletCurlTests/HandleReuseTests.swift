@@ -49,7 +49,7 @@ struct HandleReuseTests {
 
     let error = await #expect(throws: HTTPError.self) { try await session.data(for: post) }
 
-    #expect(error?.isConnectionFailure == false)
+    #expect(error?.isUnsent == false)
     #expect(error?.delivery != .refused)
     #expect(try await session.data(for: HTTPRequest(.get, server.url)).0 == Data("3".utf8))
   }

@@ -13,7 +13,7 @@ extension TransportContract {
       server.stop()
       let error = try await tested.makeTransport().failure(of: guarded(.get, server.url("/")))
       #expect(error.kind == .cannotConnect)
-      #expect(error.isConnectionFailure)
+      #expect(error.isUnsent)
       #expect(error.message.contains("127.0.0.1:\(server.port)"))
     }
 

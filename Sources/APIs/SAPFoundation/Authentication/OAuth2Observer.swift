@@ -224,7 +224,7 @@ final class OAuth2Tokens: Sendable {
   private func refreshed(_ old: OAuth2Token?) async throws -> OAuth2Token? {
     guard let old, old.refreshToken != nil else { return nil }
     do { return try await token { authenticator.value.refresh(token: old, completionHandler: $0) } } catch {
-      if let cause = (error as? URLError)?.underlyingHTTPError, cause.meansUnreachable { throw error }
+      if let cause = (error as? URLError)?.underlyingHTTPError, cause.isUnreachable { throw error }
       SessionLog.write(.warning, "OAuth2Observer", "the token could not be refreshed; a new one is obtained")
       return nil
     }

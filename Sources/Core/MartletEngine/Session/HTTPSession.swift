@@ -42,7 +42,7 @@ public struct HTTPSession: Sendable {
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
   ///
   /// - Throws: ``HTTPError``. By its kind or a question, a caller can tell that the server could not be reached
-  ///   (``HTTPError/isConnectionFailure``), that a time limit is over (``HTTPError/isTimeout``), that its task was
+  ///   (``HTTPError/isUnreachable``), that a time limit is over (``HTTPError/isTimeout``), that its task was
   ///   cancelled (``HTTPError/isCancelled``), that the body is too large (`.bodyTooLarge`), or that the response is not
   ///   HTTP (`.protocolViolation`). ``HTTPError/Kind`` lists all. A status is an error, of kind `.unexpectedResponse`,
   ///   only with ``RequestOptions/expecting``.

@@ -111,7 +111,7 @@ struct LoadFailureTests {
     let error = await #expect(throws: ImageLoadError.self) { try await fixture.loader.image(for: fixture.picture()) }
 
     #expect(error?.kind == .network)
-    #expect(error?.httpError?.isConnectionFailure == true)
+    #expect(error?.httpError?.isUnreachable == true)
   }
 
   @Test func endlessErrorPageIsReadUpToALimit() async throws {

@@ -60,7 +60,7 @@ import Testing
     let url = try LoopbackServer { _ in .text("") }.url
     let session = StandardNetworkSession(environment: { NetworkEnvironment(baseURL: url) }, authenticator: { nil })
     let response = await NetworkRequest().task(session: session).execute()
-    #expect((response.error as? HTTPError)?.isConnectionFailure == true)
+    #expect((response.error as? HTTPError)?.isUnreachable == true)
     #expect(response.statusCode == nil)
   }
 }

@@ -222,7 +222,7 @@ struct OfflineCredentialsTests {
 
     #expect(wasLost.withLock { $0 })
     #expect(error.kind == .cannotConnect)
-    #expect(error.isConnectionFailure)
+    #expect(error.isUnreachable)
     #expect(error.attempts.map { $0.response?.status } == [.unauthorized])
     #expect(transport.records.count == 2)
     network.fail(nil)

@@ -45,7 +45,7 @@ struct CircuitBreakerTests {
     #expect(
       error?.message.hasPrefix("http://a.example: too many requests failed, and none is sent for 5.0 seconds more")
         == true)
-    #expect(error?.isConnectionFailure == true)
+    #expect(error?.isUnsent == true)
     #expect(transport.requests.count == 3)
     clock.advance(by: .seconds(5))
     for _ in 0..<2 { #expect(try await get(session) == .ok) }

@@ -160,7 +160,7 @@ struct ConcurrencyLimitTests {
     try await clock.sleepers(1)
     clock.advance(by: .seconds(2))
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
-    #expect(error?.kind == .concurrencyLimit && error?.isConnectionFailure == true)
+    #expect(error?.kind == .concurrencyLimit && error?.isUnsent == true)
     #expect(
       error?.message
         == "http://a.example: 1 requests are in progress, and none of them ended within 2.0 seconds: send less, or raise "

@@ -43,7 +43,7 @@ struct RateLimitTests {
     let session = session(limit, transport)
     _ = try await session.data(for: HTTPRequest(.get, origin))
     let error = await failure(session)
-    #expect(error?.kind == .rateLimited && error?.isConnectionFailure == true)
+    #expect(error?.kind == .rateLimited && error?.isUnsent == true)
     #expect(
       error?.message.hasPrefix(
         "http://a.example: the rate limit allows the next request in 10.0 seconds, and one waits at most 3.0 seconds")

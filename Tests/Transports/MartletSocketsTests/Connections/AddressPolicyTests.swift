@@ -25,7 +25,7 @@ struct AddressPolicyTests {
   private func refusal(_ session: HTTPSession, _ url: URL) async -> String? {
     let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, url)) }
     #expect(error?.kind == .addressRefused, "\(error.map(String.init(describing:)) ?? "")")
-    #expect(error?.isConnectionFailure == true)
+    #expect(error?.isUnsent == true)
     return error?.message
   }
 

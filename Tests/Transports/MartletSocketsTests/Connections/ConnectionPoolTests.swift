@@ -80,7 +80,7 @@ struct ConnectionPoolTests {
 
     #expect(error.kind == .poolTimeout)
     #expect(error.phase == .queued)
-    #expect(error.isTimeout && error.isConnectionFailure)
+    #expect(error.isTimeout && error.isUnsent)
     let host = "127.0.0.1:\(server.port)"
     #expect(error.message == "\(host): waited 0.05 seconds for one of 1 connections to \(host)")
     gate.open()

@@ -168,7 +168,7 @@ struct ResolverTests {
       let error = await #expect(throws: HTTPError.self) { try await texts(resolver, host) }
       #expect(error?.kind == .cannotResolveHost)
       #expect(error?.phase == .resolving)
-      #expect(error?.isConnectionFailure == true)
+      #expect(error?.isUnsent == true)
       #expect(error?.message.hasPrefix("\(host): cannot resolve the host: ") == true)
     }
     #expect(log.entries == ["nothing.invalid", "empty.example"])

@@ -47,7 +47,7 @@ struct HTTP2FaultTests {
 
     let error = await failure(server, session)
 
-    #expect(error?.isConnectionFailure == false)
+    #expect(error?.isUnsent == false)
     #expect(error?.delivery != .refused)
     #expect(try await count(server, session) == 3)
   }

@@ -22,9 +22,9 @@ enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     if error.isCancelled { self = .interrupted; return }
     if error.isTimeout { self = .timeout; return }
     if error.isTLSFailure { self = .tls; return }
-    if error.isConnectionFailure { self = .connection; return }
+    if error.isUnreachable { self = .connection; return }
     switch error.kind {
-    case .connectionLost: self = .connection
+    case .addressRefused, .rateLimited, .concurrencyLimit: self = .connection
     case .invalidRequest: self = .usage
     case .protocolViolation, .headersTooLarge, .bodyTooLarge, .undecodableBody: self = .badResponse
     case .unexpectedResponse: self = error.response.flatMap { ExitCode(statusOf: $0) } ?? .badResponse

@@ -5,7 +5,7 @@ import Martlet
 extension HTTPError {
   /// Whether the server could not be reached, in contrast to an unexpected response.
   var meansServiceIsDown: Bool {
-    (isConnectionFailure && !isTLSFailure) || isTimeout || kind == .connectionLost
+    isTransient
   }
 }
 

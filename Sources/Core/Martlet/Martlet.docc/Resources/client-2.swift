@@ -20,7 +20,7 @@ struct NewsService: Sendable {
 }
 
 func explanation(of error: HTTPError) -> String {
-  if error.isConnectionFailure || error.isTimeout { return "The news cannot be reached. Try again later." }
+  if error.isTransient { return "The news cannot be reached. Try again later." }
   if error.response?.status == .notFound { return "There is no such article." }
   return error.message
 }

@@ -108,7 +108,7 @@ final class CacheTransaction: Sendable {
   /// again.
   func staleUse(of entry: CacheEntry, after error: HTTPError) -> StaleFallback.Use? {
     let isSentAgain = error.delivery != .unknown && request.options.retryPolicy.replacesStaleConnections
-    guard error.meansUnreachable, !isSentAgain else { return nil }
+    guard error.isUnreachable, !isSentAgain else { return nil }
     return StaleFallback.use(
       of: entry.response, for: request.head, policy: policy, after: .unreachable, at: cache.now())
   }

@@ -46,7 +46,7 @@ public struct CircuitBreaker: Sendable {
     case .success(let response): return failing.contains(response.status)
     case .failure(let error):
       let error = HTTPError(wrapping: error)
-      return error.meansUnreachable || error.isTLSFailure || error.isTimeout || error.kind == .protocolViolation
+      return error.isUnreachable || error.isTLSFailure || error.isTimeout || error.kind == .protocolViolation
     }
   }
 

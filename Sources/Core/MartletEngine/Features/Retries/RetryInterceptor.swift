@@ -20,8 +20,7 @@ extension RetryPolicy {
       case .staleConnection: return .staleConnection("the connection from the pool was closed")
       case .refused: return .refused("the server refused the request unread")
       case .unknown:
-        // a request that failed while it was prepared was not sent
-        return .failure(error.kind.name, isUnprocessed: error.isConnectionFailure || error.phase == .preparing)
+        return .failure(error.kind.name, isUnprocessed: error.isUnsent)
       }
     }
   }

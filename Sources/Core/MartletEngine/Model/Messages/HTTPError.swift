@@ -114,45 +114,6 @@ private struct Values: Sendable {
 }
 
 extension HTTPError {
-  /// Whether the task was cancelled.
-  public var isCancelled: Bool { kind == .cancelled }
-  /// Whether a time limit was exceeded, whichever it was.
-  public var isTimeout: Bool {
-    [.responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout, .deadlineExceeded].contains(kind)
-  }
-  /// Whether no connection was made, so that the request was not sent.
-  public var isConnectionFailure: Bool {
-    [
-      .cannotResolveHost, .cannotConnect, .poolTimeout, .connectTimeout, .addressRefused, .concurrencyLimit,
-      .rateLimited, .circuitOpen, .proxyFailed,
-    ].contains(kind) || isTLSFailure
-  }
-  /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
-  public var isTLSFailure: Bool {
-    [.untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate, .badClientCertificatePassword]
-      .contains(kind)
-  }
-
-  /// Whether the network failed, so that a new connection may bring the rest.
-  var isLoss: Bool {
-    switch kind {
-    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
-    case .protocolViolation: phase == .receiving  // an HTTP/2 stream that was reset
-    default: false
-    }
-  }
-
-  /// Whether the server could not be reached, is not asked because it fails, or stopped sending before the transport returned a response (which it may
-  /// do only after the whole of a small one). False if a server answered that is not trusted.
-  package var meansUnreachable: Bool {
-    [
-      .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
-      .connectionLost, .circuitOpen,
-    ].contains(kind)
-  }
-}
-
-extension HTTPError {
   /// Whether the server has acted on a request that failed, as far as the transport can determine: whether it may be sent
   /// again.
   public enum Delivery: Sendable, Hashable {
@@ -309,7 +270,7 @@ extension HTTPError {
   /// retried as usual and is not mistaken for a logout; any other cause becomes ``Kind/authenticationFailed``.
   package init(credentialsFailed what: String, with error: any Error) {
     let cause = error as? HTTPError
-    let isNetworkFailure = cause.map { $0.meansUnreachable || $0.isConnectionFailure || $0.isTimeout } ?? false
+    let isNetworkFailure = cause.map { $0.isUnreachable || $0.isTLSFailure || $0.isTimeout || $0.isHeldBack } ?? false
     // Only messages of HTTPError are known to contain no secrets.
     let reason = cause.map { ": \($0.message)" } ?? ", see the error beneath"
     self.init(

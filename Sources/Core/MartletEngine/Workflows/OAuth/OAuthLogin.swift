@@ -72,7 +72,7 @@ extension OAuthLogin {
       do throws(HTTPError) {
         return try await client.token(for: .deviceCode(answer.deviceCode))
       } catch {
-        if error.isTimeout || error.meansUnreachable {
+        if error.isTimeout || error.isUnreachable {
           polling.backOff()
         } else {
           guard let refusal = error.underlying as? OAuthError,

@@ -53,7 +53,7 @@ struct SessionTests {
   @Test func aCookieFileIsReadAndWritten() async throws {
     let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
     try run.folder.write(Data("localhost\tFALSE\t/\tFALSE\t0\ta\t1\nnonsense\n".utf8), to: "c.txt")
-    let result = try await run("get", ":\(server.port)/", "--cookies", "c.txt")
+    let result = try await run("get", ":\(server.port)/", "--cookies", "c.txt", "--overwrite")
     #expect(result.errors.text.contains("line 2 of the cookie file was skipped"))
     #expect(try await server.request(1).fields[.cookie] == "a=1")
     let written = try run.text(of: "c.txt")

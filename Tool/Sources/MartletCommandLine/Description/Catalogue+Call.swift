@@ -46,10 +46,18 @@ extension Catalogue {
       ),
       OptionDescription(
         .download, short: "d", "downloads to a file that the server or the URL names, and resumes an earlier try"),
-      OptionDescription(.overwrite, "lets --output and --download replace a file that exists"),
-      OptionDescription(.har, .file, "records the call as an HTTP Archive, with up to 16 MiB of each body"),
+      OptionDescription(
+        .overwrite,
+        "lets --output and --download replace a file that exists, and other options one that is not theirs"
+      ),
+      OptionDescription(
+        .har, .file,
+        "records the call as an HTTP Archive, with up to 16 MiB of each body; replaces one whose creator is Martlet"),
       OptionDescription(.replay, .file, "answers from an HTTP Archive, without the network"),
-      OptionDescription(.timeline, .file, "writes a page for a browser that shows requests and their phases over time"),
+      OptionDescription(
+        .timeline, .file,
+        "writes a page for a browser that shows requests and their phases over time; replaces one that names it as its generator"
+      ),
     ])
 
   private static let kept = OptionGroup(
@@ -57,7 +65,10 @@ extension Catalogue {
     options: [
       OptionDescription(
         .session, .text("NAME"), "keeps cookies, fields of the head and credentials for the URL's host under a name"),
-      OptionDescription(.cookies, .file, "reads and writes cookies in the format of curl and wget"),
+      OptionDescription(
+        .cookies, .file,
+        "reads and writes cookies in the format of curl and wget; a file of which a line is no cookie is not replaced"
+      ),
       OptionDescription(.cache, .folder, "keeps responses in a folder, as HTTP allows it"),
       OptionDescription(.offline, "answers from --cache only, without the network"),
     ])

@@ -72,7 +72,8 @@ enum Catalogue {
         title: "What",
         options: [
           OptionDescription(.origin, .text("URL"), "the server that is recorded"),
-          OptionDescription(.har, .file, "the archive to write"),
+          OptionDescription(.har, .file, "the archive to write; replaces one whose creator is Martlet"),
+          OptionDescription(.overwrite, "lets --har replace another file"),
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
           OptionDescription(.insecure, "accepts the origin's certificate even if it is not trusted"),
           OptionDescription(.ca, .file, "certificates of authorities to trust besides the system's (PEM)"),

@@ -5,12 +5,14 @@ import MartletSemantics
 /// A file that the command line names for output.
 struct OutputFile: Sendable {
   private let url: URL
+  private let path: String
+  private let overwrites: Bool
   /// Whether it is a device, a pipe or another thing that is written to and must not be replaced.
   let isSpecial: Bool
 
   /// Refuses a folder, and a file that exists unless it may be replaced.
   init(_ url: URL, shown path: String, overwrites: Bool) throws(UsageError) {
-    self.url = url
+    (self.url, self.path, self.overwrites) = (url, path, overwrites)
     var status = stat()
     guard stat(url.path, &status) == 0 else {
       isSpecial = false
@@ -19,11 +21,14 @@ struct OutputFile: Sendable {
     let type = status.st_mode & S_IFMT
     if type == S_IFDIR { throw UsageError("'\(path)' is a folder: name a file in it") }
     isSpecial = type != S_IFREG
-    guard overwrites || isSpecial else { throw UsageError("'\(path)' exists: --overwrite replaces it") }
+    guard overwrites || isSpecial else { throw exists }
   }
+
+  private var exists: UsageError { UsageError("'\(path)' exists: --overwrite replaces it") }
 
   /// Writes to the file: a regular one appears when it is complete.
   struct Writer {
+    fileprivate let target: OutputFile
     fileprivate let file: PartialFile?
     fileprivate let special: (output: DescriptorOutput, descriptor: Int32)?
 
@@ -33,15 +38,19 @@ struct OutputFile: Sendable {
     }
 
     func complete() throws {
-      try file?.complete()
+      if let file {
+        // it may have appeared in the meantime
+        guard target.overwrites || access(target.url.path, F_OK) != 0 else { throw target.exists }
+        try file.complete()
+      }
       if let special { close(special.descriptor) }
     }
   }
 
   func open() throws(HTTPError) -> Writer {
-    guard isSpecial else { return Writer(file: try PartialFile(for: url), special: nil) }
+    guard isSpecial else { return Writer(target: self, file: try PartialFile(for: url), special: nil) }
     let descriptor = Glibc.open(url.path, O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw HTTPError(.file, "'\(url.path)' cannot be written", phase: .preparing) }
-    return Writer(file: nil, special: (DescriptorOutput(descriptor), descriptor))
+    return Writer(target: self, file: nil, special: (DescriptorOutput(descriptor), descriptor))
   }
 }

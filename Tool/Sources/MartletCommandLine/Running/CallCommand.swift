@@ -31,14 +31,15 @@ struct CallCommand {
       try output.write(try await call.curlCommand() + "\n")
       return .success
     }
-    do {
-      let code = try await perform(call, progress)
-      try await call.finish()
-      return code
-    } catch {
-      do { try await call.finish() } catch { surroundings.report("martlet: \(error)") }
+    let code: ExitCode
+    do { code = try await perform(call, progress) } catch {
+      do { try await call.finish() } catch {
+        for line in Failure(error).lines { surroundings.report("martlet: \(line)") }
+      }
       throw arguments.has(.replay) ? NotRecorded.or(error) : error
     }
+    try await call.finish()
+    return code
   }
 
   private func perform(_ call: PreparedCall, _ progress: DownloadProgress) async throws -> ExitCode {

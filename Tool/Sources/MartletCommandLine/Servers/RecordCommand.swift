@@ -11,17 +11,19 @@ struct RecordCommand {
   private let surroundings: Surroundings
   private let port: Int
   private let origin: URL
-  private let archive: URL
+  private let archive: OwnFile
   private let connection: ConnectionConfiguration
 
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
     guard let text = arguments.value(.origin) else {
       throw UsageError("name the server: martlet record --origin https://api.example.com --har api.har")
     }
-    guard let path = arguments.value(.har) else { throw UsageError("name the archive to write: --har FILE") }
+    guard let archive = try OwnFile(.har, .archive, arguments, surroundings) else {
+      throw UsageError("name the archive to write: --har FILE")
+    }
     self.surroundings = surroundings
     origin = try TargetURL.parse(text)
-    archive = surroundings.file(path)
+    self.archive = archive
     port = try LocalServer.port(arguments)
     connection = try ConnectionOptions(arguments, surroundings).configuration()
   }
@@ -29,7 +31,7 @@ struct RecordCommand {
   func run() async throws -> ExitCode {
     let recorder = HARRecorder(limits: .ofArchives)
     let calls = TaskCounter()
-    let (archive, surroundings) = (archive, surroundings)
+    let (archive, surroundings) = (archive.url, surroundings)
     let writer = EventHandler { event, _ in
       guard case .finished = event else { return }
       do throws(HTTPError) { try recorder.write(to: archive) } catch {

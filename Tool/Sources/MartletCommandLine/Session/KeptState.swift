@@ -6,48 +6,61 @@ import MartletSemantics
 struct KeptState: Sendable {
   let credentials: CallCredentials?
   let jar: CookieJar
-  private let cookieFile: URL?
-  private let stored: (file: URL, session: StoredSession)?
+  private let cookieFile: CookieFile?
+  private let stored: StoredChanges?
+  private let clock: any Clock<Duration>
 
   /// Reads what is kept, and sets the fields of the session that the command line does not name.
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings, for request: inout HTTPRequest) async throws {
     guard let origin = Origin(request.url) else { throw UsageError("'\(request.url)' names no host") }
+    clock = surroundings.clock
+    cookieFile = try await CookieFile(arguments, surroundings)
     let given = try CallCredentials(arguments, for: origin, surroundings)
     let file = try arguments.value(.session).map { name throws(UsageError) in
       try StoredSession.file(named: name, for: origin, surroundings)
     }
-    var session = try file.map { file throws(UsageError) in try StoredSession.read(file) } ?? StoredSession()
-    session.credentials = given ?? session.credentials
-    Self.takeFields(of: &session, into: &request, named: Self.namedFields(in: arguments))
-
-    credentials = session.credentials
-    jar = try await Self.jar(arguments, surroundings, session.cookies)
-    cookieFile = arguments.value(.cookies).map { surroundings.file($0) }
-    stored = file.map { [session] in ($0, session) }
+    let session = try file.map { file throws(UsageError) in try StoredSession.read(file) } ?? StoredSession()
+    let named = Self.namedFields(in: arguments)
+    stored = file.map { [fields = Self.keptFields(of: request, named)] file in
+      StoredChanges(file: file, before: session, named: named, fields: fields, credentials: given)
+    }
+    Self.setFields(session.fields, in: &request, except: named)
+    credentials = given ?? session.credentials
+    jar = CookieJar()
+    for cookie in session.cookies + (cookieFile?.cookies ?? []) { try? await jar.set(cookie) }
   }
 
   /// Writes the cookies and the session.
   func write() async throws {
-    if let cookieFile { try await jar.exportNetscape(to: cookieFile) }
-    guard let stored else { return }
-    var session = stored.session
-    session.cookies = try await jar.allCookies()
-    try session.write(to: stored.file)
+    let cookies = try await jar.allCookies()
+    try await cookieFile?.write(cookies, clock: clock)
+    try await stored?.write(cookies, clock: clock)
   }
+}
 
-  private static func jar(
-    _ arguments: ParsedArguments, _ surroundings: Surroundings, _ kept: [Cookie]
-  ) async throws -> CookieJar {
-    let jar = CookieJar()
-    for cookie in kept { try? await jar.set(cookie) }
-    guard let path = arguments.value(.cookies) else { return jar }
-    let file = surroundings.file(path)
-    guard FileManager.default.fileExists(atPath: file.path) else { return jar }
-    guard let data = try? Data(contentsOf: file) else { throw UsageError("'\(path)' cannot be read") }
-    for problem in try await jar.importNetscape(String(decoding: data, as: UTF8.self)) {
-      surroundings.report("martlet: '\(path)': \(problem)")
+/// What a run changes in a session, which other runs may change at the same time.
+private struct StoredChanges: Sendable {
+  let file: URL
+  let before: StoredSession
+  /// The fields that the command line names: those of the session that have these names are replaced.
+  let named: Set<FieldName>
+  let fields: [StoredSession.Field]
+  let credentials: CallCredentials?
+
+  func write(_ cookies: [Cookie], clock: any Clock<Duration>) async throws {
+    let changes = CookieChanges(from: before.cookies, to: cookies)
+    try StoredSession.makeFolder(of: file)
+    try await FileLock.holding(file, clock: clock) {
+      var session = try StoredSession.read(file)
+      session.fields.removeAll { field in (try? FieldName(field.name)).map(named.contains) ?? true }
+      session.fields += fields
+      session.credentials = credentials ?? session.credentials
+      let jar = CookieJar()
+      for cookie in session.cookies { try? await jar.set(cookie) }
+      try await changes.apply(to: jar)
+      session.cookies = try await jar.allCookies()
+      try session.write(to: file)
     }
-    return jar
   }
 }
 
@@ -65,17 +78,18 @@ extension KeptState {
     return names
   }
 
-  /// Sets the fields of the session in the request, except those that the command line names; these are kept in the
-  /// session, except those that concern one request.
-  private static func takeFields(
-    of session: inout StoredSession, into request: inout HTTPRequest, named: Set<FieldName>
+  /// The fields of the command line that the session keeps: those that do not concern one request only.
+  private static func keptFields(of request: HTTPRequest, _ named: Set<FieldName>) -> [StoredSession.Field] {
+    request.fields.filter { named.contains($0.name) && !isOfOneRequest($0.name) }
+      .map { StoredSession.Field(name: $0.name.rawName, value: $0.value) }
+  }
+
+  /// Sets the fields of the session in the request, except those that the command line names.
+  private static func setFields(
+    _ fields: [StoredSession.Field], in request: inout HTTPRequest, except named: Set<FieldName>
   ) {
-    session.fields.removeAll { field in (try? FieldName(field.name)).map(named.contains) ?? true }
-    for (name, value) in request.fields where named.contains(name) && !isOfOneRequest(name) {
-      session.fields.append(StoredSession.Field(name: name.rawName, value: value))
-    }
     var isSet = named
-    for field in session.fields {
+    for field in fields {
       guard let name = try? FieldName(field.name), !named.contains(name) else { continue }
       // the first value replaces a default, and others are added to it
       if isSet.insert(name).inserted {

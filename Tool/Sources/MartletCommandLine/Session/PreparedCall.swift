@@ -24,7 +24,7 @@ struct PreparedCall: Sendable {
   ) async throws {
     var request = try RequestComposition(arguments, files: surroundings.inputFiles).request()
     kept = try await KeptState(arguments, surroundings, for: &request)
-    records = CallRecords(arguments, choice, surroundings)
+    records = try CallRecords(arguments, choice, surroundings)
 
     var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
     configuration.userAgent = request.fields[.userAgent]  // nil if the command line leaves it out
@@ -57,8 +57,9 @@ struct PreparedCall: Sendable {
 
   /// Writes the archive, the timeline, the cookies and the session, after the call has ended in whatever way.
   func finish() async throws {
-    try records.write()
+    let recorded = Result { try records.write() }
     try await kept.write()
+    try recorded.get()
   }
 }
 
@@ -76,19 +77,19 @@ private struct CallRecords: Sendable {
   let redaction: Redaction
   let listeners: [any EventListener]
   let sent: SentRequest?
-  private let archive: (recorder: HARRecorder, file: URL)?
-  private let timeline: (recorder: TimelineRecorder, file: URL)?
+  private let archive: (recorder: HARRecorder, file: OwnFile)?
+  private let timeline: (recorder: TimelineRecorder, file: OwnFile)?
 
-  init(_ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings) {
+  init(_ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings) throws(UsageError) {
     let redaction = arguments.has(.showSecrets) ? Redaction.off : .standard
     let (errors, clock) = (surroundings.errors, surroundings.clock)
     self.redaction = redaction
     sent = choice.parts.contains(.requestHead) ? SentRequest() : nil
-    archive = arguments.value(.har).map {
-      (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), surroundings.file($0))
+    archive = try OwnFile(.har, .archive, arguments, surroundings).map {
+      (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), $0)
     }
-    timeline = arguments.value(.timeline).map {
-      (TimelineRecorder(redaction: redaction, clock: clock), surroundings.file($0))
+    timeline = try OwnFile(.timeline, .timeline, arguments, surroundings).map {
+      (TimelineRecorder(redaction: redaction, clock: clock), $0)
     }
     var listeners: [any EventListener] = []
     if let sent { listeners.append(sent) }
@@ -102,7 +103,13 @@ private struct CallRecords: Sendable {
   }
 
   func write() throws {
-    if let archive { try archive.recorder.write(to: archive.file) }
-    if let timeline { try TimelinePage.write(timeline.recorder.timeline, to: timeline.file) }
+    if let archive {
+      try archive.file.check()
+      try archive.recorder.write(to: archive.file.url)
+    }
+    if let timeline {
+      try timeline.file.check()
+      try TimelinePage.write(timeline.recorder.timeline, to: timeline.file.url)
+    }
   }
 }

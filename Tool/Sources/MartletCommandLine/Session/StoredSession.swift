@@ -46,11 +46,14 @@ struct StoredSession: Sendable, Codable {
     }
   }
 
-  /// Writes the session to its file, which only its owner can read.
-  func write(to file: URL) throws {
+  static func makeFolder(of file: URL) throws {
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
+  }
+
+  /// Writes the session to its file, which only its owner can read, in a folder that exists.
+  func write(to file: URL) throws {
     let partial = try PartialFile(for: file, access: .ownerOnly)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

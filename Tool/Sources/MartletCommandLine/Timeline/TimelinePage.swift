@@ -15,6 +15,20 @@ struct TimelinePage {
     try partial.complete()
   }
 
+  /// What each page begins with, by which it is recognized.
+  private static let beginning = """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="generator" content="martlet --timeline">
+    """
+
+  /// Whether a file is such a page, from its beginning to its end.
+  static func isPage(_ data: Data) -> Bool {
+    data.starts(with: beginning.utf8) && data.suffix(8).elementsEqual("</html>\n".utf8)
+  }
+
   init(_ timeline: Timeline) {
     self.timeline = timeline
     total = max(timeline.end.inMilliseconds, 0.001)
@@ -30,10 +44,7 @@ struct TimelinePage {
     ]
     let title = timeline.calls.first.map { "\($0.method) \($0.url)" } ?? "no calls"
     return """
-      <!DOCTYPE html>
-      <html lang="en">
-      <head>
-      <meta charset="utf-8">
+      \(Self.beginning)
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
       <title>\(Self.escaped(title))</title>

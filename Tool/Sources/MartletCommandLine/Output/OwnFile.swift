@@ -1,0 +1,80 @@
+import Glibc
+import MartletEngine
+import MartletSemantics
+
+/// A file that `--cookies`, `--har` or `--timeline` writes. It replaces an empty file and one that its content shows to be
+/// of the same option; any other file only with `--overwrite`.
+struct OwnFile: Sendable {
+  /// What an option writes, and how its files are recognized.
+  enum Content: Sendable {
+    /// Cookies in the format of curl and wget, all of which can be read.
+    case cookies
+    /// An HTTP Archive whose creator is Martlet.
+    case archive
+    /// A page that begins as ``TimelinePage`` does, and is complete.
+    case timeline
+  }
+
+  let url: URL
+  /// The path as the command line has it.
+  let path: String
+  private let content: Content
+  private let overwrites: Bool
+
+  /// Returns the file that an option names; nil without the option.
+  init?(
+    _ option: OptionName, _ content: Content, _ arguments: ParsedArguments, _ surroundings: Surroundings
+  ) throws(UsageError) {
+    guard let path = arguments.value(option) else { return nil }
+    (self.path, self.content) = (path, content)
+    url = surroundings.file(path)
+    overwrites = arguments.has(.overwrite)
+    try check()
+  }
+
+  /// Throws if there is something that must not be replaced: before a call, so that nothing is sent for it, and again
+  /// before the file is written.
+  func check() throws(UsageError) {
+    var status = stat()
+    guard stat(url.path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw UsageError("'\(path)' is no regular file: name another one") }
+    guard !overwrites, status.st_size > 0 else { return }
+    guard let data = try? Data(contentsOf: url) else {
+      throw UsageError("'\(path)' exists and cannot be read: name another file")
+    }
+    if let fault = content.fault(in: data) { throw refusal(fault) }
+  }
+
+  /// The error for a file that is not replaced.
+  func refusal(_ reason: String) -> UsageError {
+    UsageError("'\(path)' \(reason): name another file, or add --overwrite to replace it")
+  }
+}
+
+extension OwnFile.Content {
+  /// Why a file is not one of the option's own; nil if it is.
+  fileprivate func fault(in data: Data) -> String? {
+    switch self {
+    case .cookies: CookieFile.fault(in: data)
+    case .archive: ArchiveHead.isOwn(data) ? nil : "exists and is no archive of martlet"
+    case .timeline: TimelinePage.isPage(data) ? nil : "exists and is no timeline of martlet"
+    }
+  }
+}
+
+/// The part of an HTTP Archive that names its author.
+private struct ArchiveHead: Decodable {
+  struct Log: Decodable {
+    struct Creator: Decodable {
+      let name: String
+    }
+
+    let creator: Creator
+  }
+
+  let log: Log
+
+  static func isOwn(_ data: Data) -> Bool {
+    (try? JSONDecoder().decode(ArchiveHead.self, from: data))?.log.creator.name == "Martlet"
+  }
+}

@@ -1,0 +1,77 @@
+import MartletEngine
+import MartletSemantics
+
+/// The cookies of `--cookies FILE`, which other runs and other programs may change at the same time.
+struct CookieFile: Sendable {
+  private let file: OwnFile
+  /// The cookies that were read.
+  let cookies: [Cookie]
+
+  /// Reads the file; there are no cookies if it does not exist. Nil without the option.
+  init?(_ arguments: ParsedArguments, _ surroundings: Surroundings) async throws {
+    guard let file = try OwnFile(.cookies, .cookies, arguments, surroundings) else { return nil }
+    self.file = file
+    let jar = CookieJar()
+    for problem in try await Self.read(file, into: jar) {
+      // well written, and no cookie that could be sent
+      guard arguments.has(.overwrite) else { throw file.refusal("has a cookie that is refused, line \(problem.line)") }
+      surroundings.report("martlet: '\(file.path)': \(problem)")
+    }
+    cookies = try await jar.allCookies()
+  }
+
+  /// Writes the cookies of a run: what it changed since the file was read is changed in what the file has now.
+  func write(_ after: [Cookie], clock: any Clock<Duration>) async throws {
+    let changes = CookieChanges(from: cookies, to: after)
+    try await FileLock.holding(file.url, clock: clock) {
+      try file.check()
+      let jar = CookieJar()
+      _ = try await Self.read(file, into: jar)
+      try await changes.apply(to: jar)
+      try await jar.exportNetscape(to: file.url)
+    }
+  }
+
+  private static func read(_ file: OwnFile, into jar: CookieJar) async throws -> [CookieFileProblem] {
+    guard FileManager.default.fileExists(atPath: file.url.path) else { return [] }
+    guard let data = try? Data(contentsOf: file.url) else { throw UsageError("'\(file.path)' cannot be read") }
+    return try await jar.importNetscape(String(decoding: data, as: UTF8.self))
+  }
+
+  private static let marks = ["# Netscape HTTP Cookie File", "# HTTP Cookie File"]
+
+  /// Why the file is no cookie file as a whole; nil if it is one: each line is a cookie, a comment or empty, and it begins
+  /// with the mark of the format or has a cookie.
+  static func fault(in data: Data) -> String? {
+    guard let text = String(validating: data, as: UTF8.self) else { return "exists and is no cookie file" }
+    let (cookies, problems) = NetscapeCookieFile.parse(text, now: .now)
+    let isMarked = marks.contains { text.hasPrefix($0) }
+    guard isMarked || !cookies.isEmpty else { return "exists and is no cookie file" }
+    return problems.first.map { "has a line that is no cookie, line \($0.line)" }
+  }
+}
+
+/// What a run changed in cookies.
+struct CookieChanges: Sendable {
+  private let set: [Cookie]
+  private let removed: [Cookie]
+
+  /// When a cookie was set first and sent last is no change.
+  init(from before: [Cookie], to after: [Cookie]) {
+    let known = Dictionary(before.map { ($0.identity, $0) }) { $1 }
+    set = after.filter { cookie in !(known[cookie.identity].map { Self.areEqual($0, cookie) } ?? false) }
+    let kept = Set(after.map(\.identity))
+    removed = before.filter { !kept.contains($0.identity) }
+  }
+
+  private static func areEqual(_ left: Cookie, _ right: Cookie) -> Bool {
+    var left = left
+    (left.created, left.lastAccessed) = (right.created, right.lastAccessed)
+    return left == right
+  }
+
+  func apply(to jar: CookieJar) async throws {
+    for cookie in removed { try await jar.remove(cookie) }
+    for cookie in set { try? await jar.set(cookie) }  // one that the jar refuses could not be sent either
+  }
+}

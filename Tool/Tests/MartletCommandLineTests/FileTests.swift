@@ -1,0 +1,117 @@
+@testable import MartletCommandLine
+import Glibc
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite("Files that options write", .timeLimit(.minutes(5)))
+struct FileTests {
+  private let run: TestRun
+
+  init() throws { run = try TestRun() }
+
+  private static let notes = "buy tea\n"
+  private static let foreignArchive =
+    #"{"log":{"version":"1.2","creator":{"name":"Firefox","version":"1"},"entries":[]}}"#
+
+  @Test(arguments: [
+    ("--cookies", notes), ("--cookies", "# Plans\n## For May\n"),
+    ("--cookies", "h\tFALSE\t/\tFALSE\t0\t__Host-a\t1\n"),
+    ("--cookies", "h\tFALSE\t/\tFALSE\t0\ta\t1\nnonsense\n"),
+    ("--har", notes), ("--har", "{}"), ("--har", foreignArchive), ("--timeline", notes),
+    ("--timeline", "<!DOCTYPE html>\n<html lang=\"en\">\n</html>\n"),
+  ])
+  func noOptionReplacesAFileThatItDidNotWrite(option: String, text: String) async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
+    try run.folder.write(Data(text.utf8), to: "kept")
+    let refused = try await run("get", ":\(server.port)/", option, "kept")
+    #expect(refused.code == .usage)
+    #expect(refused.errors.text.contains("'kept'") && refused.errors.text.contains("--overwrite"))
+    #expect(try run.text(of: "kept") == text)
+    #expect(server.requests.isEmpty)
+
+    #expect(try await run("get", ":\(server.port)/", option, "kept", "--overwrite").code == .success)
+    #expect(try run.text(of: "kept") != text)
+  }
+
+  @Test(arguments: ["--cookies", "--har", "--timeline"])
+  func anOptionReplacesItsOwnFileAndAnEmptyOne(option: String) async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
+    try run.folder.write(Data(), to: "a")
+    for _ in 1...2 { #expect(try await run("get", ":\(server.port)/", option, "a").code == .success) }
+    #expect(try await run("get", ":\(server.port)/", option, "new").code == .success)
+    #expect(try run.folder.names() == ["a", "new"])
+  }
+
+  @Test(arguments: ["--har", "--timeline"])
+  func aPipeIsNotReplaced(option: String) async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    #expect(mkfifo(run.folder.file("pipe").path, 0o600) == 0)
+    let result = try await run("get", ":\(server.port)/", option, "pipe", "--overwrite")
+    #expect(result.code == .usage)
+    #expect(result.errors.text == "martlet: 'pipe' is no regular file: name another one\n")
+  }
+
+  @Test func twoOptionsDoNotReplaceEachOthersFile() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    #expect(try await run("get", ":\(server.port)/", "-o", "a", "--har", "a").code == .usage)
+    #expect(try run.text(of: "a") == "hi")
+  }
+
+  @Test func aRecordingDoesNotReplaceAFileThatItDidNotWrite() async throws {
+    try run.folder.write(Data(Self.notes.utf8), to: "notes.txt")
+    let result = try await run("record", "--origin", "http://127.0.0.1:1", "--har", "notes.txt", "--port", "65536")
+    #expect(result.errors.text.contains("'notes.txt' exists and is no archive of martlet"))
+  }
+
+  /// All runs have read the file before one of them writes it.
+  @Test(arguments: ["--cookies", "--session"])
+  func runsAtTheSameTimeKeepEachOthersCookies(option: String) async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      .text("hi").with(.setCookie, "c\(request.path.dropFirst())=1").held(by: gate)
+    }
+    let run = run
+    try await withThrowingTaskGroup(of: ExitCode.self) { group in
+      for number in 1...20 {
+        group.addTask {
+          try await run("get", ":\(server.port)/\(number)", option, "jar", "X-\(number):1").code
+        }
+      }
+      _ = try await server.request(20)
+      gate.open()
+      for try await code in group { #expect(code == .success) }
+    }
+    _ = try await run("get", ":\(server.port)/0", option, "jar")
+    let last = try await server.request(21).fields
+    #expect(last[.cookie]?.split(separator: ";").count == 20)
+    if option == "--session" { #expect(try (1...20).allSatisfy { last[try FieldName("X-\($0)")] == "1" }) }
+  }
+
+  @Test func aCookieThatAServerRemovesIsRemovedFromTheFile() async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "a=; Max-Age=0") }
+    let lines = "localhost\tFALSE\t/\tFALSE\t0\ta\t1\nlocalhost\tFALSE\t/\tFALSE\t0\tb\t1\n"
+    try run.folder.write(Data(lines.utf8), to: "c.txt")
+    #expect(try await run("get", ":\(server.port)/", "--cookies", "c.txt").code == .success)
+    let text = try run.text(of: "c.txt")
+    #expect(!text.contains("\ta\t1") && text.contains("\tb\t1"))
+    #expect(try run.folder.names() == ["c.txt"])
+  }
+
+  @Test func aLockThatIsNotReleasedIsAnErrorThatNamesIt() async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
+    let lock = open(run.folder.file(".c.txt.lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(lock) }
+    #expect(flock(lock, LOCK_EX) == 0)
+    let clock = ManualClock()
+    let result = Task { [run] in try await run("get", ":\(server.port)/", "--cookies", "c.txt", clock: clock) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(11))
+    #expect(try await result.value.code == .failure)
+    #expect(try await result.value.text == "hi")
+    #expect(try await result.value.errors.text.contains("another run has held"))
+    #expect(try run.folder.names() == [".c.txt.lock"])
+  }
+}

@@ -87,7 +87,9 @@ struct DescriptionTests {
     #expect(try await server.end(ofConnection: 1) == .client)
   }
 
-  @Test func interruptionKeepsWhatADownloadHas() async throws {
+  /// `timeout` sends its signal to the program and to its process group: the program gets it twice.
+  @Test(arguments: [["INT"], ["INT", "TERM"], ["TERM", "INT", "TERM"]])
+  func interruptionKeepsWhatADownloadHas(signals: [String]) async throws {
     let folder = try TemporaryFolder()
     let gate = Gate()
     let server = try LoopbackServer { _ in
@@ -98,7 +100,8 @@ struct DescriptionTests {
     var text = ""
     while !text.contains("\"bytes\":1000"), let more = program.read() { text += String(decoding: more, as: UTF8.self) }
     let pid = try #require(text.split(separator: "\n").first.flatMap { Int($0) })
-    let kill = try ChildProcess("bash", ["-c", "kill -INT \(pid)"], output: .readWithErrors)
+    let line = signals.map { "kill -\($0) \(pid)" }.joined(separator: "; ")
+    let kill = try ChildProcess("bash", ["-c", line + "; true"], output: .readWithErrors)
     #expect(kill.succeeds())
     #expect(String(decoding: program.readToEnd(), as: UTF8.self).contains("1 kB of 5 kB are kept"))
     #expect(program.exitCode() == 130)

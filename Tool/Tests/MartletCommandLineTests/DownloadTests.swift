@@ -19,6 +19,17 @@ struct DownloadTests {
       ("attachment; filename=a.txt; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
       ("attachment; filename*=UTF-8''..%2F..%2Fx", "x"), (#"attachment; filename="..""#, nil), ("attachment", nil),
       ("inline; filename*=UTF-8''%E2%80%AEfdp.exe", "fdp.exe"), (#"attachment; filename="a/""#, "a"),
+      ("attachment; filename*=ISO-8859-1'en'na%EFve.txt", "naïve.txt"),
+      ("attachment; filename*=iso-8859-1''cost-%A3.txt; filename=plain.txt", "cost-£.txt"),
+      ("attachment; filename*=UTF-8''na%EFve.txt; filename=plain.txt", "plain.txt"),
+      ("attachment; filename=plain.txt; filename*=UTF-8''a%oo.txt", "plain.txt"),
+      ("attachment; filename*=UTF-8''a%; filename=plain.txt", "plain.txt"),
+      ("attachment; filename*=UTF-8'a.txt; filename=plain.txt", "plain.txt"),
+      ("attachment; filename*=koi8-r''%C1.txt; filename=plain.txt", "plain.txt"),
+      ("attachment; filename*=UTF-8''A-%2541.txt", "A-%41.txt"),
+      // characters that a combining mark follows are the same bytes
+      ("attachment; filename*=UTF-8''..%2F%CC%81x", "\u{301}x"),
+      ("attachment; filename*=UTF-8''.%CC%81bashrc", "\u{301}bashrc"),
     ] as [(String, String?)])
   func theNameOfAServerIsNeverAPath(disposition: String, name: String?) {
     #expect(DownloadName.suggested(by: disposition) == name)
@@ -35,6 +46,10 @@ struct DownloadTests {
   @Test func longNamesKeepTheirEnd() throws {
     let name = try #require(DownloadName.checked(String(repeating: "ä", count: 300) + ".tar"))
     #expect(name.utf8.count <= 200 && name.hasSuffix("ä.tar"))
+    for marks in ["", "e"].map({ $0 + String(repeating: "\u{301}", count: 3000) }) {
+      let name = try #require(DownloadName.checked(marks + ".tar"))
+      #expect(name.utf8.count > 190 && name.utf8.count <= 200 && name.hasSuffix(".tar"))
+    }
     #expect(DownloadName.numbered("a.tar", 2) == "a-2.tar")
     #expect(DownloadName.numbered("a", 0) == "a")
   }
@@ -69,6 +84,31 @@ struct DownloadTests {
     #expect(second.errors.text == "film.bin: 5 kB\n")
     #expect(try Data(contentsOf: run.folder.file("film.bin")) == film)
     #expect(try run.folder.names() == ["film.bin"])
+  }
+
+  @Test func aRetryContinuesACutDownload() async throws {
+    let film = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+    let server = try LoopbackServer { request in
+      let whole = Reply.data(film).with(.eTag, "\"1\"")
+      guard request.fields[.range] == "bytes=1000-" else { return whole.truncated(after: 1000) }
+      return .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
+        .with(.contentRange, "bytes 1000-4999/5000")
+    }
+    let result = try await run("get", ":\(server.port)/film.bin", "--download", "--retry", "1")
+    #expect(result.errors.text == "film.bin: 5 kB\n")
+    #expect(try Data(contentsOf: run.folder.file("film.bin")) == film)
+    #expect(try run.folder.names() == ["film.bin"])
+  }
+
+  @Test func aDashIsStandardOutputForADownloadToo() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/no" ? .text("no", status: .notFound) : .json(#"{"a":1}"#)
+    }
+    let result = try await run("get", ":\(server.port)/a", "--download", "-o", "-", isTerminal: true)
+    #expect(result.code == .success && result.text == #"{"a":1}"#)
+    let refused = try await run("get", ":\(server.port)/no", "--download", "-o", "-")
+    #expect(refused.code == .clientError && refused.text.isEmpty)
+    #expect(try run.folder.names().isEmpty)
   }
 
   @Test func bytesOfAnotherURLAreRemovedWhenTheFileIsDownloadedAnew() async throws {

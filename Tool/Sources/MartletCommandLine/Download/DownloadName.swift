@@ -28,34 +28,59 @@ enum DownloadName {
     return checked(String(validating: FieldOctets.bytes(plain), as: UTF8.self) ?? plain)
   }
 
-  /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2).
+  /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2), also in ISO-8859-1 as RFC 5987 allowed it. Nil if it is in
+  /// another charset, or malformed: `filename` is the better name then.
   private static func extended(_ value: String) -> String? {
     let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, ASCII.equalIgnoringCase(parts[0], "utf-8") else { return nil }
-    return PercentEncoding.pathSegment.decode(parts[2])
+    guard parts.count == 3, let bytes = octets(parts[2]) else { return nil }
+    if ASCII.equalIgnoringCase(parts[0], "utf-8") { return String(validating: bytes, as: UTF8.self) }
+    guard ASCII.equalIgnoringCase(parts[0], "iso-8859-1") else { return nil }
+    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  }
+
+  /// Decodes percent-encoding; nil if a percent sign has no two digits behind it.
+  private static func octets(_ text: Substring) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let value = PercentEncoding.hexadecimalPair(in: rest) else { return nil }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return bytes
   }
 
   /// Returns the name without folders and what else does not belong into one; nil if nothing is left.
+  ///
+  /// It works on scalars: a slash or a dot that a combining mark follows is another character, but the same byte.
   static func checked(_ text: String) -> String? {
-    let last = text.split { $0 == "/" || $0 == "\\" }.last ?? ""
-    let scalars = last.unicodeScalars.filter { scalar in
+    let last = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? Substring.UnicodeScalarView()
+    let visible = last.filter { scalar in
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator: false
       default: true
       }
-    }
-    let visible = String(String.UnicodeScalarView(scalars)).drop { $0 == "." || $0 == " " || $0 == "-" }
-    let name = String(visible.reversed().drop { $0 == " " || $0 == "." }.reversed())
-    return name.isEmpty ? nil : shortened(name)
+    }.drop { $0 == "." || $0 == " " || $0 == "-" }
+    let end = visible.lastIndex { $0 != " " && $0 != "." }.map { visible.index(after: $0) } ?? visible.startIndex
+    return end == visible.startIndex ? nil : shortened(visible[..<end])
   }
 
-  /// Keeps the end, which says what the file is.
-  private static func shortened(_ name: String) -> String {
-    guard name.utf8.count > byteLimit else { return name }
-    let end = name.lastIndex(of: ".").map { String(name[$0...]) }.flatMap { $0.utf8.count <= 20 ? $0 : nil } ?? ""
-    var beginning = name.prefix(byteLimit)
-    while beginning.utf8.count + end.utf8.count > byteLimit { beginning.removeLast() }
-    return beginning + end
+  /// Keeps the end, which says what the file is. A character with many combining marks may lose some.
+  private static func shortened(_ name: Substring.UnicodeScalarView) -> String {
+    let text = String(Substring(name))
+    guard text.utf8.count > byteLimit else { return text }
+    let end = name.lastIndex(of: ".").map { String(Substring(name[$0...])) } ?? ""
+    let ending = end.utf8.count <= 20 ? end : ""
+    var room = byteLimit - ending.utf8.count
+    let beginning = name.prefix { scalar in
+      room -= UTF8.width(scalar)
+      return room >= 0
+    }
+    return String(Substring(beginning)) + ending
   }
 
   /// `film.mp4`, `film-1.mp4`, `film-2.mp4`.

@@ -44,6 +44,7 @@ struct CallCommand {
 
   private func perform(_ call: PreparedCall, _ progress: DownloadProgress) async throws -> ExitCode {
     if arguments.has(.download) {
+      if arguments.value(.output) == "-" { return try await pass(call) }
       try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
       return .success
     }
@@ -64,6 +65,20 @@ struct CallCommand {
     }
     guard arguments.has(.checkStatus), let code = ExitCode(statusOf: response.head) else { return .success }
     return code
+  }
+
+  /// Writes the body as it is to standard output, if the status is a success: `--download --output -`.
+  private func pass(_ call: PreparedCall) async throws -> ExitCode {
+    var request = call.request
+    request.options.expecting = .successful
+    let (body, _) = try await call.session.bytes(for: request)
+    do {
+      for try await chunk in body { try output.write(Array(chunk)) }
+    } catch let error as OutputError {
+      body.cancel()
+      throw error
+    }
+    return .success
   }
 
   private func showHeads(_ call: PreparedCall, _ response: HTTPResponse) throws(OutputError) {

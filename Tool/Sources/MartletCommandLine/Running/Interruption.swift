@@ -2,21 +2,29 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Runs work in a task that Ctrl-C and SIGTERM cancel, so that files are closed and what was begun is written down. A
-/// second Ctrl-C ends the program at once.
+/// Runs work in a task that Ctrl-C and SIGTERM cancel, so that files are closed and what was begun is written down.
+///
+/// A signal that comes later ends the program at once. One that comes soon after is the same one: `timeout` sends it to
+/// the program and to its process group, and a terminal may repeat a key.
 enum Interruption {
+  /// How long a signal counts as a repetition of the first.
+  static let repetition = Duration.milliseconds(500)
+
   static func running<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let task = Task { try await work() }
-    let sources = [SIGINT, SIGTERM].map { DispatchSource.makeSignalSource(signal: $0) }
-    defer { for source in sources { source.cancel() } }
-    let isEnding = OnceFlag()
-    for source in sources {
+    let first = FirstSignal()
+    let sources = [SIGINT, SIGTERM].map { signal in
+      let source = DispatchSource.makeSignalSource(signal: signal)
       source.setEventHandler {
-        guard isEnding.set() else { exit(ExitCode.interrupted.rawValue) }
+        guard first.receive() < repetition else { exit(ExitCode.interrupted.rawValue) }
         task.cancel()
       }
+      return source
+    }
+    defer { for source in sources { source.cancel() } }
+    for source in sources {
       await withCheckedContinuation { isWatching in
         source.setRegistrationHandler { isWatching.resume() }
         source.activate()
@@ -26,10 +34,17 @@ enum Interruption {
   }
 }
 
-/// A flag that is set once.
-private final class OnceFlag: Sendable {
-  private let isSet = Atomic(false)
+/// When the first signal came.
+private final class FirstSignal: Sendable {
+  private let instant = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// Sets the flag; false if it was set before.
-  func set() -> Bool { !isSet.exchange(true, ordering: .relaxed) }
+  /// Remembers the time of the first signal, and returns the time since then.
+  func receive() -> Duration {
+    let now = ContinuousClock.now
+    return instant.withLock { instant in
+      let first = instant ?? now
+      instant = first
+      return now - first
+    }
+  }
 }

@@ -22,6 +22,7 @@ struct CallOptions {
     if let limit = arguments.count(.retry) {
       configuration.retry = RetryPolicy(limit: limit)
       configuration.retryBudget = .unlimited
+      configuration.options.downloadResumptions = limit
       configuration.attemptLimit = max(configuration.attemptLimit, limit + 21)
     }
     try setCache(of: &configuration)

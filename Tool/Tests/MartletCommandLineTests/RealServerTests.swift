@@ -127,7 +127,7 @@ struct RealServerTests {
   }
 
   @Test func whatIsRecordedInFrontOfAServerIsReplayed() async throws {
-    let recording = try await RecordingRun(run, origin: url(nginx.plain("")), archive: "api.har")
+    let recording = try await ServerRun(run, "record", "--origin", url(nginx.plain("")), "--har", "api.har")
     let address = recording.address
     #expect(try await run("get", "\(address)/hello.txt").text == "hello")
     #expect(try await run("get", "\(address)/private/hello.txt", "--auth", "anna:secret").text == "hello")

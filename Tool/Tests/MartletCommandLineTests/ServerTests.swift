@@ -15,7 +15,9 @@ struct ServerTests {
   private func server(_ rules: [FaultRule] = []) throws -> LoopbackServer {
     try run.folder.write(Data("0123456789".utf8), to: "pub/a.txt")
     try run.folder.write(Data("{}".utf8), to: "pub/sub/b c.json")
-    try run.folder.write(Data("secret".utf8), to: "outside.txt")
+    for name in ["outside.txt", "pub/.env", "pub/.git/config", "pub/sub/.hidden"] {
+      try run.folder.write(Data("secret".utf8), to: name)
+    }
     let responder = FolderResponder(run.folder.file("pub"), rules)
     return try LoopbackServer { responder.reply(to: $0) }
   }
@@ -33,8 +35,9 @@ struct ServerTests {
 
   @Test(arguments: [
     "/../outside.txt", "/%2e%2e/outside.txt", "/sub/..%2f..%2foutside.txt", "//outside.txt", "/..", "/%00",
+    "/.env", "/%2eenv", "/%2Eenv", "/.git/config", "/.git/", "/.git", "/sub/.hidden",
   ])
-  func pathsDoNotLeaveTheFolder(path: String) async throws {
+  func pathsDoNotLeaveTheFolderAndNamesWithADotAreNotServed(path: String) async throws {
     let server = try server()
     let session = HTTPSession(transport: SocketTransport(ConnectionConfiguration()))
     var request = HTTPRequest(.get, server.url(path))
@@ -125,7 +128,8 @@ struct ServerTests {
     }
     defer { gate.open() }
     let clock = ManualClock()
-    let recording = try await RecordingRun(run, origin: origin.url.absoluteString, archive: "api.har", clock: clock)
+    let recording = try await ServerRun(
+      run, "record", "--origin", origin.url.absoluteString, "--har", "api.har", clock: clock)
     let session = HTTPSession(transport: SocketTransport(ConnectionConfiguration()))
     func request(_ path: String) throws -> HTTPRequest {
       HTTPRequest(.get, try #require(URL(string: recording.address + path)))
@@ -138,7 +142,8 @@ struct ServerTests {
     _ = try await origin.request(3)
 
     recording.interrupt()
-    try await clock.sleepers(1)
+    // the archive is to be written in a second, and the program waits a second for what is under way
+    try await clock.sleepers(2)
     clock.advance(by: .seconds(1))
     #expect(await recording.result == .success)
 

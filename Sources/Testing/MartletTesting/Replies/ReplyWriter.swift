@@ -67,7 +67,7 @@ struct ReplyWriter {
   private func bytes(of head: ResponseHead) -> Data {
     var text = "HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n"
     for (name, value) in head.fields { text += "\(name.rawName): \(value)\r\n" }
-    return Data((text + "\r\n").utf8)
+    return Data(FieldOctets.bytes(text + "\r\n"))
   }
 
   /// Sends the body; returns an ending if it was interrupted, or was not as long as the head said.

@@ -1,4 +1,5 @@
 public import MartletSemantics
+import Synchronization
 
 /// An HTTP/1.1 server on 127.0.0.1 whose replies come from a closure, and can misbehave on demand.
 ///
@@ -36,18 +37,30 @@ public final class LoopbackServer: Sendable {
   ///   - accept: decides about each new connection, by its number; called once for each. All are served by default.
   ///   - respond: answers the requests.
   /// - Throws: ``LoopbackServerError`` if it cannot listen there.
-  public init(
+  public convenience init(
     port: Int = 0, bodies: BodyReading = .collected(upTo: 64 << 20), recording: Recording = .everything,
     accept: @escaping @Sendable (_ connection: Int) -> Acceptance = { _ in .serve },
     respond: @escaping Responder
   ) throws(LoopbackServerError) {
-    self.recording = recording
+    let settings = Settings(bodies: bodies, recording: recording, accept: accept, respond: respond)
+    try self.init(port: port, settings)
+  }
+
+  /// Starts a server with limits, for programs that others than their tests can reach.
+  package convenience init(
+    port: Int, bodies: BodyReading, limits: Limits, respond: @escaping Responder
+  ) throws(LoopbackServerError) {
+    let settings = Settings(
+      bodies: bodies, recording: .nothing, accept: { _ in .serve }, respond: respond, limits: limits)
+    try self.init(port: port, settings)
+  }
+
+  private init(port: Int, _ settings: Settings) throws(LoopbackServerError) {
+    recording = settings.recording
     socket = try ListeningSocket(port: port)
     self.port = socket.port
     url = Self.url(port: self.port, target: "")
-    let acceptor = Acceptor(
-      listener: socket.descriptor,
-      settings: Settings(bodies: bodies, recording: recording, accept: accept, respond: respond), state: state)
+    let acceptor = Acceptor(listener: socket.descriptor, settings: settings, state: state)
     guard SystemCalls.startThread({ acceptor.run() }) else {
       _ = state.update { $0.stop(listener: socket.descriptor) }
       SystemCalls.closeDescriptor(socket.descriptor)
@@ -116,6 +129,43 @@ extension LoopbackServer {
     let recording: Recording
     let accept: @Sendable (Int) -> Acceptance
     let respond: Responder
+    var limits = Limits()
+    /// The bytes of the bodies that are held at the moment.
+    let held = HeldBytes()
+  }
+
+  /// What clients may use of a server; without limits by default.
+  package struct Limits: Sendable {
+    /// The largest number of connections at a time. A further one is answered with 503 and closed.
+    package var connections = Int.max
+    /// How long a request's head may take, from when the connection is ready for it. A connection on which none has begun
+    /// is closed then.
+    package var headTime: Duration?
+    /// How long a request's body may take.
+    package var bodyTime: Duration?
+    /// How long a client may not read what is sent to it, in whole seconds.
+    package var sendTime: Duration?
+    /// The largest number of bytes of all collected bodies together. A body for which there is no room is answered
+    /// with 503.
+    package var heldBytes = Int.max
+
+    package init() {}
+  }
+
+  /// Counts bytes that are held.
+  final class HeldBytes: Sendable {
+    private let count = Mutex(0)
+
+    /// Adds bytes; false, and adds none, if they would be more than the limit.
+    func add(_ more: Int, upTo limit: Int) -> Bool {
+      count.withLock { count in
+        guard more <= limit - count else { return false }
+        count += more
+        return true
+      }
+    }
+
+    func remove(_ fewer: Int) { count.withLock { $0 -= fewer } }
   }
 }
 
@@ -176,6 +226,9 @@ struct ServerState: Sendable {
   /// The descriptors of the open connections, by number.
   private var open: [Int: Int32] = [:]
   private(set) var isStopped = false
+
+  /// The number of open connections.
+  var openCount: Int { open.count }
 
   /// Adds a new connection and returns its number; nil if the server was stopped, and the connection must be closed.
   mutating func add(_ socket: Socket) -> Int? {

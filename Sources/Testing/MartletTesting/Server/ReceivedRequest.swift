@@ -8,7 +8,8 @@ public struct ReceivedRequest: Sendable, Hashable {
   public let target: String
   /// HTTP/1.0 or HTTP/1.1.
   public let version: HTTPVersion
-  /// The fields in the order received, including repeated lines.
+  /// The fields in the order received, including repeated lines. A value that is not UTF-8 is read as Latin-1; the bytes of
+  /// a cookie are kept as a session's cookie jar keeps them.
   public let fields: HTTPFields
   /// The number of its connection: 1 is the first that the server accepted.
   public let connection: Int

@@ -51,7 +51,7 @@ final class BodyReader {
   }
 
   private func read(upTo count: Int64) throws(WireError) -> Data {
-    guard let data = buffer.data(upTo: count) else { throw .peerGone }
+    guard let data = try buffer.data(upTo: count) else { throw .peerGone }
     return data
   }
 
@@ -138,8 +138,17 @@ enum RequestHeadReader {
         throw .refused(.badRequest, "the field '\(line[..<colon])' has a NUL or a CR (RFC 9110 §5.5)")
       }
       let name = FieldName(unchecked: String(line[..<colon]))
-      fields.appendReceived(name, String(ASCII.trimmed(line[line.index(after: colon)...])))
+      let value = String(ASCII.trimmed(line[line.index(after: colon)...]))
+      fields.appendReceived(name, name == .cookie ? value : decoded(value))
     }
+  }
+}
+
+extension RequestHeadReader {
+  /// The text of a line's part: as Latin-1 where the line is not UTF-8, since every byte is valid Latin-1 (RFC 9110 §5.5).
+  private static func decoded(_ text: String) -> String {
+    guard FieldOctets.hasOctets(text) else { return text }
+    return String(String.UnicodeScalarView(FieldOctets.bytes(text).map { Unicode.Scalar($0) }))
   }
 }
 
@@ -148,12 +157,25 @@ final class WireBuffer {
   private let socket: Socket
   private var bytes: [UInt8] = []
   private var position = 0
+  private var deadline: ContinuousClock.Instant?
+  /// Whether bytes were received since the deadline was set.
+  private var hasBegun = false
   private static let pieceSize = 64 << 10
 
   init(_ socket: Socket) { self.socket = socket }
 
-  /// Returns the next line without its line break; nil if the connection ended before it. A lone LF ends a line too
-  /// (RFC 9112 §2.2).
+  /// Sets how long all that is received from now on may take together; nil for as long as it takes.
+  func setLimit(_ time: Duration?) {
+    deadline = time.map { .now + $0 }
+    hasBegun = position < bytes.count
+  }
+
+  private var isLate: Bool { deadline.map { !socket.waitForBytes(until: $0) } ?? false }
+
+  private static let late = WireError.refused(.requestTimeout, "the request was not complete in time")
+
+  /// Returns the next line without its line break; nil if the connection ended before it, or nothing came in time. A lone
+  /// LF ends a line too (RFC 9112 §2.2). The bytes of a line that is not UTF-8 are kept (``FieldOctets``).
   func line(upTo limit: Int) throws(WireError) -> String? {
     var searched = position
     while true {
@@ -161,10 +183,14 @@ final class WireBuffer {
         guard end - position <= limit else { throw .refused(.requestHeaderFieldsTooLarge, "a line is too long") }
         let line = bytes[position..<(end > position && bytes[end - 1] == 13 ? end - 1 : end)]
         position = end + 1
-        return String(decoding: line, as: UTF8.self)
+        return FieldOctets.text(line)
       }
       guard bytes.count - position <= limit else { throw .refused(.requestHeaderFieldsTooLarge, "a line is too long") }
       let unfinished = bytes.count - position
+      if isLate {
+        guard hasBegun else { return nil }
+        throw Self.late
+      }
       guard receive() else {
         if unfinished == 0 { return nil }
         throw .peerGone
@@ -174,12 +200,13 @@ final class WireBuffer {
   }
 
   /// Returns the next bytes, at most that many; nil at the connection's end.
-  func data(upTo count: Int64) -> Data? {
+  func data(upTo count: Int64) throws(WireError) -> Data? {
     if position < bytes.count {
       let end = position + Int(min(count, Int64(bytes.count - position)))
       defer { position = end }
       return Data(bytes[position..<end])
     }
+    if isLate { throw Self.late }
     var piece = Data(count: Int(min(count, Int64(Self.pieceSize * 4))))
     let received = piece.withUnsafeMutableBytes { socket.receive(into: $0) }
     guard received > 0 else { return nil }
@@ -190,6 +217,7 @@ final class WireBuffer {
   private func receive() -> Bool {
     bytes.removeSubrange(..<position)
     position = 0
+    hasBegun = true
     return withUnsafeTemporaryAllocation(byteCount: Self.pieceSize, alignment: 1) { scratch in
       let count = socket.receive(into: scratch)
       bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: scratch[..<count]))

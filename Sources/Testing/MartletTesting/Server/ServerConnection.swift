@@ -26,8 +26,9 @@ struct ServerConnection {
   /// Answers one request after another; returns how the server is to end the connection, nil if the client ended it.
   private func serve() -> Reply.Ending? {
     let buffer = WireBuffer(socket)
+    if let time = settings.limits.sendTime { socket.limitSending(to: time) }
     do throws(WireError) {
-      while let head = try RequestHeadReader.read(from: buffer, connection: number) {
+      while let head = try head(from: buffer) {
         let ending = try answer(head, from: buffer)
         guard ending == .keepAlive else { return ending }
       }
@@ -37,10 +38,20 @@ struct ServerConnection {
     }
   }
 
+  private func head(from buffer: WireBuffer) throws(WireError) -> ReceivedRequest? {
+    buffer.setLimit(settings.limits.headTime)
+    return try RequestHeadReader.read(from: buffer, connection: number)
+  }
+
   private func answer(_ head: ReceivedRequest, from buffer: WireBuffer) throws(WireError) -> Reply.Ending {
     var received = head
     let body = try BodyReader(for: head, from: buffer, socket: socket)
-    if case .collected(let limit) = settings.bodies { try collect(body, upTo: limit, into: &received) }
+    buffer.setLimit(settings.limits.bodyTime)
+    var heldBytes = 0
+    defer { settings.held.remove(heldBytes) }
+    if case .collected(let limit) = settings.bodies {
+      try collect(body, upTo: limit, into: &received, holding: &heldBytes)
+    }
     let recorded = received
     if settings.recording == .everything { state.update { $0.requests.append(recorded) } }
 
@@ -56,11 +67,17 @@ struct ServerConnection {
     return ending
   }
 
-  private func collect(_ body: BodyReader, upTo limit: Int, into request: inout ReceivedRequest) throws(WireError) {
+  private func collect(
+    _ body: BodyReader, upTo limit: Int, into request: inout ReceivedRequest, holding heldBytes: inout Int
+  ) throws(WireError) {
     while let chunk = try body.next() {
       guard request.body.count + chunk.count <= limit else {
         throw .refused(.contentTooLarge, "the server collects bodies of up to \(limit) bytes: see `bodies`")
       }
+      guard settings.held.add(chunk.count, upTo: settings.limits.heldBytes) else {
+        throw .refused(.serviceUnavailable, "the server holds too many bodies: send this one later")
+      }
+      heldBytes += chunk.count
       request.body.append(chunk)
     }
     request.trailers = body.trailers
@@ -109,6 +126,7 @@ struct Acceptor: Sendable {
   }
 
   private func start(_ socket: Socket) {
+    guard state.value.openCount < settings.limits.connections else { return socket.refuse() }
     guard let number = state.update({ $0.add(socket) }) else { return socket.close() }
     let connection = ServerConnection(number: number, socket: socket, settings: settings, state: state)
     if SystemCalls.startThread({ connection.run() }) { return }

@@ -18,6 +18,36 @@ struct Socket: Sendable {
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
+  /// Blocks until there are bytes to receive, or the end; false if there are none in time.
+  func waitForBytes(until deadline: ContinuousClock.Instant) -> Bool {
+    while true {
+      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let count = poll(&watched, 1, Self.milliseconds(deadline - .now))
+      if count < 0, errno == EINTR { continue }
+      return count != 0
+    }
+  }
+
+  /// The time as `poll` takes it, rounded up; 0 for one that is over.
+  private static func milliseconds(_ time: Duration) -> Int32 {
+    let (seconds, attoseconds) = time.components
+    return time > .zero ? Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1) : 0
+  }
+
+  /// Makes sending fail if the peer does not read for that long, in whole seconds.
+  func limitSending(to time: Duration) {
+    var limit = timeval()
+    limit.tv_sec = time_t(clamping: time.components.seconds)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  /// Answers a connection for which there is no room, and closes it.
+  func refuse() {
+    try? send(
+      Data("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n".utf8))
+    close()
+  }
+
   /// Receives the available bytes, and blocks until there are any; 0 at the end. A reset counts as an end.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     while true {
@@ -69,22 +99,19 @@ struct Socket: Sendable {
     while true {
       let rest = end - ContinuousClock.now
       guard rest > .zero else { return }
-      let milliseconds = Int32(
-        clamping: rest.components.seconds * 1000 + rest.components.attoseconds / 1_000_000_000_000_000)
       var watched = pollfd(fd: descriptor, events: SystemCalls.peerGone, revents: 0)
-      if poll(&watched, 1, max(1, milliseconds)) > 0 { throw .peerGone }
+      if poll(&watched, 1, Self.milliseconds(rest)) > 0 { throw .peerGone }
     }
   }
 
-  /// Closes the sending side and reads until the peer closes too, or sends nothing for two seconds: closing with unread
-  /// bytes would reset the connection, and the peer might lose the last bytes that were sent (RFC 9112 §9.6).
+  /// Closes the sending side and reads until the peer closes too, sends nothing for two seconds, or ten seconds are over:
+  /// closing with unread bytes would reset the connection, and the peer might lose the last bytes that were sent
+  /// (RFC 9112 §9.6).
   func closeGently() {
     SystemCalls.shutDown(descriptor, writingOnly: true)
+    let end = ContinuousClock.now + .seconds(10)
     withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { scratch in
-      while true {
-        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&watched, 1, 2000) > 0, receive(into: scratch) > 0 else { break }
-      }
+      while waitForBytes(until: min(end, .now + .seconds(2))), receive(into: scratch) > 0 {}
     }
   }
 

@@ -41,8 +41,10 @@ final class RawClient {
   /// Closes both directions.
   func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  func send(_ text: String) throws {
-    var rest = Array(text.utf8)[...]
+  func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+  func send(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       guard count > 0 else { throw Failure(description: "cannot send: \(String(cString: strerror(errno)))") }

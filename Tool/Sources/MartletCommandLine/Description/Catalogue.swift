@@ -28,7 +28,8 @@ enum Catalogue {
     name: .serve, summary: "serves a folder over HTTP on this machine, with faults on demand", arguments: "FOLDER",
     discussion: """
       Serves the files of a folder on 127.0.0.1, with content types, ranges, entity tags and a list of each folder
-      without an index.html. Paths cannot leave the folder.
+      without an index.html. Paths cannot leave the folder, and names that begin with a dot are not served. A request
+      whose Host is another name than localhost or 127.0.0.1 is refused.
 
       A fault concerns the paths that match a pattern, in which * stands for any characters: --delay '/slow/*=2.5'.
       Without a pattern it concerns all. A request can ask for it itself, in its query: /a.json?status=503&delay=1.
@@ -37,7 +38,8 @@ enum Catalogue {
       OptionGroup(
         title: "Where",
         options: [
-          OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free")
+          OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
+          hostOption,
         ]),
       OptionGroup(
         title: "Faults",
@@ -58,14 +60,17 @@ enum Catalogue {
       ("martlet serve . --delay '/api/*=2' --status /api/orders=503", "a slow service that is not there"),
     ])
 
+  private static let hostOption = OptionDescription(
+    .host, .text("NAME"), repeatable: true, "answers requests for this host too, besides localhost and 127.0.0.1")
+
   private static let record = CommandDescription(
     name: .record, summary: "passes requests on to a server, and records them as an HTTP Archive",
     arguments: "--origin URL --har FILE",
     discussion: """
-      Listens on 127.0.0.1, sends what it gets on to the origin, and writes requests and responses to FILE after each
-      of them, without secrets: up to 16 MiB of a body, and the last 1000 requests or 64 MiB. Ctrl-C ends it: what is
-      not complete after a second is written as far as it got. --replay FILE answers from it later, and so do tests
-      with ReplayTransport.
+      Listens on 127.0.0.1, sends what it gets on to the origin, and writes requests and responses to FILE at most once
+      a second and at the end, without secrets: up to 16 MiB of a body, and the last 1000 requests or 64 MiB. Ctrl-C
+      ends it: what is not complete after a second is written as far as it got. --replay FILE answers from it later,
+      and so do tests with ReplayTransport. A request whose Host is another name than localhost or 127.0.0.1 is refused.
       """,
     groups: [
       OptionGroup(
@@ -75,6 +80,7 @@ enum Catalogue {
           OptionDescription(.har, .file, "the archive to write; replaces one whose creator is Martlet"),
           OptionDescription(.overwrite, "lets --har replace another file"),
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
+          hostOption,
           OptionDescription(.insecure, "accepts the origin's certificate even if it is not trusted"),
           OptionDescription(.ca, .file, "certificates of authorities to trust besides the system's (PEM)"),
         ]),

@@ -106,7 +106,7 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   case certPassword = "cert-password"
   case pin, insecure, http1, http2
   // serve and record
-  case port, origin
+  case port, host, origin
   case delay, status, truncate, stall, reset
   // everywhere
   case help, version

@@ -42,7 +42,7 @@ enum TargetURL {
   }
 
   /// Whether the host is this machine: `localhost`, names below it (RFC 6761 §6.3), and the loopback addresses.
-  private static func isLocal(_ host: Substring) -> Bool {
+  static func isLocal(_ host: some StringProtocol) -> Bool {
     let host = ASCII.lowercased(host)
     return host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
       || (host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") })

@@ -1,27 +1,80 @@
+import MartletEngine
 import MartletSemantics
 import MartletTesting
 
-/// A server on 127.0.0.1 that runs until Ctrl-C.
-enum LocalServer {
-  static func port(_ arguments: ParsedArguments) throws(UsageError) -> Int {
-    let port = arguments.count(.port) ?? 8000
+/// A server on 127.0.0.1 that runs until Ctrl-C, and answers only requests for this machine.
+struct LocalServer: Sendable {
+  private let port: Int
+  private let hosts: ServedHosts
+
+  init(_ arguments: ParsedArguments) throws(UsageError) {
+    port = arguments.count(.port) ?? 8000
     guard port <= 65535 else { throw UsageError("--port \(port): a port is at most 65535") }
-    return port
+    hosts = ServedHosts(arguments.all(.host))
   }
 
-  static func start(
-    _ port: Int, _ respond: @escaping LoopbackServer.Responder
+  /// Room for the connections of some browsers and programs, and none for clients that only hold what they have.
+  private static let limits = {
+    var limits = LoopbackServer.Limits()
+    limits.connections = 256
+    limits.headTime = .seconds(30)
+    limits.bodyTime = .seconds(600)
+    limits.sendTime = .seconds(60)
+    limits.heldBytes = 128 << 20
+    return limits
+  }()
+
+  /// Starts the server, which tells each request on standard error.
+  func start(
+    bodies: LoopbackServer.BodyReading, _ surroundings: Surroundings,
+    respond: @escaping @Sendable (LoopbackRequest) -> Reply
   ) throws(UsageError) -> LoopbackServer {
     do {
-      return try LoopbackServer(port: port, recording: .nothing, respond: respond)
+      return try LoopbackServer(port: port, bodies: bodies, limits: Self.limits) { [hosts] request in
+        let reply = hosts.allow(request.fields) ? respond(request) : Self.refusal
+        let target = Redaction.standard.redacted(reference: request.target)
+        surroundings.report("\(request.method) \(target) \(reply.status.code)")
+        return reply
+      }
     } catch {
       throw UsageError("--port \(port): \(error)")
     }
   }
 
+  private static let refusal = Reply.text(
+    "this server answers requests for localhost: --host NAME allows another name\n", status: .misdirectedRequest)
+
   /// Returns when the task is cancelled.
   static func untilInterrupted() async throws {
     let never = AsyncStream<Never> { _ in }
     for await _ in never {}
+  }
+}
+
+/// The names to which a local server answers, in `Host`.
+///
+/// A page in a browser can make its own name lead to 127.0.0.1 (DNS rebinding), and would read what is served. It cannot
+/// change the name in `Host`.
+struct ServedHosts: Sendable {
+  private let names: Set<String>
+
+  /// - Parameter names: those that are allowed besides the names of this machine.
+  init(_ names: [String]) { self.names = Set(names.map { ASCII.lowercased($0) }) }
+
+  /// A request without `Host`, as HTTP/1.0 allows it, comes from no browser.
+  func allow(_ fields: HTTPFields) -> Bool {
+    let hosts = fields[values: .host]
+    return hosts.count <= 1 && hosts.allSatisfy(allow)
+  }
+
+  /// Whether `Host` is one of the names, with a port or without.
+  func allow(_ host: String) -> Bool {
+    var name = ASCII.lowercased(host)[...]
+    if let colon = name.lastIndex(of: ":"), !name.hasSuffix("]") {
+      guard name[name.index(after: colon)...].utf8.allSatisfy(ASCII.isDigit) else { return false }
+      name = name[..<colon]
+    }
+    if name.hasSuffix(".") { name = name.dropLast() }
+    return TargetURL.isLocal(name) || names.contains(String(name))
   }
 }

@@ -1,15 +1,13 @@
-import Dispatch
 import MartletEngine
 import MartletObservation
 import MartletSemantics
 import MartletSockets
 import MartletTesting
-import Synchronization
 
 /// Passes requests on to a server and records them: `martlet record`.
 struct RecordCommand {
   private let surroundings: Surroundings
-  private let port: Int
+  private let server: LocalServer
   private let origin: URL
   private let archive: OwnFile
   private let connection: ConnectionConfiguration
@@ -22,37 +20,42 @@ struct RecordCommand {
       throw UsageError("name the archive to write: --har FILE")
     }
     self.surroundings = surroundings
-    origin = try TargetURL.parse(text)
+    origin = try Self.origin(text)
     self.archive = archive
-    port = try LocalServer.port(arguments)
+    server = try LocalServer(arguments)
     connection = try ConnectionOptions(arguments, surroundings).configuration()
   }
 
   func run() async throws -> ExitCode {
     let recorder = HARRecorder(limits: .ofArchives)
     let calls = TaskCounter()
-    let (archive, surroundings) = (archive.url, surroundings)
-    let writer = EventHandler { event, _ in
+    let writer = ArchiveWriter(recorder, archive.url, surroundings)
+    let ended = EventHandler { event, _ in
       guard case .finished = event else { return }
-      do throws(HTTPError) { try recorder.write(to: archive) } catch {
-        surroundings.report("martlet: \(error.message)")
-      }
+      Task { await writer.schedule() }
     }
-    let forwarder = Forwarder(to: origin, over: connection, listeners: [recorder, writer, calls])
-    let server = try LocalServer.start(port) { request in
-      let reply = forwarder.reply(to: request)
-      surroundings.report("\(request.method) \(request.target) \(reply.status.code)")
-      return reply
-    }
+    let forwarder = Forwarder(to: origin, over: connection, listeners: [recorder, ended, calls])
+    let server = try server.start(bodies: .collected(upTo: 64 << 20), surroundings) { forwarder.reply(to: $0) }
     defer { server.stop() }
-    try recorder.write(to: archive)  // a file that cannot be written is reported at once
-    try surroundings.output.write("\(server.url)/ passes on to \(origin.absoluteString), recorded in \(archive.path)\n")
+    try recorder.write(to: archive.url)  // a file that cannot be written is reported at once
+    try surroundings.output.write(
+      "\(server.url)/ passes on to \(origin.absoluteString), recorded in \(archive.url.path)\n")
     try await LocalServer.untilInterrupted()
     await waitForEnd(of: calls)
     let incomplete = recorder.endAttempts(with: Self.interrupted)
-    try recorder.write(to: archive)
+    try await writer.end()
     if incomplete > 0 { surroundings.report("martlet: recorded as far as they got: \(incomplete) unfinished") }
     return .success
+  }
+
+  private static func origin(_ text: String) throws(UsageError) -> URL {
+    let url = try TargetURL.parse(text)
+    guard let origin = Origin(url) else { throw UsageError("--origin names no host") }
+    let isPlain = ["", "/"].contains(url.path(percentEncoded: true)) && url.query == nil && url.fragment == nil
+    guard isPlain, url.user == nil, url.password == nil else {
+      throw UsageError("--origin has more than a server: write --origin \(origin), and the rest in the requests")
+    }
+    return url
   }
 
   /// What an archive says of a response that was not complete at Ctrl-C.
@@ -73,114 +76,37 @@ struct RecordCommand {
   }
 }
 
-/// Sends the requests of a local server to an origin. Redirects, cookies and credentials are the client's; what names
-/// the origin in a response is rewritten, so that the client stays with the local server.
-struct Forwarder: Sendable {
-  private let origin: URL
-  private let session: HTTPSession
+/// Writes an archive that grows: at most once a second, because each time all of it is written, and at the end.
+private actor ArchiveWriter {
+  private let recorder: HARRecorder
+  private let file: URL
+  private let surroundings: Surroundings
+  private var isScheduled = false
+  private var isEnded = false
 
-  /// The fields that concern one connection only (RFC 9110 §7.6.1), and those that the transport sets itself.
-  private static let ofConnections: Set<FieldName> = [
-    .connection, "Keep-Alive", .proxyAuthenticate, .proxyAuthorization, "Proxy-Connection", .te, .trailer,
-    .transferEncoding, .upgrade, .contentLength, .host, .expect, .acceptEncoding,
-  ]
-
-  init(to origin: URL, over connection: ConnectionConfiguration, listeners: [any EventListener]) {
-    var configuration = SessionConfiguration(cookies: nil, cache: nil)
-    configuration.userAgent = nil
-    configuration.listeners = listeners
-    configuration.options.redirectPolicy = .manual
-    self.origin = origin
-    session = HTTPSession(transport: SocketTransport(connection), configuration: configuration)
+  init(_ recorder: HARRecorder, _ file: URL, _ surroundings: Surroundings) {
+    (self.recorder, self.file, self.surroundings) = (recorder, file, surroundings)
   }
 
-  /// Answers on the connection's own thread, which waits for the origin.
-  func reply(to request: LoopbackRequest) -> Reply {
-    guard let outgoing = outgoing(request.received) else {
-      return .text("the target '\(request.target)' is not a path\n", status: .badRequest)
-    }
-    let session = session
-    let result = Self.waiting { try await session.bytes(for: outgoing) }
-    switch result {
-    case .success(let (body, response)):
-      let local = request.fields[.host].map { "http://\($0)" } ?? ""
-      var fields = incoming(response.fields, local: local)
-      if request.method == .head || response.body.length == 0 {
-        body.cancel()
-        if request.method == .head { fields[.contentLength] = response.fields[.contentLength] }
-        return .status(response.status, fields: fields)
-      }
-      let chunks = Chunks(body)
-      var reply = Reply.generated(length: body.length) { _ in try chunks.next() }
-      (reply.status, reply.fields) = (response.status, fields)
-      return reply
-    case .failure(let error):
-      return .text("the origin did not answer: \(HTTPError(wrapping: error).message)\n", status: .badGateway)
+  /// Writes the archive in a second, with all that was added until then.
+  func schedule() {
+    guard !isScheduled, !isEnded else { return }
+    isScheduled = true
+    Task { [clock = surroundings.clock] in
+      try? await clock.sleep(for: .seconds(1))
+      write()
     }
   }
 
-  private func outgoing(_ request: ReceivedRequest) -> HTTPRequest? {
-    guard request.target.hasPrefix("/"), let origin = Origin(origin), let url = URL(text: "\(origin)\(request.target)")
-    else { return nil }
-    var fields = HTTPFields()
-    for (name, value) in request.fields where !Self.ofConnections.contains(name) { fields.append(value, for: name) }
-    var outgoing = HTTPRequest(request.method, url, fields: fields)
-    outgoing.options.keepsDotSegments = true
-    if !request.body.isEmpty { outgoing.body = .data(request.body) }
-    return outgoing
+  private func write() {
+    isScheduled = false
+    guard !isEnded else { return }
+    do throws(HTTPError) { try recorder.write(to: file) } catch { surroundings.report("martlet: \(error.message)") }
   }
 
-  private func incoming(_ received: HTTPFields, local: String) -> HTTPFields {
-    var fields = HTTPFields()
-    let prefix = Origin(origin).map { "\($0)" } ?? ""
-    for (name, value) in received where !Self.ofConnections.contains(name) {
-      switch name {
-      case .location, .contentLocation:
-        fields.append(value.hasPrefix(prefix) ? local + value.dropFirst(prefix.count) : value, for: name)
-      case .setCookie: fields.append(Self.localCookie(value), for: name)
-      default: fields.append(value, for: name)
-      }
-    }
-    return fields
-  }
-
-  /// The cookie without what would keep the client from sending it to the local server: Domain and Secure.
-  static func localCookie(_ line: String) -> String {
-    let parts = line.split(separator: ";", omittingEmptySubsequences: false)
-    let kept = parts.enumerated().filter { index, part in
-      let name = ASCII.lowercased(ASCII.trimmed(part.prefix { $0 != "=" }))
-      return index == 0 || (name != "domain" && name != "secure")
-    }
-    return kept.map { String($0.element) }.joined(separator: ";")
-  }
-
-  /// Runs asynchronous work while the thread waits. For threads of a server's connections only.
-  static func waiting<Value: Sendable>(
-    _ work: @escaping @Sendable () async throws -> Value
-  ) -> Result<Value, any Error> {
-    let done = DispatchSemaphore(value: 0)
-    let outcome = Mutex<Result<Value, any Error>>(.failure(CancellationError()))
-    Task {
-      let result: Result<Value, any Error>
-      do { result = .success(try await work()) } catch { result = .failure(error) }
-      outcome.withLock { $0 = result }
-      done.signal()
-    }
-    done.wait()
-    return outcome.withLock { $0 }
-  }
-
-  /// A body that is read by a thread.
-  private final class Chunks: Sendable {
-    private let body: ResponseBody
-
-    init(_ body: ResponseBody) { self.body = body }
-
-    func next() throws -> Data? {
-      let source = body.source
-      return try Forwarder.waiting { try await source.next() }.get()
-    }
-
-    deinit { body.cancel() }
+  /// Writes the archive for the last time.
+  func end() throws {
+    isEnded = true
+    try recorder.write(to: file)
   }
 }

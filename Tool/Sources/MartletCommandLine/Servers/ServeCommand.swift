@@ -6,7 +6,7 @@ import MartletTesting
 /// Serves a folder on this machine: `martlet serve`.
 struct ServeCommand {
   private let surroundings: Surroundings
-  private let port: Int
+  private let server: LocalServer
   private let responder: FolderResponder
 
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
@@ -19,7 +19,7 @@ struct ServeCommand {
       throw UsageError("there is no folder '\(path)'")
     }
     self.surroundings = surroundings
-    port = try LocalServer.port(arguments)
+    server = try LocalServer(arguments)
     var rules: [FaultRule] = []
     for option in FaultRule.options {
       for text in arguments.all(option) { rules.append(try FaultRule(option, text)) }
@@ -28,12 +28,8 @@ struct ServeCommand {
   }
 
   func run() async throws -> ExitCode {
-    let (responder, surroundings) = (responder, surroundings)
-    let server = try LocalServer.start(port) { request in
-      let reply = responder.reply(to: request)
-      surroundings.report("\(request.method) \(request.target) \(reply.status.code)")
-      return reply
-    }
+    // a body that is sent to a folder is read and not kept
+    let server = try server.start(bodies: .streamed, surroundings) { [responder] in responder.reply(to: $0) }
     defer { server.stop() }
     try surroundings.output.write("\(server.url)/ serves \(responder.folder.path)\n")
     try await LocalServer.untilInterrupted()
@@ -63,7 +59,15 @@ struct FolderResponder: Sendable {
     return ordered.reduce(content(for: request)) { $0.with($1) }
   }
 
+  /// Whether a name of the path begins with a dot: such files have passwords and histories, and are not listed either.
+  private static func isHidden(_ path: String) -> Bool {
+    path.utf8.split(separator: UInt8(ascii: "/")).contains { name in
+      PercentEncoding.pathSegment.decode(Substring(name)).utf8.first == UInt8(ascii: ".")
+    }
+  }
+
   private func content(for request: LoopbackRequest) -> Reply {
+    guard !Self.isHidden(request.path) else { return .text("no such file\n", status: .notFound) }
     let reply = files.reply(to: request)
     guard reply.status == .notFound, let folder = files.folder(at: request.path) else { return reply }
     guard request.path.hasSuffix("/") else {

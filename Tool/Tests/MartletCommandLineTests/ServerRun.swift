@@ -4,23 +4,21 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// `martlet record`, to which a test makes requests.
-final class RecordingRun: Sendable {
-  /// The URL of the recording proxy, without a slash at its end.
+/// `martlet serve` or `martlet record`, to which a test makes requests.
+final class ServerRun: Sendable {
+  /// The URL of the server, without a slash at its end.
   let address: String
   /// What it wrote to standard error.
   let errors: CapturedOutput
   private let server: Task<ExitCode, Never>
 
-  init(
-    _ run: TestRun, origin: String, archive: String, clock: any Clock<Duration> = ContinuousClock()
-  ) async throws {
+  /// Starts `martlet` with the arguments, on a free port.
+  init(_ run: TestRun, _ arguments: String..., clock: any Clock<Duration> = ContinuousClock()) async throws {
     let (output, errors) = (LineOutput(), CapturedOutput())
     let surroundings = Surroundings(
       output: output, errors: errors, input: -1, environment: [:],
       folder: URL(filePath: run.folder.url.path, directoryHint: .isDirectory), clock: clock)
-    let arguments = ["record", "--origin", origin, "--har", archive, "--port", "0"]
-    server = Task { await CommandLineTool.run(arguments, surroundings) }
+    server = Task { await CommandLineTool.run(arguments + ["--port", "0"], surroundings) }
     self.errors = errors
     let line = try #require(await output.first())
     address = String(line.prefix { $0 != " " }.dropLast())

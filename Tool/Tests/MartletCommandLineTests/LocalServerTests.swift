@@ -1,0 +1,132 @@
+import Dispatch
+@testable import MartletCommandLine
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+import MartletTesting
+import Testing
+
+/// What web pages, foreign clients and other hosts get from `serve` and `record`.
+@Suite("serve and record among strangers", .timeLimit(.minutes(5)))
+struct LocalServerTests {
+  private let run: TestRun
+
+  init() throws {
+    run = try TestRun()
+    try run.folder.write(Data("0123456789".utf8), to: "pub/a.txt")
+  }
+
+  /// What a program prints. It is read on a thread of its own: the servers of this process need the others.
+  private func output(of program: String, _ arguments: [String]) async throws -> String {
+    let process = try ChildProcess(program, arguments, output: .read)
+    return await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(returning: String(decoding: process.readToEnd(), as: UTF8.self))
+      }
+    }
+  }
+
+  private func curl(_ arguments: String...) async throws -> String {
+    try await output(of: "curl", ["-s", "-i", "--max-time", "60"] + arguments)
+  }
+
+  @Test func aPageThatMakesItsNameLeadHereReadsNothing() async throws {
+    let server = try await ServerRun(run, "serve", "pub")
+    let refused = try await run("get", "\(server.address)/a.txt", "Host:evil.example", "-p", "hb")
+    #expect(refused.text.contains("421") && refused.text.contains("--host NAME"))
+    #expect(!refused.text.contains("0123456789"))
+    #expect(try await run("get", "\(server.address)/a.txt").text == "0123456789")
+  }
+
+  @Test func anotherHostIsServedIfItIsNamed() async throws {
+    let server = try await ServerRun(run, "serve", "pub", "--host", "Dev.example")
+    #expect(try await run("get", "\(server.address)/a.txt", "Host:dev.example:8000").text == "0123456789")
+    #expect(try await run("get", "\(server.address)/a.txt", "Host:evil.example").text != "0123456789")
+  }
+
+  @Test(arguments: [
+    ("localhost", true), ("LocalHost:8000", true), ("localhost.", true), ("api.localhost:1", true), ("127.0.0.1", true),
+    ("127.1.2.3:80", true), ("[::1]", true), ("[::1]:80", true), ("dev.example", true), ("DEV.example.:1", true),
+    ("evil.example", false), ("localhost.evil.example", false), ("127.0.0.1.evil.example", false), ("", false),
+    ("localhost:80/evil.example", false), ("a@localhost.evil", false), ("10.0.0.1", false), ("[::2]", false),
+    ("sub.dev.example", false), ("localhost, evil.example", false),
+  ])
+  func onlyNamesOfThisMachineAndThoseThatAreGivenAreAllowed(host: String, isAllowed: Bool) {
+    let hosts = ServedHosts(["Dev.Example"])
+    #expect(hosts.allow(host) == isAllowed)
+    #expect(hosts.allow([.host: host]) == isAllowed)
+    #expect(!hosts.allow([.host: host, .host: "evil.example"]))
+  }
+
+  @Test func aRedirectOfTheOriginNamesNoForeignHost() async throws {
+    let origin = try LoopbackServer {
+      .redirect(to: "http://127.0.0.1:\($0.fields[.host]?.split(separator: ":").last ?? "")/x")
+    }
+    let server = try await ServerRun(run, "record", "--origin", origin.url.absoluteString, "--har", "a.har")
+    let reply = try await run("get", "\(server.address)/", "Host:evil.example", "--no-redirects", "-p", "hb")
+    #expect(!reply.text.contains("Location") && reply.text.contains("421"))
+    #expect(origin.requests.isEmpty)
+  }
+
+  @Test func aRedirectToAHostWhoseNameBeginsAsTheOriginsIsNotRewritten() async throws {
+    let origin = try LoopbackServer {
+      .redirect(to: "http://127.0.0.1:\($0.fields[.host]?.split(separator: ":").last ?? "").evil.example/x")
+    }
+    let server = try await ServerRun(run, "record", "--origin", origin.url.absoluteString, "--har", "a.har")
+    let reply = try await curl("\(server.address)/")
+    #expect(reply.contains("Location: http://127.0.0.1:\(origin.port).evil.example/x\r\n"))
+  }
+
+  @Test(arguments: ["/v2", "/?q=1", "/#top"])
+  func anOriginThatIsMoreThanAServerIsRefused(rest: String) async throws {
+    // the port is refused too, so that the program ends in any case
+    let arguments = ["record", "--origin", "http://127.0.0.1:1\(rest)", "--har", "a.har", "--port", "70000"]
+    let result = try await run.run(arguments)
+    #expect(result.code == .usage)
+    #expect(result.errors.text.contains("--origin has more than a server: write --origin http://127.0.0.1:1,"))
+  }
+
+  @Test func theLogHidesSecretsOfQueries() async throws {
+    let origin = try LoopbackServer { _ in .text("hi") }
+    let server = try await ServerRun(run, "record", "--origin", origin.url.absoluteString, "--har", "a.har")
+    #expect(try await run("get", "\(server.address)/p?token=s3cret&a=1").text == "hi")
+    server.interrupt()
+    #expect(await server.result == .success)
+    #expect(server.errors.text.contains("GET /p?token=***&a=1 200"))
+    #expect(!server.errors.text.contains("s3cret"))
+  }
+
+  @Test func fieldsOfAConnectionAreNotPassedOn() async throws {
+    let origin = try LoopbackServer { _ in
+      .text("hi").with("X-Hop", "1").with("X-End", "1").with(.connection, "X-Hop, keep-alive")
+    }
+    let server = try await ServerRun(run, "record", "--origin", origin.url.absoluteString, "--har", "a.har")
+    let reply = try await curl("-H", "Connection: X-Mine", "-H", "X-Mine: 1", "-H", "X-Other: 1", "\(server.address)/")
+    let received = try await origin.request(1).fields
+    #expect(received["X-Mine"] == nil && received["X-Other"] == "1")
+    #expect(reply.contains("X-End: 1\r\n") && !reply.contains("X-Hop"))
+  }
+
+  @Test func textInLatin1IsPassedOn() async throws {
+    let origin = try LoopbackServer { request in
+      .raw("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Got: \(request.fields["X-Name"] ?? "")\r\n\r\n")
+    }
+    let server = try await ServerRun(run, "record", "--origin", origin.url.absoluteString, "--har", "a.har")
+    let command = "curl -s -i -H $'X-Name: caf\\xe9' \(server.address)/"
+    #expect(try await output(of: "bash", ["-c", command]).contains("X-Got: café\r\n"))
+    #expect(try await origin.request(1).fields["X-Name"] == "café")
+  }
+
+  @Test func anArchiveIsWrittenAtMostOnceASecondAndAtTheEnd() async throws {
+    let origin = try LoopbackServer { _ in .text("hi") }
+    let clock = ManualClock()
+    let server = try await ServerRun(
+      run, "record", "--origin", origin.url.absoluteString, "--har", "a.har", clock: clock)
+    for _ in 1...3 { #expect(try await run("get", "\(server.address)/").text == "hi") }
+    let archive = run.folder.file("a.har")
+    #expect(try HAR(json: Data(contentsOf: archive)).log.entries.isEmpty)
+    server.interrupt()
+    #expect(await server.result == .success)
+    #expect(try HAR(json: Data(contentsOf: archive)).log.entries.count == 3)
+  }
+}

@@ -114,6 +114,13 @@ struct FormatterTests {
     #expect(format(formatter, text, pieces: 1) == expected)
   }
 
+  @Test func textChangesNoOrderOfCharactersOnATerminal() {
+    let text = "a\u{202E}b\u{2066}c\u{9B}d–e\u{2069}é\r\u{202A}"
+    let shown = "a\u{FFFD}b\u{FFFD}c\u{FFFD}d–e\u{FFFD}é␍\u{FFFD}"
+    #expect(format(PlainTextFormatter(isForTerminal: true), text) == shown)
+    #expect(format(PlainTextFormatter(isForTerminal: true), text, pieces: 1) == shown)
+  }
+
   @Test func linesAreShownWhenTheyAreComplete() {
     var lines = LineFormatter.json(Palette(isColored: true), isForTerminal: false)
     #expect(lines.format(Data(#"{"a":"#.utf8)).isEmpty)

@@ -117,6 +117,18 @@ struct StoryTests {
     #expect(!errors.contains("s3cret"))
   }
 
+  @Test(arguments: [["--print", "h"], ["--verbose"], ["--events"], ["--quiet", "--timeline", "a.html"]])
+  func textOfAServerControlsNoTerminalAndChangesNoOrder(options: [String]) async throws {
+    let server = try LoopbackServer { _ in
+      .raw("HTTP/1.1 200 OK\r\nX-Text: a\u{202E}b\u{2067}c\u{9B}31md\r\nContent-Length: 0\r\n\r\n")
+    }
+    let result = try await run.run(["get", ":\(server.port)/"] + options)
+    let page = options.contains("a.html") ? try run.text(of: "a.html") : ""
+    let text = result.text + result.errors.text + page
+    #expect(text.contains("X-Text"))
+    #expect(!text.unicodeScalars.contains { "\u{202E}\u{2067}\u{9B}".unicodeScalars.contains($0) })
+  }
+
   @Test func theTimelineShowsCallsAttemptsAndPhases() async throws {
     let server = try service()
     let result = try await run("get", ":\(server.port)/old", "X-Note:<b>", "--timeline", "a.html")

@@ -21,9 +21,11 @@ struct PlainTextFormatter: BodyFormatter {
   mutating func finish() -> [UInt8] { visible?.finish() ?? [] }
 }
 
-/// Replaces control characters, except tabs and the ends of lines, with pictures of them (U+2400 and following).
+/// Replaces control characters, except tabs and the ends of lines, with pictures of them (U+2400 and following); those
+/// from U+0080 on, and what changes the order of characters, with U+FFFD.
 struct VisibleText: Sendable {
-  private var held: UInt8?
+  /// The beginning of a sequence that may have to be replaced.
+  private var held: [UInt8] = []
 
   init() {}
 
@@ -31,20 +33,10 @@ struct VisibleText: Sendable {
   mutating func filter(_ chunk: some Sequence<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     for byte in chunk {
-      if let first = held {
-        held = nil
-        if first == 13 {
-          if byte != 10 { Self.append(picture: 13, to: &result) }
-        } else if (0x80...0x9F).contains(byte) {  // a control character of ISO 6429, as UTF-8
-          result += [0xEF, 0xBF, 0xBD]
-          continue
-        } else {
-          result.append(first)
-        }
-      }
+      if !held.isEmpty, completes(byte, &result) { continue }
       switch byte {
       case 9, 10: result.append(byte)
-      case 13, 0xC2: held = byte
+      case 13, 0xC2, 0xE2: held = [byte]
       case 0..<32: Self.append(picture: byte, to: &result)
       case 127: result += [0xE2, 0x90, 0xA1]
       default: result.append(byte)
@@ -53,11 +45,34 @@ struct VisibleText: Sendable {
     return result
   }
 
+  /// Whether the byte belongs to what is held. If it does not, that is passed on.
+  private mutating func completes(_ byte: UInt8, _ result: inout [UInt8]) -> Bool {
+    if held == [0xE2], byte == 0x80 || byte == 0x81 {
+      held.append(byte)
+      return true
+    }
+    let isReplaced: Bool
+    switch (held, byte) {
+    case ([0xC2], 0x80...0x9F): isReplaced = true  // a control character of ISO 6429
+    case ([0xE2, 0x80], 0xAA...0xAE), ([0xE2, 0x81], 0xA6...0xA9): isReplaced = true  // a direction of writing
+    default: isReplaced = false
+    }
+    if isReplaced {
+      result += [0xEF, 0xBF, 0xBD]
+    } else if held != [13] {
+      result += held
+    } else if byte != 10 {
+      Self.append(picture: 13, to: &result)
+    }
+    held = []
+    return isReplaced
+  }
+
   mutating func finish() -> [UInt8] {
-    defer { held = nil }
-    guard let held else { return [] }
+    defer { held = [] }
+    guard held == [13] else { return held }
     var result: [UInt8] = []
-    if held == 13 { Self.append(picture: 13, to: &result) } else { result.append(held) }
+    Self.append(picture: 13, to: &result)
     return result
   }
 

@@ -18,7 +18,7 @@ struct EventLines: EventListener {
     guard let members = members(event) else { return }
     let all: [(String, String)] = [("ms", Self.number(stopwatch.elapsed)), ("call", "\(call.id)")] + members
     let line = all.map { "\(JSONSyntax.quoted($0.0)):\($0.1)" }.joined(separator: ",")
-    do throws(OutputError) { try output.write("{\(line)}\n") } catch {}
+    do throws(OutputError) { try output.write("{\(Self.escaped(line))}\n") } catch {}
   }
 
   private func members(_ event: Event) -> [(String, String)]? {
@@ -44,6 +44,22 @@ struct EventLines: EventListener {
     case .finished(let error):
       return named("finished", error.map { [text("error", $0.kind.name), text("message", $0.message)] } ?? [])
     }
+  }
+
+  /// Escapes in strings what would control a terminal, or change the order of characters on it. JSON has no such characters
+  /// elsewhere.
+  private static func escaped(_ line: String) -> String {
+    guard line.unicodeScalars.contains(where: isEscaped) else { return line }
+    return line.unicodeScalars.map { isEscaped($0) ? "\\u" + hexadecimal($0) : String($0) }.joined()
+  }
+
+  private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+    (0x7F...0x9F).contains(scalar.value) || scalar.changesDirection
+  }
+
+  private static func hexadecimal(_ scalar: Unicode.Scalar) -> String {
+    let digits = String(scalar.value, radix: 16)
+    return String(repeating: "0", count: 4 - digits.count) + digits
   }
 
   private func named(_ name: String, _ members: [(String, String)]) -> [(String, String)] {

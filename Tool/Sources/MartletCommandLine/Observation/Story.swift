@@ -57,7 +57,7 @@ final class Story: EventListener {
   private static func lines(_ event: Event, _ call: inout CallState, _ text: MessageText) -> [String] {
     switch event {
     case .started(let request):
-      return ["* \(request.method) \(text.redaction.redacted(request.url).withoutControls)"]
+      return ["* \(request.method) \(text.redaction.redacted(request.url).printable)"]
     case .attempt(let number, let request):
       call = CallState(number: number, prepared: request.head)
       return number > 1 ? ["* attempt \(number)"] : []
@@ -71,10 +71,10 @@ final class Story: EventListener {
         + text.response(head).lines.map { "< \($0)" } + cookies(head)
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend(_, let delay, let reason):
-      return [(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)").withoutControls]
-    case .cookieRefused(let refusal): return ["* \(refusal)".withoutControls]
+      return [(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)").printable]
+    case .cookieRefused(let refusal): return ["* \(refusal)".printable]
     case .cached(let source): return ["* \(Self.origin(of: source))"]
-    case .limit, .note: return ["* \(event)".withoutControls]
+    case .limit, .note: return ["* \(event)".printable]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []
@@ -114,7 +114,7 @@ final class Story: EventListener {
     }
     guard !names.isEmpty else { return [] }
     let which = names.count == 1 ? "the cookie" : "cookies"
-    return ["* the response sets \(which) \(names.joined(separator: ", "))".withoutControls]
+    return ["* the response sets \(which) \(names.joined(separator: ", "))".printable]
   }
 
   private static func phases(_ metrics: TransferMetrics) -> String {
@@ -130,7 +130,7 @@ final class Story: EventListener {
 
   private static func ending(_ call: CallState, _ error: HTTPError?) -> String {
     if let error, error.isCancelled, call.status != nil { return "* ended: the body was not read" }
-    if let error { return "* failed with \(error.kind): \(error.message)".withoutControls }
+    if let error { return "* failed with \(error.kind): \(error.message)".printable }
     var parts = [call.status.map { "\($0)" } ?? "no response"]
     if call.number > 1 { parts.append("\(call.number) attempts") }
     parts.append("a body of \(Quantity.text(call.received))")

@@ -40,6 +40,6 @@ struct MessageText: Sendable {
   /// The text without control characters. Octets above 127 that are UTF-8 are shown as what they are.
   private static func shown(_ text: String) -> String {
     let bytes = FieldOctets.bytes(text)
-    return (String(validating: bytes, as: UTF8.self) ?? text).withoutControls
+    return (String(validating: bytes, as: UTF8.self) ?? text).printable
   }
 }

@@ -15,7 +15,7 @@ struct Surroundings: Sendable {
   var clock: any Clock<Duration> = ContinuousClock()
   var now: @Sendable () -> Date = { .now }
   /// Asks for a password on the terminal; nil if there is none.
-  var askPassword: @Sendable (_ prompt: String) -> String? = { TerminalPrompt.password($0) }
+  var askPassword: @Sendable (_ prompt: String) -> String? = { PasswordPrompt.password($0) }
 
   /// Those of this process.
   static func ofProcess() -> Surroundings {
@@ -38,7 +38,7 @@ struct Surroundings: Sendable {
 
   /// Writes a line to standard error. A failure cannot be reported anywhere.
   func report(_ line: String) {
-    do throws(OutputError) { try errors.write(line.withoutControls + "\n") } catch {}
+    do throws(OutputError) { try errors.write(line.printable + "\n") } catch {}
   }
 }
 
@@ -61,32 +61,5 @@ enum ProcessEnvironment {
     guard let path = getcwd(nil, 0) else { return "." }
     defer { free(path) }
     return String(cString: path)
-  }
-}
-
-/// Questions on the terminal.
-enum TerminalPrompt {
-  /// Asks for a password without showing it; nil if there is no terminal.
-  static func password(_ prompt: String) -> String? {
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
-    guard terminal >= 0 else { return nil }
-    defer { close(terminal) }
-    var settings = termios()
-    guard tcgetattr(terminal, &settings) == 0 else { return nil }
-    var hidden = settings
-    hidden.c_lflag &= ~UInt32(ECHO)
-    tcsetattr(terminal, TCSAFLUSH, &hidden)
-    defer { tcsetattr(terminal, TCSAFLUSH, &settings) }
-    write(prompt, to: terminal)
-    defer { write("\n", to: terminal) }
-    var bytes: [UInt8] = []
-    var byte: UInt8 = 0
-    while read(terminal, &byte, 1) == 1, byte != 10 { bytes.append(byte) }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func write(_ text: String, to terminal: Int32) {
-    let bytes = Array(text.utf8)
-    _ = Glibc.write(terminal, bytes, bytes.count)
   }
 }

@@ -30,7 +30,7 @@ enum RequestItem: Sendable, Hashable {
     http://localhost:8080/a.
 
     An item is a part of the request. The first separator in it decides; a backslash before one makes it a plain
-    character.
+    character, also in the value: handle=\\@ada sends @ada.
       name==value     a pair of the query         Name:value    a field of the head; 'Name:' leaves one out
       name=value      text in the body            Name:@file    a field with the content of a file
       name=@file      text from a file            Name;         a field without a value
@@ -49,7 +49,8 @@ enum RequestItem: Sendable, Hashable {
 
   /// Reads an item.
   static func parse(_ text: String) throws(UsageError) -> RequestItem {
-    let (name, separator, value) = split(text)
+    let (name, separator, rest) = split(text)
+    let value = unescaped(rest)
     guard let separator else {
       if text.hasSuffix(";"), text.count > 1 { return .emptyField(String(text.dropLast())) }
       throw UsageError(
@@ -66,7 +67,7 @@ enum RequestItem: Sendable, Hashable {
     case ":=": return .json(name, .text(value))
     case ":@": return .field(plainName, .file(try path(value, in: text)))
     case "==":
-      return .query(plainName, value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value))
+      return .query(plainName, rest.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value))
     case "=@": return .text(name, .file(try path(value, in: text)))
     case "=": return .text(name, .text(value))
     case "@": return try file(plainName, value, in: text)
@@ -77,6 +78,20 @@ enum RequestItem: Sendable, Hashable {
 
   /// The name of an item where it is no path: two backslashes stand for one.
   static func plain(_ name: String) -> String { name.replacing(#"\\"#, with: #"\"#) }
+
+  /// The value of an item, as HTTPie reads it: a backslash before a character of a separator is removed.
+  private static func unescaped(_ text: String) -> String {
+    var value = ""
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      guard character == "\\", let next = rest.popFirst() else {
+        value.append(character)
+        continue
+      }
+      value += ":=@;".contains(next) ? String(next) : "\\\(next)"
+    }
+    return value
+  }
 
   /// Splits the text at the first separator that no backslash precedes; backslashes before separators are removed. Two
   /// backslashes stay, and do not precede what follows them.

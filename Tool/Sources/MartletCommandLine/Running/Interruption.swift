@@ -18,6 +18,7 @@ enum Interruption {
     let sources = [SIGINT, SIGTERM].map { signal in
       let source = DispatchSource.makeSignalSource(signal: signal)
       source.setEventHandler {
+        guard !PasswordPrompt.receive(signal) else { return }
         guard first.receive() < repetition else { exit(ExitCode.interrupted.rawValue) }
         task.cancel()
       }

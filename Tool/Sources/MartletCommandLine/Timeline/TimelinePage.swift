@@ -168,7 +168,7 @@ struct TimelinePage {
 
   static func escaped(_ text: String) -> String {
     var result = ""
-    for scalar in text.withoutControls.unicodeScalars {
+    for scalar in text.printable.unicodeScalars {
       switch scalar {
       case "&": result += "&amp;"
       case "<": result += "&lt;"

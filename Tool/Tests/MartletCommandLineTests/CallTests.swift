@@ -143,6 +143,11 @@ struct CallTests {
     (["get", ":1", "--session", "../x"], "'../x' is no name of a session: use letters, digits, '-', '_' and '.'"),
     (["get", ":1", "--pin", "abc"], "--pin 'abc' is not the base64 of a SHA-256: it has 44 characters"),
     (["get", ":1", "--proxy", "ftp://h"], "--proxy has the scheme 'ftp': use http, https or socks5"),
+    (
+      ["get", ":1", "--insecure", "--cert", "client.pem"],
+      "--insecure and --cert exclude each other: the server would get the certificate before it is known to be the right "
+        + "one; --ca FILE trusts the server's authority"
+    ),
     (["get", ":1", "--auth", "ada"], "there is no terminal to ask for the password: write --auth ada:PASSWORD"),
   ])
   func whatCannotBeCarriedOutIsAUsageError(line: [String], message: String) async throws {

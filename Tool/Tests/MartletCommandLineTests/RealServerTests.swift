@@ -34,6 +34,15 @@ struct RealServerTests {
     #expect(stranger.errors.text.contains("stranger.invalid"))
   }
 
+  @Test func theTimelineHasABarForTLS() async throws {
+    let target = url(nginx.tls("/hello.txt"))
+    #expect(try await run("get", target, "--ca", authority, "--timeline", "a.html").text == "hello")
+    #expect(try run.text(of: "a.html").contains("<i class=\"tls\" style="))
+    #expect(try await run("get", target, "--timeline", "b.html").code == .tls)
+    let failed = try run.text(of: "b.html")
+    #expect(failed.contains("<i class=\"tls\" style=") && !failed.contains("<i class=\"receive\" style="))
+  }
+
   @Test func aPinnedKeyIsDemandedAlsoOfACertificateThatIsAccepted() async throws {
     let target = url(nginx.tls("/hello.txt"))
     let pin = try nginx.authority.pin(of: "server")

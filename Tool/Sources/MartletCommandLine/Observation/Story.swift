@@ -154,19 +154,33 @@ struct Phases: Sendable, Sequence {
 
   private let phases: [Phase]
 
-  init(_ metrics: TransferMetrics) {
+  /// - Parameter failure: the phase in which the attempt failed; its last bar is that of this phase.
+  init(_ metrics: TransferMetrics, failedWhile failure: HTTPError.Phase? = nil) {
     var phases: [Phase] = []
     var last = Duration.zero
     let ends: [(String, Duration)] = [
       ("queue", metrics.queued), ("DNS", metrics.nameLookup), ("connect", metrics.connect),
       ("TLS", metrics.secureConnect), ("request", metrics.requestStart), ("wait", metrics.firstByte),
-      ("receive", metrics.total),
+      (metrics.firstByte > .zero ? "receive" : Self.name(of: failure), metrics.total),
     ]
     for (name, end) in ends where end > last {
       phases.append(Phase(name: name, start: last, length: end - last))
       last = end
     }
     self.phases = phases
+  }
+
+  /// The name of the phase in which an attempt failed.
+  static func name(of failure: HTTPError.Phase?) -> String {
+    switch failure {
+    case .queued: "queue"
+    case .resolving: "DNS"
+    case .connecting: "connect"
+    case .securing: "TLS"
+    case .sending: "request"
+    case .waiting: "wait"
+    case .preparing, .receiving, nil: "receive"
+    }
   }
 
   func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }

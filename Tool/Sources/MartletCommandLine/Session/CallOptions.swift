@@ -116,6 +116,11 @@ struct ConnectionOptions {
       }
       return pin
     }
+    if arguments.has(.insecure), arguments.has(.cert) {
+      throw UsageError(
+        "--insecure and --cert exclude each other: the server would get the certificate before it is known to be the "
+          + "right one; --ca FILE trusts the server's authority")
+    }
     if arguments.has(.insecure) { tls.acceptsRefusedServer = { _, _ in true } }
     guard let certificate = try file(.cert) else {
       if arguments.has(.key) || arguments.has(.certPassword) { throw UsageError("--key needs --cert FILE") }

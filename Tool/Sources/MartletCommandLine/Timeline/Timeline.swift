@@ -32,6 +32,8 @@ struct Timeline: Sendable {
     var headTime: Duration?
     var metrics: TransferMetrics?
     var received: Int64 = 0
+    /// The phase in which it failed.
+    var failure: HTTPError.Phase?
     /// What else was reported: decisions of the cache, refused cookies, why it was sent again.
     var notes: [String] = []
   }
@@ -108,7 +110,7 @@ final class TimelineRecorder: EventListener {
       attempt.notes.append(delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): attempt.notes.append("\(refusal)")
     case .cached, .limit, .note: attempt.notes.append("\(event)")
-    case .finished: attempt.end = time
+    case .finished(let error): (attempt.end, attempt.failure) = (time, error?.phase)
     case .started, .attempt, .informational, .bytes: break
     }
   }

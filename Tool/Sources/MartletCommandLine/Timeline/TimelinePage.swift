@@ -118,9 +118,10 @@ struct TimelinePage {
       // the body was not read to its end, so that the transport measured nothing
       let end = (attempt.headTime ?? attempt.end ?? timeline.end).inMilliseconds
       let title = attempt.headTime == nil ? "no response" : "until the head of the response"
-      return bar("wait", title, from: start, length: end - start)
+      let style = attempt.headTime == nil ? Phases.name(of: attempt.failure).lowercased() : "wait"
+      return bar(style, title, from: start, length: end - start)
     }
-    return Phases(metrics).map { phase in
+    return Phases(metrics, failedWhile: attempt.failure).map { phase in
       bar(
         phase.name.lowercased(), "\(phase.name) \(Quantity.text(phase.length))",
         from: start + phase.start.inMilliseconds, length: phase.length.inMilliseconds)
@@ -144,7 +145,7 @@ struct TimelinePage {
   private func facts(_ attempt: Timeline.AttemptRecord) -> String {
     var rows: [(String, String)] = [("attempt", "\(attempt.number), after \(Quantity.text(attempt.start))")]
     if let metrics = attempt.metrics {
-      rows += Phases(metrics).map { ($0.name, Quantity.text($0.length)) }
+      rows += Phases(metrics, failedWhile: attempt.failure).map { ($0.name, Quantity.text($0.length)) }
       rows.append(("sent", Quantity.text(metrics.bytesSent)))
       rows.append(
         ("received", "\(Quantity.text(metrics.bytesReceived)), decoded \(Quantity.text(attempt.received))"))

@@ -69,22 +69,35 @@ struct RateLimitTests {
     #expect(error?.isCancelled == true)
   }
 
+  /// Tells of the places that it gets back.
+  private struct ObservedStore: RateLimitStore {
+    let base: MemoryRateLimitStore
+    let returned = Awaitable(0)
+
+    func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
+      defer { if case .giveBack = change { returned.update { $0 += 1 } } }
+      return try await base.apply(change, to: name)
+    }
+  }
+
   /// As when somebody types: each request replaces the one before.
   @Test(arguments: [false, true]) func requestsThatReplaceOneAnotherWaitAsLongAsOne(isShared: Bool) async throws {
     var limit = RateLimit(1, per: .seconds(1))
-    if isShared { limit.store = MemoryRateLimitStore(clock: clock) }
+    let store = ObservedStore(base: MemoryRateLimitStore(clock: clock))
+    if isShared { limit.store = store }
     let session = session(limit, TestTransport { _ in .text("ok") })
     _ = try await session.data(for: HTTPRequest(.get, origin))
     var last = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
     try await clock.sleepers(1)
-    for _ in 1...30 {
+    for round in 1...30 {
       let next = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
       try await clock.sleepers(2)
       last.cancel()
       _ = await last.result
+      // what a store that is shared gets back, it gets a moment later
+      if isShared { _ = try await store.returned.wait { $0 >= round ? true : nil } }
       last = next
     }
-    // what a store that is shared gets back, it gets a moment later
     clock.advance(by: .seconds(isShared ? 10 : 1))
     #expect(try await last.value == .ok)
   }

@@ -238,16 +238,13 @@ struct RequestOptionsMatrixTests {
 
   private func site(_ row: Row, _ versions: ConnectionConfiguration.Versions, inSession: Bool) throws -> Site {
     let nginx = try Nginx.shared.get()
-    var connection = ConnectionConfiguration()
-    connection.proxy = .direct
-    connection.tls.authorities = nginx.authority.certificate
-    connection.versions = versions
     var options = RequestOptions()
     row.change(&options)
     var settings = SessionConfiguration()
     if inSession { swap(&options, &settings.options) }
     return Site(
-      nginx: nginx, session: HTTPSession(transport: SocketTransport(connection), configuration: settings),
+      nginx: nginx,
+      session: HTTPSession(transport: SocketTransport(nginx.connection(versions)), configuration: settings),
       options: options)
   }
 

@@ -105,10 +105,7 @@ struct SettingsMatrixTests {
   @Test(arguments: rows, [ConnectionConfiguration.Versions.http1, .automatic])
   func aSettingHasAnEffect(_ row: Row, _ versions: ConnectionConfiguration.Versions) async throws {
     let nginx = try Nginx.shared.get()
-    var setup = Setup(request: HTTPRequest(.get, nginx.tls("/protocol")))
-    setup.connection.proxy = .direct
-    setup.connection.tls.authorities = nginx.authority.certificate
-    setup.connection.versions = versions
+    var setup = Setup(connection: nginx.connection(versions), request: HTTPRequest(.get, nginx.tls("/protocol")))
     try row.change(&setup)
 
     let outcome = await outcome(of: setup)
@@ -150,10 +147,7 @@ struct SettingsMatrixTests {
   @Test(arguments: busyRows, [ConnectionConfiguration.Versions.http1, .automatic])
   func aSettingHasAnEffectBesideAnOpenResponse(_ row: Row, _ versions: ConnectionConfiguration.Versions) async throws {
     let nginx = try Nginx.shared.get()
-    var setup = Setup(request: HTTPRequest(.get, nginx.single("/hello.txt")))
-    setup.connection.proxy = .direct
-    setup.connection.tls.authorities = nginx.authority.certificate
-    setup.connection.versions = versions
+    var setup = Setup(connection: nginx.connection(versions), request: HTTPRequest(.get, nginx.single("/hello.txt")))
     setup.connection.readAhead = 65_536
     try row.change(&setup)
     let transport = SocketTransport(setup.connection)
@@ -175,10 +169,7 @@ struct SettingsMatrixTests {
     _ decompresses: Bool, _ versions: ConnectionConfiguration.Versions
   ) async throws {
     let nginx = try Nginx.shared.get()
-    var connection = ConnectionConfiguration()
-    connection.proxy = .direct
-    connection.tls.authorities = nginx.authority.certificate
-    connection.versions = versions
+    var connection = nginx.connection(versions)
     connection.decompresses = decompresses
 
     let response = try await SocketTransport(connection).send(HTTPRequest(.get, nginx.tls("/fields")), in: Call())
@@ -201,6 +192,17 @@ struct SettingsMatrixTests {
     for setting in settings where !others.contains(setting) {
       #expect((Self.rows + Self.busyRows).contains { $0.name.contains(setting) }, "\(setting)")
     }
+  }
+}
+
+extension Nginx {
+  /// Returns the settings with which it is reached over these versions of HTTP.
+  func connection(_ versions: ConnectionConfiguration.Versions) -> ConnectionConfiguration {
+    var connection = ConnectionConfiguration()
+    connection.proxy = .direct
+    connection.tls.authorities = authority.certificate
+    connection.versions = versions
+    return connection
   }
 }
 #endif

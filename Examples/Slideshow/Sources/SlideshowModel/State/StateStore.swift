@@ -68,7 +68,9 @@ package struct StateStore: Sendable {
   /// Returns what the file contains; nil if it must not be replaced.
   private func read() -> (Document?, warning: Explanation?) {
     let data: Data
-    do { data = try Data(contentsOf: file) } catch CocoaError.fileReadNoSuchFile { return (Document(), nil) } catch {
+    do { data = try Data(contentsOf: file) } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+      return (Document(), nil)
+    } catch {
       let sentence =
         "The file with favourites and title cannot be read, and nothing is saved: choose another with --state."
       return (nil, Explanation(sentence, details: "\(file.path): \(error)"))

@@ -84,7 +84,7 @@ struct CallCommand {
   private func showHeads(_ call: PreparedCall, _ response: HTTPResponse) throws(OutputError) {
     let text = MessageText(palette: choice.palette, redaction: .off)
     if choice.parts.contains(.requestHead) {
-      try output.write(text.request(call.sentHead ?? call.request.head) + "\n")
+      try output.write(call.sentHead(in: text) + "\n")
     }
     if choice.parts.contains(.requestBody), !call.request.body.isEmpty {
       try output.write((call.request.body.bytes.map { Array($0) } ?? Array("(\(call.request.body))".utf8)) + [10, 10])

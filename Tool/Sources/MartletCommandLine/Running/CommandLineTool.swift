@@ -15,8 +15,10 @@ package enum CommandLineTool {
     switch begin(arguments, surroundings) {
     case .done(let code): exit(code.rawValue)
     case .work(let parsed):
+      let writesAtEnd = writesAtEnd(parsed)
+      if writesAtEnd { Interruption.holdSignals() }
       Task.detached {
-        guard writesAtEnd(parsed) else { exit(await perform(parsed, surroundings).rawValue) }
+        guard writesAtEnd else { exit(await perform(parsed, surroundings).rawValue) }
         let code = try? await Interruption.running { await perform(parsed, surroundings) }
         exit((code ?? .interrupted).rawValue)
       }

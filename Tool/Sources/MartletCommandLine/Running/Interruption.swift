@@ -10,12 +10,23 @@ enum Interruption {
   /// How long a signal counts as a repetition of the first.
   static let repetition = Duration.milliseconds(500)
 
+  private static let signals = [SIGINT, SIGTERM]
+
+  /// Keeps the signals from the threads that begin from now on, and from this one: then only ``running(_:)`` receives them.
+  /// A thread that could receive one would end the program if it does so at a bad moment.
+  static func holdSignals() {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
   static func running<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let task = Task { try await work() }
     let first = FirstSignal()
-    let sources = [SIGINT, SIGTERM].map { signal in
+    let sources = signals.map { signal in
       let source = DispatchSource.makeSignalSource(signal: signal)
       source.setEventHandler {
         guard !PasswordPrompt.receive(signal) else { return }

@@ -190,13 +190,19 @@ extension LoopbackServer {
   ///
   /// It returns before the request is answered: so a test knows that the server has received a request.
   ///
+  /// A wait of more than 10 seconds is reported on standard error, with its line.
+  ///
   /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that request, or records
   ///   nothing.
-  public func request(_ number: Int) async throws -> ReceivedRequest {
+  public func request(_ number: Int, fileID: String = #fileID, line: Int = #line) async throws -> ReceivedRequest {
     guard recording == .everything else {
       throw LoopbackServerError("the server records no requests to wait for: make it with `recording: .everything`")
     }
-    return try await state.wait { state -> Result<ReceivedRequest, LoopbackServerError>? in
+    let description: @Sendable (ServerState) -> String = {
+      "request \(number) of a LoopbackServer, which has received \($0.requests.count)"
+    }
+    return try await state.wait(at: .init(fileID, line), saying: description) {
+      state -> Result<ReceivedRequest, LoopbackServerError>? in
       if number > 0, state.requests.count >= number { return .success(state.requests[number - 1]) }
       guard state.isStopped else { return nil }
       return .failure(.init("the server was stopped after \(state.requests.count) requests, before number \(number)"))
@@ -205,10 +211,18 @@ extension LoopbackServer {
 
   /// Waits until the n-th connection, counted from 1, is closed, and returns which side closed it.
   ///
+  /// A wait of more than 10 seconds is reported on standard error, with its line.
+  ///
   /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that connection.
   @discardableResult
-  public func end(ofConnection number: Int) async throws -> ConnectionEnd {
-    try await state.wait { state -> Result<ConnectionEnd, LoopbackServerError>? in
+  public func end(
+    ofConnection number: Int, fileID: String = #fileID, line: Int = #line
+  ) async throws -> ConnectionEnd {
+    let description: @Sendable (ServerState) -> String = {
+      "the end of connection \(number) of a LoopbackServer, which has accepted \($0.accepted)"
+    }
+    return try await state.wait(at: .init(fileID, line), saying: description) {
+      state -> Result<ConnectionEnd, LoopbackServerError>? in
       if let end = state.ends[number] { return .success(end) }
       guard state.isStopped, number > state.accepted else { return nil }
       return .failure(.init("the server was stopped after \(state.accepted) connections, before number \(number)"))

@@ -46,6 +46,18 @@ package final class Awaitable<Value: Sendable>: Sendable {
     }
   }
 
+  /// Like ``wait(for:)``, and says where and for what a test waits if that takes long.
+  ///
+  /// - Parameter description: what is waited for, and what there is of it.
+  package func wait<Outcome: Sendable>(
+    at place: LongWait.Place, saying description: @escaping @Sendable (Value) -> String,
+    _ longWait: LongWait = .standard,
+    for outcome: @escaping @Sendable (Value) -> Outcome?
+  ) async throws -> Outcome {
+    if let result = outcome(value) { return result }
+    return try await longWait.watch(place, for: { description(self.value) }) { try await wait(for: outcome) }
+  }
+
   private func suspend(until isDue: @escaping @Sendable (Value) -> Bool) async throws {
     let id = content.withLock { content in
       content.lastID += 1

@@ -32,11 +32,13 @@ public final class Gate: Sendable {
     if isFirst { event.signal() }
   }
 
-  /// Suspends until the gate is open.
+  /// Suspends until the gate is open. A wait of more than 10 seconds is reported on standard error, with its line.
   ///
   /// - Throws: `CancellationError` when the task is cancelled.
-  public func wait() async throws {
-    _ = try await opened.wait { $0 ? true : nil }
+  public func wait(fileID: String = #fileID, line: Int = #line) async throws {
+    _ = try await opened.wait(at: .init(fileID, line), saying: { _ in "a Gate, which nobody has opened" }) {
+      $0 ? true : nil
+    }
   }
 
   /// Readable for `poll` once the gate is open, for a thread that waits for a socket at the same time.

@@ -27,6 +27,8 @@ public final class ManualClock: Clock {
     var now = Instant(elapsed: .zero)
     var sleepers: [Int: Instant] = [:]
     var lastID = 0
+
+    var wakeUps: [Swift.Duration] { sleepers.values.map { now.duration(to: $0) }.sorted() }
   }
 
   private let time = Awaitable(Time())
@@ -74,9 +76,17 @@ public final class ManualClock: Clock {
   /// try await clock.sleepers(1, within: .seconds(30))   // a retry, but not the deadline of five minutes
   /// ```
   ///
+  /// A wait of more than 10 seconds is reported on standard error, with its line and the sleepers that there are.
+  ///
   /// - Throws: `CancellationError` when the task is cancelled.
-  public func sleepers(_ count: Int, within duration: Swift.Duration? = nil) async throws {
-    _ = try await time.wait { time in
+  public func sleepers(
+    _ count: Int, within duration: Swift.Duration? = nil, fileID: String = #fileID, line: Int = #line
+  ) async throws {
+    let description: @Sendable (Time) -> String = { time in
+      let last = duration.map { " within \($0)" } ?? ""
+      return "\(count) sleepers of a ManualClock\(last); its sleepers wake up after \(time.wakeUps)"
+    }
+    _ = try await time.wait(at: .init(fileID, line), saying: description) { time in
       let last = duration.map { time.now.advanced(by: $0) }
       let counted = time.sleepers.values.count { sleeper in last.map { sleeper <= $0 } ?? true }
       return counted >= count ? true : nil
@@ -84,10 +94,7 @@ public final class ManualClock: Clock {
   }
 
   /// The times until the sleeping tasks wake up, the earliest first: for a look into a test that does not end.
-  public var pendingWakeUps: [Swift.Duration] {
-    let time = time.value
-    return time.sleepers.values.map { time.now.duration(to: $0) }.sorted()
-  }
+  public var pendingWakeUps: [Swift.Duration] { time.value.wakeUps }
 
   private func nextDeadline(upTo end: Instant) -> Instant? {
     let time = time.value

@@ -19,6 +19,12 @@ enum SystemCalls {
     _ = write(descriptor, &byte, 1)
   }
 
+  /// Writes a line to standard error, as a whole.
+  static func report(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
+  }
+
   static func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
   static func shutDown(_ socket: Int32, writingOnly: Bool = false) {

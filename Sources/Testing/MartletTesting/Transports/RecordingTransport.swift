@@ -30,9 +30,16 @@ public final class RecordingTransport: Transport {
 
   /// Waits for the n-th request, counted from 1, and returns it.
   ///
+  /// A wait of more than 10 seconds is reported on standard error, with its line.
+  ///
   /// - Throws: `CancellationError` when the task is cancelled.
-  public func request(_ number: Int) async throws -> HTTPRequest {
-    try await log.wait { $0.count >= max(1, number) ? $0[max(1, number) - 1].request : nil }
+  public func request(_ number: Int, fileID: String = #fileID, line: Int = #line) async throws -> HTTPRequest {
+    let description: @Sendable ([Record]) -> String = {
+      "request \(number) of a RecordingTransport, which has received \($0.count)"
+    }
+    return try await log.wait(at: .init(fileID, line), saying: description) {
+      $0.count >= max(1, number) ? $0[max(1, number) - 1].request : nil
+    }
   }
 
   /// Passes the request on, and records it and its outcome.

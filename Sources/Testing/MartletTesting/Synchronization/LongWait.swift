@@ -1,0 +1,40 @@
+/// What is said of a wait that takes long: where a test waits, and for what. A test that never ends is found by that.
+package struct LongWait: Sendable {
+  /// How long a wait may take before that.
+  private let time: Duration
+  private let clock: any Clock<Duration>
+  private let write: @Sendable (String) -> Void
+
+  /// After 10 seconds, on standard error.
+  package static let standard = LongWait(after: .seconds(10), on: ContinuousClock()) { SystemCalls.report($0) }
+
+  package init(after time: Duration, on clock: any Clock<Duration>, write: @escaping @Sendable (String) -> Void) {
+    (self.time, self.clock, self.write) = (time, clock, write)
+  }
+
+  /// Says once what is waited for, if the operation takes long.
+  ///
+  /// - Parameter description: what is waited for, as it is then.
+  func watch<Outcome: Sendable>(
+    _ place: Place, for description: @escaping @Sendable () -> String,
+    _ operation: () async throws -> Outcome
+  ) async throws -> Outcome {
+    let report = Task { [time, clock, write] in
+      try await clock.sleep(for: time)
+      try Task.checkCancellation()  // the time and the end of the wait may come at once
+      write("\(place) has waited \(time) for \(description())")
+    }
+    defer { report.cancel() }
+    return try await operation()
+  }
+
+  /// A line of a test.
+  package struct Place: Sendable, CustomStringConvertible {
+    private let file: String
+    private let line: Int
+
+    package init(_ file: String, _ line: Int) { (self.file, self.line) = (file, line) }
+
+    package var description: String { "\(file):\(line)" }
+  }
+}

@@ -72,6 +72,8 @@ struct CurlFailure {
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR,
       CURLE_SSL_CLIENTCERT, CURLE_USE_SSL_FAILED, CURLE_SSL_ENGINE_INITFAILED:
       (.tlsFailed, .securing)
+    // so says libcurl of an HTTP/2 connection that broke while it wrote
+    case CURLE_HTTP2 where handle.lastError.contains("Send failure"): (.connectionLost, .sending)
     case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3: (.protocolViolation, nil)
     case CURLE_AUTH_ERROR, CURLE_LOGIN_DENIED: (.authenticationFailed, nil)
     case CURLE_GOT_NOTHING: (.connectionLost, .waiting)

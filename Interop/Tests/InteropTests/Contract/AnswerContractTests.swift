@@ -48,7 +48,9 @@ struct AnswerContractTests {
     let session = try row.session()
     let request = HTTPRequest(.put, try row.url("/small"), body: .file(try row.pattern.file))
 
-    #expect(try await session.status(request) == HTTPStatus(413))
+    let status = try await session.status(request)
+    // Caddy answers 502 if its origin ends first
+    #expect(status == HTTPStatus(413) || (row.server.name == "Caddy" && status == .badGateway))
     #expect(try await session.text(row.url("/hello")) == "hello")
   }
 

@@ -8,7 +8,7 @@ extension ContractServer {
     name: "lighttpd", package: "lighttpd with lighttpd-mod-openssl and lighttpd-mod-deflate",
     limitsRequests: [.http1],
     lacks: [
-      Lack(.compression, over: [.http2], "it does not compress what it forwards"),
+      Lack(.compression, "it compresses what it forwards only if all of it has come at once"),
       Lack(.lengthlessUpload, over: [.http2], "it asks for a length (411)"),
       Lack(.requestTrailers, "its proxy module drops them"),
       Lack(.responseTrailers, "its proxy module drops them"),

@@ -99,6 +99,7 @@ var authenticator: any OAuth2Authentication { some() }
 var loginScreen: any BasicCredentialDiscovery { some() }
 var storage: CodableStorage { some() }
 var service: MobileServices { some() }
+func serve(with session: HTTPSession) async throws {}
 func showBlocked(_ error: SAPcpmsUserBlockedError) {}
 func fetchToken(_ url: URL) async throws -> String { some() }
 @Sendable func showPasswordDialog(_ question: PasswordQuestion) async -> Credential? { some() }

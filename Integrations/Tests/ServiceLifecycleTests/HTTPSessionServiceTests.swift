@@ -1,27 +1,20 @@
 import Logging
 import Martlet
+import MartletServiceLifecycle
 import MartletTesting
 import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
-
-// An optimised build has no internal declarations for tests.
-#if DEBUG
-@testable import MartletServiceLifecycle
-#else
-import MartletServiceLifecycle
-#endif
 
 /// A session ends with the services that use it.
 @Suite(.timeLimit(.minutes(5))) struct HTTPSessionServiceTests {
   private let clock = ManualClock()
 
   private func service(
-    _ transport: any Transport, drainTime: Duration = .seconds(30), interceptors: [any Interceptor] = []
+    _ transport: any Transport, drainTime: Duration = .seconds(30)
   ) -> HTTPSessionService {
     var configuration = SessionConfiguration()
     configuration.clock = clock
-    configuration.interceptors = interceptors
     configuration.cache = nil
     return HTTPSessionService(transport: transport, configuration: configuration, drainTime: drainTime)
   }
@@ -56,58 +49,6 @@ import MartletServiceLifecycle
     }
     #expect(server.requests.last?.path == "/end")
   }
-
-  @Test func aCallInProgressMayStillNeedAnother() async throws {
-    /// Asks for a token over the session of the call, when a server wants one.
-    struct Login: Interceptor {
-      let url: URL
-      let hasAsked = CallLocal(false)
-
-      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-        guard case .success(let response) = outcome, response.status == .unauthorized, !call[hasAsked],
-          let session = call.session
-        else { return .accept }
-        call[hasAsked] = true
-        let (token, _) = try await session.data(for: HTTPRequest(.get, url))
-        var request = attempt.request
-        request.fields["X-Token"] = String(decoding: token, as: UTF8.self)
-        return .resend(request, reason: "a token")
-      }
-    }
-    let gate = Gate()
-    let server = try LoopbackServer { request in
-      if request.path == "/token" { return .text("secret") }
-      return request.fields.contains("X-Token") ? .text("done") : .status(.unauthorized).held(by: gate)
-    }
-    let service = service(SocketTransport(), interceptors: [Login(url: server.url("/token"))])
-    try await testGracefulShutdown { trigger in
-      async let run: Void = service.run()
-      async let slow = service.session.data(for: HTTPRequest(.get, server.url("/slow")))
-      _ = try await server.request(1)
-      trigger.triggerGracefulShutdown()
-      try await clock.sleepers(1)  // it drains
-      gate.open()
-
-      #expect(try await slow.0 == Data("done".utf8))
-      try await run
-    }
-    #expect(server.requests.map(\.path) == ["/slow", "/token", "/slow"])
-  }
-
-  #if DEBUG
-  /// A deadline abandons it, so that it may begin after the end of its call.
-  @Test func aPreparationAfterTheEndOfItsCallIsRefusedAndNotWaitedFor() async throws {
-    let gate = CallGate()
-    let (call, request) = (Call(), HTTPRequest(.get, "http://a.example/"))
-    gate.receive(.started(request), in: call)
-    gate.receive(.finished(nil), in: call)
-    let error = await #expect(throws: HTTPError.self) { _ = try await gate.prepare(request, in: call) }
-    #expect(error?.kind == .shutDown)
-
-    gate.drain()
-    await gate.waitUntilEmpty()
-  }
-  #endif
 
   @Test func whatHasNotEndedInTimeFailsAndItsConnectionIsClosed() async throws {
     let server = try LoopbackServer { request in

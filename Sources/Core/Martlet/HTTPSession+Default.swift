@@ -17,3 +17,16 @@ extension HTTPSession {
   /// is first used and kept for the life of the process.
   public static let shared = HTTPSession()
 }
+
+extension ClosableSession {
+  /// Makes a session on the platform's own transport, ``DefaultTransport``.
+  ///
+  /// - Parameters:
+  ///   - connection: how it connects: TLS, proxy, versions, limits. ``DefaultTransport`` says what it cannot do of it.
+  ///   - configuration: all else.
+  public convenience init(
+    connection: ConnectionConfiguration = .init(), configuration: SessionConfiguration = .init()
+  ) {
+    self.init(transport: DefaultTransport(connection), configuration: configuration)
+  }
+}

@@ -32,6 +32,7 @@ struct HARAttempt: Sendable {
     case .sending(let head):
       request = head
       wasSent = true
+    case .written(let head): request.fields = head.fields
     case .informational: hasInformational = true
     case .progress(let progress):
       switch progress.direction {

@@ -12,9 +12,9 @@ import Synchronization
 /// ```
 ///
 /// Every attempt is an entry: a redirect, a retry and the request after a challenge each have their own, with a comment
-/// that names the call. An entry is added when its attempt has ended. It contains the messages as the engine has them:
-/// a request with the cookies and credentials that were added, without the fields that the transport adds (`Host`); a
-/// response with its body decoded, and without the fields of the coded body.
+/// that names the call. An entry is added when its attempt has ended. It contains the request's head as it was written,
+/// where the transport reports that (``Event/written(_:)``), and otherwise as the engine has it, without `Host`; and the
+/// response as the engine has it, with its body decoded, and without the fields of the coded body.
 ///
 /// Secrets are replaced by the redaction, in bodies too. A body is recorded as far as it was read, up to a limit; a
 /// longer one is cut off, with a comment. If there are too many entries or bytes, the oldest entries are removed.
@@ -71,7 +71,7 @@ public final class HARRecorder: EventListener {
     let comment = dropped > 0 ? "\(dropped) older entries were left out: see HARRecorder.Limits" : nil
     return HAR(
       log: HAR.Log(
-        creator: HAR.Creator(name: "Martlet", version: "0"),
+        creator: HAR.Creator(name: "Martlet", version: Release.version),
         entries: entries.sorted { $0.startedDateTime < $1.startedDateTime }, comment: comment))
   }
 

@@ -18,6 +18,7 @@ final class EventLog: EventListener {
       case .started: "started"
       case .attempt(let number, let request): "attempt \(number) \(request.method) \(request.url.absoluteString)"
       case .sending(let head): "sending \(head.method) \(head.url.absoluteString)"
+      case .written(let head): "written \(head.target)"
       case .bytes(let bytes, let direction, let attempt): "bytes \(direction) \(bytes.count) of \(attempt)"
       case .informational(let head): "informational \(head.status.code)"
       case .progress(let progress): "\(progress.direction) \(progress.completed)"

@@ -39,6 +39,20 @@ struct HARRecorderTests {
     #expect(entries[1].comment?.hasSuffix("attempt 2") == true)
   }
 
+  @Test func theHeadIsTheOneThatWasWritten() async throws {
+    /// Writes a head with more fields than the request has.
+    struct WritingTransport: Transport {
+      func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+        let lines = "GET /a HTTP/1.1\r\nHost: a.example\r\nCookie: sid=s3cret\r\nAccept-Encoding: gzip\r\n\r\n"
+        call.emit(.written(WrittenHead(lines: Array(lines.utf8))))
+        return HTTPResponse(status: .ok, url: request.url)
+      }
+    }
+    let entry = try #require(await record(HTTPRequest(.get, origin), with: recorder(), WritingTransport()).first)
+    #expect(entry.request.headers.map(\.name) == ["Host", "Cookie", "Accept-Encoding"])
+    #expect(entry.request.headers[1].value == "sid=***")
+  }
+
   @Test func aResponseOfTheCacheIsMarked() async throws {
     let recorder = recorder()
     let transport = ScriptedTransport(.text("kept").with(.cacheControl, "max-age=3600"))

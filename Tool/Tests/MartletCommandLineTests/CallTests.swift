@@ -212,7 +212,8 @@ struct CallTests {
   @Test func requestPartsArePrintedAsSent() async throws {
     let server = try echo()
     let result = try await run("post", url(server, "/p"), "a=1", "--auth", "u:p", "--print", "HB")
-    #expect(result.text.hasPrefix("POST http://localhost:\(server.port)/p\n"))
+    #expect(result.text.hasPrefix("POST /p HTTP/1.1\nHost: localhost:\(server.port)\n"))
+    #expect(result.text.contains("Content-Length: 9\n"))
     #expect(result.text.contains("Authorization: Basic dTpw\n"))
     #expect(result.text.hasSuffix("\n\n{\"a\":\"1\"}\n\n"))
   }

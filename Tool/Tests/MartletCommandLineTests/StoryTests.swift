@@ -37,9 +37,11 @@ struct StoryTests {
     #expect(
       steady(result.errors.text, server) == """
         * GET http://localhost:PORT/old
-        > GET http://localhost:PORT/old
+        > GET /old HTTP/1.1
+        > Host: localhost:PORT
         > Accept: */*
         > User-Agent: martlet/\(Catalogue.version)
+        > Accept-Encoding: gzip, deflate, br, zstd
         * the cookie "x" was rejected: the host does not belong to its Domain
         < HTTP/1.1 302 Found
         < Location: /orders
@@ -50,10 +52,12 @@ struct StoryTests {
         * again: 302 redirect to http://localhost:PORT/orders
         * attempt 2
         * the cookie jar has 1 cookie for it
-        > GET http://localhost:PORT/orders
+        > GET /orders HTTP/1.1
+        > Host: localhost:PORT
         > Accept: */*
         > User-Agent: martlet/\(Catalogue.version)
         > Cookie: sid=***
+        > Accept-Encoding: gzip, deflate, br, zstd
         < HTTP/1.1 200 OK
         < Content-Type: application/json
         < Cache-Control: max-age=60
@@ -109,8 +113,8 @@ struct StoryTests {
     let lines = try errors.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     #expect(
       lines.map(\.event).filter { $0 != "progress" } == [
-        "started", "attempt", "sending", "cookieRefused", "response", "metrics", "resend", "attempt", "sending",
-        "response", "metrics", "finished",
+        "started", "attempt", "sending", "written", "cookieRefused", "response", "metrics", "resend", "attempt",
+        "sending", "written", "response", "metrics", "finished",
       ])
     #expect(lines.map(\.ms) == lines.map(\.ms).sorted())
     #expect(Set(lines.map(\.call)).count == 1)

@@ -47,7 +47,7 @@ public enum ImageEncoder {
 }
 
 /// The format and quality in which ``ImageEncoder`` encodes an image.
-public enum ImageEncoding: Sendable, Hashable {
+@nonexhaustive public enum ImageEncoding: Sendable, Hashable {
   /// JPEG: lossy, without alpha; transparent parts show `background`. `quality` is 1 to 100, as in libjpeg; below 90 the colour
   /// channels have half the resolution. Sides up to 65500 pixels.
   case jpeg(quality: Int = 85, isProgressive: Bool = false, background: PixelColor = .white)

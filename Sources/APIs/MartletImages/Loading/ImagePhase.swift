@@ -4,7 +4,7 @@ public import MartletEngine
 ///
 /// The order: loading, perhaps several times; previews, if the file and the configuration allow them; success or
 /// failure. An image in memory is a success at once, without a placeholder before it.
-public enum ImagePhase: Sendable {
+@nonexhaustive public enum ImagePhase: Sendable {
   /// No image was requested.
   case empty
   /// The image is being loaded; with the progress once its first bytes have come.

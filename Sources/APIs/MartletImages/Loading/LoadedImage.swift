@@ -35,7 +35,7 @@ public struct LoadedImage: Sendable {
 }
 
 /// Where an image came from.
-public enum ImageSource: Sendable, Hashable, CustomStringConvertible {
+@nonexhaustive public enum ImageSource: Sendable, Hashable, CustomStringConvertible {
   /// From memory: it was decoded before.
   case memory
   /// From the session: over the network, or from its cache.

@@ -1,7 +1,7 @@
 public import Martlet
 
 /// Why a task failed, apart from errors of the call (`HTTPError`) and of decoding (`DecodingError`).
-public enum NetworkError: Error, Sendable, Hashable {
+@nonexhaustive public enum NetworkError: Error, Sendable, Hashable {
   /// The service responded with an error; the message is from its body.
   case service(ServiceMessage)
   /// There are no credentials; see ``Authenticator/authenticate()``.

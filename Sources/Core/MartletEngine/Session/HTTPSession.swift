@@ -231,6 +231,24 @@ extension HTTPSession {
   }
 }
 
+extension HTTPSession: CustomStringConvertible {
+  /// What the session has, without secrets: `HTTPSession of https://api.example.com/v1: 1 interceptor, 2 listeners, cookies, a
+  /// cache`.
+  public var description: String {
+    let configuration = configuration
+    func counted(_ count: Int, _ name: String) -> String? {
+      count == 0 ? nil : "\(count) \(name)\(count == 1 ? "" : "s")"
+    }
+    let parts = [
+      counted(configuration.interceptors.count, "interceptor"), counted(configuration.listeners.count, "listener"),
+      counted(configuration.credentials.count, "credential source"), configuration.cookies.map { _ in "cookies" },
+      configuration.cache.map { _ in "a cache" },
+    ].compactMap(\.self)
+    let base = configuration.baseURL.map { " of \($0.redacted)" } ?? ""
+    return "HTTPSession\(base): \(parts.isEmpty ? "no cookies, no cache" : parts.joined(separator: ", "))"
+  }
+}
+
 extension Call {
   /// The session that runs the call, for an interceptor that has to make a request of its own first, for a token for
   /// example; nil if a test made the call. See ``SharedWork`` for how several calls share one such request.

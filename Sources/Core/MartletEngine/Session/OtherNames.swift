@@ -16,6 +16,40 @@ extension HTTPRequest {
   public var cachePolicy: CachePolicy { options.cachePolicy }
 }
 
+extension HTTPRequest {
+  /// Use ``init(_:_:body:)``, whose first argument is the method.
+  @available(*, unavailable, message: "use HTTPRequest(.get, url)")
+  public init(url: URL) { self.init(.get, url) }
+
+  /// Use ``fields``: `request.fields["Accept"] = "text/html"`.
+  @available(*, unavailable, message: "use request.fields[\"Name\"] = value")
+  public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
+
+  /// Use ``fields``, and its `append(_:for:)`.
+  @available(*, unavailable, message: "use request.fields.append(value, for: \"Name\")")
+  public mutating func addValue(_ value: String, forHTTPHeaderField field: String) {}
+}
+
+extension HTTPSession {
+  /// Use ``data(for:)``, or ``bytes(for:)`` for a body that is read as it arrives.
+  @available(*, unavailable, message: "use data(for: HTTPRequest(.get, url))")
+  public func get(_ url: URL) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await data(for: HTTPRequest(.get, url))
+  }
+
+  /// Use ``data(for:)``, or ``upload(for:from:)``.
+  @available(*, unavailable, message: "use data(for: HTTPRequest(.post, url, body: body))")
+  public func post(_ url: URL, body: RequestBody = .empty) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await data(for: HTTPRequest(.post, url, body: body))
+  }
+
+  /// Use ``data(for:)``.
+  @available(*, unavailable, message: "use data(for: HTTPRequest(.get, url))")
+  public func data(from url: URL) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await data(for: HTTPRequest(.get, url))
+  }
+}
+
 extension HTTPResponse {
   /// Use ``fields``.
   @available(*, unavailable, renamed: "fields")
@@ -40,4 +74,8 @@ extension SessionConfiguration {
   /// Use ``RequestOptions/responseTimeout`` of ``options``, or ``RequestOptions/deadline`` for the whole call.
   @available(*, unavailable, message: "use options.responseTimeout, or options.deadline for the whole call")
   public var timeout: Duration? { options.responseTimeout }
+
+  /// Use ``retry``.
+  @available(*, unavailable, renamed: "retry")
+  public var retryPolicy: RetryPolicy { retry }
 }

@@ -1,6 +1,6 @@
 /// What a special-purpose address is for: why it is not an address of the public Internet (RFC 6890 and the IANA
 /// registries of special-purpose addresses).
-public enum AddressKind: String, Sendable, Hashable, CaseIterable {
+@nonexhaustive public enum AddressKind: String, Sendable, Hashable, CaseIterable {
   /// `0.0.0.0/8` and `::` (RFC 791 §3.2, RFC 4291 §2.5.2): on many systems, this machine.
   case unspecified
   /// `127.0.0.0/8` and `::1` (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).

@@ -1,5 +1,5 @@
 /// How the cache is used for a request. The names are those of Foundation, except the last.
-public enum CachePolicy: Sendable, Hashable {
+@nonexhaustive public enum CachePolicy: Sendable, Hashable {
   /// Follow RFC 9111.
   case useProtocolCachePolicy
   /// Ask the origin without using stored responses, here or in other caches. The response is stored.

@@ -2,7 +2,7 @@
 /// value.
 public struct CookieRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// The reasons. More may be added: a `switch` over them needs a `default`.
-  public enum Reason: Sendable, Hashable {
+  @nonexhaustive public enum Reason: Sendable, Hashable {
     /// The line contains a control character (RFC 6265bis §5.6).
     case controlCharacter
     /// Name and value are both empty.

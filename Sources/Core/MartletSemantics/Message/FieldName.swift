@@ -86,7 +86,7 @@ extension FieldName {
 }
 
 /// The reason why a header field was refused.
-public enum FieldError: Error, Sendable, Hashable, CustomStringConvertible {
+@nonexhaustive public enum FieldError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name is empty or contains a character that is not allowed in a token (RFC 9110 §5.1).
   case invalidName(String)
   /// The value of the named field contains CR, LF, NUL or another control character (RFC 9110 §5.5).

@@ -62,3 +62,28 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// The token.
   public var description: String { rawValue }
 }
+
+// Names that other clients use, so that the compiler says what they are called here.
+extension HTTPMethod {
+  /// Use ``get``.
+  @available(*, unavailable, renamed: "get")
+  public static var GET: HTTPMethod { .get }
+  /// Use ``head``.
+  @available(*, unavailable, renamed: "head")
+  public static var HEAD: HTTPMethod { .head }
+  /// Use ``post``.
+  @available(*, unavailable, renamed: "post")
+  public static var POST: HTTPMethod { .post }
+  /// Use ``put``.
+  @available(*, unavailable, renamed: "put")
+  public static var PUT: HTTPMethod { .put }
+  /// Use ``delete``.
+  @available(*, unavailable, renamed: "delete")
+  public static var DELETE: HTTPMethod { .delete }
+  /// Use ``options``.
+  @available(*, unavailable, renamed: "options")
+  public static var OPTIONS: HTTPMethod { .options }
+  /// Use ``patch``.
+  @available(*, unavailable, renamed: "patch")
+  public static var PATCH: HTTPMethod { .patch }
+}

@@ -33,7 +33,7 @@ public struct ResponseHead: Sendable, Hashable {
 }
 
 /// A version of HTTP.
-public enum HTTPVersion: String, Sendable, Hashable, Comparable, CustomStringConvertible {
+@nonexhaustive public enum HTTPVersion: String, Sendable, Hashable, Comparable, CustomStringConvertible {
   /// HTTP/1.0.
   case http1_0 = "HTTP/1.0"
   /// HTTP/1.1 (RFC 9112).

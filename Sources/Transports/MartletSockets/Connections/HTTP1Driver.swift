@@ -58,6 +58,7 @@ extension HTTP1Driver {
       answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
       headerLimit: exchange.limits.headerBytes)
     outgoing.append(head.bytes)
+    transfer.wrote(head.bytes)
     if case .none = exchange.upload {
       upload = .over
     } else if let time = exchange.limits.expectation {

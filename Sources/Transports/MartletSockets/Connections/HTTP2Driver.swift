@@ -66,6 +66,7 @@ extension HTTP2Driver {
       let id = try session.submit(head, headerLimit: transfer.exchange.limits.headerBytes, handler: stream)
       streams[Int(id)] = stream
       stream.begin(id)
+      transfer.wrote(head.lines)
     } catch {
       // the session takes no more requests
       network.drain(connection)

@@ -85,6 +85,11 @@ final class Transfer: HeapTimer {
 // MARK: - The response
 
 extension Transfer {
+  /// Reports the head of the request, which was written.
+  func wrote(_ lines: @autoclosure () -> [UInt8]) {
+    if exchange.limits.events.contains(.written) { add(.written(lines())) }
+  }
+
   /// Takes the lines of an informational head.
   func receive(informational lines: [UInt8]) {
     guard exchange.limits.events.contains(.informational) else { return }

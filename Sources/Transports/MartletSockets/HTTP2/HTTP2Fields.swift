@@ -24,6 +24,16 @@ struct HTTP2Fields: Sendable, Hashable {
   /// The size as `SETTINGS_MAX_HEADER_LIST_SIZE` counts it (RFC 9113 §6.5.2).
   var listSize: Int { bytes.count + 32 * lines.count }
 
+  /// Names and values as text; octets that are not UTF-8 are replaced.
+  var texts: [(name: String, value: String)] {
+    lines.map { line in
+      let (name, end) = (line.start + line.nameCount, line.start + line.nameCount + line.valueCount)
+      return (
+        String(decoding: bytes[line.start..<name], as: UTF8.self), String(decoding: bytes[name..<end], as: UTF8.self)
+      )
+    }
+  }
+
   /// Appends a line. The name is in lower case.
   mutating func append(_ name: String, _ value: String, isSecret: Bool = false) {
     let start = bytes.count

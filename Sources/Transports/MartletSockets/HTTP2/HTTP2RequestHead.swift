@@ -53,6 +53,17 @@ struct HTTP2RequestHead: Sendable {
       }
   }
 
+  /// The head in the form of HTTP/1.1, to be shown: `GET /orders HTTP/2`, `Host` and the fields.
+  var lines: [UInt8] {
+    var pseudo: [String: String] = [:]
+    var lines: [UInt8] = []
+    for (name, value) in fields.texts {
+      if name.first == ":" { pseudo[name] = value } else { lines.append(utf8: "\(name): \(value)\r\n") }
+    }
+    let (method, path) = (pseudo[":method"] ?? "", pseudo[":path"] ?? "")
+    return Array("\(method) \(path) HTTP/2\r\nHost: \(pseudo[":authority"] ?? "")\r\n".utf8) + lines
+  }
+
   /// The largest list of fields that is sent: servers accept far less.
   static let mostBytes = 1 << 20
 }

@@ -306,6 +306,25 @@ struct SessionTests {
     #expect(source.isCancelled)
   }
 
+  @Test func aSessionPrintsWhatItHasWithoutSecrets() {
+    var configuration = SessionConfiguration()
+    configuration.baseURL = URL(string: "https://ada:secret@api.example.com/v1")
+    configuration.interceptors = [CorrelationInterceptor()]
+    configuration.listeners = [LogListener(), LogListener()]
+    configuration.credentials = [
+      PasswordSource(Credential(user: "ada", password: "secret"), for: .matching(\.isSecure))
+    ]
+    let session = HTTPSession(transport: TestTransport { _ in .text("") }, configuration: configuration)
+    #expect(
+      session.description
+        == "HTTPSession of https://api.example.com/v1: 1 interceptor, 2 listeners, 1 credential source, cookies, a cache"
+    )
+    configuration = SessionConfiguration(cookies: nil, cache: nil)
+    #expect(
+      HTTPSession(transport: TestTransport { _ in .text("") }, configuration: configuration).description
+        == "HTTPSession: no cookies, no cache")
+  }
+
   @Test func errorsShowNoSecrets() async throws {
     let secret = url("http://anna:secret@a.example/path?token=hidden#part")
     let session = session { _ in throw HTTPError(.connectionLost, "gone", phase: .receiving) }

@@ -1,7 +1,9 @@
+import MartletEngine
+
 /// The description of all commands: the parser, the help, the completions and the manual page read it.
 enum Catalogue {
   static let program = "martlet"
-  static let version = "0.1"
+  static let version = Release.version
   static let purpose = "makes HTTP requests and shows what happens in them"
 
   static func description(of command: CommandName) -> CommandDescription {

@@ -26,6 +26,12 @@ struct EventLines: EventListener {
     case .started(let request): return named("started", head(request.head))
     case .attempt(let number, let request): return named("attempt", [("number", "\(number)")] + head(request.head))
     case .sending(let head): return named("sending", self.head(head) + [("fields", fields(head.fields))])
+    case .written(let head):
+      let target = text("target", redaction.redacted(reference: head.target))
+      return named(
+        "written",
+        [text("method", head.method.rawValue), target, text("version", head.version.rawValue)]
+          + [("fields", fields(head.fields))])
     case .informational(let head): return named("informational", self.head(head))
     case .progress(let progress):
       let total = progress.total.map { [("total", "\($0)")] } ?? []

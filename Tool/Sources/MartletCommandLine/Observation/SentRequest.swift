@@ -2,22 +2,34 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Keeps the head of the request that was sent last, and of the response to it, to be shown.
+/// Keeps the head of the request that was sent last, to be shown.
 final class SentRequest: EventListener {
-  private let state = Mutex<(call: UInt64?, head: RequestHead?)>((nil, nil))
+  private enum Head {
+    case prepared(RequestHead)
+    case written(WrittenHead)
+  }
 
-  /// The head, with cookies and credentials if it was sent over the network.
-  var head: RequestHead? { state.withLock { $0.head } }
+  private let state = Mutex<(call: UInt64?, head: Head?)>((nil, nil))
 
-  var events: EventKinds { [.started, .attempt, .sending] }
+  /// The head as it was written; as it was prepared if no transport wrote it. nil if there was no request.
+  func head(in text: MessageText) -> String? {
+    switch state.withLock({ $0.head }) {
+    case .prepared(let head): text.request(head)
+    case .written(let head): text.request(head)
+    case nil: nil
+    }
+  }
+
+  var events: EventKinds { [.started, .attempt, .sending, .written] }
 
   func receive(_ event: Event, in call: Call) {
     state.withLock { state in
       if state.call == nil { state.call = call.id }
       guard state.call == call.id else { return }
       switch event {
-      case .attempt(_, let request): state.head = request.head
-      case .sending(let head): state.head = head
+      case .attempt(_, let request): state.head = .prepared(request.head)
+      case .sending(let head): state.head = .prepared(head)
+      case .written(let head): state.head = .written(head)
       default: break
       }
     }

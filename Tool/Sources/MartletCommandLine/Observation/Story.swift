@@ -21,6 +21,8 @@ final class Story: EventListener {
   private struct CallState: Sendable {
     var number = 0
     var prepared: RequestHead?
+    /// The head that is sent, until it was written.
+    var sending: RequestHead?
     var wasSent = false
     var status: HTTPStatus?
     var received: Int64 = 0
@@ -62,12 +64,16 @@ final class Story: EventListener {
       call = CallState(number: number, prepared: request.head)
       return number > 1 ? ["* attempt \(number)"] : []
     case .sending(let head):
-      call.wasSent = true
-      return additions(to: call.prepared, head) + text.request(head).lines.map { "> \($0)" }
+      (call.sending, call.wasSent) = (head, true)
+      return additions(to: call.prepared, head)
+    case .written(let head):
+      call.sending = nil
+      return text.request(head).lines.map { "> \($0)" }
     case .informational(let head): return text.response(head).lines.map { "< \($0)" }
     case .response(let head, _):
       call.status = head.status
-      return (call.wasSent ? [] : ["* answered without the network"])
+      let sent = call.sending.map { text.request($0).lines.map { "> \($0)" } } ?? []  // by no transport that reports it
+      return (call.wasSent ? sent : ["* answered without the network"])
         + text.response(head).lines.map { "< \($0)" } + cookies(head)
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend(_, let delay, let reason):

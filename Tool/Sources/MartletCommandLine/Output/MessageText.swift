@@ -11,6 +11,13 @@ struct MessageText: Sendable {
     "\(palette.text(head.method.rawValue, .good)) \(Self.shown(redaction.redacted(head.url)))\n" + fields(head.fields)
   }
 
+  /// `GET /orders?state=open HTTP/1.1`, and the fields.
+  func request(_ head: WrittenHead) -> String {
+    let target = Self.shown(redaction.redacted(reference: head.target))
+    return palette.text(head.method.rawValue, .good) + " \(target) " + palette.text("\(head.version)", .dimmed) + "\n"
+      + fields(head.fields)
+  }
+
   /// `HTTP/1.1 200 OK`, and the fields.
   func response(_ head: ResponseHead) -> String { statusLine(head) + "\n" + fields(head.fields) }
 

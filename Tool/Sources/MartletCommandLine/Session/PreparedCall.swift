@@ -14,8 +14,8 @@ struct PreparedCall: Sendable {
   /// Hides secrets where they are not asked for.
   var redaction: Redaction { records.redaction }
 
-  /// The head of the request as it was sent; nil if it is not shown.
-  var sentHead: RequestHead? { records.sent?.head }
+  /// The head of the request as it was sent, to be shown.
+  func sentHead(in text: MessageText) -> String { records.sent?.head(in: text) ?? text.request(request.head) }
 
   /// - Parameter listeners: receive the events besides those of the options.
   init(

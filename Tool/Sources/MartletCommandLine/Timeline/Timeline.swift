@@ -97,6 +97,7 @@ final class TimelineRecorder: EventListener {
     case .sending(let head):
       attempt.wasSent = true
       attempt.requestFields = redaction.redacted(head.fields)
+    case .written(let head): attempt.requestFields = redaction.redacted(head.fields)
     case .progress(let progress):
       if progress.direction == .received { attempt.received = progress.completed }
     case .response(let head, _):

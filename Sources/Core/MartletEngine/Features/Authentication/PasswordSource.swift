@@ -24,7 +24,7 @@ import Synchronization
 /// Basic sends the password itself, as secret as the connection: use a scope of https origins.
 public final class PasswordSource: CredentialSource {
   /// When the password is sent for the first time.
-  public enum Offer: Sendable, Hashable {
+  @nonexhaustive public enum Offer: Sendable, Hashable {
     /// After the server has asked for it: the first request is answered with 401 and sent again.
     case onChallenge
     /// With the first request to an origin, by Basic. For servers that do not send challenges, and for bodies that can

@@ -362,7 +362,7 @@ extension Event {
   /// Whether it is about what is sent.
   fileprivate var isOfRequest: Bool {
     switch self {
-    case .sending, .bytes(_, .sent, _): true
+    case .sending, .written, .bytes(_, .sent, _): true
     case .progress(let progress): progress.direction == .sent
     default: false
     }

@@ -55,6 +55,8 @@ public struct LogListener: EventListener {
     self.clock = clock
   }
 
+  public var events: EventKinds { .exceptBytes.subtracting(.written) }
+
   public func receive(_ event: Event, in call: Call) {
     let kept = summary(of: call)
     kept.summary.withLock { $0.update(event) }
@@ -74,7 +76,7 @@ public struct LogListener: EventListener {
     case .finished:
       let summary = kept.summary.withLock { $0 }
       log(summary.level, call, summary.line(redaction), isEnd: true)
-    case .started, .progress, .bytes: break
+    case .started, .written, .progress, .bytes: break
     }
   }
 

@@ -45,7 +45,7 @@ public struct EventHandler: EventListener {
 }
 
 /// An event of a call. Events are reported in the order in which they happen.
-public enum Event: Sendable {
+@nonexhaustive public enum Event: Sendable {
   /// The call began.
   case started(HTTPRequest)
   /// An attempt began: its number, from 1, and the request after all interceptors.
@@ -53,6 +53,9 @@ public enum Event: Sendable {
   /// The request is sent over the network, with what was added after the interceptors, such as cookies. It is not
   /// reported if the cache answers.
   case sending(RequestHead)
+  /// The head of the request was written to a connection, with what the transport adds. `SocketTransport` reports it, once
+  /// for each connection that it tries. It has secrets, as the request has.
+  case written(WrittenHead)
   /// An informational response (1xx), such as 103 Early Hints.
   case informational(ResponseHead)
   /// Bytes of a body were transferred.
@@ -118,8 +121,10 @@ public struct EventKinds: OptionSet, Sendable {
   public static let note = EventKinds(rawValue: 1 << 12)
   /// ``Event/finished(_:)``.
   public static let finished = EventKinds(rawValue: 1 << 13)
+  /// ``Event/written(_:)``.
+  public static let written = EventKinds(rawValue: 1 << 14)
   /// All kinds.
-  public static let all = EventKinds(rawValue: (1 << 14) - 1)
+  public static let all = EventKinds(rawValue: (1 << 15) - 1)
   /// All but ``bytes``.
   public static let exceptBytes = all.subtracting(.bytes)
 }
@@ -131,6 +136,7 @@ extension Event {
     case .started: .started
     case .attempt: .attempt
     case .sending: .sending
+    case .written: .written
     case .informational: .informational
     case .progress: .progress
     case .bytes: .bytes
@@ -153,6 +159,7 @@ extension Event: CustomStringConvertible {
     case .started(let request): "started: \(request)"
     case .attempt(let number, let request): "attempt \(number): \(request)"
     case .sending(let head): "sending: \(head)"
+    case .written(let head): "written: \(head)"
     case .informational(let head): "informational response: \(head)"
     case .progress(let progress):
       "\(progress.direction) \(progress.completed)" + (progress.total.map { " of \($0)" } ?? "") + " bytes"

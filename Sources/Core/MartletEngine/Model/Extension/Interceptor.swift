@@ -59,7 +59,7 @@ extension Interceptor {
 }
 
 /// The result of an interceptor's `prepare`.
-public enum Preparation: Sendable {
+@nonexhaustive public enum Preparation: Sendable {
   /// Passes this request to the next interceptor. After the last one it gets its cookies, and the cache or the network
   /// answers it.
   case send(HTTPRequest)
@@ -102,7 +102,7 @@ public struct Attempt: Sendable {
 }
 
 /// The result of an interceptor's `review`.
-public enum Verdict: Sendable {
+@nonexhaustive public enum Verdict: Sendable {
   /// Accepts the outcome; the next interceptor reviews it.
   case accept
   /// Replaces the outcome with this response; the next interceptor reviews it.

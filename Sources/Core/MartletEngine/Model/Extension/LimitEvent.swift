@@ -1,7 +1,7 @@
 public import MartletSemantics
 
-/// What a limit did. Later versions may add some: a `switch` over them needs a `default`.
-public enum LimitEvent: Sendable, Hashable {
+/// What a limit did.
+@nonexhaustive public enum LimitEvent: Sendable, Hashable {
   /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; so many wait before it.
   case queued(Origin, ahead: Int)
   /// The request waits for so long because of a ``RateLimit``.

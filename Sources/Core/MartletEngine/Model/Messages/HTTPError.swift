@@ -128,7 +128,7 @@ extension HTTPError {
   }
 
   /// The phases of an attempt, in order.
-  public enum Phase: String, Sendable, Hashable {
+  @nonexhaustive public enum Phase: String, Sendable, Hashable {
     /// Before anything was sent: the request itself, its body, the configuration.
     case preparing
     /// Waiting for a connection: all that the limits allow are in use.

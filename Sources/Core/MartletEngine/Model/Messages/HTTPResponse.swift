@@ -119,7 +119,7 @@ extension HTTPResponse: CustomStringConvertible {
 }
 
 /// Where a response came from.
-public enum ResponseSource: String, Sendable, Hashable {
+@nonexhaustive public enum ResponseSource: String, Sendable, Hashable {
   /// The network.
   case network
   /// The cache: the stored response is fresh.

@@ -8,7 +8,7 @@ import zlib
 #endif
 
 /// A content coding for the body of a request (RFC 9110 §8.4.1).
-public enum ContentCoding: String, Sendable, Hashable {
+@nonexhaustive public enum ContentCoding: String, Sendable, Hashable {
   /// gzip (RFC 1952), the most widely supported coding.
   case gzip
   /// The zlib format of RFC 1950 (RFC 9110 §8.4.1.2), not raw deflate.

@@ -68,7 +68,7 @@ public struct ConnectionConfiguration: Sendable {
   public init() {}
 
   /// The versions of HTTP that a transport may use.
-  public enum Versions: Sendable, Hashable {
+  @nonexhaustive public enum Versions: Sendable, Hashable {
     /// HTTP/2 over TLS where the server agrees, else HTTP/1.1.
     case automatic
     /// HTTP/1.1 only.

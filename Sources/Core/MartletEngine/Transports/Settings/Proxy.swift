@@ -20,7 +20,7 @@ public struct Proxy: Sendable {
 
   /// How a client authenticates to an HTTP proxy. The transport computes all of these, because they belong to the
   /// connection.
-  public enum Scheme: Sendable, Hashable {
+  @nonexhaustive public enum Scheme: Sendable, Hashable {
     /// The password as plain text (RFC 7617); sent with the first request, before a challenge, if it is the only
     /// scheme.
     case basic

@@ -67,7 +67,7 @@ public struct TLSSettings: Sendable {
   }
 
   /// A version of TLS.
-  public enum Version: Sendable, Hashable {
+  @nonexhaustive public enum Version: Sendable, Hashable {
     /// TLS 1.2 (RFC 5246).
     case v1_2
     /// TLS 1.3 (RFC 8446).

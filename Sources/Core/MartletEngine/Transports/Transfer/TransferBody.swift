@@ -73,6 +73,7 @@ import Synchronization
   @inline(never)  // its variables would have room in the frame of a call that waits for a head
   private func finalHead(_ signal: TransferSignal) throws -> ResponseHead? {
     switch signal {
+    case .written(let lines): call.emit(.written(WrittenHead(lines: lines)))
     case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
     case .head(let lines), .whole(let lines, _, _): return ResponseHead(lines: lines)
     case .end: throw HTTPError(.protocolViolation, "the response has no head", phase: .waiting)
@@ -160,7 +161,7 @@ import Synchronization
       throw error
     case .chunk(let data):
       if call.events.contains(.metrics) { measured.withLock { $0?.metrics.bytesReceived += Int64(data.count) } }
-    case .informational, .ask, .head, .measured: break
+    case .written, .informational, .ask, .head, .measured: break
     }
   }
 

@@ -2,6 +2,8 @@ public import MartletSemantics
 
 /// What the loop thread of a transport reports to the task that reads a response, in order.
 @_spi(Transports) public enum TransferSignal: QueuedSignal {
+  /// The raw lines of the request's head, which was written. Only for calls whose listeners receive that.
+  case written([UInt8])
   /// The raw lines of an informational response's head.
   case informational([UInt8])
   /// Something that the reading task has to do before the request goes on. If it throws, the request ends with the

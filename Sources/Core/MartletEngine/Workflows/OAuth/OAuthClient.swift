@@ -20,7 +20,7 @@ public import MartletSemantics
 /// that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
-  public enum Authentication: Sendable, Hashable {
+  @nonexhaustive public enum Authentication: Sendable, Hashable {
     /// By its identifier only: a public client, such as an app on a user's device.
     case none
     /// With a password in `Authorization`, which every server supports.

@@ -1,5 +1,3 @@
-#if ServiceLifecycle
-import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -93,7 +91,7 @@ final class CallGate: Interceptor, EventListener {
 
   static var error: HTTPError {
     HTTPError(
-      .shutDown, "the session's service shuts down: begin calls before that, or give those in progress more time")
+      .shutDown, "the session is closed: begin calls before that, or give those in progress more time")
   }
 
   private func change(_ change: (inout State) -> Void) {
@@ -104,4 +102,3 @@ final class CallGate: Interceptor, EventListener {
     if isDrained { isEmpty.continuation.finish() }
   }
 }
-#endif

@@ -1,5 +1,3 @@
-#if ServiceLifecycle
-import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -88,4 +86,3 @@ private final class ClosableBody: BodySource {
 
   deinit { gate.end(number) }
 }
-#endif

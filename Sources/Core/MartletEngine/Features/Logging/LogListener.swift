@@ -96,25 +96,13 @@ public struct LogListener: EventListener {
     let elapsed = isEnd ? summary.elapsed : nil
     let prefix = label.map { "\($0): " } ?? ""
     // most sinks write the line alone
-    let entry = LogEntry("#\(number) " + (prefix + text()).withoutControls, at: level) {
+    let entry = LogEntry("#\(number) " + (prefix + text()).printable, at: level) {
       var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: number)))]
-      if let label { metadata.append(("label", .text(label.withoutControls))) }
-      if let correlation { metadata.append(("request.id", .text(correlation.withoutControls))) }
+      if let label { metadata.append(("label", .text(label.printable))) }
+      if let correlation { metadata.append(("request.id", .text(correlation.printable))) }
       return metadata + summary.metadata(redaction, atEnd: elapsed)
     }
     sink.write(entry)
-  }
-}
-
-extension String {
-  /// The text with spaces for control characters, so that text of a server starts no lines of its own and does not control
-  /// a terminal.
-  package var withoutControls: String {
-    // the bytes of control characters, and the first of those from U+0080 on
-    var text = self
-    guard text.withUTF8({ $0.contains { $0 < 32 || $0 == 127 || $0 == 0xC2 } }) else { return self }
-    let scalars = unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
-    return String(String.UnicodeScalarView(scalars))
   }
 }
 

@@ -124,7 +124,7 @@ def text(value): return struct.pack(">I", len(value)) + value.encode()
 
 
 def records():
-    """A record of the cache in Redis, the text of a head in SQLite, and cookies and tokens in JSON."""
+    """A record of the cache in Redis without its checksum, the text of a head in SQLite, and cookies and tokens in JSON."""
     start = b"\1" + bytes(range(16)) + struct.pack(">dIQ", 700000000.5, 0, 5)
     rest = text("https://a.example/") + text("me") + text("") + struct.pack(">d", 7e8) + b"\0" + text("HTTP/1.1")
     fields = text("Content-Type") + text("text/plain") + text("ETag") + text('"x"')
@@ -133,7 +133,7 @@ def records():
     token = {"value": "abc", "type": "Bearer", "expires": 8e8, "refreshToken": "def", "access_token": "abc"}
     heads = [b"HTTP/1.1 200\nContent-Type:text/plain\nX:", b"- 404"]
     ok, missing = struct.pack(">I", 200) + fields, struct.pack(">I", 404)
-    return [start + b"\1" + rest + ok, start + b"\1" + rest + missing, *heads,
+    return [start + rest + ok, start + rest + missing, *heads,
             json.dumps(cookie).encode(), json.dumps(token).encode()]
 
 

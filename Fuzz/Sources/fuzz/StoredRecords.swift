@@ -16,9 +16,12 @@ enum StoredRecords {
     try checkCoding(AccessToken.self, data)
   }
 
+  /// The checksum of the record is that of its content: a foreign one is not read.
   private static func checkRecord(_ data: Data) throws {
     let form = ValueForm(seal: nil)
-    guard let record = CacheRecord.read(data, form) else { return }
+    check(CacheRecord.read(data, form) == nil, "a record without its checksum is read")
+    let (start, rest) = (Data(data.prefix(CacheRecord.prefixLength)), Data(data.dropFirst(CacheRecord.prefixLength)))
+    guard let record = CacheRecord.read(start + (try form.write(rest, at: start)), form) else { return }
     let again = CacheRecord.read(try record.write(form), form)
     check(again == record, "\(record) became \(again.map { "\($0)" } ?? "nothing")")
   }

@@ -116,6 +116,24 @@ struct StoredBodyTests {
     #expect(try await store.entries(for: entry.key).isEmpty)
   }
 
+  /// A byte of the body is another on the server than the one that was stored.
+  @Test(arguments: [3, 300_000]) func aDamagedBodyIsAMiss(size: Int) async throws {
+    let entry = entry("/", length: Int64(size))
+    try await store.save(entry, bytes(size))
+    let damage = """
+      if redis.call('TYPE', KEYS[1]).ok == 'string' then return redis.call('SETRANGE', KEYS[1], 1000, 'x') end
+      local body = redis.call('HGET', KEYS[1], 'b')
+      return redis.call('HSET', KEYS[1], 'b', string.sub(body, 1, -2) .. 'x')
+      """
+    let kind = size == 3 ? "c" : "b"
+    let key = try #require(
+      try server.command("KEYS", "\(configuration.prefix)\(kind):*").split(separator: "\n").first.map(String.init))
+    _ = try server.command("EVAL", damage, "1", key)
+
+    let other = RedisCacheStore(RedisClient(configuration))
+    for found in try await other.entries(for: entry.key) { #expect(try await other.read(found) == nil) }
+  }
+
   @Test func callersWhoAskForOneKeyAtOnceShareFewLookups() async throws {
     let entry = entry("/", length: 3)
     try await store.save(entry, bytes(3))

@@ -87,6 +87,37 @@ import Testing
     }
   }
 
+  @Test func nothingOfAnUnsealedRecordCanBeDamaged() throws {
+    let bytes = try record.write(plain)
+    for index in bytes.indices {
+      for bit in 0..<8 {
+        var damaged = bytes
+        damaged[index] ^= 1 << UInt8(bit)
+        #expect(CacheRecord.read(damaged, plain) == nil, "bit \(bit) of byte \(index)")
+      }
+      #expect(CacheRecord.read(bytes.prefix(index), plain) == nil, "cut off at \(index)")
+    }
+  }
+
+  @Test func aDamagedBodyIsMissing() throws {
+    let (body, place) = (Data((0..<100).map { UInt8($0) }), RedisCacheStore.place(of: record.entry.id, 0))
+    let stored = try plain.write(body, at: place)
+    #expect(plain.read(stored, at: place) == body)
+    for index in stored.indices {
+      var damaged = stored
+      damaged[index] ^= 4
+      #expect(plain.read(damaged, at: place) == nil, "byte \(index)")
+      #expect(plain.read(stored.prefix(index), at: place) == nil, "cut off at \(index)")
+    }
+    #expect(plain.read(stored, at: RedisCacheStore.place(of: record.entry.id, 1)) == nil, "another chunk")
+    #expect(plain.read(stored + [0], at: place) == nil)
+    #expect(try plain.read(plain.write(Data(), at: place), at: place) == Data())
+  }
+
+  @Test func aValueWithoutAChecksumIsMissing() {
+    #expect(plain.read(Data([1]) + Data("body".utf8), at: Data()) == nil)
+  }
+
   @Test func aSealedValueIsBoundToItsPlace() throws {
     let form = ValueForm(seal: try RedisSeal(key: Data(repeating: 1, count: 32)))
     let sealed = try form.write(Data("body".utf8), at: Data("here".utf8))

@@ -97,7 +97,7 @@ struct ByteWriter {
 
 /// Reads what ``ByteWriter`` has written; every function returns nil if there are too few bytes.
 struct ByteReader {
-  private var rest: Data
+  private(set) var rest: Data
 
   init(_ bytes: Data) { rest = bytes }
 

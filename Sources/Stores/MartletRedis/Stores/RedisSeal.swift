@@ -56,24 +56,42 @@ extension RedisSeal: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// How a store writes values: as they are, or sealed. The first byte says which; a value of the other kind is a missing one.
+/// How a store writes values: with a checksum, or sealed. The first byte says which; a value of the other kind or with damage
+/// is a missing one.
 struct ValueForm: Sendable {
   let seal: RedisSeal?
 
-  private static let plain: UInt8 = 1
+  /// The most bytes that it adds to a value.
+  static let overhead = 1 + AuthenticatedCipher.nonceLength + AuthenticatedCipher.tagLength
+  private static let checked: UInt8 = 3
   private static let sealed: UInt8 = 2
 
+  /// - Parameter place: Where the value is kept; it can be read only there.
   func write(_ value: Data, at place: Data) throws(RedisError) -> Data {
-    guard let seal else { return Data([Self.plain]) + value }
-    return try Data([Self.sealed]) + seal.seal(value, at: place)
+    if let seal { return try Data([Self.sealed]) + seal.seal(value, at: place) }
+    var start = ByteWriter()
+    start.add(Self.checked)
+    start.add(Self.sum(of: value, at: place))
+    return start.bytes + value
   }
 
   func read(_ stored: Data, at place: Data) -> Data? {
     let rest = stored.dropFirst()
     switch (stored.first, seal) {
-    case (Self.plain, nil): return Data(rest)
+    case (Self.checked, nil):
+      var reader = ByteReader(rest)
+      guard let sum = reader.integer64() else { return nil }
+      let value = Data(reader.rest)
+      return Self.sum(of: value, at: place) == sum ? value : nil
     case (Self.sealed, let seal?): return seal.open(rest, at: place)
     default: return nil
     }
+  }
+
+  private static func sum(of value: Data, at place: Data) -> UInt64 {
+    var sum = Checksum()
+    place.withUnsafeBytes { sum.add($0) }
+    value.withUnsafeBytes { sum.add($0) }
+    return UInt64(bitPattern: sum.value)
   }
 }

@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 
 /// The table of cookies, one row each, ordered by site.

@@ -175,4 +175,25 @@ struct FleetCacheTests {
     lease.end(.failed)
     while case .wait = try await other.beginFlight("name") {}
   }
+
+  /// What is under the name of a lease that no process has written, as a script with the key as its argument.
+  @Test(arguments: [
+    "redis.call('SET', KEYS[1], 'garbage', 'PX', 3600000)", "redis.call('SET', KEYS[1], '')",
+    "redis.call('SET', KEYS[1], '-')", "redis.call('SET', KEYS[1], '922A96D7-F188-49A9-84BC-7BABE5D110ED')",
+    "redis.call('RPUSH', KEYS[1], 'a')",
+  ])
+  func whatIsNoLeaseIsReplacedByOne(script: String) async throws {
+    _ = try RedisServer.shared.get().command("EVAL", script, "1", "\(redis.prefix)f:{name}")
+    let (one, other) = (RedisCacheStore(RedisClient(redis)), RedisCacheStore(RedisClient(redis)))
+    guard case .lead(let lease) = try await one.beginFlight("name") else {
+      Issue.record("nobody has the lease, and it cannot be taken")
+      return
+    }
+    guard case .wait = try await other.beginFlight("name") else {
+      Issue.record("it is not held")
+      return
+    }
+    lease.end(.unshared)
+    while case .wait = try await other.beginFlight("name") {}
+  }
 }

@@ -139,6 +139,13 @@ struct SharedTokenTests {
     #expect(try await shared().refresh { _ in AccessToken("new") }(nil)?.value == "new")
   }
 
+  @Test func whatIsNoLeaseDoesNotHoldUpARenewal() async throws {
+    _ = try RedisServer.shared.get().command("SET", "\(redis.prefix)t:{api}:lease", "garbage")
+    var shared = shared()
+    shared.longestWait = .zero
+    #expect(try await shared.refresh { _ in AccessToken("new") }(nil)?.value == "new")
+  }
+
   @Test func aSealedTokenIsForItsReaders() async throws {
     let seal = try RedisSeal(key: Data(repeating: 9, count: 32))
     var sealed = RedisSharedToken(RedisClient(redis), name: "sealed", seal: seal)

@@ -18,14 +18,26 @@ final class RedisLease: FlightLease {
   /// How long a key says that.
   private static let unsharedTime = Duration.seconds(2)
 
-  /// Takes the key unless it is held. Arguments: token, milliseconds. Returns the value that the key had, nil if it had none.
-  static let take = RedisScript(
+  /// A function of scripts: returns the token in a lease, false if there is none. What no process of ours has written is no
+  /// lease, such as a text of another form, another type, or a key that does not expire: waiting for its end would be useless.
+  static let holder = """
+    local function holder(key)
+      local value = redis.pcall('GET', key)
+      if type(value) ~= 'string' or redis.call('PTTL', key) < 0 then return false end
+      local isToken = #value == 36 and not string.find(value, '[^%x-]')
+      return (isToken or value == '\(unshared)') and value
+    end
+
     """
-    local held = redis.call('GET', KEYS[1])
-    if held then return held end
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    return false
-    """)
+
+  /// Takes the key unless it is held. Arguments: token, milliseconds. Returns the token that the key had, nil if it had none.
+  static let take = RedisScript(
+    holder + """
+      local held = holder(KEYS[1])
+      if held then return held end
+      redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+      return false
+      """)
 
   /// Prolongs the key if it is still held. Arguments: token, milliseconds.
   private static let prolong = RedisScript(

@@ -260,11 +260,13 @@ public struct RedisSharedToken: Sendable {
 
   /// Arguments: number, holder, milliseconds. A holder that asks again has the lease.
   private static let take = RedisScript(
-    """
-    if (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end
-    if redis.call('GET', KEYS[2]) == ARGV[2] then return redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
-    return redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3], 'NX') and 1 or 0
-    """)
+    RedisLease.holder + """
+      if (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end
+      local held = holder(KEYS[2])
+      if held and held ~= ARGV[2] then return 0 end
+      redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+      return 1
+      """)
 
   /// Stores a value under the next number, if the number is still this one; in any case if it is empty. An empty value removes
   /// the token, and its number stays. Arguments: number, value.

@@ -253,11 +253,9 @@ let package = Package(
 #if os(Linux)
 package.products.append(.library(name: "MartletRedis", targets: ["MartletRedis"]))
 package.targets += [
-  // Without pkg-config, whose flags for it SwiftPM does not allow; the module map names the library.
-  .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
   .target(
     name: "MartletRedis",
-    dependencies: ["MartletEngine", "MartletSemantics", "CCrypto", "CHiredis", "CSockets"]),
+    dependencies: ["MartletEngine", "MartletSemantics", "CCrypto", "CSockets"]),
   .testTarget(
     name: "MartletRedisTests",
     dependencies: ["MartletRedis", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
@@ -298,7 +296,7 @@ let groups = [
   ],
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
-    "CBrotli", "CCrypto", "CCurl", "CGIF", "CHiredis", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
+    "CBrotli", "CCrypto", "CCurl", "CGIF", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],

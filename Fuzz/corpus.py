@@ -137,6 +137,13 @@ def records():
             json.dumps(cookie).encode(), json.dumps(token).encode()]
 
 
+def redis():
+    """Answers of a Redis server, which end with the choices of a limit and of two places."""
+    answers = [b"+OK\r\n", b"-ERR no\r\n", b":-12\r\n", b"$-1\r\n", b"$5\r\nhello\r\n", b"*-1\r\n", b"*0\r\n",
+               b"*2\r\n$2\r\n17\r\n*2\r\n$1\r\na\r\n$0\r\n\r\n", b"*1\r\n*1\r\n*1\r\n+a\r\n"]
+    return [answer + b"\x40\x90\0" for answer in [*answers, b"".join(answers)]]
+
+
 messages = json.load(open(f"{TABLES}/Messages/messages.json"))["messages"]
 responses = [b"".join(octets(part) for part in message["sends"]) for message in messages]
 fill("http1", [response + bytes([9, 99, 0, 0, 1, 0]) for response in responses], 400)
@@ -162,6 +169,7 @@ fill("events", [
     b"\xef\xbb\xbfdata\r\rdata:x\r\n\r\n\0\0\0", b"id: 1\0\ndata: abcdefghijklmnop\n\nlast\5\x50\2",
 ])
 fill("archives", archives(), 4000)
+fill("redis", redis())
 fill("records", records())
 fill("sqlite", [
     bytes([0, 0x40, 1, 1]) + b"\0\0", bytes([0, 0x10, 5, 0xff, 0, 0x20, 7, 2]) + b"\0\1",

@@ -21,6 +21,7 @@ struct Target: Sendable {
     Target(name: "json", run: JSONTexts.run),
     Target(name: "events", run: EventStreams.run),
     Target(name: "archives", run: Archives.run),
+    Target(name: "redis", run: RedisAnswers.run),
     Target(name: "records", run: StoredRecords.run),
     Target(name: "sqlite", run: SQLiteFiles.run),
     Target(name: "keys", run: KeyFiles.run),

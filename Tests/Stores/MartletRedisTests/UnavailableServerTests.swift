@@ -93,6 +93,13 @@ struct UnavailableServerTests {
     #expect(used.withLock { $0 } == ["r0", "r1"])
   }
 
+  @Test func aValueThatCouldNotBeReadAgainIsNotStored() async throws {
+    let value = Data(count: 64 << 20)
+    let error = await #expect(throws: RedisError.self) { try await RedisKeyValueStore(redis).set(value, for: "a") }
+    #expect(error?.kind == .notStored)
+    #expect(error?.message.contains("\(64 << 20)") == true)
+  }
+
   @Test func aClosedClientFailsAtOnce() async throws {
     redis.close()
     #expect(!redis.isAvailable)

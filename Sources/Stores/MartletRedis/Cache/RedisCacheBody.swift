@@ -106,11 +106,12 @@ extension RedisCacheStore {
     let life = Int64(10 * Self.grace.inMilliseconds)
     _ = try await redis.send(
       RedisCommand(
-        "SET", [Data(text: name(ofChunk: index, of: entry.id, entry.key)), value, Data(text: "PX"), Data(life)]))
+        "SET", [Data(text: name(ofChunk: index, of: entry.id, entry.key)), value, Data(text: "PX"), Data(life)]
+      ).answeredBriefly)
   }
 
   func readChunk(_ index: Int, of id: CacheEntry.ID, _ key: CacheKey) async throws -> Data? {
-    let reply = try await redis.send(RedisCommand("GET", name(ofChunk: index, of: id, key)))
+    let reply = try await redis.send(reading(index, of: id, key))
     return reply.bytes.flatMap { form.read($0, at: Self.place(of: id, index)) }
   }
 
@@ -119,7 +120,7 @@ extension RedisCacheStore {
     guard !range.isEmpty else { return Data() }
     let size = Int64(Self.chunkSize)
     let indices = Int(range.lowerBound / size)...Int((range.upperBound - 1) / size)
-    let commands = indices.map { RedisCommand("GET", name(ofChunk: $0, of: entry.id, entry.key)) }
+    let commands = indices.map { reading($0, of: entry.id, entry.key) }
     // A server needs time for bytes: a limit for each MiB.
     let replies = try await redis.send(commands, within: redis.configuration.waitLimit * (1 + indices.count / 8))
     var body = Data(capacity: indices.count * Self.chunkSize)
@@ -129,6 +130,11 @@ extension RedisCacheStore {
     }
     let start = Int(range.lowerBound - Int64(indices.lowerBound) * size)
     return body.count >= start + range.count ? body.dropFirst(start).prefix(range.count) : nil
+  }
+
+  /// The command that reads a chunk.
+  private func reading(_ index: Int, of id: CacheEntry.ID, _ key: CacheKey) -> RedisCommand {
+    RedisCommand("GET", name(ofChunk: index, of: id, key)).answered(upTo: Self.chunkSize + ValueForm.overhead)
   }
 
   private func name(ofChunk index: Int, of id: CacheEntry.ID, _ key: CacheKey) -> String {

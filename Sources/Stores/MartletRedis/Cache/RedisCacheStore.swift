@@ -12,8 +12,8 @@ import Synchronization
 /// - **A look-up is one round trip**, with the body if that has at most 16 KiB. Longer bodies are written and read in chunks of
 ///   128 KiB. The commit is one step and comes last: half an entry is never found. Who asks for a key while it is looked up
 ///   shares the next look-up with all others who do.
-/// - **Whatever goes wrong is a miss**: a server that is slow, gone or full, a value of another version, one that is sealed with
-///   another key. No request fails for it, and none waits longer than the client's ``RedisConfiguration/waitLimit`` for one
+/// - **Whatever goes wrong is a miss**: a server that is slow, gone or full, a value that is damaged, of another version, or
+///   sealed with another key. No request fails for it, and none waits longer than the client's ``RedisConfiguration/waitLimit`` for one
 ///   operation.
 /// - **Life.** An entry expires on the server after the rest of its freshness, the times of `stale-while-revalidate` and
 ///   `stale-if-error`, and ``RedisCacheOptions/retention``; up to a tenth longer, so that what was stored together does not expire
@@ -39,6 +39,8 @@ public final class RedisCacheStore: CacheStore {
 
   /// The most bytes of a body that is stored with its head.
   static let inlineLimit = 16 << 10
+  /// The most bytes of all heads and small bodies of a key: half a megabyte for each of the 32 variants that a cache keeps.
+  private static let entriesLimit = 16 << 20
   /// The bytes of a chunk.
   static let chunkSize = 128 << 10
   /// How long chunks stay for those who read them when their entry is gone, and while they are written.
@@ -84,7 +86,8 @@ public final class RedisCacheStore: CacheStore {
     let removals = memory.withLock { $0.removals }
     let life = options.memoryLife.map { _ in [RedisCommand("PTTL", name)] } ?? []
     let asked = stopwatch.elapsed
-    let replies = try await redis.send([RedisCommand("HGETALL", name)] + life, within: limit)
+    let command = RedisCommand("HGETALL", name).answered(upTo: Self.entriesLimit)
+    let replies = try await redis.send([command] + life, within: limit)
     let found = places(in: try replies[0].checked(), of: name, key)
     let left = replies.last?.integer.map { Duration.milliseconds($0) } ?? .zero
     let until = asked + min(options.memoryLife ?? .zero, left)

@@ -20,6 +20,9 @@ import Synchronization
 /// (``RedisConfiguration/rest``): every call in that time fails at once, without a wait. Only the client itself asks then,
 /// by a new connection.
 ///
+/// **A server that sends something wrong**, be it no RESP, an answer that is larger than its command can bring (64 MiB at
+/// most), or one that no command asked for, loses the connection before anything is allocated for it. A new one is made.
+///
 /// The server has to be Redis 4 or later, alone or behind a proxy that looks like one; the client does not follow the
 /// redirections of a cluster. Its scripts use keys of one slot only. Let the server remove what is not needed:
 /// `maxmemory` with `allkeys-lru` for a server that only has caches.
@@ -55,7 +58,9 @@ public final class RedisClient: Sendable {
   /// Asks whether the server answers, for a health check.
   ///
   /// - Throws: ``RedisError``, or `CancellationError`.
-  public func ping() async throws { _ = try await send(RedisCommand("PING"), within: configuration.connectTimeout) }
+  public func ping() async throws {
+    _ = try await send(RedisCommand("PING").answeredBriefly, within: configuration.connectTimeout)
+  }
 
   /// Sends a command and returns its answer.
   ///

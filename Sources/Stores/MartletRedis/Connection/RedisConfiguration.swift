@@ -8,8 +8,7 @@ import MartletSemantics
 /// let redis = RedisClient(configuration)
 /// ```
 ///
-/// There is no TLS: the client library has none. Use a private network, a Unix domain socket, or a tunnel such as
-/// stunnel.
+/// There is no TLS. Use a private network, a Unix domain socket, or a tunnel such as stunnel.
 ///
 /// Descriptions and mirrors show neither user nor password.
 public struct RedisConfiguration: Sendable {
@@ -29,7 +28,7 @@ public struct RedisConfiguration: Sendable {
   /// How long a call waits for the server's answer; 20 milliseconds by default. Stores that cannot go on without an answer
   /// have a limit of their own.
   public var waitLimit = Duration.milliseconds(20)
-  /// How long one attempt to connect and to sign in may take; a second by default.
+  /// How long one attempt to connect and to sign in may take, once the server's name is resolved; a second by default.
   public var connectTimeout = Duration.seconds(1)
   /// How long the server is left alone after it did not answer or could not be reached: every call fails at once in that
   /// time. Then the client connects again; while that fails, the time is doubled, up to ``longestRest``. 250 milliseconds

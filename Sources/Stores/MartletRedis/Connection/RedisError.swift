@@ -13,7 +13,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     case timeout
     /// The server answered with an error, or refused the user or the password.
     case refused
-    /// The answer or the stored value has another form than expected.
+    /// The answer or the stored value has another form than expected. A server that violates the protocol, sends more than a
+    /// command can bring, or answers what was not asked, loses the connection, and what was under way fails with this kind.
     case unexpectedForm
     /// A value is larger than the store accepts, or what is written was aborted.
     case notStored

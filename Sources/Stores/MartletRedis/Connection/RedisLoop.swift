@@ -9,12 +9,15 @@ final class RedisRequest: Sendable {
   let bytes: [UInt8]
   let count: Int
   let limit: Duration
+  /// The most bytes of each answer.
+  let answerLimit: Int
   let answers = OneShot<[RedisReply]>()
 
   init(_ commands: [RedisCommand], within limit: Duration) {
     var bytes: [UInt8] = []
     for command in commands { command.write(to: &bytes) }
     (self.bytes, count, self.limit) = (bytes, commands.count, limit)
+    answerLimit = commands.reduce(0) { max($0, $1.answerLimit) }
   }
 }
 
@@ -85,7 +88,7 @@ final class RedisLoop {
       _ = request.answers.answer(.failure(Self.leftAlone(configuration)))
       return
     }
-    note(request, due: now + request.limit)
+    note(request, due: now + request.limit.bounded)
     lastUse = now
     if link != nil { write(request) } else { wait(request) }
   }
@@ -150,7 +153,7 @@ final class RedisLoop {
   // MARK: Time
 
   /// Seconds on a clock that only goes forward.
-  private static var now: Duration {
+  static var now: Duration {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
@@ -176,7 +179,7 @@ final class RedisLoop {
     limits.removeAll { $0.line.isEmpty }
     if let restsUntil, restsUntil <= now { open() }
     if link != nil, lastUse + configuration.pingInterval <= now {
-      let request = RedisRequest([RedisCommand("PING")], within: configuration.connectTimeout)
+      let request = RedisRequest([RedisCommand("PING").answeredBriefly], within: configuration.connectTimeout)
       ping = request
       add(request)
     }
@@ -203,38 +206,15 @@ final class RedisLoop {
 
   private func flush() {
     guard let link, !unsent.isEmpty else { return }
-    var offset = 0
-    while offset < unsent.count {
-      let count = unsent.withUnsafeBytes {
-        Glibc.send(
-          link.descriptor, $0.baseAddress.map { $0 + offset }, $0.count - offset, Int32(MSG_NOSIGNAL))
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { break }
-      offset += count
-    }
-    let failure = offset < unsent.count ? errno : 0
-    if offset == unsent.count {
-      unsent.removeAll(keepingCapacity: unsent.count < 1 << 20)
-    } else {
-      unsent.removeFirst(offset)
-    }
-    if failure != 0, failure != EAGAIN { lose(RedisError(.unavailable, "the connection to \(configuration) was lost")) }
+    do throws(RedisError) { try link.send(&unsent) } catch { lose(error) }
   }
 
+  /// Receives once a turn, so that a large answer does not hold up limits and other callers.
   private func receive() {
     guard let link else { return }
-    while true {
-      let count = recv(link.descriptor, room.baseAddress, room.count, 0)
-      if count < 0, errno == EINTR { continue }
-      if count < 0, errno == EAGAIN { return }
-      guard count > 0 else { return lose(RedisError(.unavailable, "\(configuration) has closed the connection")) }
-      link.feed(UnsafeRawBufferPointer(rebasing: room[..<count]))
-      do throws(RedisError) {
-        while let reply = try link.nextReply() { receive(reply) }
-      } catch { return lose(error) }
-      if count < room.count { return }
-    }
+    do throws(RedisError) {
+      try link.receive(into: room, nextLimit: { sent.first?.answerLimit }, { receive($0) })
+    } catch { lose(error) }
   }
 
   private func receive(_ reply: RedisReply) {
@@ -264,7 +244,7 @@ final class RedisLoop {
   }
 
   /// The time until then, rounded up; -1 for no limit.
-  private static func milliseconds(until time: Duration?) -> Int32 {
+  static func milliseconds(until time: Duration?) -> Int32 {
     guard let time else { return -1 }
     guard time > .zero else { return 0 }
     return Int32(clamping: Int(max(0, (time - now).inMilliseconds.rounded(.up))))

@@ -1,38 +1,6 @@
-import CHiredis
 import CSockets
 import Glibc
-@_spi(Transports) import MartletEngine
 import MartletSemantics
-
-/// A connection to the server, after the sign-in: a socket that does not block, and the parser of answers.
-// SAFETY: one thread uses it at a time: the one that opens it, then that of the loop.
-final class RedisLink: @unchecked Sendable {
-  private let context: UnsafeMutablePointer<redisContext>
-
-  var descriptor: Int32 { context.pointee.fd }
-
-  fileprivate init(_ context: UnsafeMutablePointer<redisContext>) { self.context = context }
-
-  deinit { redisFree(context) }
-
-  /// Passes received bytes to the parser.
-  func feed(_ bytes: UnsafeRawBufferPointer) {
-    redisReaderFeed(context.pointee.reader, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-  }
-
-  /// Returns the next complete answer; nil if there is none yet.
-  ///
-  /// - Throws: an error if the bytes are not RESP.
-  func nextReply() throws(RedisError) -> RedisReply? {
-    var parsed: UnsafeMutableRawPointer?
-    guard redisReaderGetReply(context.pointee.reader, &parsed) == REDIS_OK else {
-      throw RedisError(.unexpectedForm, "the server does not speak the protocol of Redis")
-    }
-    guard let parsed else { return nil }
-    defer { freeReplyObject(parsed) }
-    return RedisReply(parsed.assumingMemoryBound(to: redisReply.self).pointee)
-  }
-}
 
 /// Connects and signs in, blocking, on a thread of its own for each attempt: resolving a name must not hold up the loop.
 enum RedisOpening {
@@ -48,69 +16,60 @@ enum RedisOpening {
   }
 
   private static func open(_ configuration: RedisConfiguration) throws(RedisError) -> RedisLink {
-    let limit = timeval(configuration.connectTimeout)
-    let made =
-      switch configuration.address {
-      case .host(let host, let port): redisConnectWithTimeout(host, port, limit)
-      case .socket(let path): redisConnectUnixWithTimeout(path, limit)
-      }
-    guard let context = made else { throw RedisError(.unavailable, "there is no memory for a connection") }
-    let link = RedisLink(context)
-    guard context.pointee.err == 0 else {
-      throw RedisError(.unavailable, "\(configuration) cannot be reached: \(text(of: context))")
-    }
-    redisSetTimeout(context, limit)
-    if case .host = configuration.address { redisEnableKeepAlive(context) }  // fails for a Unix domain socket
-    try signIn(configuration, context)
-    let descriptor = context.pointee.fd
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    guard fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK) == 0 else {
-      throw RedisError(.unavailable, "the socket to \(configuration) cannot be set to non-blocking")
-    }
+    let link = try RedisLink.connect(to: configuration)
+    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+    defer { room.deallocate() }
+    try RedisSignIn(configuration: configuration, link: link, room: room).run()
     return link
-  }
-
-  private static func signIn(
-    _ configuration: RedisConfiguration, _ context: UnsafeMutablePointer<redisContext>
-  ) throws(RedisError) {
-    if !configuration.password.isEmpty {
-      let user = configuration.user.isEmpty ? [] : [configuration.user]
-      try ask(["AUTH"] + user + [configuration.password], context, configuration, "refuses the user or the password")
-    }
-    if configuration.database != 0 {
-      try ask(["SELECT", "\(configuration.database)"], context, configuration, "has no such database")
-    }
-    try ask(["PING"], context, configuration, "does not answer")
-  }
-
-  private static func ask(
-    _ words: [String], _ context: UnsafeMutablePointer<redisContext>, _ configuration: RedisConfiguration,
-    _ failure: String
-  ) throws(RedisError) {
-    var bytes: [UInt8] = []
-    RedisCommand(words[0], words.dropFirst().map { Data($0.utf8) }).write(to: &bytes)
-    let isQueued = bytes.withUnsafeBytes {
-      redisAppendFormattedCommand(context, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count) == REDIS_OK
-    }
-    var parsed: UnsafeMutableRawPointer?
-    guard isQueued, redisGetReply(context, &parsed) == REDIS_OK, let parsed else {
-      throw RedisError(.unavailable, "\(configuration) does not answer: \(text(of: context))")
-    }
-    defer { freeReplyObject(parsed) }
-    if case .error(let message) = RedisReply(parsed.assumingMemoryBound(to: redisReply.self).pointee) {
-      throw RedisError(.refused, "\(configuration) \(failure): \(message)")
-    }
-  }
-
-  private static func text(of context: UnsafeMutablePointer<redisContext>) -> String {
-    withUnsafeBytes(of: context.pointee.errstr) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
   }
 }
 
-extension timeval {
-  init(_ duration: Duration) {
-    let (seconds, attoseconds) = max(.milliseconds(1), duration).components
-    self.init(tv_sec: Int(seconds), tv_usec: Int(attoseconds / 1_000_000_000_000))
+/// The commands and answers before a connection can be used. An answer too many would shift those of all later commands: the
+/// server has to give exactly the answers that these commands have.
+private struct RedisSignIn {
+  let configuration: RedisConfiguration
+  let link: RedisLink
+  let room: UnsafeMutableRawBufferPointer
+
+  func run() throws(RedisError) {
+    let (user, password) = (configuration.user, configuration.password)
+    if !password.isEmpty {
+      let words = (user.isEmpty ? [] : [user]) + [password]
+      let command = RedisCommand("AUTH", words.map { Data(text: $0) })
+      try ask(command, expecting: "OK", "refuses the user or the password", hiding: words)
+    }
+    if configuration.database != 0 {
+      try ask(RedisCommand("SELECT", "\(configuration.database)"), expecting: "OK", "has no such database")
+    }
+    try ask(RedisCommand("PING"), expecting: "PONG", "does not answer")
+    try link.receive(into: room, nextLimit: { nil }, { _ in })
+  }
+
+  private func ask(
+    _ command: RedisCommand, expecting status: String, _ failure: String, hiding secrets: [String] = []
+  ) throws(RedisError) {
+    switch try answer(to: command.answeredBriefly) {
+    case .status(status): return
+    case .error(let message):
+      let text = secrets.reduce(message) { $0.replacing($1, with: "***") }
+      throw RedisError(.refused, "\(configuration) \(failure): \(text)")
+    default: throw RedisError(.other, of: configuration)
+    }
+  }
+
+  private func answer(to command: RedisCommand) throws(RedisError) -> RedisReply {
+    var unsent: [UInt8] = []
+    command.write(to: &unsent)
+    while !unsent.isEmpty {
+      try link.wait(for: POLLOUT)
+      try link.send(&unsent)
+    }
+    var answer: RedisReply?
+    while true {
+      try link.wait(for: POLLIN)
+      try link.receive(into: room, nextLimit: { answer == nil ? command.answerLimit : nil }, { answer = $0 })
+      if let answer { return answer }
+    }
   }
 }
 
@@ -139,10 +98,6 @@ enum SystemThread {
     guard let handedOver else { return nil }
     let work = Unmanaged<Work>.fromOpaque(handedOver).takeRetainedValue()
     martlet_name_thread(work.name)
-    var pipe = sigset_t()
-    sigemptyset(&pipe)
-    sigaddset(&pipe, SIGPIPE)
-    pthread_sigmask(SIG_BLOCK, &pipe, nil)  // the library writes to sockets that may be closed
     work.run()
     return nil
   }

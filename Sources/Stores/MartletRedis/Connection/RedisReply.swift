@@ -1,4 +1,3 @@
-import CHiredis
 import MartletSemantics
 
 /// An answer of the server (RESP2).
@@ -7,27 +6,9 @@ enum RedisReply: Sendable, Hashable {
   case integer(Int64)
   case bytes(Data)
   case status(String)
+  /// A text that may be shown.
   case error(String)
   case array([RedisReply])
-
-  /// Copies what the library has parsed.
-  init(_ reply: redisReply) {
-    switch reply.type {
-    case REDIS_REPLY_INTEGER: self = .integer(reply.integer)
-    case REDIS_REPLY_STRING: self = .bytes(Self.data(reply))
-    case REDIS_REPLY_STATUS: self = .status(String(decoding: Self.data(reply), as: UTF8.self))
-    case REDIS_REPLY_ERROR: self = .error(String(decoding: Self.data(reply), as: UTF8.self))
-    case REDIS_REPLY_ARRAY:
-      let elements = UnsafeBufferPointer(start: reply.element, count: reply.elements)
-      self = .array(elements.map { $0.map { RedisReply($0.pointee) } ?? .null })
-    default: self = .null
-    }
-  }
-
-  private static func data(_ reply: redisReply) -> Data {
-    guard let start = reply.str, reply.len > 0 else { return Data() }
-    return Data(bytes: start, count: reply.len)
-  }
 
   /// The bytes; nil for any other answer, such as that of a missing key.
   var bytes: Data? { if case .bytes(let bytes) = self { bytes } else { nil } }
@@ -47,10 +28,22 @@ enum RedisReply: Sendable, Hashable {
 /// A command and its arguments, as they are sent.
 struct RedisCommand: Sendable, Hashable {
   private(set) var arguments: [Data]
+  /// The most bytes of its answer: a server that sends more loses the connection.
+  private(set) var answerLimit = ReplyReader.longestAnswer
 
   init(_ name: String, _ arguments: [Data] = []) { self.arguments = [Data(name.utf8)] + arguments }
 
   init(_ name: String, _ arguments: String...) { self.init(name, arguments.map { Data($0.utf8) }) }
+
+  /// The command with another limit of its answer; an error fits in any case.
+  func answered(upTo limit: Int) -> RedisCommand {
+    var command = self
+    command.answerLimit = max(limit, ReplyReader.shortAnswer)
+    return command
+  }
+
+  /// The command, whose answer is a number, a word, nothing or an error.
+  var answeredBriefly: RedisCommand { answered(upTo: ReplyReader.shortAnswer) }
 
   /// Appends the form of the wire: an array of bulk strings.
   func write(to buffer: inout [UInt8]) {

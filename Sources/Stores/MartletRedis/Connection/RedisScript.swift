@@ -2,7 +2,7 @@ import CCrypto
 import MartletEngine
 import MartletSemantics
 
-/// A Lua script, which the server runs as one step. It is sent once, and then named by its digest.
+/// A Lua script, which the server runs as one step. It is sent once, and then named by its digest. None has a long answer.
 struct RedisScript: Sendable {
   private let text: Data
   private let digest: Data
@@ -23,7 +23,7 @@ struct RedisScript: Sendable {
   func completeCommand(keys: [String], _ arguments: [Data]) -> RedisCommand { command("EVAL", text, keys, arguments) }
 
   private func command(_ name: String, _ script: Data, _ keys: [String], _ arguments: [Data]) -> RedisCommand {
-    RedisCommand(name, [script, Data("\(keys.count)".utf8)] + keys.map { Data($0.utf8) } + arguments)
+    RedisCommand(name, [script, Data("\(keys.count)".utf8)] + keys.map { Data($0.utf8) } + arguments).answeredBriefly
   }
 }
 

@@ -12,6 +12,9 @@ public import MartletSemantics
 /// `allkeys-lru` may remove all of them. A value that is sealed with another key, or was changed, is a missing one; names are not
 /// sealed. For an access token that is renewed, use ``RedisSharedToken``.
 ///
+/// A value has less than 64 MiB; a larger one throws a ``RedisError`` of kind `.notStored`. ``keys()`` reads about half a
+/// million names and throws beyond that.
+///
 /// Errors are ``RedisError``: a caller needs the value, so a call waits for up to a second (``waitLimit``).
 public struct RedisKeyValueStore: KeyValueStore {
   private let redis: RedisClient
@@ -38,6 +41,10 @@ public struct RedisKeyValueStore: KeyValueStore {
   }
 
   public func set(_ value: Data, for key: String) async throws {
+    guard value.count <= ReplyReader.longestAnswer - ValueForm.overhead else {
+      throw RedisError(
+        .notStored, "the value has \(value.count) bytes, and one in a Redis store less than 64 MiB: divide it")
+    }
     _ = try await send("HSET", Data(text: key), try form.write(value, at: place(of: key)))
   }
 

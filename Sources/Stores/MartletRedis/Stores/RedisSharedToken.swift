@@ -133,7 +133,7 @@ public struct RedisSharedToken: Sendable {
         stored = current
         if let token = current.token, token.value != old?.value, current.isFresh { return token }
         lease = try await takeLease(for: current.number, holder)
-      } catch let error as RedisError where [.unavailable, .timeout, .refused].contains(error.kind) {
+      } catch let error as RedisError where [.unavailable, .timeout, .refused, .unexpectedForm].contains(error.kind) {
         guard stopwatch.elapsed < waitLimit else {
           RedisLease.end(names.lease, holder, .failed, of: redis)  // it may have been given, too late
           return try await renewAlone(stored, old, after: error, renew)

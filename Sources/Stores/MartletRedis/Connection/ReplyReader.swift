@@ -1,0 +1,204 @@
+import MartletSemantics
+
+/// Reads the answers of a server, which come in pieces of any size: RESP of version 2
+/// (https://redis.io/docs/latest/develop/reference/protocol-spec/).
+///
+/// Nothing is allocated for what a server only announces: an answer is refused as soon as it cannot keep to its limits.
+struct ReplyReader {
+  /// The most bytes of an answer whose command does not say less: a stored value, or the names of half a million keys.
+  static let longestAnswer = 64 << 20
+  /// The most bytes of an answer that is a number, a word or an error.
+  static let shortAnswer = 64 << 10
+  /// The most bytes of a line with text. Redis cuts its own errors off long before.
+  static let lineLimit = 16 << 10
+  /// The most bytes of a line with a number, which has 19 digits at most.
+  private static let numberLimit = 24
+  /// How many arrays may be in each other; the answer to SCAN has two.
+  static let depthLimit = 4
+  /// The bytes that an element of an array takes in memory, besides those of a value.
+  static let elementCost = 128
+
+  /// The beginning of a line whose end has not come yet.
+  private var line: [UInt8] = []
+  /// The value that is being received, and how many bytes of it and of its line end are missing.
+  private var value: (bytes: Data, missing: Int)?
+  /// The arrays that are not complete, the outermost first.
+  private var arrays: [(elements: [RedisReply], count: Int)] = []
+  /// What is left of the limit of the answer; nil between answers.
+  private var budget: Int?
+
+  /// Returns the next answer, and removes its bytes; nil if more are needed. Then all were removed.
+  ///
+  /// - Parameter limit: The most bytes that the answer may have. It counts when the answer begins.
+  mutating func read(
+    _ bytes: inout UnsafeRawBufferPointer, upTo limit: Int
+  ) throws(ReplyFault) -> RedisReply? {
+    if budget == nil { budget = limit }
+    while !bytes.isEmpty {
+      guard let part = try part(&bytes), let answer = completed(by: part) else { continue }
+      budget = nil
+      return answer
+    }
+    return nil
+  }
+
+  /// Returns the next reply that is no array with elements; nil if an array or a value has begun, or more bytes are needed.
+  private mutating func part(_ bytes: inout UnsafeRawBufferPointer) throws(ReplyFault) -> RedisReply? {
+    if value != nil { return try takeValue(&bytes) }
+    guard try takeLine(&bytes) else { return nil }
+    defer { line.removeAll(keepingCapacity: true) }
+    let text = line[1..<(line.count - 2)]
+    switch line[0] {
+    case UInt8(ascii: "+"):
+      try spend(text.count)
+      return .status(String(decoding: text, as: UTF8.self))
+    case UInt8(ascii: "-"):
+      try spend(text.count)
+      return .error(Self.shown(text))
+    case UInt8(ascii: ":"): return .integer(try Self.number(text))
+    case UInt8(ascii: "$"): return try beginValue(Self.number(text))
+    default: return try beginArray(Self.number(text))
+    }
+  }
+
+  /// Adds an element to the array that is being received.
+  ///
+  /// - Returns: The answer, if it is complete.
+  private mutating func completed(by part: RedisReply) -> RedisReply? {
+    var part = part
+    while !arrays.isEmpty {
+      let last = arrays.count - 1
+      arrays[last].elements.append(part)
+      guard arrays[last].elements.count == arrays[last].count else { return nil }
+      part = .array(arrays.removeLast().elements)
+    }
+    return part
+  }
+
+  private mutating func beginArray(_ count: Int64) throws(ReplyFault) -> RedisReply? {
+    guard count > 0 else { return try Self.empty(count, .array([])) }
+    guard arrays.count < Self.depthLimit else { throw .depth }
+    try spend(count, each: Self.elementCost)
+    arrays.append(([], Int(count)))
+    return nil
+  }
+
+  private mutating func beginValue(_ count: Int64) throws(ReplyFault) -> RedisReply? {
+    guard count >= 0 else { return try Self.empty(count, .null) }
+    try spend(count)
+    value = (Data(capacity: min(Int(count), 1 << 20)), Int(count) + 2)
+    return nil
+  }
+
+  /// Both kinds of null have the length -1.
+  private static func empty(_ count: Int64, _ reply: RedisReply) throws(ReplyFault) -> RedisReply {
+    guard count >= -1 else { throw .number }
+    return count == -1 ? .null : reply
+  }
+
+  /// Takes bytes of the value and of the line end after it.
+  private mutating func takeValue(_ bytes: inout UnsafeRawBufferPointer) throws(ReplyFault) -> RedisReply? {
+    guard var (content, missing) = value.take() else { return nil }
+    if missing > 2, let start = bytes.baseAddress {
+      let count = min(bytes.count, missing - 2)
+      content.append(start.assumingMemoryBound(to: UInt8.self), count: count)
+      bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(count))
+      missing -= count
+    }
+    while (1...2).contains(missing), let byte = bytes.first {
+      guard byte == (missing == 2 ? UInt8(ascii: "\r") : UInt8(ascii: "\n")) else { throw .lineEnd }
+      bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
+      missing -= 1
+    }
+    guard missing > 0 else { return .bytes(content) }
+    value = (content, missing)
+    return nil
+  }
+
+  /// Takes bytes of the next line.
+  ///
+  /// - Returns: Whether it is complete, with its end.
+  private mutating func takeLine(_ bytes: inout UnsafeRawBufferPointer) throws(ReplyFault) -> Bool {
+    let limit = try Self.limit(ofLine: line.first ?? bytes[0])
+    let found = bytes.prefix(limit - line.count)
+    let end = found.firstIndex(of: UInt8(ascii: "\n"))
+    let part = found.prefix(end.map { $0 + 1 } ?? found.count)
+    line += part
+    bytes = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(part.count))
+    guard end != nil else {
+      guard line.count < limit else { throw .longLine }
+      return false
+    }
+    guard line.count >= 3, line[line.count - 2] == UInt8(ascii: "\r") else { throw .lineEnd }
+    return true
+  }
+
+  private static func limit(ofLine type: UInt8) throws(ReplyFault) -> Int {
+    switch type {
+    case UInt8(ascii: "+"), UInt8(ascii: "-"): lineLimit
+    case UInt8(ascii: ":"), UInt8(ascii: "$"), UInt8(ascii: "*"): numberLimit
+    default: throw .type(type)
+    }
+  }
+
+  private static func number(_ text: ArraySlice<UInt8>) throws(ReplyFault) -> Int64 {
+    guard let number = Int64(String(decoding: text, as: UTF8.self)) else { throw .number }
+    return number
+  }
+
+  private mutating func spend(_ count: some BinaryInteger, each cost: Int = 1) throws(ReplyFault) {
+    let rest = budget ?? 0
+    guard count <= rest / cost else { throw .size }
+    budget = rest - Int(count) * cost
+  }
+
+  /// Returns the text of an error as it may be shown: without the arguments that a server repeats of a command that it does
+  /// not know, since they may be secret, in one line, and cut off after 300 characters.
+  private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let end = text.firstRange(of: ", with args beginning with")?.lowerBound ?? text.endIndex
+    return String(String(text[..<end]).printable.prefix(300))
+  }
+}
+
+/// Why what a server sends is no answer. The connection cannot be used any more, since nobody knows where the next one begins.
+enum ReplyFault: Error, Hashable {
+  /// The first byte stands for no type of RESP 2.
+  case type(UInt8)
+  case longLine
+  /// A line or a value does not end with CR and LF.
+  case lineEnd
+  /// Something else is where a number belongs, or a number that no length can be.
+  case number
+  /// The answer is larger than what its command can bring.
+  case size
+  /// Too many arrays are in each other.
+  case depth
+  /// No command waits for an answer.
+  case unasked
+  /// The answer is another than the one that the command has.
+  case other
+
+  /// The end of a sentence that begins with the server.
+  var description: String {
+    switch self {
+    case .type(let byte): "has sent the byte \(byte), where RESP 2 has a type"
+    case .longLine: "has sent a line that is too long"
+    case .lineEnd: "has sent a line or a value without its end"
+    case .number: "has sent something else where a number belongs"
+    case .size: "has sent a larger answer than the command can have"
+    case .depth: "has sent arrays that are nested too deeply"
+    case .unasked: "has sent an answer that no command asked for"
+    case .other: "has sent an answer that the command cannot have"
+    }
+  }
+}
+
+extension RedisError {
+  /// The error for calls that wait for a server that has sent something wrong.
+  init(_ fault: ReplyFault, of configuration: RedisConfiguration) {
+    self.init(
+      .unexpectedForm,
+      "\(configuration) \(fault.description); the connection was closed: make sure that a Redis server answers there")
+  }
+}

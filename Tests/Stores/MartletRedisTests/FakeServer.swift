@@ -1,0 +1,116 @@
+import Foundation
+import Glibc
+import MartletTesting
+
+@testable import MartletRedis
+
+/// A server on 127.0.0.1 that answers commands as a test says, byte for byte.
+final class FakeServer: Sendable {
+  /// Returns what is sent after a command of a connection, whose numbers begin with 0. No words stand for the start of the
+  /// connection.
+  typealias Answer = @Sendable (_ words: [String], _ connection: Int) -> String
+
+  private struct State: Sendable {
+    /// The descriptor of each connection; nil after its end.
+    var connections: [Int32?] = []
+    var commands: [String] = []
+  }
+
+  let port: Int
+  private let listener: Int32
+  private let state = Awaitable(State())
+
+  init(_ answer: @escaping Answer) throws {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, size) == 0 && listen(listener, 16) == 0 && getsockname(listener, $0, &size) == 0
+      }
+    }
+    guard isListening else { throw RedisError(.unavailable, "no port of 127.0.0.1 can be opened") }
+    self.listener = listener
+    port = Int(UInt16(bigEndian: address.sin_port))
+    let state = state
+    Thread.detachNewThread { Self.accept(listener, state, answer) }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    for connection in state.value.connections { if let connection { shutdown(connection, Int32(SHUT_RDWR)) } }
+  }
+
+  /// The answers of a server without faults, that has `value of NAME` under each name.
+  static func usual(_ words: [String]) -> String {
+    switch words.first {
+    case "AUTH", "SELECT": "+OK\r\n"
+    case "PING": "+PONG\r\n"
+    case "GET": "$\(9 + words[1].utf8.count)\r\nvalue of \(words[1])\r\n"
+    default: ""
+    }
+  }
+
+  /// The number of connections so far.
+  var connectionCount: Int { state.value.connections.count }
+
+  /// Suspends until a command has come.
+  func receive(_ command: String) async throws {
+    _ = try await state.wait { $0.commands.contains(command) ? true : nil }
+  }
+
+  /// Suspends until the client has ended a connection.
+  func end(of connection: Int) async throws {
+    _ = try await state.wait { $0.connections.count > connection && $0.connections[connection] == nil ? true : nil }
+  }
+
+  /// Sends something that no command asked for.
+  func send(_ text: String, over connection: Int) {
+    state.update { if let descriptor = $0.connections[connection] { Self.send(text, descriptor) } }
+  }
+
+  private static func accept(_ listener: Int32, _ state: Awaitable<State>, _ answer: @escaping Answer) {
+    defer { close(listener) }
+    while true {
+      let descriptor = Glibc.accept(listener, nil, nil)
+      guard descriptor >= 0 else { return }
+      let number = state.update { state in
+        state.connections.append(descriptor)
+        return state.connections.count - 1
+      }
+      Thread.detachNewThread { serve(descriptor, number, state, answer) }
+    }
+  }
+
+  private static func serve(_ descriptor: Int32, _ number: Int, _ state: Awaitable<State>, _ answer: Answer) {
+    var received = ""
+    var room = [UInt8](repeating: 0, count: 1 << 16)
+    send(answer([], number), descriptor)
+    while true {
+      let count = recv(descriptor, &room, room.count, 0)
+      guard count > 0 else { break }
+      received += String(decoding: room[..<count], as: UTF8.self)
+      while let words = next(&received) {
+        state.update { $0.commands.append(words[0]) }
+        send(answer(words, number), descriptor)
+      }
+    }
+    state.update { $0.connections[number] = nil }
+    close(descriptor)
+  }
+
+  private static func send(_ text: String, _ descriptor: Int32) {
+    _ = Array(text.utf8).withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  }
+
+  /// Removes the first command, an array of bulk strings, from text without line ends in its words; nil if it is not
+  /// complete.
+  private static func next(_ text: inout String) -> [String]? {
+    let lines = text.components(separatedBy: "\r\n")
+    guard let count = Int(lines[0].dropFirst()), lines.count > 2 * count + 1 else { return nil }
+    text = lines[(2 * count + 1)...].joined(separator: "\r\n")
+    return (1...count).map { lines[2 * $0] }
+  }
+}

@@ -133,6 +133,19 @@ struct ConversationTests {
     #expect(try await answer.bytes == Data("value of a".utf8))
   }
 
+  @Test func timesWithoutEndAreNoErrors() async throws {
+    let server = try FakeServer { words, _ in FakeServer.usual(words) }
+    var configuration = try RedisConfiguration("redis://127.0.0.1:\(server.port)")
+    (configuration.waitLimit, configuration.connectTimeout) = (.seconds(Int64.max), .seconds(Int64.max))
+    (configuration.rest, configuration.longestRest) = (.seconds(Int64.max), .seconds(Int64.max))
+    configuration.pingInterval = .seconds(Int64.max)
+    let redis = RedisClient(configuration)
+    try await redis.ping()
+    #expect(try await redis.send(RedisCommand("GET", "a")).bytes == Data("value of a".utf8))
+    server.send("stray", over: 0)
+    try await server.end(of: 0)
+  }
+
   /// The descriptors of this process with a connection to a port of 127.0.0.1.
   private func descriptors(connectedTo port: Int) throws -> [Int32] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter { descriptor in

@@ -73,7 +73,7 @@ extension RedisLink {
   static func connect(to configuration: RedisConfiguration) throws(RedisError) -> RedisLink {
     let addresses = try resolve(configuration)
     defer { if let addresses { freeaddrinfo(addresses) } }
-    let deadline = RedisLoop.now + max(.milliseconds(1), configuration.connectTimeout.bounded)
+    let deadline = RedisLoop.now + max(.milliseconds(1), configuration.connectTimeout)
     let result =
       switch configuration.address {
       case .host: connect(toOneOf: addresses, until: deadline)

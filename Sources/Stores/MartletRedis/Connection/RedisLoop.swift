@@ -88,7 +88,7 @@ final class RedisLoop {
       _ = request.answers.answer(.failure(Self.leftAlone(configuration)))
       return
     }
-    note(request, due: now + request.limit.bounded)
+    note(request, due: now + request.limit)
     lastUse = now
     if link != nil { write(request) } else { wait(request) }
   }
@@ -247,7 +247,7 @@ final class RedisLoop {
   static func milliseconds(until time: Duration?) -> Int32 {
     guard let time else { return -1 }
     guard time > .zero else { return 0 }
-    return Int32(clamping: Int(max(0, (time - now).inMilliseconds.rounded(.up))))
+    return Int32(clamping: Int(max(0, (time - now).bounded.inMilliseconds.rounded(.up))))
   }
 }
 

@@ -2,8 +2,9 @@ public import MartletSemantics
 
 /// The warning that a file could not be used, was renamed, and was replaced by an empty one.
 ///
-/// Nothing is deleted: the old file is kept at ``movedTo``, with the two companion files of SQLite, until it is removed
-/// by hand.
+/// The old file is kept at ``movedTo``, with the two companion files of SQLite, until it is removed by hand, or until
+/// everything is removed from the store, for example because the user signs out. Files that are not of the store are
+/// then kept, and files whose header is damaged, too.
 ///
 /// ```swift
 /// let store = try SQLiteKeyValueStore(at: file, onSetAside: { log.warning("\($0)") })

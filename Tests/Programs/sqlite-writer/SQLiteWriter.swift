@@ -16,6 +16,8 @@ import Darwin
 ///     sqlite-writer count FILE TIMES    adds one to the number in a cookie
 ///     sqlite-writer entries FILE        entries whose bodies have 300,000 bytes of the same value, for ever
 ///     sqlite-writer value FILE KEY TEXT one value
+///     sqlite-writer full FOLDER         opens the folder's stores while no file can grow, then while files can
+///     sqlite-writer fill FILE BYTES     stores more responses than fit into files of this size
 @main
 struct SQLiteWriter {
   static func main() async throws {
@@ -27,8 +29,76 @@ struct SQLiteWriter {
     case "count": try await count(SQLiteCookieStore(at: file), times: Int(arguments[3]) ?? 0)
     case "entries": try await writeEntries(SQLiteCacheStore(at: file))
     case "value": try await SQLiteKeyValueStore(at: file).set(Data(arguments[4].utf8), for: arguments[3])
+    case "full": try await useFullDisk(file)
+    case "fill": try await fill(file, limit: UInt64(arguments[3]) ?? 0)
     default: return
     }
+  }
+
+  private static func useFullDisk(_ folder: URL) async throws {
+    limitFiles(to: 0)
+    let values = try SQLiteKeyValueStore(at: folder.appending(path: "values.sqlite"))
+    let cookies = try SQLiteCookieStore(at: folder.appending(path: "cookies.sqlite"))
+    let cache = try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite"))
+    let new = try SQLiteKeyValueStore(at: folder.appending(path: "new/values.sqlite"))
+    let entry = CacheEntry(
+      key: CacheKey(partition: "", normalizedURL: "https://example.com/"),
+      response: StoredResponse(head: ResponseHead(status: 200), requestTime: .now, responseTime: .now))
+    let expiring = Cookie(name: "b", value: "2", domain: "example.com", expires: .distantFuture)
+
+    for isFull in [true, false] {
+      if !isFull { limitFiles(to: .max) }
+      await report("value") { try await values.value(for: "a").map { String(decoding: $0, as: UTF8.self) } ?? "none" }
+      await report("set") { try await values.set(Data("2".utf8), for: "b") }
+      await report("setNow") { try values.setNow(Data("3".utf8), for: "c") }
+      await report("cookies") { try await cookies.cookies(in: "example.com").map(\.value).sorted() }
+      await report("update") { try await cookies.update("example.com") { $0.append(expiring) } }
+      await report("responses") { try await cache.entries(for: entry.key).count }
+      await report("store") { try await store(Data(count: 300_000), entry, in: cache) }
+      await report("new") { try await new.set(Data("1".utf8), for: "a") }
+    }
+  }
+
+  private static func fill(_ file: URL, limit: UInt64) async throws {
+    limitFiles(to: limit)
+    let cache = try SQLiteCacheStore(at: file)
+    var stored = 0
+    for number in 0..<100 {
+      let key = CacheKey(partition: "", normalizedURL: "https://example.com/\(number)")
+      let response = StoredResponse(head: ResponseHead(status: 200), requestTime: .now, responseTime: .now)
+      let size = number.isMultiple(of: 2) ? 100_000 : 200_000
+      try? await store(Data(repeating: 65, count: size), CacheEntry(key: key, response: response), in: cache)
+      if try await cache.entries(for: key).count == 1 { stored += 1 }
+    }
+    print("stored", stored)
+    await report("remove") { try await cache.remove(.all) }
+    await report("usage") { try await cache.usage().bytes }
+  }
+
+  private static func store(_ body: Data, _ entry: CacheEntry, in cache: SQLiteCacheStore) async throws {
+    guard let writer = try await cache.begin(entry) else { return }
+    try await writer.append(body)
+    try await writer.commit()
+  }
+
+  /// Sets the largest size that a file of this process may grow to, as a full disk or a quota does.
+  private static func limitFiles(to size: UInt64) {
+    signal(SIGXFSZ, SIG_IGN)
+    var limit = rlimit()
+    getrlimit(fileSize, &limit)
+    limit.rlim_cur = min(rlim_t(size), limit.rlim_max)
+    setrlimit(fileSize, &limit)
+  }
+
+  #if canImport(Glibc)
+  private static let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+  #else
+  private static let fileSize = RLIMIT_FSIZE
+  #endif
+
+  /// Prints what the work returns or throws.
+  private static func report<R>(_ name: String, _ work: () async throws -> R) async {
+    do { print(name, try await work()) } catch { print(name, "failed:", (error as? HTTPError)?.message ?? "\(error)") }
   }
 
   private static func writePairs(_ store: SQLiteCookieStore) async throws {

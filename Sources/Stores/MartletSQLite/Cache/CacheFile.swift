@@ -12,15 +12,24 @@ final class CacheFile: Sendable {
   private let capacity: Int64
   private let database: Database
   private let uses = PendingUses()
-  private let isCleaningUp = Mutex(false)
+  private let cleanUps = Mutex(CleanUps.none)
+  /// What the last removal could not erase. Also when the store was opened: what a process that was killed left behind.
+  private let erasure = Mutex<PendingErasure?>(PendingErasure(bodies: []))
+
+  private enum CleanUps { case none, running, another }
+  private struct PendingErasure {
+    let id = UUID()
+    /// The entries that this process read or wrote at the time.
+    let bodies: Set<CacheEntry.ID>
+  }
 
   /// How long a body that another process writes may not grow before it counts as abandoned, in seconds. Bodies written
   /// by this process are known.
   static let writerTimeout = 600.0
   /// How long another process may continue reading a body that was replaced, in seconds.
   static let readerGracePeriod = 60.0
-  /// The maximum number of chunks that one transaction deletes: 8 MiB, so that other writes do not wait for long.
-  private static let sweepLimit: Int64 = 64
+  /// The maximum number of chunks that one transaction deletes: 1 MiB, which is overwritten in the journal first.
+  private static let sweepLimit: Int64 = 8
 
   init(_ database: Database, capacity: Int64, entryLimit: Int64, now: @escaping @Sendable () -> Date) {
     self.database = database
@@ -36,37 +45,119 @@ final class CacheFile: Sendable {
   /// Reads without suspending the caller; nil if the file cannot be read as it is, which ``read(_:)`` mends.
   func readNow<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
 
-  /// Writes, and keeps the file within its capacity.
+  /// Writes, and keeps the file within its capacity, and within the room of its disk.
   ///
   /// Only those bodies are deleted that lost their entry in an earlier transaction. In the transaction that removes the
   /// entry, a reader may still find it and pin the body too late.
   func write<R: Sendable>(_ work: @Sendable (CacheTable) throws -> R) async throws(HTTPError) -> R {
     let (used, now) = (uses.take(), now())
-    let (result, isClean) = try await database.write { [capacity, pins] connection in
-      let table = CacheTable(connection)
-      try table.sweep(Self.sweepLimit, now: now, pins: pins)
-      try table.use(used)
-      let result = try work(table)
-      try table.evict(capacity, now: now)
-      return (result, try table.isClean(now: now, pins: pins))
+    do {
+      let (result, isClean) = try await database.write { connection in
+        let table = CacheTable(connection)
+        try table.sweep(Self.sweepLimit, now: now, pins: pins)
+        try table.use(used)
+        let result = try work(table)
+        let limit = try limit(in: table, now: now)
+        try table.evict(limit, now: now)
+        return (result, try limit == capacity && table.isClean(now: now, pins: pins))
+      }
+      if !isClean || dueErasure() != nil { scheduleCleanUp() }
+      return result
+    } catch {
+      if error.isFullDisk { await relieve() }
+      throw error
     }
-    if !isClean { scheduleCleanUp() }
-    return result
   }
 
-  /// Writes on the caller's thread, which waits for other writes. Chunks that are due are deleted by a later clean-up.
-  func writeNow(_ work: (CacheTable) throws -> Void) throws(HTTPError) {
-    try database.writeNow { try work(CacheTable($0)) }
+  /// Returns how many bytes may be stored: less than the capacity if the disk has nearly no room left.
+  private func limit(in table: CacheTable, now: Date) throws -> Int64 {
+    guard let free = database.freeBytes, free < DiskReserve.size else { return capacity }
+    return DiskReserve.limit(
+      capacity: capacity, stored: try table.storedBytes(now: now), unused: try table.unusedBytes(now: now), free: free)
+  }
+
+  /// Whether bodies can be written: false as long as a program that reads an earlier state makes the journal grow.
+  var isWritable: Bool { database.journalSize < DiskReserve.journalLimit }
+
+  /// Makes room on a full disk: evicts an eighth of what is stored, deletes what is due, and empties the journal. If
+  /// there is no room even for that, the cache begins again with an empty file.
+  private func relieve() async {
+    let now = now()
+    try? await database.maintain { connection in
+      let table = CacheTable(connection)
+      let stored = try table.storedBytes(now: now)
+      try table.evict(max(0, stored - max(stored / 8, 1 << 20)), now: now)
+    }
+    try? await cleanUp()
+    try? await database.discardIfStuck()
+  }
+
+  // MARK: Removing
+
+  /// Removes entries. All entries, those of a partition and those of an age are also erased from the files.
+  func remove(_ selection: CacheSelection) async throws(HTTPError) {
+    forgetRead()
+    guard selection.isErased else { return try await write { try $0.remove(selection) } }
+    let step = step(removing: selection)
+    if case .all = selection {
+      try await database.removeAll(step)
+    } else {
+      while try await !database.write(step) {}
+    }
+    eraseLater()
+  }
+
+  /// Removes entries on the caller's thread, which waits for other writes.
+  func removeNow(_ selection: CacheSelection) throws(HTTPError) {
+    forgetRead()
+    guard selection.isErased else {
+      try database.writeNow { try CacheTable($0).remove(selection) }
+      return scheduleCleanUp()
+    }
+    let step = step(removing: selection)
+    if case .all = selection {
+      try database.removeAllNow(step)
+    } else {
+      while try !database.writeNow(step) {}
+    }
+    eraseLater()
+  }
+
+  /// Erases the bodies that this process reads or writes, by a clean-up when it does not any more.
+  private func eraseLater() {
+    let bodies = pins.all
+    guard !bodies.isEmpty else { return }
+    erasure.withLock { $0 = PendingErasure(bodies: bodies.union($0?.bodies ?? [])) }
     scheduleCleanUp()
+  }
+
+  /// Returns the pending erasure if none of its bodies is read or written any more.
+  private func dueErasure() -> UUID? {
+    erasure.withLock { $0.flatMap { pins.all.isDisjoint(with: $0.bodies) ? $0.id : nil } }
+  }
+
+  /// Returns a step of a removal, which returns whether it was the last.
+  private func step(removing selection: CacheSelection) -> @Sendable (Connection) throws -> Bool {
+    { [self] connection in
+      let (table, now) = (CacheTable(connection), now())
+      try table.remove(selection)
+      try table.endGrace(now: now)
+      try table.sweep(Self.sweepLimit, now: now, pins: pins)
+      guard try table.isClean(now: now, pins: pins) else { return false }
+      table.eraseAfterCommit()
+      return true
+    }
   }
 
   /// Evicts entries within a transaction; throws if that is not enough because too much is being written.
   func evict(in table: CacheTable, now: Date) throws {
-    guard try table.evict(capacity, now: now) else { throw HTTPError.notStored(limit: capacity) }
+    guard isWritable, try table.evict(limit(in: table, now: now), now: now) else {
+      throw HTTPError.notStored(limit: capacity)
+    }
   }
 
   /// Drops what was read before a removal.
-  func forgetRead() {
+  private func forgetRead() {
     bodiesRead.removeAll()
     headsRead.removeAll()
   }
@@ -76,30 +167,50 @@ final class CacheFile: Sendable {
 
   /// Schedules a clean-up: it writes the pending uses, deletes due chunks, and returns free space.
   func scheduleCleanUp() {
-    let isFirst = isCleaningUp.withLock { isCleaningUp in
-      defer { isCleaningUp = true }
-      return !isCleaningUp
+    let isFirst = cleanUps.withLock { cleanUps in
+      defer { cleanUps = cleanUps == .none ? .running : .another }
+      return cleanUps == .none
     }
     guard isFirst else { return }
     Task.detached(priority: .utility) { [self] in
       // If it fails, the next write tries again.
-      try? await cleanUp()
-      isCleaningUp.withLock { $0 = false }
+      repeat { try? await cleanUp() } while isAnotherCleanUpDue()
+    }
+  }
+
+  private func isAnotherCleanUpDue() -> Bool {
+    cleanUps.withLock { cleanUps in
+      defer { cleanUps = cleanUps == .another ? .running : .none }
+      return cleanUps == .another
     }
   }
 
   func cleanUp() async throws {
     var isClean = false
     while !isClean {
-      let (used, now) = (uses.take(), now())
-      isClean = try await database.maintain { [pins] connection in
+      let (used, now, erased) = (uses.take(), now(), dueErasure())
+      isClean = try await database.maintain { connection in
         let table = CacheTable(connection)
         try table.use(used)
         try table.sweep(Self.sweepLimit, now: now, pins: pins)
-        return try table.isClean(now: now, pins: pins)
+        guard try table.isClean(now: now, pins: pins) else { return false }
+        if erased != nil { table.eraseAfterCommit() }
+        return true
       }
+      if isClean { erasure.withLock { if $0?.id == erased { $0 = nil } } }
     }
     try await database.shrink()
+  }
+}
+
+extension CacheSelection {
+  /// Whether this is a user's data, which has to be erased from the files. Single URLs are also removed by requests that
+  /// change them (RFC 9111 §4.4), too often to empty the journal each time.
+  fileprivate var isErased: Bool {
+    switch self {
+    case .all, .partition, .olderThan: true
+    case .entry, .key, .url: false
+    }
   }
 }
 
@@ -132,6 +243,9 @@ final class BodyPins: Sendable {
       return state.deletable.remove(id) != nil
     }
   }
+
+  /// The pinned entries.
+  var all: Set<CacheEntry.ID> { state.withLock { Set($0.counts.keys) } }
 
   /// The number of pinned entries.
   var count: Int { state.withLock { $0.counts.count } }

@@ -47,6 +47,7 @@ enum CacheStatement: String, CaseIterable {
   case leastUsed =
     "SELECT use.entry, entry.size FROM use JOIN entry ON entry.number = use.entry ORDER BY use.turn LIMIT 32"
   case orphanedBytes = "SELECT total(size) FROM loose WHERE due > ?"
+  case dueBytes = "SELECT total(size) FROM loose WHERE due <= ?"
   case endGrace = "UPDATE loose SET due = 0 WHERE due > ? AND due <= ?"
   case due = "SELECT body, owner FROM loose WHERE due <= ? LIMIT ?"
   case deleteChunks =
@@ -118,8 +119,6 @@ enum CacheStatement: String, CaseIterable {
       END;
       """,
     ],
-    // The library may be built to overwrite deleted content, which would write every evicted body once more.
-    settings: "PRAGMA secure_delete = OFF;",
     layout: "PRAGMA auto_vacuum = INCREMENTAL;",
     // A wrong clock must not keep orphaned chunks forever, nor a damaged number use up the capacity.
     opening: """

@@ -141,6 +141,9 @@ struct CacheTable {
     try run(.endTurn, .integer(turn))
   }
 
+  /// Erases from the files what this transaction removes: see ``Connection/eraseAfterCommit()``.
+  func eraseAfterCommit() { connection.eraseAfterCommit() }
+
   func remove(_ selection: CacheSelection) throws {
     switch selection {
     case .entry(let id): try run(.removeEntry, .id(id))
@@ -172,13 +175,13 @@ struct CacheTable {
   /// - Returns: Whether it is sufficient; if not, too much is being written.
   @discardableResult
   func evict(_ capacity: Int64, now: Date) throws -> Bool {
-    var excess = try usage().bytes + orphanedBytes(now: now) - capacity
+    var excess = try storedBytes(now: now) - capacity
     while excess > 0 {
       let oldest = try all(.leastUsed) { ($0.integer(0), $0.integer(1)) }
       guard !oldest.isEmpty else {
         // The total counts bytes of entries that do not exist, or are not in the order of use.
         guard try usage().bytes == 0 else { throw SQLiteFailure.inconsistent }
-        try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readerGracePeriod)))
+        try endGrace(now: now)
         return try orphanedBytes(now: now) <= capacity
       }
       for (number, size) in oldest where excess > 0 {
@@ -189,9 +192,24 @@ struct CacheTable {
     return true
   }
 
+  /// Makes recently replaced bodies due to be deleted.
+  func endGrace(now: Date) throws {
+    try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readerGracePeriod)))
+  }
+
+  /// Returns the size of all that is stored, and not due to be deleted.
+  func storedBytes(now: Date) throws -> Int64 { try usage().bytes + orphanedBytes(now: now) }
+
+  /// Returns the bytes of the file that are free, or will be.
+  func unusedBytes(now: Date) throws -> Int64 {
+    try bytes(.dueBytes, .date(now)) + connection.pages().free * connection.pageSize()
+  }
+
   /// Returns the size of bodies without an entry that are not due to be deleted.
-  private func orphanedBytes(now: Date) throws -> Int64 {
-    try first(.orphanedBytes, .date(now)) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
+  private func orphanedBytes(now: Date) throws -> Int64 { try bytes(.orphanedBytes, .date(now)) }
+
+  private func bytes(_ statement: CacheStatement, _ values: SQLiteValue) throws -> Int64 {
+    try first(statement, values) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
   }
 
   /// Deletes a part of the due chunks, except those of pinned bodies.

@@ -14,6 +14,17 @@ public import MartletSemantics
 /// the file can read it. It must be on a local disk, because SQLite shares memory between processes. A file that is
 /// damaged, foreign or of a later version is set aside: ``SetAsideFile``.
 ///
+/// Removing everything, a partition or what is older than a time erases it from the files before it returns, for about a
+/// second per 200 MB. An entry that is removed in another way is overwritten in the file by the next clean-up; a copy may
+/// remain in the journal until the next such removal, or until the last store of the file is closed. If another process
+/// reads the file meanwhile for longer than a quarter of a second, copies remain until the next write after it, or until
+/// a store opens the file. A body that is being read is erased at its end. A file of more than 1 MiB is not rewritten when
+/// only a part is removed: a few heads and URLs may then remain in unused parts of its pages, until everything is removed.
+///
+/// The cache leaves 4 MiB of its disk free for other files, and evicts entries earlier if the disk has no more. On a full
+/// disk it can be opened and read; writing throws an error that names the disk. If nothing can be removed for want of
+/// room, the cache begins again with an empty file.
+///
 /// The least recently used entries are evicted. The file stays as large as its largest content; free space is reused,
 /// and returned to the file system if it is more than a quarter of the file. A body that another process is reading can
 /// be removed a minute after it was replaced, or at once if its entry was evicted or removed; reading then throws.
@@ -87,7 +98,7 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   }
 
   public func begin(_ entry: CacheEntry) async throws -> (any CacheWriter)? {
-    entry.length ?? 0 <= file.entryLimit ? SQLiteCacheWriter(entry, in: file) : nil
+    entry.length ?? 0 <= file.entryLimit && file.isWritable ? SQLiteCacheWriter(entry, in: file) : nil
   }
 
   public func update(_ entry: CacheEntry) async throws {
@@ -95,13 +106,11 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   }
 
   public func remove(_ selection: CacheSelection) async throws {
-    file.forgetRead()
-    try await file.write { try $0.remove(selection) }
+    try await file.remove(selection)
   }
 
   package func removeNow(_ selection: CacheSelection) throws {
-    file.forgetRead()
-    try file.writeNow { try $0.remove(selection) }
+    try file.removeNow(selection)
   }
 
   public func usage() async throws -> CacheUsage {

@@ -34,7 +34,6 @@ struct CookieTable {
       END;
       """,
     ],
-    settings: "PRAGMA secure_delete = ON;",
     opening: """
       DELETE FROM cookie WHERE expires <= strftime('%s', 'now') - 978307200;
       DELETE FROM total;
@@ -96,11 +95,15 @@ struct CookieTable {
     try connection.first("SELECT cookies FROM total") { Int($0.integer(0)) } ?? 0
   }
 
-  func removeAll() throws { try connection.run("DELETE FROM cookie") }
+  func removeAll() throws {
+    try connection.run("DELETE FROM cookie")
+    connection.eraseAfterCommit()
+  }
 
   /// Writes the differences.
   func replace(_ before: [Cookie], by after: [Cookie], in site: String) throws {
     let (old, new) = (Set(before), Set(after))
+    if !Set(before.map(\.identity)).isSubset(of: after.map(\.identity)) { connection.eraseAfterCommit() }
     for cookie in old.subtracting(new) {
       try connection.run(
         "DELETE FROM cookie WHERE site = ? AND name = ? AND domain = ? AND host_only = ? AND path = ?",

@@ -13,6 +13,10 @@ import Synchronization
 /// local disk, because SQLite shares memory between processes. A file that is damaged, foreign or of a later version is
 /// set aside: ``SetAsideFile``. Expired cookies are removed when the store is opened.
 ///
+/// Cookies that are removed are erased from the files. If another process reads the file meanwhile for longer than a
+/// quarter of a second, a copy remains until the next write after it, or until a store opens the file. On a full disk the
+/// store can be opened and read; storing a cookie throws an error that names the disk. Removing all cookies needs no room.
+///
 /// Each cookie has a checksum; a damaged one is treated as missing, and never sent.
 ///
 /// Session cookies are kept in memory, for this store only, unless ``SessionCookies/persistent`` is set. Errors are
@@ -78,11 +82,13 @@ public struct SQLiteCookieStore: CookieStore {
   }
 
   public func removeAll() async throws {
-    try await database.write { [session] connection in
+    try await database.removeAll { [session] connection in
       try CookieTable(connection).removeAll()
       session.prepareToRemoveAll()
-    } ended: { [session] isStored in
-      session.finish(isStored)
+      return true
+    } ended: { [session] isRemoved in
+      session.prepareToRemoveAll()
+      session.finish(isRemoved)
     }
   }
 

@@ -13,18 +13,30 @@ final class Connection: @unchecked Sendable {
   let identity: FileIdentity
   /// Whether the operating system opened the file for reading only.
   let isOpenedReadOnly: Bool
+  /// Whether no other connection can use the file meanwhile.
+  let isExclusive: Bool
   private let handle: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
   /// The statement that was used last, because most often it is the next too, and its text is compared faster than hashed.
   private var last: (text: String, statement: OpaquePointer)?
+  /// Whether what was removed is still to be erased: see ``eraseAfterCommit()``.
+  private var isErasing = false
 
   /// How long a call waits for a write of another process: long enough for a checkpoint on a slow disk.
   private static let busyMilliseconds: Int32 = 5_000
+  /// How long erasing waits for other connections: long enough for a read, but not for a program that reads for minutes.
+  private static let erasureMilliseconds: Int32 = 250
+  /// The largest content that is rewritten when something is erased, in pages: 1 MiB, which takes milliseconds.
+  private static let rewritingLimit: Int64 = 256
 
   /// Opens an existing file.
-  init(opening file: DatabaseFile) throws {
+  ///
+  /// - Parameter exclusively: Uses no shared memory, for which a full disk has no room. No other connection can use the
+  ///   file meanwhile.
+  init(opening file: DatabaseFile, exclusively: Bool = false) throws {
     guard sqlite3_threadsafe() != 0 else { throw SQLiteFailure.singleThreaded }
     identity = file.identity
+    isExclusive = exclusively
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(file.path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {
@@ -36,6 +48,7 @@ final class Connection: @unchecked Sendable {
     isOpenedReadOnly = sqlite3_db_readonly(opened, "main") == 1
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Self.busyMilliseconds)
+    if exclusively { try script("PRAGMA locking_mode = EXCLUSIVE") }
     // The journal is opened by name with the first read: if the name still refers to this file afterwards, file and
     // journal belong together.
     try run("PRAGMA user_version")
@@ -46,6 +59,7 @@ final class Connection: @unchecked Sendable {
   init() throws(SQLiteFailure) {
     identity = .none
     isOpenedReadOnly = false
+    isExclusive = false
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {
@@ -110,16 +124,55 @@ final class Connection: @unchecked Sendable {
   /// Runs the work in a transaction, which is atomic even if the process is killed. The write lock is acquired at the
   /// beginning, so that what is read is still valid when it is written.
   func transaction<R>(_ work: () throws -> R) throws -> R {
-    try run("BEGIN IMMEDIATE")
+    let result: R
     do {
-      let result = try work()
+      try run("BEGIN IMMEDIATE")
+      result = try work()
       try run("COMMIT")
-      return result
     } catch {
       // Some errors, such as a full disk, have rolled it back already.
       if sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
+      // The journal keeps the size that it had grown to, and other files need the room.
+      if (error as? SQLiteFailure)?.isFull == true { _ = try? emptyJournal() }
       throw error
     }
+    if isErasing { isErasing = (try? erase()) != true }
+    return result
+  }
+
+  /// Erases what this transaction removes, from all files, when it was committed.
+  ///
+  /// Deleted rows are overwritten in the file (`secure_delete`). Copies remain in the journal, and in unused parts of
+  /// pages from which rows were moved: the journal is emptied, and a file of up to 1 MiB is rewritten. As long as another
+  /// connection reads an earlier state, that is not possible: it is done after the next transaction, or when a store opens
+  /// the file.
+  func eraseAfterCommit() { isErasing = true }
+
+  private func erase() throws(SQLiteFailure) -> Bool {
+    let (all, free) = try pages()
+    sqlite3_busy_timeout(handle, Self.erasureMilliseconds)
+    defer { sqlite3_busy_timeout(handle, Self.busyMilliseconds) }
+    if all - free <= Self.rewritingLimit { try script("VACUUM") }
+    return try emptyJournal()
+  }
+
+  /// Returns how many pages the file has, and how many of them are free.
+  func pages() throws(SQLiteFailure) -> (all: Int64, free: Int64) {
+    (
+      try first("PRAGMA page_count") { $0.integer(0) } ?? 0, try first("PRAGMA freelist_count") { $0.integer(0) } ?? 0
+    )
+  }
+
+  func pageSize() throws(SQLiteFailure) -> Int64 { try first("PRAGMA page_size") { $0.integer(0) } ?? 0 }
+
+  /// Writes the journal into the file, and makes it empty.
+  ///
+  /// - Returns: false if another connection still needs it.
+  /// - Throws: ``SQLiteFailure`` if, for example, the file cannot grow.
+  func emptyJournal() throws(SQLiteFailure) -> Bool {
+    sqlite3_busy_timeout(handle, Self.erasureMilliseconds)
+    defer { sqlite3_busy_timeout(handle, Self.busyMilliseconds) }
+    return try first("PRAGMA wal_checkpoint(TRUNCATE)") { $0.integer(0) } == 0
   }
 
   private func step(

@@ -15,7 +15,7 @@ struct Database: Sendable {
   /// Connections for writes on the threads of callers.
   private let blocking = ReaderPool()
 
-  /// Opens the file; creates it and its folder if they do not exist.
+  /// Opens the file; creates it and its folder if they do not exist. On a full disk that is repeated by later calls.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
     let file = try DatabaseFile(url)
     opener = DatabaseOpener(file, schema, onSetAside: onSetAside)
@@ -59,6 +59,59 @@ struct Database: Sendable {
   func readAfterWrites<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
     try await write(work)
   }
+
+  /// Removes everything.
+  ///
+  /// A full disk does not prevent that: then the file is deleted, and an empty one takes its place. What was set aside of
+  /// this store is deleted, too.
+  ///
+  /// - Parameters:
+  ///   - step: Removes a part in one transaction, and returns whether nothing is left.
+  ///   - ended: Called before the next write begins, with whether everything was removed.
+  func removeAll(
+    _ step: @Sendable (Connection) throws -> Bool, ended: @Sendable (_ isRemoved: Bool) -> Void = { _ in }
+  ) async throws(HTTPError) {
+    do {
+      try await writer.removeAll(step, ended: ended)
+      closeIdleConnections()
+    } catch {
+      throw Self.wrap(error, opener.file)
+    }
+  }
+
+  /// Removes everything synchronously, like ``removeAll(_:ended:)``.
+  func removeAllNow(_ step: (Connection) throws -> Bool) throws(HTTPError) {
+    do {
+      while try !writeNow(step) {}
+    } catch  where error.isFullDisk {
+      do { try opener.discard() } catch { throw Self.wrap(error, opener.file) }
+    }
+    closeIdleConnections()
+    opener.file.removeSetAside(of: opener.schema.application)
+  }
+
+  /// Deletes the file, whose data can be fetched again, if the disk has no room to write its journal into it: nothing
+  /// could be written any more, nor removed.
+  func discardIfStuck() async throws(HTTPError) {
+    do {
+      try await writer.discardIfStuck()
+      closeIdleConnections()
+    } catch {
+      throw Self.wrap(error, opener.file)
+    }
+  }
+
+  /// Closes connections that no call uses: a deleted file takes up its room until it is closed.
+  private func closeIdleConnections() {
+    readers.removeAll()
+    blocking.removeAll()
+  }
+
+  /// The bytes that the disk of the file has left; nil if that is not known.
+  var freeBytes: Int64? { DiskSpace(of: opener.file.folder)?.free }
+
+  /// The size of the journal in bytes.
+  var journalSize: Int64 { opener.file.journalSize }
 
   /// Reads synchronously; nil if the file cannot be read as it is, or has to be replaced.
   func readIfUsable<R>(_ work: (Connection) throws -> R) -> R? { try? attempt(work, on: opener.identity) }
@@ -107,8 +160,8 @@ struct Database: Sendable {
     }
   }
 
-  /// Returns free pages to the file system if they are more than a quarter of the file and a few MiB, in steps between
-  /// which other writes can run. For files with `auto_vacuum`.
+  /// Returns free pages to the file system if they are more than a quarter of the file and a few MiB, or if the disk is
+  /// nearly full, in steps between which other writes can run. For files with `auto_vacuum`.
   func shrink() async throws(HTTPError) {
     do {
       while try await writer.shrink() {}
@@ -121,7 +174,7 @@ struct Database: Sendable {
     guard opener.file.identity == identity else { throw SQLiteFailure.fileMoved }
     let connection = try readers.take(for: identity) ?? opener.openForReading()
     let result = try work(connection)
-    readers.give(back: connection)
+    if !connection.isExclusive { readers.give(back: connection) }
     return result
   }
 
@@ -136,11 +189,18 @@ actor Writer {
   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
   private let opener: DatabaseOpener
-  private var connection: Connection
+  /// nil until the disk has room to open the file for writing.
+  private var connection: Connection?
 
   init(_ opener: DatabaseOpener) throws {
     self.opener = opener
-    connection = try opener.open()
+    do { connection = try opener.open() } catch let failure as SQLiteFailure where failure.isFull { connection = nil }
+  }
+
+  private func connected() throws -> Connection {
+    let connected = try connection ?? opener.open()
+    connection = connected
+    return connected
   }
 
   /// Runs the work in one transaction. If the file is damaged, or its name refers to another file because it was
@@ -155,7 +215,7 @@ actor Writer {
         isStored = true
         return result
       } catch {
-        try replace(connection.identity, isDamaged: failures.isDamage(error))
+        try replace(connection?.identity ?? .none, isDamaged: failures.isDamage(error))
       }
     }
   }
@@ -164,20 +224,47 @@ actor Writer {
   ///
   /// - Throws: Also if the file was replaced during the transaction, which SQLite does not notice.
   func transaction<R>(_ work: (Connection) throws -> R) throws -> R {
+    let connection = try connected()
     let result = try connection.transaction { try work(connection) }
     guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
     return result
   }
 
+  func removeAll(_ step: (Connection) throws -> Bool, ended: (Bool) -> Void) throws {
+    var isRemoved = false
+    defer { ended(isRemoved) }
+    do {
+      while try !write(step, ended: { _ in }) {}
+    } catch let failure as SQLiteFailure where failure.isFull {
+      connection = nil
+      try opener.discard()
+    }
+    opener.file.removeSetAside(of: opener.schema.application)
+    isRemoved = true
+  }
+
+  func discardIfStuck() throws {
+    do { _ = try connected().emptyJournal() } catch let failure as SQLiteFailure where failure.isFull {
+      guard opener.file.journalSize > 0 else { return }
+      connection = nil
+      try opener.discard()
+    }
+  }
+
+  /// How many pages are returned at once: 1 MiB.
+  private static let shrinkStep: Int64 = 256
+
   /// Returns free pages to the file system if there are many.
   ///
   /// - Returns: Whether there are still many.
   func shrink() throws -> Bool {
-    let pages = try connection.first("PRAGMA page_count") { $0.integer(0) } ?? 0
-    let free = try connection.first("PRAGMA freelist_count") { $0.integer(0) } ?? 0
-    guard free > max(1_024, pages / 4) else { return false }
-    // The statement frees one page for each row, which is ignored.
-    try connection.run("PRAGMA incremental_vacuum(1024)")
+    let connection = try connected()
+    let (pages, free) = try connection.pages()
+    let isDiskFull = DiskSpace(of: opener.file.folder).map { $0.free < DiskReserve.size } ?? false
+    guard free > (isDiskFull ? Self.shrinkStep : max(1_024, pages / 4)) else { return false }
+    // The statement frees one page for each row, which is ignored. What it moves is written to the journal first.
+    try connection.run("PRAGMA incremental_vacuum(\(Self.shrinkStep))")
+    if isDiskFull { _ = try connection.emptyJournal() }
     return true
   }
 
@@ -185,7 +272,7 @@ actor Writer {
   ///
   /// - Parameter file: The file of the connection that failed. Nothing is done if it was replaced already.
   func replace(_ file: FileIdentity, isDamaged: Bool) throws {
-    guard [connection.identity, opener.identity].contains(file) else { return }
+    guard [connection?.identity ?? .none, opener.identity].contains(file) else { return }
     connection = try opener.open(replacing: isDamaged ? file : nil)
   }
 }
@@ -222,9 +309,22 @@ final class ReaderPool: Sendable {
     return connection
   }
 
+  func removeAll() {
+    let connections = idle.withLock { idle in
+      defer { idle = [] }
+      return idle
+    }
+    _ = connections  // Closed here, outside the lock.
+  }
+
   func give(back connection: Connection) {
     idle.withLock { idle in
       if idle.count < Self.capacity { idle.append(connection) }
     }
   }
+}
+
+extension HTTPError {
+  /// Whether a store failed because its disk is full.
+  var isFullDisk: Bool { (underlying as? SQLiteFailure)?.isFull == true }
 }

@@ -33,7 +33,9 @@ struct DatabaseFile: Sendable {
 
   /// Creates an empty file and its folder if they do not exist. Only the owner can read them; SQLite creates its two
   /// files with the same permissions.
-  func create() throws(HTTPError) {
+  ///
+  /// - Throws: ``SQLiteFailure`` if the disk is full; otherwise ``Martlet/HTTPError``.
+  func create() throws {
     try Self.makeFolder(folder)
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
@@ -56,7 +58,7 @@ struct DatabaseFile: Sendable {
   }
 
   /// Renames the file and its companions to the first unused `<name>.<reason>-<n>`, with n starting at 1.
-  func setAside(because reason: SetAsideFile.Reason) throws(HTTPError) -> SetAsideFile {
+  func setAside(because reason: SetAsideFile.Reason) throws -> SetAsideFile {
     var number = 1
     var target = name(number, reason)
     while Self.companions.contains(where: { Self.exists(target + $0) }) {
@@ -67,6 +69,41 @@ struct DatabaseFile: Sendable {
       throw Self.failure(path, "cannot be set aside")
     }
     return SetAsideFile(file: URL(filePath: path), movedTo: URL(filePath: target), reason: reason)
+  }
+
+  /// Deletes the file. Its companions follow: if the process ends in between, SQLite deletes the journal of an empty
+  /// file.
+  func remove() { for companion in Self.companions { unlink(path + companion) } }
+
+  /// Deletes the files of a store that were set aside as damaged or as those of a later version. Files of others, and
+  /// files of which damage left no application ID, are kept.
+  func removeSetAside(of application: Int32) {
+    let name = URL(filePath: path).lastPathComponent
+    let beginnings = [SetAsideFile.Reason.damaged, .newer].map { "\(name).\($0.rawValue)-" }
+    for found in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+      guard beginnings.contains(where: { found.hasPrefix($0) && Int(found.dropFirst($0.count)) != nil }) else {
+        continue
+      }
+      let target = folder + "/" + found
+      guard Self.application(of: target) == application else { continue }
+      for companion in Self.companions { unlink(target + companion) }
+    }
+  }
+
+  /// Reads the application ID in the header of a database; nil if there is none.
+  private static func application(of path: String) -> Int32? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var number: Int32 = 0
+    guard pread(descriptor, &number, 4, 68) == 4 else { return nil }
+    return Int32(bigEndian: number)
+  }
+
+  /// The size of the journal in bytes.
+  var journalSize: Int64 {
+    var status = stat()
+    return stat(path + "-wal", &status) == 0 ? Int64(status.st_size) : 0
   }
 
   /// Whether the name is in use, even by a broken symbolic link.
@@ -82,7 +119,7 @@ struct DatabaseFile: Sendable {
     return folder.isEmpty ? "." : folder
   }
 
-  private static func makeFolder(_ folder: String) throws(HTTPError) {
+  private static func makeFolder(_ folder: String) throws {
     if mkdir(folder, 0o700) == 0 || errno == EEXIST { return }
     let parent = URL(filePath: folder).deletingLastPathComponent().path
     guard errno == ENOENT, parent != folder, !parent.isEmpty else { throw failure(folder, "cannot be created") }
@@ -90,8 +127,9 @@ struct DatabaseFile: Sendable {
     guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw failure(folder, "cannot be created") }
   }
 
-  private static func failure(_ path: String, _ what: String) -> HTTPError {
-    HTTPError(.file, "'\(path)' \(what): \(String(cString: strerror(errno)))", phase: .preparing)
+  private static func failure(_ path: String, _ what: String) -> any Error {
+    SQLiteFailure(creatingWith: errno)
+      ?? HTTPError(.file, "'\(path)' \(what): \(String(cString: strerror(errno)))", phase: .preparing)
   }
 }
 

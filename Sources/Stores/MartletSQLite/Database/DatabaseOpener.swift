@@ -7,7 +7,7 @@ import Synchronization
 /// file before it uses the files beside it, and so does this library: see `Connection.identity`.
 final class DatabaseOpener: Sendable {
   let file: DatabaseFile
-  private let schema: Schema
+  let schema: Schema
   private let onSetAside: @Sendable (SetAsideFile) -> Void
   private let current = Mutex(FileIdentity.none)
 
@@ -41,6 +41,14 @@ final class DatabaseOpener: Sendable {
     }
   }
 
+  /// Deletes the file, which needs no room on the disk. What is opened next is an empty one.
+  func discard() throws {
+    try FolderLock.holding(file.folder) {
+      file.remove()
+      guard file.identity == .none else { throw SQLiteFailure.readOnly }
+    }
+  }
+
   /// Opens another connection for writing. A file that the store has checked already is not checked again.
   func openFurther() throws -> Connection {
     if let connection = try? Connection(opening: file), connection.identity == identity, !connection.isReadOnly {
@@ -52,18 +60,38 @@ final class DatabaseOpener: Sendable {
 
   /// Opens the file for reading, if its name refers to the file that the store uses.
   func openForReading() throws -> Connection {
-    let connection = try Connection(opening: file)
-    try connection.script(schema.settings + "PRAGMA query_only = ON; PRAGMA cell_size_check = ON")
+    let connection = try connectForReading()
     guard connection.identity == identity else { throw SQLiteFailure.fileMoved }
     return connection
   }
 
+  private func connectForReading() throws -> Connection {
+    var connection: Connection
+    do { connection = try Connection(opening: file) } catch let failure as SQLiteFailure where failure.isFull {
+      connection = try Connection(opening: file, exclusively: true)
+    }
+    try connection.script("PRAGMA query_only = ON; PRAGMA cell_size_check = ON")
+    return connection
+  }
+
   private func connect() throws -> Connection {
+    do { return try connectForWriting() } catch let failure as SQLiteFailure where failure.isFull {
+      // What is stored can be read nevertheless.
+      if let connection = try? connectForReading(), (try? schema.isCurrent(on: connection)) == true {
+        current.withLock { $0 = connection.identity }
+      }
+      throw failure
+    }
+  }
+
+  private func connectForWriting() throws -> Connection {
     let connection = try Connection(opening: file)
     guard !connection.isOpenedReadOnly else { throw SQLiteFailure.readOnly }
     // A file that could be opened for writing, but is read-only after its header was read, has a damaged header.
     if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
+    // Removed content may be in a journal that a process left behind, or that another reader kept from being emptied.
+    _ = try? connection.emptyJournal()
     current.withLock { $0 = connection.identity }
     return connection
   }

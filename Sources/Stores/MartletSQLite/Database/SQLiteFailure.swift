@@ -15,19 +15,28 @@ struct SQLiteFailure: Error {
   let code: Int32
   /// The message of SQLite, which contains names of tables and columns, but no values.
   let message: String
+  /// The error of the operating system that caused it; 0 if none did.
+  private let systemError: Int32
   /// Whether a migration step failed, which says nothing about the state of the file.
   var isOfMigration = false
 
   /// Creates the error of the last call of a connection, with the system error that caused it.
   init(of handle: OpaquePointer?, code: Int32) {
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
-    let reason = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF) ? handle.map(sqlite3_system_errno) ?? 0 : 0
-    self.init(code: code, message: reason == 0 ? message : message + ", " + String(cString: strerror(reason)))
+    let isOfSystem = [SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_FULL].contains(code & 0xFF)
+    self.init(code: code, message: message, systemError: isOfSystem ? handle.map(sqlite3_system_errno) ?? 0 : 0)
   }
 
-  private init(code: Int32, message: String) {
+  private init(code: Int32, message: String, systemError: Int32 = 0) {
     self.code = code
-    self.message = message
+    self.message = systemError == 0 ? message : message + ", " + String(cString: strerror(systemError))
+    self.systemError = systemError
+  }
+
+  /// The failure to create a file or folder; nil if the disk is not the reason.
+  init?(creatingWith systemError: Int32) {
+    guard Self.errorsOfFullDisks.contains(systemError) else { return nil }
+    self.init(code: SQLITE_FULL, message: "the file cannot be created", systemError: systemError)
   }
 
   /// The name of the file refers to another file: SQLITE_READONLY_DBMOVED, a macro that Swift does not import.
@@ -58,16 +67,43 @@ struct SQLiteFailure: Error {
   /// Whether the file was removed or replaced, or cannot be found.
   var isMissingFile: Bool { primary == SQLITE_CANTOPEN || code == Self.fileMoved.code }
 
+  /// Whether the disk, a quota or a limit of the process has no more room.
+  var isFull: Bool {
+    switch primary {
+    case SQLITE_FULL: true
+    // The shared memory of the processes that use a file is a file, too.
+    case SQLITE_IOERR where code == Self.sharedMemory: true
+    // SQLite does not always keep the system's error of a write: at a commit, what it does next may hide it.
+    case SQLITE_IOERR where code == Self.write && systemError == 0: true
+    case SQLITE_IOERR: Self.errorsOfFullDisks.contains(systemError)
+    case SQLITE_CANTOPEN: Self.errorsOfFullDisks.contains(systemError)
+    default: false
+    }
+  }
+
+  /// SQLITE_IOERR_SHMSIZE and SQLITE_IOERR_WRITE, macros that Swift does not import.
+  private static let (sharedMemory, write) = (SQLITE_IOERR | 19 << 8, SQLITE_IOERR | 3 << 8)
+  private static let errorsOfFullDisks = [ENOSPC, EDQUOT, EFBIG]
+
   /// Returns the error for the caller, with the file, the reason and the remedy.
   func error(file path: String) -> HTTPError {
-    HTTPError(.file, "'\(path)' \(remedy) (SQLite: \(message), code \(code))", underlying: self)
+    HTTPError(
+      .file, "'\(path)' \(isFull ? Self.remedy(ofFullDiskOf: path) : remedy) (SQLite: \(message), code \(code))",
+      underlying: self)
+  }
+
+  private static func remedy(ofFullDiskOf path: String) -> String {
+    let disk = DiskSpace.mountPoint(of: path)
+    let space = DiskSpace(of: disk).map { " (\($0.free >> 10) of \($0.size >> 10) KiB are free)" } ?? ""
+    return
+      "cannot grow: the disk '\(disk)'\(space), a quota or a limit of file sizes has no more room: free space on it, "
+      + "or raise the limit"
   }
 
   private var remedy: String {
     switch primary {
     case SQLITE_BUSY, SQLITE_LOCKED:
       "was locked by another process for too long: let it finish, or use a file of your own"
-    case SQLITE_FULL: "cannot grow: free space on its disk, or lower what may be stored"
     case SQLITE_READONLY, SQLITE_PERM: "cannot be written: make it and its folder writable for this user"
     case SQLITE_CANTOPEN: "cannot be opened: its folder has to exist and be writable for this user"
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT, SQLITE_MISMATCH:

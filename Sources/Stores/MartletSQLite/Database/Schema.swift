@@ -5,8 +5,6 @@ struct Schema {
   /// The migration steps, oldest first. The version of a file is the number of steps that were applied to it. A
   /// released step never changes: a change of the schema is a new step.
   let steps: [String]
-  /// Settings of every connection.
-  var settings = ""
   /// Settings of a new file, before its first table is created.
   var layout = ""
   /// Statements to run whenever a store opens the file.
@@ -15,6 +13,9 @@ struct Schema {
   var check = "SELECT 1"
   /// Repairs damaged rows, before ``opening``. Returns whether there were any.
   var repair: @Sendable (Connection) throws -> Bool = { _ in false }
+
+  /// After how many pages the journal is written into the file: 2 MiB.
+  private static let journalPages = 512
 
   /// The reason why a file is not used.
   struct Refusal: Error {
@@ -41,6 +42,11 @@ struct Schema {
     }
   }
 
+  /// Whether the tables of the file are those of this schema. It writes nothing.
+  func isCurrent(on connection: Connection) throws -> Bool {
+    try state(of: connection) == steps.count && isIntact(connection, after: steps.count)
+  }
+
   /// Configures a connection for writing.
   func configure(_ connection: Connection) throws(SQLiteFailure) {
     // With a write-ahead log readers and the writer do not wait for each other, and a process that is killed leaves
@@ -48,9 +54,10 @@ struct Schema {
     // never leaves a partial one or a damaged file. That is sufficient for data that can be fetched or entered again.
     try connection.script(
       """
-      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304;
-      PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
-      """ + settings)
+      PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON;
+      PRAGMA wal_autocheckpoint = \(Self.journalPages); PRAGMA journal_size_limit = \(Self.journalPages * 4096);
+      PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+      """)
   }
 
   private func run(_ steps: ArraySlice<String>, on connection: Connection) throws(SQLiteFailure) {

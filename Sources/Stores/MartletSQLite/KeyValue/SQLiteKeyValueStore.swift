@@ -9,9 +9,16 @@ public import MartletSemantics
 /// ```
 ///
 /// Several processes can use the file at the same time, and one that is killed does not damage it. Only the owner of
-/// the file can read it; removed values are overwritten, at the latest when the last store of the file is released. It
-/// is not encrypted. It must be on a local disk, because SQLite shares memory between processes. A file that is
-/// damaged, foreign or of a later version is set aside: ``SetAsideFile``.
+/// the file can read it. It is not encrypted. It must be on a local disk, because SQLite shares memory between processes.
+/// A file that is damaged, foreign or of a later version is set aside: ``SetAsideFile``.
+///
+/// A value that is removed is erased from the files. If another process reads the file meanwhile for longer than a
+/// quarter of a second, a copy remains until the next write after it, or until a store opens the file. A value that is
+/// replaced is overwritten; a copy may remain in the journal until the next removal, or until the last store of the file
+/// is closed. In a file of more than 1 MiB, copies of short values may remain until most values are removed.
+///
+/// On a full disk the store can be opened and read; writing throws an error that names the disk. Removing all values needs
+/// no room.
 ///
 /// Each value has a checksum; a damaged one is treated as missing, and never returned.
 ///
@@ -45,7 +52,11 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   }
 
   public func removeAll() async throws {
-    try await database.write { try $0.run("DELETE FROM entry") }
+    try await database.removeAll { connection in
+      try connection.run("DELETE FROM entry")
+      connection.eraseAfterCommit()
+      return true
+    }
   }
 
   public func keys() async throws -> [String] {
@@ -76,7 +87,10 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   }
 
   private static func remove(_ key: String) -> @Sendable (Connection) throws -> Void {
-    { try $0.run("DELETE FROM entry WHERE key = ?", [.text(key)]) }
+    { connection in
+      try connection.run("DELETE FROM entry WHERE key = ?", [.text(key)])
+      if connection.changes > 0 { connection.eraseAfterCommit() }
+    }
   }
 
   private static let list: @Sendable (Connection) throws -> [String] = {
@@ -110,7 +124,6 @@ public struct SQLiteKeyValueStore: KeyValueStore {
       BEGIN UPDATE entry SET value_sum = NULL WHERE number = new.number; END;
       """,
     ],
-    settings: "PRAGMA secure_delete = ON;",
     layout: "PRAGMA auto_vacuum = FULL;",
     repair: repairRows)
 

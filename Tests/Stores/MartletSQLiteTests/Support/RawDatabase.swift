@@ -29,6 +29,26 @@ enum RawDatabase {
   }
 }
 
+/// A connection of another program, which has the file open.
+class OpenIdle {
+  fileprivate var handle: OpaquePointer?
+
+  init(_ file: URL) throws {
+    guard sqlite3_open(file.path, &handle) == SQLITE_OK else { throw RawDatabase.Failure(description: file.path) }
+    sqlite3_exec(handle, "SELECT count(*) FROM sqlite_master", nil, nil, nil)
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+}
+
+/// A connection of another program, which reads the state of the file at the time when it is made.
+final class OpenRead: OpenIdle {
+  override init(_ file: URL) throws {
+    try super.init(file)
+    sqlite3_exec(handle, "BEGIN; SELECT count(*) FROM sqlite_master", nil, nil, nil)
+  }
+}
+
 extension TemporaryFolder {
   /// Returns the permissions of a file.
   func permissions(of name: String) throws -> Int {

@@ -49,22 +49,27 @@ open class BasicAuthenticationObserver: SAPURLSessionObserver {
 extension BasicAuthenticationObserver: CredentialHolder {
   func gave(_ credential: URLCredential) -> Bool { credentials.gave(credential) }
 
-  func removeCredentials() { credentials.removeAll() }
+  var keeper: any CredentialKeeper { credentials.servers }
 }
 
 /// The credentials of one observer.
 private final class BasicCredentials: Sendable {
-  typealias Entry = CredentialsByOrigin<BasicCredential>.Entry
+  typealias Servers = CredentialsByOrigin<BasicCredential, any BasicCredentialStoring>
+  typealias Entry = Servers.Entry
 
-  private let store: Serialized<any BasicCredentialStoring>
+  let servers: Servers
   private let discovery: Handed<(any BasicCredentialDiscovery)?>
-  private let servers = CredentialsByOrigin<BasicCredential>()
   /// The credentials that challenges were answered with.
-  private let given = Locked<Set<BasicCredential>>([])
+  private let given: Locked<Set<BasicCredential>>
+  private var store: Serialized<any BasicCredentialStoring> { servers.store }
 
   init(_ store: Serialized<any BasicCredentialStoring>, _ discovery: Handed<(any BasicCredentialDiscovery)?>) {
-    self.store = store
-    self.discovery = discovery
+    let given = Locked<Set<BasicCredential>>([])
+    servers = Servers("password", in: store, delete: { try $0.delete(for: $1) }) { store in
+      store.clear()
+      given.withLock { $0 = [] }
+    }
+    (self.given, self.discovery) = (given, discovery)
   }
 
   /// Returns the entry of the challenging server; nil if the user has signed out since, or if two credentials were
@@ -127,11 +132,6 @@ private final class BasicCredentials: Sendable {
   }
 
   func gave(_ credential: URLCredential) -> Bool { given.withLock { $0.contains(BasicCredential(credential)) } }
-
-  func removeAll() {
-    servers.removeAll("password", from: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })
-    given.withLock { $0 = [] }
-  }
 }
 
 // MARK: - Credentials and their stores

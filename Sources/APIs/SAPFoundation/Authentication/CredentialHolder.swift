@@ -26,11 +26,11 @@ extension SAPURLSession {
     acceptedPasswords.removeAll()
     (transport.base as? any ChallengingTransport)?.removeAnswers()
     let (observers, former) = state.withLock { state in
-      defer { state.formerHolders = [] }
-      return (state.observers, state.formerHolders)
+      defer { state.formerKeepers = [] }
+      return (state.observers, state.formerKeepers)
     }
-    let holders = observers.compactMap { $0.events as? any CredentialHolder }
-    for holder in holders + former.filter({ one in !holders.contains { $0 === one } }) { holder.removeCredentials() }
+    let keepers = observers.compactMap { ($0.events as? any CredentialHolder)?.keeper }
+    for keeper in keepers + former.filter({ one in !keepers.contains { $0 === one } }) { keeper.removeCredentials() }
     urlCache?.removeAllCachedResponses()
     // a login that was running until now may have set cookies meanwhile
     cookieStorage?.removeCookies(since: .distantPast)
@@ -44,10 +44,11 @@ extension SAPURLSession {
 
 /// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` removes.
 protocol CredentialHolder: AnyObject {
-  func removeCredentials()
+  /// What has the credentials.
+  var keeper: any CredentialKeeper { get }
 
-  /// Whether it answered a challenge with this credential since the last ``removeCredentials()``. Requests carry such a
-  /// credential without another challenge, whatever its persistence.
+  /// Whether it answered a challenge with this credential since the last sign-out. Requests carry such a credential
+  /// without another challenge, whatever its persistence.
   func gave(_ credential: URLCredential) -> Bool
 }
 
@@ -55,8 +56,18 @@ extension CredentialHolder {
   func gave(_ credential: URLCredential) -> Bool { false }
 }
 
-/// The credentials of one observer by origin. Each is looked up or asked for once for all requests that need it.
-final class CredentialsByOrigin<Value: Sendable>: Sendable {
+/// The part of an observer that a sign-out needs: what it knows of the user, and its store.
+///
+/// A session holds it until the next sign-out if the observer leaves. Therefore it does not hold the observer, nor the
+/// app's object that asks the user, which may hold the session; the latter only while it is asking.
+protocol CredentialKeeper: AnyObject, Sendable {
+  /// Removes all credentials, in memory and in the store, and discards what is being obtained.
+  func removeCredentials()
+}
+
+/// The credentials of one observer by origin, and the app's store for them. Each is looked up or asked for once for all
+/// requests that need it.
+final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
   struct Entry: Sendable {
     /// The URL under which the observer's store has the credential.
     let url: URL
@@ -64,7 +75,23 @@ final class CredentialsByOrigin<Value: Sendable>: Sendable {
   }
 
   let signOut = SignOutMark()
+  let store: Serialized<Store>
+  private let name: String
+  private let delete: @Sendable (Store, URL) throws -> Void
+  private let clear: @Sendable (Store) -> Void
   private let entries = Locked<[Origin: Entry]>([:])
+
+  /// - Parameters:
+  ///   - name: what a credential is called in the log.
+  ///   - store: the app's store.
+  ///   - delete: deletes the credential of a URL from the store.
+  ///   - clear: deletes all others.
+  init(
+    _ name: String, in store: Serialized<Store>, delete: @escaping @Sendable (Store, URL) throws -> Void,
+    clear: @escaping @Sendable (Store) -> Void
+  ) {
+    (self.name, self.store, self.delete, self.clear) = (name, store, delete, clear)
+  }
 
   /// The entry of an origin; nil if no request needed a credential for it yet.
   subscript(origin: Origin) -> Entry? { entries.withLock { $0[origin] } }
@@ -78,10 +105,7 @@ final class CredentialsByOrigin<Value: Sendable>: Sendable {
     }
   }
 
-  /// Removes all credentials, because the user signs out, and deletes them from a store.
-  func removeAll<Store>(
-    _ name: String, from store: Serialized<Store>, delete: (Store, URL) throws -> Void, clear: (Store) -> Void
-  ) {
+  func removeCredentials() {
     signOut.set()
     let entries = entries.withLock { Array($0.values) }
     store.call { store in

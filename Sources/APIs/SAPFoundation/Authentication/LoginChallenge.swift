@@ -11,11 +11,10 @@ final class LoginChallenge: Sendable {
   }
 
   let interceptor: LoginInterceptor
+  /// What a sign-out ends.
+  let logins: RunningLogins
   private let field: (name: String, value: String)
-  private let cancel: @Sendable () -> Void
   private let observer: Locked<WeakObserver>
-  /// The number of running logins: one, and those that a sign-out has ended without waiting for them.
-  private let running: Locked<Int>
 
   /// - Parameters:
   ///   - field: the field by which a server asks for a login, and its value.
@@ -27,8 +26,8 @@ final class LoginChallenge: Sendable {
     authenticate: @escaping @Sendable (SAPURLSession, @escaping @Sendable ((any Error)?) -> Void) -> Void,
     cancel: @escaping @Sendable () -> Void
   ) {
-    let (running, observer) = (Locked(0), Locked(WeakObserver()))
-    (self.field, self.cancel, self.running, self.observer) = (field, cancel, running, observer)
+    let (logins, observer) = (RunningLogins(), Locked(WeakObserver()))
+    (self.field, self.logins, self.observer) = (field, logins, observer)
     interceptor = LoginInterceptor(
       isChallenge: { response, call in
         guard let task = call[SAPURLSessionTask.ofCall], let shown = response.urlResponse,
@@ -38,12 +37,13 @@ final class LoginChallenge: Sendable {
       },
       login: { call in
         guard let task = call[SAPURLSessionTask.ofCall] else { return }
-        running.withLock { $0 += 1 }
-        defer { running.withLock { $0 -= 1 } }
+        logins.begin(cancel)
+        defer { logins.end() }
         try task.session.signOut.check(task.begun)
         let _: Void? = try await firstResult { done in authenticate(task.session) { done(nil, $0) } }
       },
       rejection: { rejection })
+    logins.setInterceptor(interceptor)
   }
 
   /// Sets the observer that decides whether a response is a challenge. It is not held strongly, because it holds this
@@ -57,12 +57,39 @@ final class LoginChallenge: Sendable {
     else { return false }
     return ASCII.equalIgnoringCase(ASCII.trimmed(value), field.value)
   }
+}
+
+/// The logins of one observer.
+final class RunningLogins: CredentialKeeper {
+  private struct State {
+    /// The number of running logins: one, and those that a sign-out has ended without waiting for them.
+    var count = 0
+    /// Ends a login; nil while none is running.
+    var cancel: (@Sendable () -> Void)?
+    /// It holds the app's object. Calls that use it hold it.
+    weak var interceptor: LoginInterceptor?
+  }
+
+  private let state = Locked(State())
+
+  func setInterceptor(_ interceptor: LoginInterceptor) { state.withLock { $0.interceptor = interceptor } }
+
+  func begin(_ cancel: @escaping @Sendable () -> Void) {
+    state.withLock { ($0.count, $0.cancel) = ($0.count + 1, cancel) }
+  }
+
+  func end() {
+    state.withLock { state in
+      state.count -= 1
+      if state.count == 0 { state.cancel = nil }
+    }
+  }
 
   /// Ends a login that is running, and forgets an earlier one.
-  func reset() {
-    let wasRunning = running.withLock { $0 > 0 }
-    interceptor.forget()
-    if wasRunning { cancel() }
+  func removeCredentials() {
+    let (interceptor, cancel) = state.withLock { ($0.interceptor, $0.cancel) }
+    interceptor?.forget()
+    cancel?()
   }
 }
 

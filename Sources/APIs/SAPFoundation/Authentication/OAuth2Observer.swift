@@ -76,7 +76,7 @@ open class OAuth2Observer: BuiltInObserver {
 extension OAuth2Observer: InterceptingObserver, CredentialHolder {
   package var interceptor: any Interceptor { backend }
 
-  func removeCredentials() { backend.removeAll() }
+  var keeper: any CredentialKeeper { backend.tokens.kept }
 }
 
 /// Connects the engine's token source with the app's store, for the origin that the tokens are for.
@@ -89,7 +89,7 @@ private final class OAuth2Interceptor: Interceptor {
   }
 
   private let backend = Mutex<Backend?>(nil)
-  private let tokens: OAuth2Tokens
+  let tokens: OAuth2Tokens
 
   init(_ url: URL?, _ tokens: OAuth2Tokens) {
     self.tokens = tokens
@@ -110,12 +110,6 @@ private final class OAuth2Interceptor: Interceptor {
     return try await backend.interceptor.review(outcome, of: attempt, in: call)
   }
 
-  func removeAll() {
-    let backend = backend.withLock { $0 }
-    tokens.removeAll(for: backend?.url)
-    backend?.source.forget()
-  }
-
   private func backend(orFirst url: URL) -> Backend? {
     backend.withLock { backend in
       if backend == nil, let origin = Origin(url) {
@@ -125,6 +119,7 @@ private final class OAuth2Interceptor: Interceptor {
             throw (error as? URLError)?.underlyingHTTPError ?? error
           }
         }
+        tokens.kept.setBackend(url, source)
         backend = Backend(
           url: url, origin: origin, source: source, interceptor: AuthenticationInterceptor([source]))
       }
@@ -133,27 +128,62 @@ private final class OAuth2Interceptor: Interceptor {
   }
 }
 
-/// The tokens of one observer: reads and writes the app's store, and calls its authenticator.
-final class OAuth2Tokens: Sendable {
-  private let authenticator: Handed<any OAuth2Authentication>
-  /// Lock order: the store's lock is taken before that of `state`.
-  private let store: Serialized<any OAuth2TokenStore>
-  private let state = Mutex(State())
-
-  private struct State: Sendable {
+/// The tokens of one observer in memory, and the app's store for them.
+final class OAuth2KeptTokens: CredentialKeeper {
+  struct State {
     /// The token that requests carry.
     var current: OAuth2Token?
     /// The token that was last read from or written to the store.
     var stored: OAuth2Token?
     /// The number of running authentications: one, and those that a sign-out has ended without waiting for them.
     var authentications = 0
+    /// Ends an authentication; nil while none is running.
+    var cancel: (@Sendable () -> Void)?
+    /// The URL under which the store has the token.
+    fileprivate var url: URL?
+    /// It holds the authenticator. The observer and its calls hold it.
+    fileprivate weak var source: TokenSource?
   }
 
+  /// Lock order: the store's lock is taken before that of `state`.
+  let store: Serialized<any OAuth2TokenStore>
+  let state = Locked(State())
   let signOut = SignOutMark()
+
+  init(_ store: Handed<any OAuth2TokenStore>) { self.store = Serialized(store.value) }
+
+  func setBackend(_ url: URL, _ source: TokenSource) { state.withLock { ($0.url, $0.source) = (url, source) } }
+
+  /// Removes the token, because the user signs out. A token that is being obtained is discarded.
+  func removeCredentials() {
+    let url = state.withLock { $0.url }
+    let (cancel, source) = store.call { store in
+      signOut.set()
+      if let url { SessionLog.failure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
+      store.clear()
+      // a token that the store could not delete is not used again
+      let rest = url.flatMap { try? store.token(for: $0) }
+      return state.withLock { state in
+        (state.current, state.stored) = (nil, rest)
+        return (state.cancel, state.source)
+      }
+    }
+    cancel?()
+    source?.forget()
+  }
+}
+
+/// Reads and writes the tokens of one observer, and calls its authenticator.
+final class OAuth2Tokens: Sendable {
+  let kept: OAuth2KeptTokens
+  private let authenticator: Handed<any OAuth2Authentication>
+  private var store: Serialized<any OAuth2TokenStore> { kept.store }
+  private var state: Locked<OAuth2KeptTokens.State> { kept.state }
+  var signOut: SignOutMark { kept.signOut }
 
   init(_ authenticator: Handed<any OAuth2Authentication>, _ store: Handed<any OAuth2TokenStore>) {
     self.authenticator = authenticator
-    self.store = Serialized(store.value)
+    kept = OAuth2KeptTokens(store)
   }
 
   /// Reads the store, and calls the closure if its token was changed or deleted by other code. A store that throws has
@@ -202,22 +232,6 @@ final class OAuth2Tokens: Sendable {
     }
   }
 
-  /// Removes the token, because the user signs out. A token that is being obtained is discarded.
-  func removeAll(for url: URL?) {
-    let wasAuthenticating = store.call { store in
-      signOut.set()
-      if let url { SessionLog.failure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
-      store.clear()
-      // a token that the store could not delete is not used again
-      let rest = url.flatMap { try? store.token(for: $0) }
-      return state.withLock { state in
-        (state.current, state.stored) = (nil, rest)
-        return state.authentications > 0
-      }
-    }
-    if wasAuthenticating { authenticator.value.cancelAuthentication() }
-  }
-
   /// Returns the refreshed token; nil if a new one has to be obtained.
   ///
   /// - Throws: the error of a server that cannot be reached, because a login would fail as well.
@@ -231,8 +245,16 @@ final class OAuth2Tokens: Sendable {
   }
 
   private func obtained() async throws -> OAuth2Token {
-    state.withLock { $0.authentications += 1 }
-    defer { state.withLock { $0.authentications -= 1 } }
+    state.withLock { [authenticator] state in
+      state.authentications += 1
+      state.cancel = { authenticator.value.cancelAuthentication() }
+    }
+    defer {
+      state.withLock { state in
+        state.authentications -= 1
+        if state.authentications == 0 { state.cancel = nil }
+      }
+    }
     return try await token { authenticator.value.authenticate(completionHandler: $0) }
   }
 

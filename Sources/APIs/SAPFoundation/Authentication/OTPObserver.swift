@@ -112,7 +112,7 @@ open class OTPObserver: BuiltInObserver {
 extension OTPObserver: InterceptingObserver, CredentialHolder, LoginObserver {
   package var interceptor: any Interceptor { challenge.interceptor }
 
-  func removeCredentials() { challenge.reset() }
+  var keeper: any CredentialKeeper { challenge.logins }
 }
 
 extension OTPError: LocalizedError, CustomStringConvertible {

@@ -123,7 +123,7 @@ open class SAMLObserver: BuiltInObserver {
 extension SAMLObserver: InterceptingObserver, CredentialHolder, LoginObserver {
   package var interceptor: any Interceptor { challenge.interceptor }
 
-  func removeCredentials() { challenge.reset() }
+  var keeper: any CredentialKeeper { challenge.logins }
 }
 
 extension SAMLError: LocalizedError, CustomStringConvertible {

@@ -60,20 +60,21 @@ extension UserIdentityObserver: CustomReflectable {
 extension UserIdentityObserver: InterceptingObserver, CredentialHolder {
   package var interceptor: any Interceptor { identities }
 
-  func removeCredentials() { identities.removeAll() }
+  var keeper: any CredentialKeeper { identities.servers }
 }
 
 /// The certificates of one observer.
 private final class UserIdentities: Interceptor {
   private let discovery: Handed<any UserIdentityObtaining>
-  private let store: Serialized<any UserIdentityStoring>
-  private let servers = CredentialsByOrigin<Data>()
+  let servers: CredentialsByOrigin<Data, any UserIdentityStoring>
+  private var store: Serialized<any UserIdentityStoring> { servers.store }
   /// Whether a call has replaced a refused certificate.
   private let hasRenewed = CallLocal(false)
 
   init(_ discovery: Handed<any UserIdentityObtaining>, _ store: Serialized<any UserIdentityStoring>) {
     self.discovery = discovery
-    self.store = store
+    servers = CredentialsByOrigin(
+      "certificate", in: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })
   }
 
   func identity(
@@ -111,10 +112,6 @@ private final class UserIdentities: Interceptor {
     // a request that failed later than the renewal, or a challenge before it, may have kept the refused one
     task.session.removeTLSAnswer(for: origin)
     return .resend(attempt.request, reason: "\(origin) refused the user's certificate")
-  }
-
-  func removeAll() {
-    servers.removeAll("certificate", from: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })
   }
 
   /// Obtains a certificate, and stores it.

@@ -37,6 +37,7 @@ public final class CSRFTokenObserver: SAPURLSessionObserving {
     let tokens = CSRFTokenStoreAdapter(tokenStore)
     self.tokens = tokens
     csrf = CSRFInterceptor(root: rootUrl, options: tokens.options)
+    tokens.setInterceptor(csrf)
     makeCopy = { CSRFTokenObserver(rootUrl: rootUrl) }
   }
 
@@ -52,6 +53,7 @@ public final class CSRFTokenObserver: SAPURLSessionObserving {
     csrf = CSRFInterceptor(options: tokens.options) { request in
       provider.withLock { $0 }.csrfTokenURL(for: request.url)
     }
+    tokens.setInterceptor(csrf)
     makeCopy = { CSRFTokenObserver(tokenUrlProvider: tokenUrlProvider) }
   }
 
@@ -60,14 +62,17 @@ public final class CSRFTokenObserver: SAPURLSessionObserving {
 }
 
 extension CSRFTokenObserver: InterceptingObserver, CredentialHolder {
-  func removeCredentials() {
-    csrf.forget()
-    tokens.removeAll()
-  }
+  var keeper: any CredentialKeeper { tokens }
 }
 
 /// An app's store as a store of the engine.
-final class CSRFTokenStoreAdapter: CSRFTokenStore {
+final class CSRFTokenStoreAdapter: CSRFTokenStore, CredentialKeeper {
+  private struct Weak {
+    weak var interceptor: CSRFInterceptor?
+  }
+
+  /// The interceptor, which holds this store. Calls that use it hold it.
+  private let csrf = Locked(Weak())
   private let store: Serialized<any CSRFTokenStoring>
   /// The URLs whose tokens the store may have.
   private let urls = Mutex<Set<URL>>([])
@@ -86,7 +91,10 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore {
     try serialized(url) { if let token { try $0.store(token: token, for: url) } else { try $0.deleteToken(for: url) } }
   }
 
-  func removeAll() {
+  func setInterceptor(_ interceptor: CSRFInterceptor) { csrf.withLock { $0.interceptor = interceptor } }
+
+  func removeCredentials() {
+    csrf.withLock { $0.interceptor }?.forget()
     let urls = urls.withLock { $0 }
     store.call { store in
       for url in urls { SessionLog.failure(deleting: "CSRF token") { try store.deleteToken(for: url) } }

@@ -54,8 +54,8 @@ public final class SAPURLSession: Sendable {
     var delegate: EventHandler? { didSet { updateHandlers() } }
     /// The observers in their order, then the delegate.
     private(set) var handlers: [EventHandler] = []
-    /// Unregistered observers whose credentials the next sign-out removes, too.
-    var formerHolders: [any CredentialHolder] = []
+    /// The credentials of unregistered observers, which the next sign-out removes, too.
+    var formerKeepers: [any CredentialKeeper] = []
     var description: String?
     var running: [ObjectIdentifier: SAPURLSessionTask] = [:]
     var lastNumber = 0
@@ -67,11 +67,12 @@ public final class SAPURLSession: Sendable {
 
     private mutating func updateHandlers() { handlers = observers + (delegate.map { [$0] } ?? []) }
 
-    /// Keeps an observer that was unregistered for ``SAPURLSession/clearCredentials()``.
+    /// Keeps the credentials of an observer that was unregistered for ``SAPURLSession/clearCredentials()``.
     mutating func retire(_ observer: EventHandler) {
-      guard let holder = observer.events as? any CredentialHolder, !formerHolders.contains(where: { $0 === holder })
+      guard let keeper = (observer.events as? any CredentialHolder)?.keeper,
+        !formerKeepers.contains(where: { $0 === keeper })
       else { return }
-      formerHolders.append(holder)
+      formerKeepers.append(keeper)
     }
   }
 
@@ -203,7 +204,9 @@ extension SAPURLSession {
   }
 
   /// Removes an observer. It is not asked any more from now on; one that is not registered has no effect. It may be
-  /// called from within a callback. ``clearCredentials()`` still removes what the observer stores of a user.
+  /// called from within a callback. The session releases the observer when the tasks that are asking it have ended;
+  /// until the next sign-out it keeps the observer's store, because ``clearCredentials()`` still removes what the
+  /// observer stored of a user.
   public func unregister(_ observer: any SAPURLSessionObserving) {
     state.withLock { state in
       state.observers.removeAll { $0.events === observer }

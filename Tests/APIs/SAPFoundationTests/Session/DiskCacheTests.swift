@@ -154,4 +154,37 @@ struct DiskCacheTests {
 
     #expect(slow.requests.count == 2)
   }
+
+  /// Response bodies, fields, URLs, cookies, passwords and keys, while the session is open and after it was released.
+  @Test func nothingOfAUserCanBeReadFromTheFilesAfterASignOut() async throws {
+    let secret = "TheSecretOfAnna"
+    let server = try LoopbackServer { request in
+      .text(String(repeating: secret, count: request.path.contains("large") ? 50_000 : 10))
+        .with(.cacheControl, "max-age=60").with("X-Secret", secret).with(.setCookie, "SESSION=\(secret); Max-Age=600")
+    }
+    do {
+      let values = CodableStorage(store: try SQLiteDataStore(at: folder.file("values.sqlite")))
+      let configuration = URLSessionConfiguration.default
+      configuration.urlCache = try SAPURLCache(directory: folder.url)
+      configuration.httpCookieStorage = SAPHTTPCookieStorage(persistentStorage: values, options: .persistSessionCookies)
+      let session = SAPURLSession(configuration: configuration)
+      let passwords = BasicCredentialStorage(store: values)
+      session.register(BasicAuthenticationObserver(credentialStore: passwords))
+      let host = try #require(URL(string: "https://\(secret).example/"))
+      try passwords.store(credential: BasicCredential(username: "anna", password: secret), for: host)
+      for path in ["/\(secret)", "/large", "/large?q=\(secret)"] { _ = await session.get(server.url(path)) }
+      #expect(try traces(of: secret).contains { $0.hasPrefix("responses.sqlite") })
+      #expect(try traces(of: secret).contains { $0.hasPrefix("values.sqlite") })
+
+      session.clearCredentials()
+
+      #expect(try traces(of: secret) == [])
+    }
+    #expect(try traces(of: secret) == [])
+  }
+
+  /// The names of the files that contain a text.
+  private func traces(of text: String) throws -> [String] {
+    try folder.names().filter { (try? Data(contentsOf: folder.file($0)))?.range(of: Data(text.utf8)) != nil }
+  }
 }

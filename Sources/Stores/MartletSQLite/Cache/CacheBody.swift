@@ -150,3 +150,14 @@ actor SQLiteCacheWriter: CacheWriter {
     Task { [file] in try? await file.write { try $0.abandonBody(body) } }
   }
 }
+
+extension HTTPError {
+  static func notStored(limit: Int64) -> HTTPError {
+    HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store accepts, or was aborted")
+  }
+
+  static let noRoomForBody = HTTPError(
+    .file,
+    "the cache stores no more, because its disk has less than \(DiskReserve.size >> 20) MiB left, or another program keeps "
+      + "its journal from being emptied: free space on the disk, or end the program that reads the file")
+}

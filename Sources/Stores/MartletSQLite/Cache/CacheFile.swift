@@ -151,8 +151,9 @@ final class CacheFile: Sendable {
 
   /// Evicts entries within a transaction; throws if that is not enough because too much is being written.
   func evict(in table: CacheTable, now: Date) throws {
-    guard isWritable, try table.evict(limit(in: table, now: now), now: now) else {
-      throw HTTPError.notStored(limit: capacity)
+    let limit = try limit(in: table, now: now)
+    guard isWritable, try table.evict(limit, now: now) else {
+      throw isWritable && limit == capacity ? HTTPError.notStored(limit: capacity) : HTTPError.noRoomForBody
     }
   }
 
@@ -211,12 +212,6 @@ extension CacheSelection {
     case .all, .partition, .olderThan: true
     case .entry, .key, .url: false
     }
-  }
-}
-
-extension HTTPError {
-  static func notStored(limit: Int64) -> HTTPError {
-    HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store accepts, or was aborted")
   }
 }
 

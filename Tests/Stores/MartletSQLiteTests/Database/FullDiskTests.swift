@@ -77,7 +77,11 @@ struct FullDiskTests {
     let journal = folder.file("cache.sqlite-wal")
     do {
       let reader = try OpenRead(folder.file("cache.sqlite"))
+      let begun = try #require(try await store.begin(entry("/begun")))
       for number in 0..<60 { try? await store.save(entry("/\(number)"), bytes(300_000)) }
+      #expect(try await store.begin(entry("/refused")) == nil)
+      let error = await #expect(throws: HTTPError.self) { try await begun.append(bytes(300_000)) }
+      #expect(error?.message.contains("end the program that reads the file") == true, "\(error?.message ?? "")")
       #expect(try Data(contentsOf: journal).count < 10 << 20)
       withExtendedLifetime(reader) {}
     }

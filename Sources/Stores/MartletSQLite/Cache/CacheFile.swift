@@ -123,10 +123,10 @@ final class CacheFile: Sendable {
     eraseLater()
   }
 
-  /// Erases the bodies that this process reads or writes, by a clean-up when it does not any more.
+  /// Erases the bodies that this process reads or writes, by a clean-up when it does not any more; and once more what
+  /// could not be erased, because another process was writing.
   private func eraseLater() {
     let bodies = pins.all
-    guard !bodies.isEmpty else { return }
     erasure.withLock { $0 = PendingErasure(bodies: bodies.union($0?.bodies ?? [])) }
     scheduleCleanUp()
   }
@@ -140,8 +140,9 @@ final class CacheFile: Sendable {
   private func step(removing selection: CacheSelection) -> @Sendable (Connection) throws -> Bool {
     { [self] connection in
       let (table, now) = (CacheTable(connection), now())
-      try table.remove(selection)
       try table.endGrace(now: now)
+      if case .all = selection, try table.removeAllAtOnce(now: now, pins: pins) { return true }
+      try table.remove(selection)
       try table.sweep(Self.sweepLimit, now: now, pins: pins)
       guard try table.isClean(now: now, pins: pins) else { return false }
       table.eraseAfterCommit()

@@ -155,6 +155,20 @@ struct CacheTable {
     }
   }
 
+  /// Removes everything without overwriting it, if no body is being read or written. The file is rewritten after the
+  /// transaction, or, if the process ends before, by the clean-up at the next opening. That takes a twentieth of the time.
+  ///
+  /// - Returns: Whether everything was removed.
+  func removeAllAtOnce(now: Date, pins: BodyPins) throws -> Bool {
+    guard try pins.all.isEmpty && orphanedBytes(now: now) == 0 else { return false }
+    try connection.run("PRAGMA secure_delete = OFF")
+    defer { try? connection.run("PRAGMA secure_delete = ON") }
+    try remove(.all)
+    try sweep(1 << 40, now: now, pins: pins)
+    eraseAfterCommit()
+    return true
+  }
+
   /// Removes another entry with the same key and variant. Its body is kept for a while, because this or another process
   /// may be reading it.
   private func removeVariant(of entry: CacheEntry, now: Date) throws {

@@ -14,12 +14,13 @@ public import MartletSemantics
 /// the file can read it. It must be on a local disk, because SQLite shares memory between processes. A file that is
 /// damaged, foreign or of a later version is set aside: ``SetAsideFile``.
 ///
-/// Removing everything, a partition or what is older than a time erases it from the files before it returns, for about a
-/// second per 200 MB. An entry that is removed in another way is overwritten in the file by the next clean-up; a copy may
-/// remain in the journal until the next such removal, or until the last store of the file is closed. If another process
-/// reads the file meanwhile for longer than a quarter of a second, copies remain until the next write after it, or until
-/// a store opens the file. A body that is being read is erased at its end. A file of more than 1 MiB is not rewritten when
-/// only a part is removed: a few heads and URLs may then remain in unused parts of its pages, until everything is removed.
+/// Removing everything, a partition or what is older than a time erases it from the files before it returns; a partition
+/// of 100 MB can take seconds. A body that is being read is erased at its end. An entry that is removed in another way is
+/// overwritten in the file by the next clean-up; a copy may remain in the journal until the next such removal, or until
+/// the last store of the file is closed. If another process uses the file meanwhile for longer than a quarter of a
+/// second, copies remain until the next write after it, or until a store opens the file. A file of more than 1 MiB is not
+/// rewritten when only a part is removed: a few heads and URLs may then remain in unused parts of its pages, until
+/// everything is removed.
 ///
 /// The cache leaves 4 MiB of its disk free for other files, and evicts entries earlier if the disk has no more. On a full
 /// disk it can be opened and read; writing throws an error that names the disk. If nothing can be removed for want of

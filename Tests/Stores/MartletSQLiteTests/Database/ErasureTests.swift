@@ -58,6 +58,20 @@ struct ErasureTests {
     #expect(try traces() == [])
   }
 
+  /// Another process writes a body meanwhile, which is not affected.
+  @Test func responsesRemovedWhileAnotherStoreWritesCannotBeRead() async throws {
+    let (store, other, secret) = (try cache(), try cache(), response(700_000))
+    try await store.save(secret.entry, secret.body)
+    let writer = try #require(try await other.begin(entry("/other")))
+    try await writer.append(bytes(2_000_000))
+
+    try await store.remove(.all)
+
+    #expect(try traces() == [])
+    try await writer.commit()
+    #expect(try await store.entries(for: key("/other")).count == 1)
+  }
+
   @Test func responsesThatWereReplacedAndEvictedCannotBeReadAfterARemoval() async throws {
     let store = try SQLiteCacheStore(at: folder.file("cache.sqlite"), capacity: 4_000_000)
     for size in [700_000, 500, 400_000] {
@@ -82,13 +96,17 @@ struct ErasureTests {
     try await waitForErasure(store)
   }
 
-  @Test func aBodyThatAKilledProcessHadRemovedIsErasedAtTheNextOpening() async throws {
+  @Test(arguments: [
+    "DELETE FROM entry",
+    "PRAGMA secure_delete = OFF; DELETE FROM entry; DELETE FROM chunk; DELETE FROM loose",
+  ])
+  func whatAKilledProcessHadRemovedIsErasedAtTheNextOpening(_ removal: String) async throws {
     let secret = response(700_000)
     do {
       let store = try cache()
       try await store.save(secret.entry, secret.body)
     }
-    try RawDatabase.run("DELETE FROM entry", on: folder.file("cache.sqlite"))
+    try RawDatabase.run(removal, on: folder.file("cache.sqlite"))
     #expect(try !traces().isEmpty)
 
     let store = try cache()

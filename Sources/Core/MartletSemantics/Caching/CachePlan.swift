@@ -5,6 +5,9 @@ package enum CachePlan: Sendable, Hashable {
   /// Send this request to validate the stored response at this index; it is conditional if the response has a
   /// validator.
   case validate(Int, RequestHead)
+  /// Send this request, which carries the entity tags of the stored responses at these indices. None of them matches
+  /// the request, but the origin may select one for it (§4.3.1).
+  case select([Int], RequestHead)
   /// Send this request to the origin.
   case forward(RequestHead)
   /// Answer 504 (§5.2.1.7): the request has `only-if-cached`, and no stored response can be used.
@@ -41,7 +44,7 @@ package enum CachePlan: Sendable, Hashable {
       candidate.map { index in
         Decision(request: request, directives: directives, stored: stored[index].response, index: index, now: now())
           .plan(policy: policy)
-      } ?? .forward(reloading(request, policy: policy))
+      } ?? withoutMatch(request, policy: policy, directives: directives, in: partition, among: stored)
     return plan.withoutNetwork(policy: policy, directives: directives)
   }
 
@@ -54,14 +57,38 @@ package enum CachePlan: Sendable, Hashable {
     }
   }
 
+  /// Returns the request to send if no stored response matches it.
+  private static func withoutMatch(
+    _ request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
+    among stored: [(response: StoredResponse, length: Int64)]
+  ) -> CachePlan {
+    var sent = reloading(request, policy: policy)
+    guard !stored.isEmpty, request.method == .get, usesStored(request, policy: policy, directives: directives),
+      !request.fields.contains(ownConditions)
+    else { return .forward(sent) }
+    let offered = VaryRule.offered(to: request.fields, among: stored, in: partition)
+    guard !offered.isEmpty else { return .forward(sent) }
+    let tags = offered.compactMap { stored[$0].response.head.fields[values: .eTag].first }
+    sent.fields[.ifNoneMatch] = tags.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")
+    return .select(offered, sent)
+  }
+
+  /// The conditions and ranges of a caller, to which the cache adds none of its own.
+  private static let ownConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince, .range]
+
+  /// Whether stored responses may be used for the request.
+  private static func usesStored(_ request: RequestHead, policy: CachePolicy, directives: CacheControl) -> Bool {
+    policy != .reloadIgnoringCacheData && !directives.contains("no-store")
+      // These two conditions can only be evaluated by the origin (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
+      && !request.fields.contains(.ifMatch) && !request.fields.contains(.ifUnmodifiedSince)
+  }
+
   /// Returns the index of the stored response that matches the request.
   private static func usable(
     for request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
     among stored: [(response: StoredResponse, length: Int64)]
   ) -> Int? {
-    guard !stored.isEmpty, policy != .reloadIgnoringCacheData, !directives.contains("no-store"),
-      // These two conditions can only be evaluated by the origin (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
-      !request.fields.contains(.ifMatch), !request.fields.contains(.ifUnmodifiedSince),
+    guard !stored.isEmpty, usesStored(request, policy: policy, directives: directives),
       let index = VaryRule.select(for: request.fields, among: stored, in: partition),
       StoredAnswer.canAnswer(request, with: stored[index].response, length: stored[index].length)
     else { return nil }
@@ -74,7 +101,7 @@ package enum CachePlan: Sendable, Hashable {
     return switch self {
     case .serve(let index, .staleWhileRevalidating): .serve(index, .stale)
     case .serve, .answerGatewayTimeout, .failNotCached: self
-    case .validate, .forward: policy == .returnCacheDataDontLoad ? .failNotCached : .answerGatewayTimeout
+    case .validate, .select, .forward: policy == .returnCacheDataDontLoad ? .failNotCached : .answerGatewayTimeout
     }
   }
 

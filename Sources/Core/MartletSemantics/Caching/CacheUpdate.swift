@@ -2,6 +2,9 @@
 package indirect enum CacheUpdate: Sendable, Hashable {
   /// Return the stored response, which the origin has validated, and update it to this.
   case confirm(StoredResponse)
+  /// Return the stored response at this index of ``Context/candidates``, which the origin has selected with its 304, and
+  /// update it to this. It matches the request from now on (§4.3.3).
+  case select(Int, StoredResponse)
   /// Remove the stored response, and send the request again without the conditions of the cache: the 304 has another
   /// validator, so that it is about a response that is not stored. It must not update the stored one (§4.3.4), which
   /// would be validated again each time.
@@ -31,6 +34,8 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     package var stored: StoredResponse?
     /// The length of the stored body.
     package var storedLength: Int64 = 0
+    /// The stored responses that do not match the request, but whose entity tags it carries.
+    package var candidates: [StoredResponse] = []
     /// When the request was sent.
     package var requestTime: Date
 
@@ -55,6 +60,9 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   package static func of(
     _ response: ResponseHead, to context: Context, at responseTime: Date, isUnpacked: Bool
   ) -> CacheUpdate {
+    if response.status == .notModified, !context.candidates.isEmpty {
+      return selection(response, context, responseTime)
+    }
     if let stored = context.stored {
       let update = concerning(stored, response, context, responseTime)
       if update != .ignore { return update }
@@ -71,6 +79,29 @@ package indirect enum CacheUpdate: Sendable, Hashable {
       StoredResponse(
         head: head, variant: VaryRule.variant(of: response, for: request.fields, in: context.partition),
         requestTime: context.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
+  }
+
+  /// Returns the candidate that a 304 selects (§4.3.4): the most recent with its tag. A 304 without a tag can only be
+  /// about the tag that was sent, if there was one.
+  private static func selection(
+    _ response: ResponseHead, _ context: Context, _ responseTime: Date
+  ) -> CacheUpdate {
+    let candidates = context.candidates
+    let tag = response.fields[values: .eTag].first
+    let index = candidates.indices
+      .filter { index in
+        guard let tag, let own = candidates[index].head.fields[values: .eTag].first else {
+          return candidates.count == 1
+        }
+        return EntityTag.matchesWeakly(tag, own)
+      }
+      .max { candidates[$0].responseTime < candidates[$1].responseTime }
+    guard let index,
+      var merged = Validation.merged(
+        candidates[index], with: response, requestTime: context.requestTime, responseTime: responseTime)
+    else { return .repeatWithoutConditions }
+    merged.variant = VaryRule.variant(of: merged.head, for: context.request.fields, in: context.partition)
+    return .select(index, merged)
   }
 
   private static func concerning(

@@ -9,7 +9,7 @@ public struct StoredResponse: Sendable, Hashable {
     get { content.values.head }
     set { change { $0.head = newValue } }
   }
-  /// The variant: a fingerprint of the request fields that `Vary` names (RFC 9111 §4.1). Empty if the response does not
+  /// The variant: fingerprints of the request fields that `Vary` names (RFC 9111 §4.1). Empty if the response does not
   /// depend on any. A key has at most one stored response for each variant.
   public var variant: String {
     get { content.values.variant }

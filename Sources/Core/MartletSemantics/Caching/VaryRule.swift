@@ -6,13 +6,17 @@ package enum VaryRule {
   }
 
   /// Returns the variant of a response: a fingerprint of the request fields that `Vary` names, and of the credentials.
-  /// Empty if there are none.
+  /// Empty if there are none. The fields of the user, `Authorization` and `Cookie`, have a fingerprint of their own,
+  /// after a dash.
   ///
   /// `Authorization` counts as if `Vary` named it, unless the response is `public`. RFC 9111 §3.5 requires that only of
-  /// shared caches, but a program may act for several users, and must not show one user the responses of another. In a
-  /// partition with a name it does not count, because the name identifies the user: a renewed token, or one that is not
-  /// available offline, changes nothing. A refusal or a temporary error may be about the token, so there it does count.
-  /// If `Vary` names it, it always counts (§4.1).
+  /// shared caches, but a program may act for several users, and must not show one user the responses of another.
+  ///
+  /// In a partition with a name it does not count, even if `Vary` names it: it says who asks, as the name of the
+  /// partition does, so that a renewed token, or one that is not available offline, changes nothing. A refusal or a
+  /// temporary error may be about the token, so there it does count. `Cookie` counts wherever `Vary` names it: cookies
+  /// also hold what the user chose and did (a language, a basket, whether the user has signed in), which servers change
+  /// with any response.
   package static func variant(of response: ResponseHead, for request: HTTPFields, in partition: String = "") -> String {
     let fields = response.fields
     // most responses have one variant, for all requests
@@ -20,13 +24,22 @@ package enum VaryRule {
       return ""
     }
     var names = Set(fields.list(.vary).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
-    let mayDifferByUser = partition.isEmpty || CacheUpdate.isRefusalOrTemporaryError(response.status)
-    if mayDifferByUser, request.contains(.authorization), !CacheControl(fields).contains("public") {
+    if !partition.isEmpty, !CacheUpdate.isRefusalOrTemporaryError(response.status) {
+      names.remove(.authorization)
+    } else if request.contains(.authorization), !CacheControl(fields).contains("public") {
       names.insert(.authorization)
     }
     // A compressed body is only for requests with the same `Accept-Encoding`: the transport cannot decode stored bytes.
     // Servers omit that in `Vary`.
     if fields.contains(.contentEncoding) { names.insert(.acceptEncoding) }
+    let user = names.intersection(userFields)
+    let content = fingerprint(of: names.subtracting(user), in: request)
+    return user.isEmpty ? content : content + "-" + fingerprint(of: user, in: request)
+  }
+
+  private static let userFields: Set<FieldName> = [.authorization, .cookie]
+
+  private static func fingerprint(of names: Set<FieldName>, in request: HTTPFields) -> String {
     guard !names.isEmpty else { return "" }
     let lines = names.map { "\($0.canonicalName):\(text(of: normalValue(of: $0, in: request)))" }
     return Fingerprint.of(lines.sorted().joined(separator: "\n"))
@@ -56,6 +69,38 @@ package enum VaryRule {
       return dates[0] == dates[1] ? left.responseTime < right.responseTime : dates[0] < dates[1]
     }
   }
+
+  /// Returns the indices of the stored responses whose entity tags a request may carry that none of them matches
+  /// (§4.3.1), the most recent first. If the origin selects one of them, its 304 says which.
+  package static func offered(
+    to request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String
+  ) -> [Int] {
+    let indices = stored.indices.filter { mayOffer(stored[$0].response, to: request, in: partition) }
+    // Longer lines are refused by some servers.
+    return Array(indices.sorted { stored[$0].response.responseTime > stored[$1].response.responseTime }.prefix(8))
+  }
+
+  /// Whether the entity tag of a stored response may be sent with a request that it does not match.
+  ///
+  /// - Without a named partition only if it is a response to the same user. Many services number the versions of what
+  ///   each user sees, so that the tags of two users are equal.
+  /// - A weak tag only if nothing but the user differs: it may be that of several formats or languages at once (RFC 9110
+  ///   §8.8.1). Neither may a body that the transport does not decode be used for another request.
+  private static func mayOffer(_ stored: StoredResponse, to request: HTTPFields, in partition: String) -> Bool {
+    let fields = stored.head.fields
+    guard stored.head.status == .ok, let tag = fields[values: .eTag].first, !matchesNothing(fields) else {
+      return false
+    }
+    let (own, asked) = (stored.variant, variant(of: stored.head, for: request, in: partition))
+    let isSameUser = user(of: own) == user(of: asked)
+    let isSameContent = content(of: own) == content(of: asked)
+    return (isSameUser || !partition.isEmpty)
+      && (isSameContent || !EntityTag.isWeak(tag) && !fields.contains(.contentEncoding))
+  }
+
+  private static func content(of variant: String) -> Substring { variant.prefix { $0 != "-" } }
+
+  private static func user(of variant: String) -> Substring { variant.drop { $0 != "-" } }
 
   /// Returns the normalized value of a field (§4.1): lines combined, white space around commas removed, and case and
   /// order normalized if they do not matter for the field. nil if it is absent.

@@ -3,7 +3,7 @@ import Testing
 
 /// RFC 9111 §4 and §5.2, RFC 5861 §3, RFC 8246.
 struct CachePlanTests {
-  enum Expected: Sendable { case fresh, stale, background, validate, forward, gatewayTimeout, notCached }
+  enum Expected: Sendable { case fresh, stale, background, validate, select, forward, gatewayTimeout, notCached }
 
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -174,6 +174,84 @@ struct CachePlanTests {
     #expect(plan == .validate(0, RequestHead(sent)))
   }
 
+  struct Offer: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// The fields of the stored response, and of the request that it answered.
+    let stored: HTTPFields
+    var asked: HTTPFields = [:]
+    let asks: HTTPFields
+    var partition = ""
+    /// The tags that are sent; nil if none are.
+    let tags: String?
+  }
+
+  /// RFC 9111 §4.3.1: which validators of responses that do not match a request it carries.
+  @Test(arguments: [
+    Offer(
+      testDescription: "another language", stored: [.vary: "Accept-Language", .eTag: "\"a\""],
+      asked: [.acceptLanguage: "de"], asks: [.acceptLanguage: "en"], tags: "\"a\""),
+    Offer(
+      testDescription: "a weak tag of another language", stored: [.vary: "Accept-Language", .eTag: "W/\"a\""],
+      asked: [.acceptLanguage: "de"], asks: [.acceptLanguage: "en"], partition: "anna", tags: nil),
+    Offer(
+      testDescription: "a date", stored: [.vary: "Accept-Language", .lastModified: moment(-100)],
+      asked: [.acceptLanguage: "de"], asks: [.acceptLanguage: "en"], tags: nil),
+    Offer(
+      testDescription: "a body that is still compressed",
+      stored: [.vary: "Accept-Encoding", .eTag: "\"a\"", .contentEncoding: "br"], asked: [.acceptEncoding: "br"],
+      asks: [:], tags: nil),
+    Offer(
+      testDescription: "Vary: *", stored: [.vary: "*", .eTag: "\"a\""], asks: [:], tags: nil),
+    Offer(
+      testDescription: "another user", stored: [.eTag: "\"a\""], asked: [.authorization: "x"],
+      asks: [.authorization: "y"], tags: nil),
+    Offer(
+      testDescription: "nobody", stored: [.eTag: "\"a\""], asked: [.authorization: "x"], asks: [:], tags: nil),
+    Offer(
+      testDescription: "another session", stored: [.vary: "Cookie", .eTag: "\"a\""], asked: [.cookie: "id=1"],
+      asks: [.cookie: "id=2"], tags: nil),
+    Offer(
+      testDescription: "another session in a partition", stored: [.vary: "Cookie", .eTag: "W/\"a\""],
+      asked: [.cookie: "id=1"], asks: [.cookie: "id=2"], partition: "anna", tags: "W/\"a\""),
+    Offer(
+      testDescription: "another language for the same user",
+      stored: [.vary: "Accept-Language, Authorization", .eTag: "\"a\""],
+      asked: [.acceptLanguage: "de", .authorization: "x"], asks: [.acceptLanguage: "en", .authorization: "x"],
+      tags: "\"a\""),
+    Offer(
+      testDescription: "a condition of the caller", stored: [.vary: "Accept-Language", .eTag: "\"a\""],
+      asked: [.acceptLanguage: "de"], asks: [.acceptLanguage: "en", .ifModifiedSince: moment(0)], tags: nil),
+    Offer(
+      testDescription: "a range", stored: [.vary: "Accept-Language", .eTag: "\"a\""], asked: [.acceptLanguage: "de"],
+      asks: [.acceptLanguage: "en", .range: "bytes=0-1"], tags: nil),
+  ])
+  func tagsOfOtherVariantsAreSent(offer: Offer) {
+    var stored = StoredResponse(offer.stored)
+    stored.variant = VaryRule.variant(of: stored.head, for: offer.asked, in: offer.partition)
+
+    let plan = CachePlan.make(
+      for: RequestHead(offer.asks), policy: .useProtocolCachePolicy, stored: [(stored, 10)], in: offer.partition,
+      at: arrival)
+
+    var sent = RequestHead(offer.asks)
+    sent.fields[.ifNoneMatch] = offer.tags
+    #expect(plan == (offer.tags == nil ? .forward(sent) : .select([0], sent)))
+  }
+
+  @Test func atMostTheEightLatestTagsAreSentEachOnce() {
+    let stored = (0..<20).map { number in
+      var response = StoredResponse(
+        [.vary: "Foo", .eTag: number == 19 ? "\"18\"" : "\"\(number)\""], for: ["Foo": "\(number)"])
+      response.responseTime = arrival.addingTimeInterval(Double(number))
+      return (response: response, length: Int64(10))
+    }
+    let plan = CachePlan.make(
+      for: RequestHead(["Foo": "x"]), policy: .useProtocolCachePolicy, stored: stored, at: arrival)
+
+    let tags = (12...18).reversed().map { "\"\($0)\"" }.joined(separator: ", ")
+    #expect(plan == .select((12...19).reversed(), RequestHead(["Foo": "x", .ifNoneMatch: tags])))
+  }
+
   @Test func aReloadAlsoAsksOtherCaches() {
     let plan = CachePlan.make(for: RequestHead([:]), policy: .reloadIgnoringCacheData, stored: [], at: arrival)
 
@@ -186,6 +264,7 @@ struct CachePlanTests {
     case .serve(_, .stale): .stale
     case .serve(_, .staleWhileRevalidating): .background
     case .validate: .validate
+    case .select: .select
     case .forward: .forward
     case .answerGatewayTimeout: .gatewayTimeout
     case .failNotCached: .notCached

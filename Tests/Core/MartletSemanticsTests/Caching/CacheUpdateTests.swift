@@ -71,6 +71,31 @@ struct CacheUpdateTests {
     }
   }
 
+  /// RFC 9111 §4.3.4: the candidates are a, b and b again, which is the latest.
+  @Test(arguments: [("\"a\"", 0), ("W/\"a\"", 0), ("\"b\"", 2), ("\"c\"", nil), (nil, nil)] as [(String?, Int?)])
+  func a304SelectsTheLatestCandidateWithItsTag(tag: String?, expected: Int?) {
+    let request = RequestHead(["Foo": "x"])
+    var context = CacheUpdate.Context(
+      request: request, sent: request, policy: .useProtocolCachePolicy, requestTime: later)
+    context.candidates = ["\"a\"", "\"b\"", "\"b\""].enumerated().map { number, tag in
+      var candidate = StoredResponse([.eTag: tag, .vary: "Foo"], for: ["Foo": "\(number)"])
+      candidate.responseTime = arrival.addingTimeInterval(Double(number))
+      return candidate
+    }
+    var fields: HTTPFields = ["X-Test": "new"]
+    fields[.eTag] = tag
+    let update = CacheUpdate.of(
+      ResponseHead(status: .notModified, fields: fields), to: context, at: later, isUnpacked: false)
+
+    guard case .select(let index, let merged) = update else {
+      #expect(expected == nil && update == .repeatWithoutConditions)
+      return
+    }
+    #expect(index == expected)
+    #expect(merged.head.fields["X-Test"] == "new")
+    #expect(VaryRule.matches(merged, ["Foo": "x"]))
+  }
+
   @Test func aDecodedBodyGetsNoContentEncodingFromA304() {
     var unpacked = stored
     unpacked.isUnpacked = true

@@ -101,6 +101,7 @@ final class CacheTransaction: Sendable {
       partition: key.partition, requestTime: requestTime)
     context.stored = sent.entry?.response
     context.storedLength = sent.entry?.length ?? 0
+    context.candidates = sent.offered.map(\.response)
     return CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
   }
 

@@ -100,6 +100,7 @@ struct CachingTransport: Transport, DeadlineAware {
     switch transaction.plan(among: entries) {
     case .serve(let index, let serving): return .serve(entries[index], serving)
     case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
+    case .select(let indices, let head): sent = OriginRequest(head, offering: indices.map { entries[$0] })
     case .forward(let head): sent = OriginRequest(head)
     case .answerGatewayTimeout:
       var response = HTTPResponse(status: .gatewayTimeout, url: transaction.request.url)
@@ -211,7 +212,7 @@ struct CachingTransport: Transport, DeadlineAware {
       return try await stale(sent.entry, insteadOf: error, to: transaction)
     }
     let update = transaction.update(after: response, to: sent, sentAt: requestTime)
-    guard case .ignore = update else { return try await apply(update, of: response, to: sent.entry, for: transaction) }
+    guard case .ignore = update else { return try await apply(update, of: response, to: sent, for: transaction) }
     transaction.finish(.unstorable, after: response.status)
     cache.count { $0.misses += 1 }
     return response
@@ -231,23 +232,21 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Does with a response what the rules say.
   private func apply(
-    _ update: CacheUpdate, of response: HTTPResponse, to entry: CacheEntry?, for transaction: CacheTransaction
+    _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
-    switch (update, entry) {
-    case (.store, _) where !transaction.request.options.storesResponse:
+    switch (update, sent.entry) {
+    case (.store, let entry) where !transaction.request.options.storesResponse:
       if let entry { await cache.remove(.entry(entry.id), for: transaction) }
       transaction.finish(.unshared)
     case (.store(let stored), _):
       return await store(response, as: stored, for: transaction)
     case (.confirm(let merged), let entry?):
-      let updated = await cache.update(entry, to: merged, for: transaction)
-      guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
-      else { return try await fetch(OriginRequest(transaction.request.head), for: transaction) }
-      transaction.finish(.stored)
-      return confirmed
-    case (.repeatWithoutConditions, let entry?):
+      return try await confirm(entry, as: merged, by: response, for: transaction)
+    case (.select(let index, let merged), _):
+      return try await confirm(sent.offered[index], as: merged, by: response, for: transaction)
+    case (.repeatWithoutConditions, let entry):
       await response.discardBody()
-      await cache.remove(.entry(entry.id), for: transaction)
+      if let entry { await cache.remove(.entry(entry.id), for: transaction) }
       return try await fetch(OriginRequest(transaction.request.head), for: transaction)
     case (.serveStale(let use), let entry?):
       transaction.finish(.unshared, after: response.status)
@@ -264,6 +263,17 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     cache.count { $0.misses += 1 }
     return response
+  }
+
+  /// Returns the stored response that the origin has validated, updated to this.
+  private func confirm(
+    _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for transaction: CacheTransaction
+  ) async throws -> HTTPResponse {
+    let updated = await cache.update(entry, to: merged, for: transaction)
+    guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
+    else { return try await fetch(OriginRequest(transaction.request.head), for: transaction) }
+    transaction.finish(.stored)
+    return confirmed
   }
 
   /// Returns the response with a body that is stored while it is read.
@@ -324,10 +334,13 @@ final class OriginRequest: Sendable {
   let head: RequestHead
   /// The stored response that it validates; nil if there is none.
   let entry: CacheEntry?
+  /// The stored responses whose entity tags it carries, although they do not match it.
+  let offered: [CacheEntry]
 
-  init(_ head: RequestHead, validating entry: CacheEntry? = nil) {
+  init(_ head: RequestHead, validating entry: CacheEntry? = nil, offering offered: [CacheEntry] = []) {
     self.head = head
     self.entry = entry
+    self.offered = offered
   }
 }
 

@@ -45,9 +45,10 @@ public struct RequestOptions: Sendable {
   ///
   /// The name represents the user's credentials: a response to a request with `Authorization` is used again within the
   /// partition whatever token a later request has, so that it remains usable when the token is renewed, and also
-  /// without a token if none can be obtained because there is no network. Only a response whose `Vary` names
-  /// `Authorization` needs the same one. In the empty partition such responses are used for the same `Authorization`
-  /// only, unless they are `public`.
+  /// without a token if none can be obtained because there is no network. That holds even if its `Vary` names
+  /// `Authorization`. Where `Vary` names `Cookie`, cookies count as usual, because they hold more than who asks; if they
+  /// have changed, the origin need only confirm a response with an entity tag. In the empty partition, responses to
+  /// requests with `Authorization` are used for the same credentials only, unless they are `public`.
   public var cachePartition: String {
     get { content.values.cachePartition }
     set { change { $0.cachePartition = newValue } }

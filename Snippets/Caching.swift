@@ -11,7 +11,7 @@ configuration.cache = cache
 let session = HTTPSession(configuration: configuration)
 
 var request = HTTPRequest(.get, server.url)
-request.options.cachePartition = "user-42"
+request.options.partition = "user-42"
 request.options.cachePolicy = .returnCacheDataIfOffline
 
 for _ in 1...2 {

@@ -32,6 +32,17 @@ try await jar.removeSessionCookies()
 for problem in try await jar.importNetscape("example.com\tFALSE\t/\tTRUE\t0\tid\t1\nnonsense\n") { print(problem) }
 print(try await jar.exportNetscape().contains("example.com"))
 
+// Several users in one session: each partition has its own cookies.
+func page(of user: String) async throws -> String {
+  var request = HTTPRequest(.get, server.url)
+  request.options.partition = user
+  return String(decoding: try await session.data(for: request).0, as: UTF8.self)
+}
+
+print(try await page(of: "anna"), try await page(of: "anna"), try await page(of: "ben"))
+
+try await jar.partition("anna").removeAll()  // when she signs out
+
 // Prints:
 // none id=1
 // none
@@ -40,3 +51,4 @@ print(try await jar.exportNetscape().contains("example.com"))
 // theme=…; domain example.com; path /
 // line 2 of the cookie file was skipped: it has 1 fields: write seven, with one tab (no spaces) between
 // true
+// none id=1 none

@@ -9,7 +9,7 @@ func makeSession(in folder: URL) throws -> HTTPSession {
   configuration.cookies = CookieJar(store: try SQLiteCookieStore(at: folder.appending(path: "cookies.sqlite")))
   configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite")))
   configuration.options.cachePolicy = .returnCacheDataIfOffline
-  configuration.options.cachePartition = "anna"  // responses of other users are not found
+  configuration.options.partition = "anna"  // responses and cookies of other users are not found
   return HTTPSession(configuration: configuration)
 }
 

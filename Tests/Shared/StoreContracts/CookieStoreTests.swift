@@ -82,6 +82,24 @@ struct CookieStoreTests {
     #expect(try await store.allCookies().keys.sorted() == ["example.org"])
   }
 
+  @Test(arguments: all) func partitionsOfAJarAreSeparate(_ making: Making) async throws {
+    let jar = CookieJar(store: try making.store(folder))
+    let url = try #require(URL(string: "https://www.example.com/"))
+    let jars = [jar, jar.partition("anna"), jar.partition("ben")]
+    for (number, jar) in jars.enumerated() {
+      try await jar.store(setCookie: ["id=\(number)", "kept=\(number); Max-Age=60"], for: url)
+    }
+    for (number, jar) in jars.enumerated() {
+      #expect(try await jar.cookieHeader(for: url) == "id=\(number); kept=\(number)")
+      #expect(try await jar.allCookies().map(\.value) == ["\(number)", "\(number)"])
+    }
+
+    try await jars[1].removeAll()
+    #expect(try await jars[0].allCookies().count == 2)
+    #expect(try await jars[1].cookieHeader(for: url) == nil)
+    #expect(try await jars[2].cookieHeader(for: url) == "id=2; kept=2")
+  }
+
   @Test(arguments: all) func cookiesAreCountedAndListedBySite(_ making: Making) async throws {
     let store = try making.store(folder)
     try await store.update("example.com") { $0 = [cookie("a"), session("b")] }

@@ -37,6 +37,16 @@ struct SessionTests {
     #expect(wire.records.map(\.request.fields[.cookie]) == [nil, "id=1"])
   }
 
+  @Test func cookiesOfAPartitionAreSentInItAfterARestart() async throws {
+    for (user, path) in [("anna", "/login"), ("anna", "/small"), ("ben", "/small"), ("", "/small"), ("anna", "/large")]
+    {
+      var request = try get(path)
+      request.options.partition = user
+      _ = try await session().data(for: request)
+    }
+    #expect(wire.records.map(\.request.fields[.cookie]) == [nil, "id=1", nil, nil, "id=1"])
+  }
+
   @Test(arguments: [("/small", 10), ("/large", 500_000)])
   func responsesAreServedAfterARestart(_ path: String, size: Int) async throws {
     for source in [ResponseSource.network, .cache] {

@@ -23,12 +23,12 @@ public struct ImageKey: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - url: the URL; its fragment and user information are ignored.
-  ///   - partition: the user whose image it is; see `RequestOptions.cachePartition`. Empty by default.
+  ///   - partition: the user whose image it is; see `RequestOptions.partition`. Empty by default.
   public init(_ url: URL, partition: String = "") {
     self.init(RequestRoute(CacheKey(url, partition: partition), all: [:]), Rendition())
   }
 
-  /// The user whose image it is; see `RequestOptions.cachePartition`.
+  /// The user whose image it is; see `RequestOptions.partition`.
   public var partition: String { route.key.partition }
 }
 

@@ -17,7 +17,7 @@ extension ImageLoader {
       let policy =
         options.cachePolicy == .useProtocolCachePolicy ? loader.configuration.cachePolicy : options.cachePolicy
       let shared = loader.session.route(of: request.http)
-      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: options.cachePartition), all: [:])
+      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: options.partition), all: [:])
       let instance = shared == nil ? loader.nextInstance() : 0
       key = ImageKey(route, instance: instance, request.rendition)
       identity = LoadTable.Identity(route: route, instance: instance, policy: policy)

@@ -143,7 +143,7 @@ extension HTTPSession {
   package func route(of request: HTTPRequest) -> RequestRoute? {
     let request = resolved(request)
     guard RequestRoute.isShared(by: request) else { return nil }
-    return RequestRoute(request.cacheKey(in: options(of: request).cachePartition), all: request.fields)
+    return RequestRoute(request.cacheKey(in: options(of: request).partition), all: request.fields)
   }
 
   /// The session's cache.

@@ -157,7 +157,8 @@ extension Cookie {
 public struct CookieLimits: Sendable, Hashable {
   /// The maximum number of cookies of one domain: 180 by default, as in browsers. The standard requires at least 50.
   public var perDomain: Int
-  /// The maximum number of all cookies: 3000 by default, which is the minimum that the standard requires.
+  /// The maximum number of all cookies, in all partitions: 3000 by default, which is the minimum that the standard
+  /// requires of a user agent. A service with many users in one jar needs more.
   public var total: Int
 
   /// Creates limits; the minimum of each is 1.

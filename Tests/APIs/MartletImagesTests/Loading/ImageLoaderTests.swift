@@ -134,7 +134,7 @@ struct ImageLoaderTests {
     var anna = fixture.picture("/a.jpg?token=secret")
     anna.http.fields[.authorization] = "Bearer anna"
     var ben = fixture.picture("/a.jpg?token=secret")
-    ben.http.options.cachePartition = "ben"
+    ben.http.options.partition = "ben"
 
     for request in [anna, ben, fixture.picture("/a.jpg?token=secret")] {
       _ = try await fixture.loader.image(for: request)

@@ -117,7 +117,7 @@ struct SessionCacheTests {
     }
     func picture(of user: String) -> ImageRequest {
       var request = fixture.picture()
-      request.http.options.cachePartition = user
+      request.http.options.partition = user
       return request
     }
     for user in ["anna", "ben"] { _ = try await fixture.loader.image(for: picture(of: user)) }
@@ -141,7 +141,7 @@ struct SessionCacheTests {
       try .picture().stalled(after: 100, until: gate)
     }
     var request = fixture.picture()
-    request.http.options.cachePartition = "anna"
+    request.http.options.partition = "anna"
     let caller = await fixture.begin(request)
     _ = try await fixture.server.request(1)
 

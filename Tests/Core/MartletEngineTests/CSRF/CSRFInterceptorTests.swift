@@ -37,6 +37,23 @@ struct CSRFInterceptorTests {
     #expect(server.fetches.count == 3)
   }
 
+  @Test func eachPartitionHasTheTokenOfItsOwnCookies() async throws {
+    let server = CSRFServer()
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [CSRFInterceptor(root: CSRFServer.root)]
+    let session = HTTPSession(
+      transport: MockTransport { try await server.respond(to: $0) }, configuration: configuration)
+
+    for user in ["anna", "", "ben", "anna", "ben", ""] {
+      var request = CSRFServer.post(user)
+      request.options.partition = user
+      #expect(try await session.data(for: request).1.status == .created)
+    }
+
+    #expect(server.refusals == 0)
+    #expect(server.fetches.count == 3)
+  }
+
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"])
   func safeMethodsNeedNoToken(method: String) async throws {
     let server = CSRFServer { _ in .text("ok") }

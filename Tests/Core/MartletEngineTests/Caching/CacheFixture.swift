@@ -57,7 +57,7 @@ struct CacheFixture: Sendable {
   ) async throws -> Answer {
     var request = HTTPRequest(.get, url("http://a.example\(path)"), fields: fields)
     request.options.cachePolicy = policy
-    request.options.cachePartition = partition
+    request.options.partition = partition
     return try await send(request)
   }
 

@@ -75,7 +75,7 @@ struct OfflineCredentialsTests {
   ) async throws(HTTPError) -> (text: String, source: ResponseSource) {
     var request = HTTPRequest(method, origin)
     request.options.cachePolicy = policy
-    request.options.cachePartition = partition
+    request.options.partition = partition
     let (data, response) = try await session.data(for: request)
     return (String(decoding: data, as: UTF8.self), response.source)
   }

@@ -263,7 +263,7 @@ struct CookieJarTests {
     }
 
     let remembered = (0..<20).filter { number in
-      jar.accesses.withLock { !$0.take(jar.site(of: "site\(number).example")).isEmpty }
+      jar.memory.accesses.withLock { !$0.take(jar.site(of: "site\(number).example")).isEmpty }
     }
     #expect(remembered == [17, 18, 19])
   }

@@ -154,8 +154,8 @@ struct RequestOptionsMatrixTests {
     } _: {
       await $0.get("/hello.txt")
     },
-    Row("cachePartition", "not stored") {
-      $0.cachePartition = "anna"
+    Row("partition", "not stored") {
+      $0.partition = "anna"
     } _: {
       await $0.isStored(.init(), then: $0.options)
     },
@@ -258,7 +258,7 @@ struct RequestOptionsMatrixTests {
   }
 
   /// The rows that make a request with none of their option.
-  @Test(arguments: rows.filter { $0.name != "cachePartition" && $0.name != "listeners" })
+  @Test(arguments: rows.filter { $0.name != "partition" && $0.name != "listeners" })
   func anOptionOfTheSessionHasAnEffect(_ row: Row) async throws {
     #expect(try await row.run(site(row, .automatic, inSession: true)) == row.outcome)
   }

@@ -5,7 +5,7 @@ func makeSession(in folder: URL, for user: String) throws -> HTTPSession {
   var configuration = SessionConfiguration()
   configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite")))
   configuration.options.cachePolicy = .returnCacheDataIfOffline
-  configuration.options.cachePartition = user
+  configuration.options.partition = user
   return HTTPSession(configuration: configuration)
 }
 

@@ -22,7 +22,7 @@ public import MartletSemantics
 /// - **The closure throws.** All requests that wait fail with ``HTTPError/Kind/authenticationFailed`` and the error as
 ///   ``HTTPError/underlying``; the next request tries again. An ``HTTPError`` that means that a server could not be
 ///   reached keeps its kind, so that it is not mistaken for a logout: a stored response may answer the request if its
-///   cache policy and ``RequestOptions/cachePartition`` allow that, and otherwise its ``RetryPolicy`` applies.
+///   cache policy and ``RequestOptions/partition`` allow that, and otherwise its ``RetryPolicy`` applies.
 /// - **The closure returns nil.** There is no token: requests are sent without one, and a 401 is the caller's.
 /// - **Cancellation.** Cancelling a request ends its wait, but never the renewal: the server may have invalidated the
 ///   old refresh token already. The new token is kept for the next request.

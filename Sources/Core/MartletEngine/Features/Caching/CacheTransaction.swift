@@ -47,7 +47,7 @@ final class CacheTransaction: Sendable {
     self.request = request
     self.call = call
     self.cache = cache
-    key = request.cacheKey(in: request.options.cachePartition)
+    key = request.cacheKey(in: request.options.partition)
     isCacheable = Self.isCacheable(request)
     isShareable = Self.isShareable(request)
   }

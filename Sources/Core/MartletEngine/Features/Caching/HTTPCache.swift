@@ -14,7 +14,7 @@ import Synchronization
 /// ```
 ///
 /// The responses to one user must not be used for another: set a partition for each user
-/// (``RequestOptions/cachePartition``). Without one, a response to a request with `Authorization` is used only for
+/// (``RequestOptions/partition``). Without one, a response to a request with `Authorization` is used only for
 /// requests with the same value, unless the response is `public`. A request whose `Host` field has another host than
 /// its URL does not use the cache.
 ///

@@ -22,9 +22,9 @@ struct CookieAccesses {
 
   /// The line of the last request if it is that of this one too: then its cookies are sent now.
   mutating func line(
-    for request: HTTPRequest, in context: CookieContext, revision: Int, at now: Date
+    for request: HTTPRequest, in context: CookieContext, of mark: String, revision: Int, at now: Date
   ) -> HTTPFields? {
-    guard last?.isValid(for: request, in: context, revision: revision, at: now) == true else { return nil }
+    guard last?.isValid(for: request, in: context, of: mark, revision: revision, at: now) == true else { return nil }
     last?.sent = now
     return last?.line
   }
@@ -68,8 +68,8 @@ struct CookieAccesses {
   mutating func removeAll() { self = CookieAccesses() }
 }
 
-/// The `Cookie` line of a request, which is that of most requests after it: for the same origin, as long as the cookies
-/// are the same and none of the line expires.
+/// The `Cookie` line of a request, which is that of most requests after it: for the same origin and partition, as long as
+/// the cookies are the same and none of the line expires.
 struct SentCookies {
   /// The cookies of the line; empty if there are none for such requests.
   let cookies: [Cookie]
@@ -77,6 +77,8 @@ struct SentCookies {
   let site: String
   /// When the line was sent last.
   var sent: Date
+  /// The partition: ``CookieJar/mark``.
+  var mark = ""
 
   private let origin: Origin
   /// The path of the requests; nil for every path, because all cookies of the site are for every path.
@@ -109,10 +111,12 @@ struct SentCookies {
     period = now..<ends
   }
 
-  func isValid(for request: HTTPRequest, in context: CookieContext, revision: Int, at now: Date) -> Bool {
-    guard revision == self.revision, period.contains(now), request.origin == origin, context == self.context else {
-      return false
-    }
+  func isValid(
+    for request: HTTPRequest, in context: CookieContext, of mark: String, revision: Int, at now: Date
+  ) -> Bool {
+    guard revision == self.revision, mark == self.mark, period.contains(now), request.origin == origin,
+      context == self.context
+    else { return false }
     return path == nil || path == CookieRequest(request.url, origin: request.origin)?.path
   }
 }

@@ -12,7 +12,7 @@ extension CookieJar {
   public func set(_ cookie: Cookie) async throws {
     let cookie = try cookie.checked(publicSuffixes)
     let moment = now()
-    try await change(site(of: cookie.domain)) { list, limits in
+    try await change(place(of: cookie.domain)) { list, limits in
       list.put(cookie)
       list.removeExpired(moment)
       list.trim(cookie.domain, to: limits.perDomain)
@@ -25,15 +25,15 @@ extension CookieJar {
     var cookie = cookie
     cookie.domain = domain
     let identity = cookie.identity
-    try await change(site(of: domain)) { list, _ in list.remove { $0.identity == identity } }
+    try await change(place(of: domain)) { list, _ in list.remove { $0.identity == identity } }
   }
 
   /// Returns all cookies that have not expired, in the order of their creation.
   public func allCookies() async throws -> [Cookie] {
     let moment = now()
     var all = try await backing.allCookies()
-    accesses.withLock { $0.apply(to: &all) }
-    return all.values.joined().filter { !$0.isExpired(at: moment) }.sorted {
+    memory.accesses.withLock { $0.apply(to: &all) }
+    return all.filter { isOwn($0.key) }.values.joined().filter { !$0.isExpired(at: moment) }.sorted {
       $0.created == $1.created ? $0.domain < $1.domain : $0.created < $1.created
     }
   }
@@ -49,17 +49,20 @@ extension CookieJar {
     try await removeCookies { $0.isSession }
   }
 
-  /// Removes all cookies. The cookies of a response whose request began before are not stored, because they would be
-  /// those of the user who has signed out.
+  /// Removes all cookies: those of the partition, or of all partitions if the jar is that of none. The cookies of a
+  /// response whose request began before are not stored, because they would be those of the user who has signed out.
+  ///
+  /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
-    signOut.set()
-    accesses.withLock { $0.removeAll() }
+    memory.signOut(of: mark)
+    guard mark.isEmpty else { return try await removeCookies { _ in true } }
+    memory.accesses.withLock { $0.removeAll() }
     try await backing.removeAll()
   }
 
   /// Removes the cookies that satisfy a condition. Each site is changed atomically, but not all sites together.
   public func removeCookies(where condition: @escaping @Sendable (Cookie) -> Bool) async throws {
-    for (site, cookies) in try await backing.allCookies() where cookies.contains(where: condition) {
+    for (site, cookies) in try await backing.allCookies() where isOwn(site) && cookies.contains(where: condition) {
       try await change(site) { list, _ in list.remove(where: condition) }
     }
   }
@@ -100,7 +103,7 @@ extension CookieJar {
         // curl writes `.localhost` for a cookie of all hosts below it. For the host alone, it is harmless.
         if publicSuffixes.contains(cookie.domain) { cookie.isHostOnly = true }
         cookie = try cookie.checked(publicSuffixes)
-        sites[site(of: cookie.domain), default: []].append(cookie)
+        sites[place(of: cookie.domain), default: []].append(cookie)
       } catch { problems.append(CookieFileProblem(number, error.description)) }
     }
     for (site, cookies) in sites {

@@ -28,12 +28,12 @@ extension CookieJar {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()
     return try await store(head.fields[values: .setCookie], for: url, in: context) { list in
-      if self.signOut.isAfter(begun) { return { _ in true } }
-      let paired = self.paired.withLock { $0 }
+      if self.memory.hasSignedOut(self.mark, since: begun) { return { _ in true } }
+      let paired = self.memory.paired.withLock { $0 }
       guard !mayBeLogin, !paired.isEmpty, let line, let request = CookieRequest(url) else { return { _ in false } }
       let carried = Set(CookieList.pairs(in: line[.cookie] ?? ""))
       let foreign = list.cookies(for: request, in: context, now: moment)
-        .filter { paired[$0.identity] == $0.value && !carried.contains($0.pair) }
+        .filter { paired[self.key(of: $0)] == $0.value && !carried.contains($0.pair) }
       let identities = Set(foreign.map(\.identity))
       return { identities.contains($0.identity) }
     }
@@ -51,7 +51,7 @@ extension CookieJar {
       .compactMap { try? $0.get() }
     let identities = Set(set.map(\.identity))
     // This is a change, although nothing changes: no other change may read the pairs before they are complete.
-    let reading = try? await change(site(of: request.host)) { list, _ in
+    let reading = try? await change(place(of: request.host)) { list, _ in
       let cookies = list.cookies(for: request, in: context, now: moment)
       self.pair(cookies + list.cookies.filter { identities.contains($0.identity) })
       return cookies
@@ -69,9 +69,11 @@ extension CookieJar {
   }
 
   private func pair(_ cookies: [Cookie]) {
-    paired.withLock { paired in
+    memory.paired.withLock { paired in
       if paired.count > limits.total { paired = [:] }
-      for cookie in cookies { paired[cookie.identity] = cookie.value }
+      for cookie in cookies { paired[key(of: cookie)] = cookie.value }
     }
   }
+
+  private func key(of cookie: Cookie) -> CookieMemory.PairedCookie { .init(mark: mark, identity: cookie.identity) }
 }

@@ -12,6 +12,9 @@ import Synchronization
 /// try await jar.cookieHeader(for: url)   // "id=1"
 /// ```
 ///
+/// A session that sends requests of several users names the user in ``RequestOptions/partition``. Each partition has
+/// cookies of its own, and ``partition(_:)`` returns the jar that holds them. Requests without a name use the jar itself.
+///
 /// The cookies are in a ``CookieStore``, in memory by default. An error of the store is thrown by these methods, but
 /// does not fail a request: an ``Event/note(_:)`` reports it.
 ///
@@ -24,19 +27,19 @@ public final class CookieJar: Sendable {
   package let publicSuffixes: PublicSuffixes
   package let limits: CookieLimits
   let now: @Sendable () -> Date
-  let accesses = Mutex(CookieAccesses())
-  /// The values that are paired with CSRF tokens; see ``holdsSession(of:in:)``.
-  let paired = Mutex<[Cookie.Identity: String]>([:])
-  /// Set by ``removeAll()``.
-  package let signOut = SignOutMark()
-  private let sites = Mutex<[String: String]>([:])
+  let memory: CookieMemory
+  /// Set by ``removeAll()`` of the jar of all partitions.
+  package var signOut: SignOutMark { memory.signOut }
+  /// What follows a site in the store: a slash and a fingerprint of the partition's name, which may be that of a person.
+  /// Empty for the jar itself, because the name of a site has no slash.
+  let mark: String
 
   /// Creates a jar.
   ///
   /// - Parameters:
   ///   - store: Where the cookies are stored; by default in memory, and not shared with other jars.
   ///   - publicSuffixes: The domains for which cookies are refused; by default the list of the system.
-  ///   - limits: The maximum numbers of cookies; by default 180 of a domain and 3000 altogether.
+  ///   - limits: The maximum numbers of cookies; by default 180 of a domain and 3000 altogether, in all partitions.
   ///   - now: Returns the current time; by default that of the system.
   public init(
     store: any CookieStore = MemoryCookieStore(), publicSuffixes: PublicSuffixes = .system,
@@ -47,7 +50,26 @@ public final class CookieJar: Sendable {
     self.publicSuffixes = publicSuffixes
     self.limits = limits
     self.now = now
+    memory = CookieMemory()
+    mark = ""
   }
+
+  private init(_ jar: CookieJar, mark: String) {
+    (backing, immediate, publicSuffixes) = (jar.backing, jar.immediate, jar.publicSuffixes)
+    (limits, now, memory) = (jar.limits, jar.now, jar.memory)
+    self.mark = mark
+  }
+
+  /// Returns the jar of a partition: the cookies of the requests whose ``RequestOptions/partition`` has this name. They
+  /// are in the same store, and in no other partition's jar.
+  ///
+  /// ```swift
+  /// try await jar.partition("anna").cookieHeader(for: url)
+  /// try await jar.partition("anna").removeAll()   // when Anna signs out
+  /// ```
+  ///
+  /// - Parameter name: The name; an empty one is that of the jar without a partition.
+  public func partition(_ name: String) -> CookieJar { CookieJar(self, mark: memory.mark(of: name)) }
 
   // MARK: Responses
 
@@ -76,7 +98,7 @@ public final class CookieJar: Sendable {
     let moment = now()
     let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
-    return try await change(site(of: request.host)) { list, limits in
+    return try await change(place(of: request.host)) { list, limits in
       let isForeign = foreign(list)
       let own = outcomes.map { outcome in
         outcome.flatMap { cookie in
@@ -115,7 +137,7 @@ public final class CookieJar: Sendable {
   /// Returns the cookies for a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
-    let site = site(of: request.host)
+    let site = place(of: request.host)
     let (chosen, isDue) = chosen(
       among: try await backing.cookies(in: site), of: site, for: request, in: context, at: now())
     // The cookies are valid even if the times of access cannot be written.
@@ -130,17 +152,20 @@ public final class CookieJar: Sendable {
     guard let immediate else { return nil }
     guard let revision = immediate.revision else { return [:] }
     let moment = now()
-    let known = accesses.withLock { $0.line(for: request, in: context, revision: revision, at: moment) }
+    let known = memory.accesses.withLock {
+      $0.line(for: request, in: context, of: mark, revision: revision, at: moment)
+    }
     if let known { return known }
     guard let target = CookieRequest(request.url, origin: request.origin) else { return [:] }
-    let site = site(of: target.host)
+    let site = place(of: target.host)
     let cookies = immediate.cookiesNow(in: site)
     let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: moment)
     guard !isDue else { return nil }
     let line = CookieList.line(chosen)
-    let sent = SentCookies(
+    var sent = SentCookies(
       chosen, of: cookies, in: site, line: line, for: request, context, revision: revision, at: moment)
-    if let sent { accesses.withLock { $0.keep(sent) } }
+    sent?.mark = mark
+    if let sent { memory.accesses.withLock { $0.keep(sent) } }
     return line.refusal == nil ? line : nil
   }
 
@@ -150,7 +175,7 @@ public final class CookieJar: Sendable {
   ) -> (cookies: [Cookie], isDue: Bool) {
     let chosen = CookieList(cookies).cookies(for: request, in: context, now: moment)
     guard !chosen.isEmpty else { return ([], false) }
-    return (chosen, accesses.withLock { $0.note(chosen, in: site, at: moment) })
+    return (chosen, memory.accesses.withLock { $0.note(chosen, in: site, at: moment) })
   }
 
   /// Returns the value of the `Cookie` field for a request to the URL; nil if there are no cookies for it.
@@ -177,14 +202,14 @@ public final class CookieJar: Sendable {
 
   /// Returns the site of a host. Every request needs it, so results are cached.
   package func site(of host: String) -> String {
-    if let known = sites.withLock({ $0[host] }) { return known }
-    let site = publicSuffixes.site(of: host)
-    sites.withLock { known in
-      if known.count >= 256 { known = [:] }
-      known[host] = site
-    }
-    return site
+    memory.sites.value(for: host) { publicSuffixes.site(of: host) }
   }
+
+  /// Returns the name under which the store has the cookies of a host's site in this partition.
+  func place(of host: String) -> String { mark.isEmpty ? site(of: host) : site(of: host) + mark }
+
+  /// Whether the store's name of a site is one of this partition.
+  func isOwn(_ place: String) -> Bool { mark.isEmpty ? !place.contains("/") : place.hasSuffix(mark) }
 
   // MARK: The store
 
@@ -193,7 +218,7 @@ public final class CookieJar: Sendable {
   func change<Value: Sendable>(
     _ site: String, _ body: @escaping @Sendable (inout CookieList, CookieLimits) -> Value
   ) async throws -> Value {
-    let accesses = accesses.withLock { $0.take(site) }
+    let accesses = memory.accesses.withLock { $0.take(site) }
     let (value, grew) = try await backing.update(site) { [limits] cookies in
       let before = cookies.count
       var list = CookieList(cookies)
@@ -206,14 +231,14 @@ public final class CookieJar: Sendable {
     return value
   }
 
-  /// Removes cookies above the limit for all sites: expired ones first, then the least recently used.
+  /// Removes cookies above the limit for all sites and partitions: expired ones first, then the least recently used.
   private func makeRoom() async throws {
     guard try await backing.count() > limits.total else { return }
     let moment = now()
     var all = try await backing.allCookies()
-    accesses.withLock { $0.apply(to: &all) }
+    memory.accesses.withLock { $0.apply(to: &all) }
     let victims = limits.excess(in: all, now: moment)
-    accesses.withLock { $0.remove(victims, keeping: all) }
+    memory.accesses.withLock { $0.remove(victims, keeping: all) }
     for (site, identities) in victims {
       try await backing.update(site) { cookies in cookies.removeAll { identities.contains($0.identity) } }
     }

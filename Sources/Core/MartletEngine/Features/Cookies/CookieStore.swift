@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// A store does not apply rules: ``CookieJar`` decides which cookies are accepted, sent and removed. Cookies are stored
 /// by *site*: the registrable domain (`example.co.uk`), to whose hosts they are sent, or the host itself if it has none
-/// (an address, a name without dots). There are at most 180 cookies of a domain and about 3,000 of all sites.
+/// (an address, a name without dots). In a partition (``CookieJar/partition(_:)``) a slash and 64 hexadecimal digits
+/// follow; a store need not tell them apart. There are at most 180 cookies of a domain and about 3,000 of all sites.
 ///
 /// The cookies of a site are a set: their order has no meaning (see ``Cookie/created``), and
 /// ``Cookie/identity-swift.property`` is unique among them.

@@ -14,7 +14,7 @@ struct CookieTransport: Transport, DeadlineAware {
     var line: HTTPFields? = request.fields.contains(.cookie) ? nil : [:]
     var sent = request
     if line != nil {
-      line = jar.lineNow(for: request, in: Self.context(of: request))
+      line = jar(for: request).lineNow(for: request, in: Self.context(of: request))
       if line == nil { line = await cookieLine(for: request, in: call) }
       if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
     }
@@ -22,6 +22,11 @@ struct CookieTransport: Transport, DeadlineAware {
     response.cookieLine = line
     if response.networkHead?.fields.contains(.setCookie) == true { await store(from: response, to: request, in: call) }
     return response
+  }
+
+  /// Returns the jar of the request's partition.
+  private func jar(for request: HTTPRequest) -> CookieJar {
+    request.options.partition.isEmpty ? jar : jar.partition(request.options.partition)
   }
 
   // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
@@ -38,7 +43,7 @@ struct CookieTransport: Transport, DeadlineAware {
   private func store(from response: HTTPResponse, to request: HTTPRequest, in call: Call) async {
     guard let head = response.networkHead else { return }
     do {
-      let refusals = try await jar.store(
+      let refusals = try await jar(for: request).store(
         from: head, for: request.url, in: Self.context(of: request), sentWith: response.cookieLine, begun: call.id)
       for refusal in refusals { call.emit(.cookieRefused(refusal)) }
     } catch {
@@ -50,7 +55,7 @@ struct CookieTransport: Transport, DeadlineAware {
   /// nil if that is not known because the store failed.
   private func cookieLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
     do {
-      let line = CookieList.line(try await jar.cookies(for: request.url, in: Self.context(of: request)))
+      let line = CookieList.line(try await jar(for: request).cookies(for: request.url, in: Self.context(of: request)))
       if line.refusal == nil { return line }
       call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
     } catch {

@@ -40,18 +40,26 @@ public struct RequestOptions: Sendable {
     get { content.values.cachePolicy }
     set { change { $0.cachePolicy = newValue } }
   }
-  /// The partition of the cache that the request uses: responses that were stored in another one are not found. Name
-  /// the user, together with the tenant if there are several. Empty by default.
+  /// The partition of the cache and of the cookies that the request uses: responses that were stored in another one are
+  /// not found, and its cookies are not sent. Name the user, together with the tenant if there are several. Empty by
+  /// default.
   ///
-  /// The name represents the user's credentials: a response to a request with `Authorization` is used again within the
-  /// partition whatever token a later request has, so that it remains usable when the token is renewed, and also
-  /// without a token if none can be obtained because there is no network. That holds even if its `Vary` names
+  /// ```swift
+  /// request.options.partition = "tenant-7/anna"
+  /// …
+  /// try await cache.removePartition("tenant-7/anna")  // when the user signs out
+  /// try await jar.partition("tenant-7/anna").removeAll()
+  /// ```
+  ///
+  /// In the cache, the name represents the user's credentials: a response to a request with `Authorization` is used
+  /// again within the partition whatever token a later request has, so that it remains usable when the token is renewed,
+  /// and also without a token if none can be obtained because there is no network. That holds even if its `Vary` names
   /// `Authorization`. Where `Vary` names `Cookie`, cookies count as usual, because they hold more than who asks; if they
   /// have changed, the origin need only confirm a response with an entity tag. In the empty partition, responses to
   /// requests with `Authorization` are used for the same credentials only, unless they are `public`.
-  public var cachePartition: String {
-    get { content.values.cachePartition }
-    set { change { $0.cachePartition = newValue } }
+  public var partition: String {
+    get { content.values.partition }
+    set { change { $0.partition = newValue } }
   }
   /// Which redirects are followed. By default up to 20.
   public var redirectPolicy: RedirectPolicy {
@@ -229,7 +237,7 @@ extension RequestOptions {
     var pingInterval: Duration? { didSet { assigned.insert(.pingInterval) } }
     var deadline: Duration? { didSet { assigned.insert(.deadline) } }
     var cachePolicy: CachePolicy = .useProtocolCachePolicy { didSet { assigned.insert(.cachePolicy) } }
-    var cachePartition = "" { didSet { assigned.insert(.cachePartition) } }
+    var partition = "" { didSet { assigned.insert(.partition) } }
     var redirectPolicy: RedirectPolicy = .follow { didSet { assigned.insert(.redirectPolicy) } }
     var retryPolicy = RetryPolicy() { didSet { assigned.insert(.retryPolicy) } }
     var isIdempotent: Bool? { didSet { assigned.insert(.isIdempotent) } }
@@ -269,7 +277,7 @@ extension RequestOptions {
     static let idleTimeout = Assigned(rawValue: 1 << 1)
     static let deadline = Assigned(rawValue: 1 << 2)
     static let cachePolicy = Assigned(rawValue: 1 << 3)
-    static let cachePartition = Assigned(rawValue: 1 << 4)
+    static let partition = Assigned(rawValue: 1 << 4)
     static let redirectPolicy = Assigned(rawValue: 1 << 5)
     static let retryPolicy = Assigned(rawValue: 1 << 6)
     static let isIdempotent = Assigned(rawValue: 1 << 7)
@@ -317,7 +325,7 @@ extension RequestOptions.Values {
     if assigned.contains(.pingInterval) { values.pingInterval = pingInterval }
     if assigned.contains(.deadline) { values.deadline = deadline }
     if assigned.contains(.cachePolicy) { values.cachePolicy = cachePolicy }
-    if assigned.contains(.cachePartition) { values.cachePartition = cachePartition }
+    if assigned.contains(.partition) { values.partition = partition }
     if assigned.contains(.redirectPolicy) { values.redirectPolicy = redirectPolicy }
     if assigned.contains(.retryPolicy) { values.retryPolicy = retryPolicy }
     if assigned.contains(.isIdempotent) { values.isIdempotent = isIdempotent }

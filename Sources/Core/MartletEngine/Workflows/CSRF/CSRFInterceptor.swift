@@ -45,7 +45,10 @@ public final class CSRFInterceptor: Interceptor {
   /// The URL for the tokens of requests that are outside the root, but were refused for having no token.
   private let fallback: URL?
   private let options: CSRFOptions
-  private let tokens: CSRFTokens
+  private let unnamed: CSRFTokens
+  /// The tokens of the partitions, by name.
+  private let partitions = Mutex<[String: CSRFTokens]>([:])
+  private static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
   private let progress = CallLocal(Progress(hasResent: false))
 
@@ -63,7 +66,7 @@ public final class CSRFInterceptor: Interceptor {
     self.tokenURL = tokenURL
     self.fallback = fallback
     self.options = options
-    tokens = CSRFTokens(options)
+    unnamed = CSRFTokens(options)
   }
 
   /// Makes an interceptor for all requests at and below a root URL, from which their tokens are fetched.
@@ -82,9 +85,28 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Removes all tokens, except those in the store, because the user signs out. The result of a running fetch is
   /// discarded, and the requests that wait for it fail.
-  package func forget() { tokens.forget() }
+  package func forget() {
+    unnamed.forget()
+    for tokens in partitions.withLock({ $0.values }) { tokens.forget() }
+  }
+
+  /// Returns the tokens of a request's partition. They belong to its cookies.
+  private func tokens(for request: HTTPRequest) -> CSRFTokens {
+    let name = request.options.partition
+    guard !name.isEmpty else { return unnamed }
+    return partitions.withLock { partitions in
+      if let known = partitions[name] { return known }
+      var options = options
+      options.store = MemoryCSRFTokenStore()
+      if partitions.count >= Self.partitionLimit { partitions = [:] }
+      let tokens = CSRFTokens(options, partition: name)
+      partitions[name] = tokens
+      return tokens
+    }
+  }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    let tokens = tokens(for: request)
     guard !tokens.isFetch(call) else { return .send(request) }
     let earlier = call[progress]
     var state = Progress(hasResent: earlier.hasResent)
@@ -103,6 +125,7 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    let tokens = tokens(for: attempt.sent)
     guard !tokens.isFetch(call), case .success(let response) = outcome else { return .accept }
     let state = call[progress]
     if CSRFRule.refuses(response.head, options), let source = state.source ?? fallbackSource(for: attempt.sent) {
@@ -121,6 +144,7 @@ public final class CSRFInterceptor: Interceptor {
   private func renew(
     _ source: URL, after state: Progress, _ attempt: Attempt, in call: Call
   ) async throws -> Verdict {
+    let tokens = tokens(for: attempt.sent)
     guard !state.hasResent else {
       protectedPaths.remove(attempt.sent.url)
       if let token = state.token { await tokens.discard(token, of: source, in: call) }
@@ -147,6 +171,7 @@ public final class CSRFInterceptor: Interceptor {
     var source = state.source
     if source == nil { source = try await self.source(of: attempt.sent) }
     guard let source, Origin(response.url) == Origin(source) else { return }
+    let tokens = tokens(for: attempt.sent)
     guard !tokens.isKnown(token, for: source) else { return }
     if let session = call.session, await !session.holdsSession(of: response, to: attempt.sent) { return }
     await tokens.update(token, for: source, since: state.generation, in: call)

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// The tokens of one interceptor. It reads them from the store, fetches them once for all requests that need them,
+/// The tokens of one interceptor and partition. It reads them from the store, fetches them once for all requests that need them,
 /// takes newer ones from responses, and does not return a token that was refused.
 final class CSRFTokens: Sendable {
   private struct Memory {
@@ -37,11 +37,16 @@ final class CSRFTokens: Sendable {
   private typealias Work = @Sendable () async throws -> Found
 
   private let options: CSRFOptions
+  /// The partition of the cookies to which the tokens belong.
+  private let partition: String
   private let works = SharedWork<Key, Found>()
   private let memory = Mutex(Memory())
   private let signOut = SignOutMark()
 
-  init(_ options: CSRFOptions) { self.options = options }
+  init(_ options: CSRFOptions, partition: String = "") {
+    self.options = options
+    self.partition = partition
+  }
 
   /// Whether a call is part of a fetch. It needs no token, and the fetch itself stores the token of its response.
   func isFetch(_ call: Call) -> Bool { works.isDoing(call.parent) }
@@ -143,7 +148,7 @@ final class CSRFTokens: Sendable {
   /// Fetches a token and stores it. A fetch without a token is not remembered: it may only have lacked a login.
   private func fetch(_ url: URL, in call: Call) async throws -> Found {
     guard let session = call.session else { return Found(isFetched: true) }
-    let fetch = CSRFFetch(url: url, field: options.field, session: session, call: call)
+    let fetch = CSRFFetch(url: url, field: options.field, partition: partition, session: session, call: call)
     let token = await fetch.token()
     memory.withLock { memory in
       memory.fetches += 1
@@ -198,6 +203,7 @@ final class CSRFTokens: Sendable {
 private struct CSRFFetch {
   let url: URL
   let field: FieldName
+  let partition: String
   let session: HTTPSession
   /// The call that needs the token.
   let call: Call
@@ -235,6 +241,7 @@ private struct CSRFFetch {
   private func answer(to method: HTTPMethod, _ url: URL) async throws(HTTPError) -> Answer {
     var request = HTTPRequest(method, url, fields: [field: "Fetch"])
     request.options.cachePolicy = .reloadIgnoringCacheData
+    request.options.partition = partition
     request.options.expecting = .any
     var answer = Answer.none
     for _ in 0..<Self.attemptLimit {
@@ -261,6 +268,6 @@ extension HTTPSession {
     guard let jar = configuration.cookies, options.handlesCookies else { return true }
     var context = options.cookieContext
     context.method = request.method
-    return await jar.holdsSession(of: response, in: context)
+    return await jar.partition(options.partition).holdsSession(of: response, in: context)
   }
 }

@@ -1,0 +1,102 @@
+@testable import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Testing
+
+@Suite("Partitions of a cookie jar", .timeLimit(.minutes(5)))
+struct CookiePartitionTests {
+  private let home = url("https://www.example.com/")
+  private let jar = CookieJar()
+
+  private func fill() async throws {
+    for (jar, value) in [(jar, "all"), (jar.partition("anna"), "anna"), (jar.partition("ben"), "ben")] {
+      try await jar.store(setCookie: ["id=\(value)", "kept=\(value); Max-Age=60"], for: home)
+    }
+  }
+
+  private func ids() async throws -> [String?] {
+    var values: [String?] = []
+    for jar in [jar, jar.partition("anna"), jar.partition("ben")] {
+      values.append(try await jar.cookies(for: home).first { $0.name == "id" }?.value)
+    }
+    return values
+  }
+
+  @Test func everyMethodSeesTheCookiesOfItsPartitionAlone() async throws {
+    try await fill()
+    let anna = jar.partition("anna")
+
+    #expect(try await ids() == ["all", "anna", "ben"])
+    #expect(try await anna.cookieHeader(for: home) == "id=anna; kept=anna")
+    #expect(try await anna.allCookies().map(\.value) == ["anna", "anna"])
+    #expect(try await jar.allCookies().map(\.value) == ["all", "all"])
+    #expect(try await anna.exportNetscape().contains("anna"))
+    #expect(try await !anna.exportNetscape().contains("ben"))
+    #expect(try await jar.partition("carl").allCookies().isEmpty)
+    #expect(try await jar.partition("").allCookies().count == 2)
+
+    try await anna.removeSessionCookies()
+    #expect(try await ids() == ["all", nil, "ben"])
+    try await jar.partition("ben").remove(Cookie(name: "id", value: "", domain: "www.example.com"))
+    #expect(try await ids() == ["all", nil, nil])
+    try await jar.removeCookies(inDomain: "example.com")
+    #expect(try await anna.allCookies().map(\.value) == ["anna"])
+  }
+
+  @Test func removingAPartitionKeepsTheOthers() async throws {
+    try await fill()
+
+    try await jar.partition("anna").removeAll()
+    #expect(try await ids() == ["all", nil, "ben"])
+
+    try await jar.removeAll()
+    #expect(try await ids() == [nil, nil, nil])
+  }
+
+  @Test func aSignOutConcernsTheCallsOfItsPartition() async throws {
+    let call = Call()
+    let head = ResponseHead(status: .ok, fields: [.setCookie: "id=late"])
+    try await jar.partition("anna").removeAll()
+
+    for jar in [jar, jar.partition("anna"), jar.partition("ben")] {
+      _ = try await jar.store(from: head, for: home, in: CookieContext(), sentWith: [:], begun: call.id)
+    }
+
+    #expect(try await ids() == ["late", nil, "late"])
+  }
+
+  @Test func theSignOutsOfManyPartitionsAreRemembered() {
+    var signOuts = PartitionSignOuts()
+    let early = Call()
+    for number in 0..<3000 { signOuts.set("/\(number)") }
+    let late = Call()
+
+    for mark in ["/0", "/1500", "/2999"] {
+      #expect(signOuts.isAfter(early.id, mark))
+      #expect(!signOuts.isAfter(late.id, mark))
+    }
+  }
+
+  /// The store may be on a server that others can read.
+  @Test func theStoreDoesNotLearnTheNames() async throws {
+    let store = MemoryCookieStore()
+    try await CookieJar(store: store).partition("anna/../x").store(setCookie: ["id=1"], for: home)
+
+    let places = try await Array(store.allCookies().keys)
+    #expect(places.count == 1)
+    #expect(places.allSatisfy { $0.hasPrefix("example.com/") && !$0.contains("anna") })
+  }
+
+  @Test func theLineOfOnePartitionIsNotThatOfAnother() async throws {
+    try await fill()
+    let request = HTTPRequest(.get, home)
+
+    for _ in 0..<2 {
+      for name in ["", "anna", "ben", "carl"] {
+        let line = jar.partition(name).lineNow(for: request, in: CookieContext())
+        let value = name.isEmpty ? "all" : name
+        #expect(line?[.cookie] == (name == "carl" ? nil : "id=\(value); kept=\(value)"))
+      }
+    }
+  }
+}

@@ -56,4 +56,40 @@ struct SessionTests {
     }
     #expect(wire.records.count == 1)
   }
+
+  /// RFC 9111 §3.4, with bodies that are stored in chunks.
+  @Test(arguments: [0..<200_000, 300_000..<500_000])
+  func aPartIsCompletedAfterARestart(_ part: Range<Int>) async throws {
+    let whole = bytes(500_000)
+    let server = RecordingTransport(
+      around: MockTransport { request in
+        guard case .part(let range) = RangeRule.read(request.request.fields, length: 500_000) else {
+          return MockResponse(status: .badRequest, fields: [:], content: Data())
+        }
+        return MockResponse(
+          status: .partialContent,
+          fields: [
+            .contentRange: "bytes \(range.lowerBound)-\(range.upperBound - 1)/500000", .eTag: "\"1\"",
+            .cacheControl: "max-age=3600",
+          ], content: whole[Int(range.lowerBound)..<Int(range.upperBound)])
+      })
+    func send(_ range: Range<Int>? = nil) async throws -> (Data, HTTPResponse) {
+      var configuration = SessionConfiguration()
+      configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.file("cache.sqlite")))
+      var request = try get("/large")
+      request.fields[.range] = range.map { "bytes=\($0.lowerBound)-\($0.upperBound - 1)" }
+      return try await HTTPSession(transport: server, configuration: configuration).data(for: request)
+    }
+
+    _ = try await send(part)
+    let within = part.lowerBound + 50_000..<part.upperBound
+    #expect(try await send(within).0 == whole[within])
+    for source in [ResponseSource.network, .cache] {
+      let (data, response) = try await send()
+      #expect(data == whole)
+      #expect(response.status == .ok)
+      #expect(response.source == source)
+    }
+    #expect(server.records.count == 2)
+  }
 }

@@ -8,6 +8,9 @@ package enum CachePlan: Sendable, Hashable {
   /// Send this request, which carries the entity tags of the stored responses at these indices. None of them matches
   /// the request, but the origin may select one for it (§4.3.1).
   case select([Int], RequestHead)
+  /// Send this request, and combine the response with the stored part at this index if both are of the same representation
+  /// (§3.4). For a request for the whole this is a request for what is missing.
+  case combine(Int, RequestHead)
   /// Send this request to the origin.
   case forward(RequestHead)
   /// Answer 504 (§5.2.1.7): the request has `only-if-cached`, and no stored response can be used.
@@ -66,6 +69,14 @@ package enum CachePlan: Sendable, Hashable {
     guard !stored.isEmpty, request.method == .get, usesStored(request, policy: policy, directives: directives),
       !request.fields.contains(ownConditions)
     else { return .forward(sent) }
+    let isRange = request.fields.contains(.range)
+    let part = VaryRule.select(for: request.fields, among: stored, in: partition) { $0.response.part != nil }
+    if let part, isRange { return .combine(part, sent) }
+    if let part, let fields = stored[part].response.part?.fieldsForRest {
+      for (name, value) in fields { sent.fields[name] = value }
+      return .combine(part, sent)
+    }
+    guard !isRange else { return .forward(sent) }
     let offered = VaryRule.offered(to: request.fields, among: stored, in: partition)
     guard !offered.isEmpty else { return .forward(sent) }
     let tags = offered.compactMap { stored[$0].response.head.fields[values: .eTag].first }
@@ -73,8 +84,8 @@ package enum CachePlan: Sendable, Hashable {
     return .select(offered, sent)
   }
 
-  /// The conditions and ranges of a caller, to which the cache adds none of its own.
-  private static let ownConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince, .range]
+  /// The conditions of a caller, to which the cache adds none of its own.
+  private static let ownConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince]
 
   /// Whether stored responses may be used for the request.
   private static func usesStored(_ request: RequestHead, policy: CachePolicy, directives: CacheControl) -> Bool {
@@ -89,8 +100,9 @@ package enum CachePlan: Sendable, Hashable {
     among stored: [(response: StoredResponse, length: Int64)]
   ) -> Int? {
     guard !stored.isEmpty, usesStored(request, policy: policy, directives: directives),
-      let index = VaryRule.select(for: request.fields, among: stored, in: partition),
-      StoredAnswer.canAnswer(request, with: stored[index].response, length: stored[index].length)
+      let index = VaryRule.select(
+        for: request.fields, among: stored, in: partition,
+        where: { StoredAnswer.canAnswer(request, with: $0.response, length: $0.length) })
     else { return nil }
     return index
   }
@@ -101,7 +113,8 @@ package enum CachePlan: Sendable, Hashable {
     return switch self {
     case .serve(let index, .staleWhileRevalidating): .serve(index, .stale)
     case .serve, .answerGatewayTimeout, .failNotCached: self
-    case .validate, .select, .forward: policy == .returnCacheDataDontLoad ? .failNotCached : .answerGatewayTimeout
+    case .validate, .select, .combine, .forward:
+      policy == .returnCacheDataDontLoad ? .failNotCached : .answerGatewayTimeout
     }
   }
 

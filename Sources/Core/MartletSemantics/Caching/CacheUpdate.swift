@@ -5,14 +5,18 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   /// Return the stored response at this index of ``Context/candidates``, which the origin has selected with its 304, and
   /// update it to this. It matches the request from now on (§4.3.3).
   case select(Int, StoredResponse)
-  /// Remove the stored response, and send the request again without the conditions of the cache: the 304 has another
-  /// validator, so that it is about a response that is not stored. It must not update the stored one (§4.3.4), which
-  /// would be validated again each time.
+  /// Remove the stored response, and send the request again without the conditions and the range of the cache: the 304 or
+  /// 206 has another validator, so that it is about a response that is not stored. It must not update the stored one
+  /// (§4.3.4), which would be validated again each time.
   case repeatWithoutConditions
   /// Return the stored response instead of the error.
   case serveStale(StaleFallback.Use)
   /// Return the response, and store it as this.
   case store(StoredResponse)
+  /// Return the response, which is a part, and store it together with the stored part as this.
+  case extend(StoredResponse)
+  /// Return the stored part and the response, which is the rest, as this, and store it unless that is forbidden.
+  case complete(StoredResponse, isStored: Bool)
   /// Return the response, and update the stored one to this.
   case update(StoredResponse)
   /// Return the response, and remove the stored one, which is out of date.
@@ -36,6 +40,8 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     package var storedLength: Int64 = 0
     /// The stored responses that do not match the request, but whose entity tags it carries.
     package var candidates: [StoredResponse] = []
+    /// The stored part of the response that the request is for, or a part that it validates; nil if there is none.
+    package var part: StoredResponse?
     /// When the request was sent.
     package var requestTime: Date
 
@@ -67,17 +73,26 @@ package indirect enum CacheUpdate: Sendable, Hashable {
       let update = concerning(stored, response, context, responseTime)
       if update != .ignore { return update }
     }
+    if let part = context.part,
+      let update = combination(of: response, with: part, context, at: responseTime, isUnpacked: isUnpacked)
+    {
+      return update
+    }
     let request = context.request
-    guard
+    let isPart = response.status == .partialContent
+    guard !(isPart && isUnpacked),
       StorageRule.allows(
         response, to: request, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
-    else { return context.stored != nil && replaces(response, for: request) ? .remove : .ignore }
-    var head = response
+    else {
+      let isKnown = context.stored != nil || context.part != nil && !isPart
+      return isKnown && replaces(response, for: request) ? .remove : .ignore
+    }
+    var head = StoredPart(of: response, receivedAt: responseTime)?.applied(to: response) ?? response
     head.fields = StorageRule.storedFields(of: response.fields)
     if !head.fields.contains(.date) { head.fields[.date] = HTTPDate.format(responseTime) }
     return .store(
       StoredResponse(
-        head: head, variant: VaryRule.variant(of: response, for: request.fields, in: context.partition),
+        head: head, variant: VaryRule.variant(of: head, for: request.fields, in: context.partition),
         requestTime: context.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
   }
 

@@ -49,10 +49,10 @@ extension Freshness {
     return interval > 0 ? min(interval / 10, 7 * 86_400) : nil
   }
 
-  /// Whether the status is heuristically cacheable (RFC 9110 §15.1). 206 is omitted because it is not stored.
+  /// Whether the status is heuristically cacheable (RFC 9110 §15.1).
   static func isHeuristicallyCacheable(_ status: HTTPStatus) -> Bool {
     switch status.code {
-    case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
+    case 200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501: true
     default: false
     }
   }

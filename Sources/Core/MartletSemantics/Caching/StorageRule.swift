@@ -3,7 +3,7 @@ package enum StorageRule {
   /// Whether the response may be stored, and storing it is useful.
   ///
   /// - Parameters:
-  ///   - response: The head of the final response.
+  ///   - response: The head of the final response. A 206 is stored if it has one part that can be combined with others.
   ///   - request: The request, as the caller made it.
   ///   - responseTime: When the response was received.
   ///   - wantsStale: Whether the caller uses stale responses that RFC 9111 alone would not allow. Responses that are
@@ -12,7 +12,8 @@ package enum StorageRule {
     _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
   ) -> Bool {
     let control = CacheControl(response.fields)
-    guard isFinal(response.status), !forbids(control, for: response.status),
+    guard isFinal(response.status), isUsable(response, to: request, receivedAt: responseTime),
+      !forbids(control, for: response.status),
       !CacheControl(request.fields).contains("no-store"), !VaryRule.matchesNothing(response.fields),
       control.contains("public") || !hasSingleUseCredentials(request)
     else { return false }
@@ -48,9 +49,16 @@ package enum StorageRule {
     "Proxy-Authentication-Info", .proxyAuthorization,
   ]
 
-  /// Whether the response is final and complete: not a 1xx, 206 or 304.
-  private static func isFinal(_ status: HTTPStatus) -> Bool {
-    status.code >= 200 && status != .partialContent && status != .notModified
+  /// Whether the response is final: not a 1xx or 304.
+  private static func isFinal(_ status: HTTPStatus) -> Bool { status.code >= 200 && status != .notModified }
+
+  /// Whether the response is complete, or a part that can be combined with others.
+  private static func isUsable(
+    _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date
+  ) -> Bool {
+    guard response.status == .partialContent else { return true }
+    return request.method == .get && request.fields.contains(.range)
+      && StoredPart(of: response, receivedAt: responseTime) != nil
   }
 
   /// Whether `no-store` applies. With `must-understand`, it does not if the status is understood, and a status that is

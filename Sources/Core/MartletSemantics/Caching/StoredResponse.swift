@@ -110,16 +110,30 @@ package struct StoredAnswer: Sendable, Hashable {
     if !isConfirmed { for name in facts.control.fieldNames("no-cache") { head.fields.remove(name) } }
     // §5.1: a response of a cache has an `Age` field.
     head.fields[.age] = String(Int(min(Freshness(facts, at: now).age, Double(1 << 31))))
-    if head.status == .ok, Self.isNotModified(stored, for: request) {
+    if let part = stored.part, let range = part.range(for: request, of: stored) {
+      let offset = part.range.lowerBound
+      self.init(
+        head: Self.partial(head, range, of: part.size), range: range.lowerBound - offset..<range.upperBound - offset)
+    } else if head.status == .ok, Self.isNotModified(stored, for: request) {
       self.init(head: Self.notModified(head), range: 0..<0)
     } else if request.method == .head {
       self.init(head: head, range: 0..<0)
-    } else if head.status == .ok, case .part(let range) = RangeRule.read(request.fields, length: length),
-      RangeRule.ifRangeHolds(request.fields, for: stored)
-    {
-      self.init(head: Self.partial(head, range, of: length), range: range)
     } else {
+      self.init(head, of: stored, length: length, rangeOf: request)
+    }
+  }
+
+  /// Creates the response to a request that may have a range.
+  private init(_ head: ResponseHead, of stored: StoredResponse, length: Int64, rangeOf request: RequestHead) {
+    guard head.status == .ok, request.fields.contains(.range), RangeRule.ifRangeHolds(request.fields, for: stored)
+    else {
       self.init(head: head, range: 0..<length)
+      return
+    }
+    switch RangeRule.read(request.fields, length: length) {
+    case .part(let range): self.init(head: Self.partial(head, range, of: length), range: range)
+    case .unsatisfiable: self.init(head: Self.notSatisfiable(head, length: length), range: 0..<0)
+    case .whole, .other: self.init(head: head, range: 0..<length)
     }
   }
 
@@ -128,9 +142,10 @@ package struct StoredAnswer: Sendable, Hashable {
     self.range = range
   }
 
-  /// Whether the `Range` of the request can be answered from the stored body. Several ranges, ranges beyond the end,
-  /// and ranges of a body whose content coding was removed are up to the origin.
+  /// Whether the request can be answered from the stored body: a part answers ranges within it, a complete body one range
+  /// at a time. Several ranges, and ranges of a body whose content coding was removed, are up to the origin.
   package static func canAnswer(_ request: RequestHead, with stored: StoredResponse, length: Int64) -> Bool {
+    guard stored.head.status != .partialContent else { return stored.part?.range(for: request, of: stored) != nil }
     guard request.method == .get, request.fields.contains(.range) else { return true }
     guard stored.head.status == .ok, !stored.isUnpacked else { return false }
     return RangeRule.read(request.fields, length: length) != .other
@@ -152,8 +167,22 @@ package struct StoredAnswer: Sendable, Hashable {
 
   /// Returns the head of a 304, without most fields that describe the content (RFC 9110 §15.4.5).
   private static func notModified(_ head: ResponseHead) -> ResponseHead {
-    var head = head
+    var head = withoutContent(head)
     head.status = .notModified
+    return head
+  }
+
+  /// Returns the head of a 416 (RFC 9110 §15.5.17).
+  private static func notSatisfiable(_ head: ResponseHead, length: Int64) -> ResponseHead {
+    var head = withoutContent(head)
+    head.status = .rangeNotSatisfiable
+    head.fields[.contentRange] = "bytes */\(length)"
+    head.fields[.contentLength] = "0"
+    return head
+  }
+
+  private static func withoutContent(_ head: ResponseHead) -> ResponseHead {
+    var head = head
     head.fields.removeAll { name in
       switch name {
       case .contentLength, .contentType, .contentEncoding, .contentLanguage, .contentRange: true
@@ -181,7 +210,9 @@ package enum RangeRule {
     case whole
     /// One part of the body.
     case part(Range<Int64>)
-    /// Several parts, or one beyond the end, which are up to the origin.
+    /// One part beyond the end: the response is a 416.
+    case unsatisfiable
+    /// Several parts, which are up to the origin.
     case other
   }
 
@@ -200,7 +231,8 @@ package enum RangeRule {
 
   private static func read(first: Substring, last: Substring, length: Int64) -> Request {
     if first.isEmpty {
-      guard let count = number(last) else { return .whole }
+      // Of an empty body there are no last bytes, but they are not beyond its end (§14.1.2).
+      guard let count = number(last), length > 0 || count == 0 else { return .whole }
       return part(max(0, length - count), length - 1, length: length)
     }
     guard let start = number(first), last.isEmpty || number(last) != nil else { return .whole }
@@ -209,7 +241,7 @@ package enum RangeRule {
   }
 
   private static func part(_ first: Int64, _ last: Int64, length: Int64) -> Request {
-    first < length && first <= last ? .part(first..<last + 1) : .other
+    first < length && first <= last ? .part(first..<last + 1) : .unsatisfiable
   }
 
   /// Parses digits; a number that is too large becomes the largest.

@@ -49,12 +49,12 @@ package enum Validation {
 
   /// Replaces all lines of every received field (§3.2), except fields that are not stored, and fields that describe the
   /// received bytes instead of the stored ones.
-  private static func updated(
+  static func updated(
     _ stored: StoredResponse, with received: HTTPFields, requestTime: Date, responseTime: Date
   ) -> StoredResponse {
     var updated = stored
     var fields = StorageRule.storedFields(of: received)
-    fields.removeAll { $0 == .contentLength || (stored.isUnpacked && $0 == .contentEncoding) }
+    fields.removeAll { $0 == .contentLength || $0 == .contentRange || (stored.isUnpacked && $0 == .contentEncoding) }
     // The tag that was made weak for the stored body stays weak.
     if stored.head.fields[values: .eTag].first.map(EntityTag.isWeak) == true { fields.remove(.eTag) }
     // Both belong to a message, not to the representation: the old values would make the validated response old again.

@@ -7,7 +7,7 @@ package enum VaryRule {
 
   /// Returns the variant of a response: a fingerprint of the request fields that `Vary` names, and of the credentials.
   /// Empty if there are none. The fields of the user, `Authorization` and `Cookie`, have a fingerprint of their own,
-  /// after a dash.
+  /// after a dash. A part of a response is another variant than the whole, so that neither replaces the other.
   ///
   /// `Authorization` counts as if `Vary` named it, unless the response is `public`. RFC 9111 §3.5 requires that only of
   /// shared caches, but a program may act for several users, and must not show one user the responses of another.
@@ -18,6 +18,13 @@ package enum VaryRule {
   /// also hold what the user chose and did (a language, a basket, whether the user has signed in), which servers change
   /// with any response.
   package static func variant(of response: ResponseHead, for request: HTTPFields, in partition: String = "") -> String {
+    let whole = variantOfWhole(response, for: request, in: partition)
+    return response.status == .partialContent ? whole + "/part" : whole
+  }
+
+  private static func variantOfWhole(
+    _ response: ResponseHead, for request: HTTPFields, in partition: String
+  ) -> String {
     let fields = response.fields
     // most responses have one variant, for all requests
     guard fields.contains(.vary) || fields.contains(.contentEncoding) || request.contains(.authorization) else {
@@ -57,13 +64,17 @@ package enum VaryRule {
     return variant(of: stored.head, for: request, in: partition) == stored.variant
   }
 
-  /// Returns the index of the response to use: of those that match, the one with the latest `Date` (§4.1), then the one
-  /// received last.
+  /// Returns the index of the response to use: of those that match and satisfy a condition, the one with the latest `Date`
+  /// (§4.1), then the one received last.
   package static func select(
-    for request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String = ""
+    for request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String = "",
+    where isUsable: ((response: StoredResponse, length: Int64)) -> Bool = { _ in true }
   ) -> Int? {
-    if stored.count == 1 { return matches(stored[0].response, request, in: partition) ? 0 : nil }
-    return stored.indices.filter { matches(stored[$0].response, request, in: partition) }.max { first, second in
+    func isCandidate(_ index: Int) -> Bool {
+      matches(stored[index].response, request, in: partition) && isUsable(stored[index])
+    }
+    if stored.count == 1 { return isCandidate(0) ? 0 : nil }
+    return stored.indices.filter { isCandidate($0) }.max { first, second in
       let (left, right) = (stored[first].response, stored[second].response)
       let dates = [left.facts.date, right.facts.date]
       return dates[0] == dates[1] ? left.responseTime < right.responseTime : dates[0] < dates[1]

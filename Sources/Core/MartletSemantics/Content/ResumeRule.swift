@@ -75,7 +75,7 @@ package enum ResumeRule {
   }
 
   /// Whether `Content-Length` is absent or equal to the length of the range.
-  private static func hasLength(of bytes: ClosedRange<Int64>, _ head: ResponseHead) -> Bool {
+  static func hasLength(of bytes: ClosedRange<Int64>, _ head: ResponseHead) -> Bool {
     guard let text = head.fields[.contentLength] else { return true }
     return Int64(text) == bytes.upperBound - bytes.lowerBound + 1
   }

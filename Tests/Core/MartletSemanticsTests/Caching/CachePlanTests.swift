@@ -3,7 +3,9 @@ import Testing
 
 /// RFC 9111 §4 and §5.2, RFC 5861 §3, RFC 8246.
 struct CachePlanTests {
-  enum Expected: Sendable { case fresh, stale, background, validate, select, forward, gatewayTimeout, notCached }
+  enum Expected: Sendable {
+    case fresh, stale, background, validate, select, combine, forward, gatewayTimeout, notCached
+  }
 
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -72,7 +74,7 @@ struct CachePlanTests {
     Row("If-None-Match is answered", [.cacheControl: "max-age=60"], asks: [.ifNoneMatch: "\"a\""], .fresh),
     Row("one range is answered", [.cacheControl: "max-age=60"], asks: [.range: "bytes=0-1"], .fresh),
     Row("several ranges are not", [.cacheControl: "max-age=60"], asks: [.range: "bytes=0-1,3-4"], .forward),
-    Row("a range beyond the end is not", [.cacheControl: "max-age=60"], asks: [.range: "bytes=100-"], .forward),
+    Row("a range beyond the end is answered", [.cacheControl: "max-age=60"], asks: [.range: "bytes=100-"], .fresh),
 
     Row("within stale-while-revalidate", [.cacheControl: "max-age=5, stale-while-revalidate=5"], .background),
     Row("behind stale-while-revalidate", [.cacheControl: "max-age=5, stale-while-revalidate=4"], .validate),
@@ -265,6 +267,7 @@ struct CachePlanTests {
     case .serve(_, .staleWhileRevalidating): .background
     case .validate: .validate
     case .select: .select
+    case .combine: .combine
     case .forward: .forward
     case .answerGatewayTimeout: .gatewayTimeout
     case .failNotCached: .notCached

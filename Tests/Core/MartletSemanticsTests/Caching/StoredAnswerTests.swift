@@ -45,6 +45,9 @@ struct StoredAnswerTests {
       "and also where the date is older", [.eTag: "\"a\"", .lastModified: moment(-100)],
       [.ifNoneMatch: "\"a\"", .ifModifiedSince: moment(-500)], 304),
     Row("a range", [:], [.range: "bytes=2-4"], 206),
+    Row("a range beyond the end", [:], [.range: "bytes=10-"], 416),
+    Row("a range beyond the end with another tag", [.eTag: "\"a\""], [.range: "bytes=10-", .ifRange: "\"b\""], 200),
+    Row("several ranges", [:], [.range: "bytes=0-1,3-4"], 200),
     Row("a range with its tag", [.eTag: "\"a\""], [.range: "bytes=2-4", .ifRange: "\"a\""], 206),
     Row("a range with another tag", [.eTag: "\"a\""], [.range: "bytes=2-4", .ifRange: "\"b\""], 200),
     Row("a range with a weak tag", [.eTag: "W/\"a\""], [.range: "bytes=2-4", .ifRange: "W/\"a\""], 200),
@@ -65,12 +68,21 @@ struct StoredAnswerTests {
       ("bytes=0-1", .part(0..<2)), ("bytes=1-", .part(1..<10)), ("bytes=-1", .part(9..<10)),
       ("bytes=-100", .part(0..<10)),
       ("BYTES=0-0", .part(0..<1)), ("bytes=8-99", .part(8..<10)), ("bytes=8-99999999999999999999", .part(8..<10)),
-      ("bytes= 0-1 ", .part(0..<2)), ("bytes=10-", .other), ("bytes=-0", .other), ("bytes=0-1, 4-5", .other),
+      ("bytes= 0-1 ", .part(0..<2)), ("bytes=10-", .unsatisfiable), ("bytes=-0", .unsatisfiable),
+      ("bytes=0-1, 4-5", .other),
       ("bytes=5-2", .whole), ("bytes=a-b", .whole), ("bytes=-", .whole), ("bytes=5", .whole), ("bytes", .whole),
       ("seconds=1-2", .whole), ("bytes=", .whole),
     ] as [(String, RangeRule.Request)])
   func rangesOfTenBytes(field: String, expected: RangeRule.Request) {
     #expect(RangeRule.read([.range: field], length: 10) == expected)
+  }
+
+  /// RFC 9110 §14.1.2.
+  @Test(
+    arguments: [("bytes=-5", .whole), ("bytes=0-", .unsatisfiable), ("bytes=-0", .unsatisfiable)]
+      as [(String, RangeRule.Request)])
+  func rangesOfNoBytes(field: String, expected: RangeRule.Request) {
+    #expect(RangeRule.read([.range: field], length: 0) == expected)
   }
 
   @Test func a206HasContentRange() {

@@ -102,6 +102,7 @@ final class CacheTransaction: Sendable {
     context.stored = sent.entry?.response
     context.storedLength = sent.entry?.length ?? 0
     context.candidates = sent.offered.map(\.response)
+    context.part = sent.part?.response
     return CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
   }
 

@@ -88,7 +88,7 @@ struct CachingTransport: Transport, DeadlineAware {
     let storedCount = cache.transactions.storedCount
     let entries = await cache.entries(for: transaction).filter { !unreadable.contains($0.id) }
     let step = try step(of: transaction, among: entries, since: storedCount)
-    if case .send(let sent) = step, sent.entry == nil { await cache.removeOldest(of: entries, for: transaction) }
+    if case .send(let sent) = step, sent.known == nil { await cache.removeOldest(of: entries, for: transaction) }
     return step
   }
 
@@ -101,6 +101,7 @@ struct CachingTransport: Transport, DeadlineAware {
     case .serve(let index, let serving): return .serve(entries[index], serving)
     case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
     case .select(let indices, let head): sent = OriginRequest(head, offering: indices.map { entries[$0] })
+    case .combine(let index, let head): sent = OriginRequest(head, joining: entries[index])
     case .forward(let head): sent = OriginRequest(head)
     case .answerGatewayTimeout:
       var response = HTTPResponse(status: .gatewayTimeout, url: transaction.request.url)
@@ -234,20 +235,25 @@ struct CachingTransport: Transport, DeadlineAware {
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
-    switch (update, sent.entry) {
-    case (.store, let entry) where !transaction.request.options.storesResponse:
+    switch (update, sent.known) {
+    case (.extend, _) where !transaction.stores(response): transaction.finish(.unshared)
+    case (.store, let entry) where !transaction.stores(response):
       if let entry { await cache.remove(.entry(entry.id), for: transaction) }
       transaction.finish(.unshared)
-    case (.store(let stored), _):
+    case (.store(let stored), let entry):
+      if let entry, stored.replaces(entry.response) { await cache.remove(.entry(entry.id), for: transaction) }
       return await store(response, as: stored, for: transaction)
+    case (.extend(let joined), let entry?):
+      return await extend(entry, by: response, to: joined, for: transaction)
+    case (.complete(let whole, let isStored), let entry?):
+      return try await complete(entry, by: response, to: whole, isStored: isStored, for: transaction)
     case (.confirm(let merged), let entry?):
       return try await confirm(entry, as: merged, by: response, for: transaction)
     case (.select(let index, let merged), _):
       return try await confirm(sent.offered[index], as: merged, by: response, for: transaction)
     case (.repeatWithoutConditions, let entry):
-      await response.discardBody()
       if let entry { await cache.remove(.entry(entry.id), for: transaction) }
-      return try await fetch(OriginRequest(transaction.request.head), for: transaction)
+      return try await fetchAgain(instead: response, for: transaction)
     case (.serveStale(let use), let entry?):
       transaction.finish(.unshared, after: response.status)
       let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
@@ -271,19 +277,27 @@ struct CachingTransport: Transport, DeadlineAware {
   ) async throws -> HTTPResponse {
     let updated = await cache.update(entry, to: merged, for: transaction)
     guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
-    else { return try await fetch(OriginRequest(transaction.request.head), for: transaction) }
+    else { return try await fetchAgain(instead: response, for: transaction) }
     transaction.finish(.stored)
     return confirmed
   }
 
+  /// Sends the request of the caller, without conditions and a range of the cache, in place of a response that is of no use.
+  func fetchAgain(instead response: HTTPResponse, for transaction: CacheTransaction) async throws -> HTTPResponse {
+    await response.discardBody()
+    return try await fetch(OriginRequest(transaction.request.head), for: transaction)
+  }
+
   /// Returns the response with a body that is stored while it is read.
-  private func store(
-    _ response: HTTPResponse, as stored: StoredResponse, for transaction: CacheTransaction
+  ///
+  /// - Parameter part: The stored part that belongs to it.
+  func store(
+    _ response: HTTPResponse, as stored: StoredResponse, for transaction: CacheTransaction, with part: PartOfBody? = nil
   ) async -> HTTPResponse {
     cache.count { $0.misses += 1 }
-    let entry = CacheEntry(key: transaction.key, response: stored, length: response.body.length)
-    let writer = await cache.attempt(in: transaction.call) { try await cache.store.begin(entry) }
-    guard let writer else {
+    let entry = CacheEntry(key: transaction.key, response: stored, length: part?.length ?? response.body.length)
+    let base = await cache.attempt(in: transaction.call) { try await cache.store.begin(entry) }
+    guard let writer = part?.writer(around: base, of: entry, in: cache.store) ?? base else {
       transaction.finish(.unshared)
       return response
     }
@@ -295,7 +309,7 @@ struct CachingTransport: Transport, DeadlineAware {
     {
       transaction.releaseWaiters(FlightOutcome(.unshared, after: stored.head.status))
     }
-    let body = StoringBody(response.body, of: entry, to: writer, for: transaction)
+    let body = StoringBody(response.expectedBody, of: entry, to: writer, for: transaction)
     if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
       _ = try? await transaction.call.holding { try await body.next() }
     }
@@ -336,12 +350,21 @@ final class OriginRequest: Sendable {
   let entry: CacheEntry?
   /// The stored responses whose entity tags it carries, although they do not match it.
   let offered: [CacheEntry]
+  /// The stored part of the response; nil if there is none.
+  let part: CacheEntry?
 
-  init(_ head: RequestHead, validating entry: CacheEntry? = nil, offering offered: [CacheEntry] = []) {
+  init(
+    _ head: RequestHead, validating entry: CacheEntry? = nil, offering offered: [CacheEntry] = [],
+    joining part: CacheEntry? = nil
+  ) {
     self.head = head
     self.entry = entry
     self.offered = offered
+    self.part = part ?? entry.flatMap { $0.response.part == nil ? nil : $0 }
   }
+
+  /// The stored response that a response replaces.
+  var known: CacheEntry? { entry ?? part }
 }
 
 extension HTTPRequest {

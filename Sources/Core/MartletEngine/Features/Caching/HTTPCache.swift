@@ -20,7 +20,8 @@ import Synchronization
 ///
 /// Bodies are stored as the transport returns them, with their content codings removed. Validators still match, because
 /// the request that validates accepts the same codings. Parts of such bodies (`Range`) are always requested from the
-/// origin.
+/// origin. Other stored bodies answer requests for one range. A part (206) is stored if it has a strong validator, is
+/// combined with later ones that touch it, and completed when the whole is requested.
 ///
 /// Identical requests at the same time are sent once. A store that fails does not fail a request: it is treated as
 /// empty.

@@ -49,8 +49,11 @@ package enum StorageRule {
     "Proxy-Authentication-Info", .proxyAuthorization,
   ]
 
-  /// Whether the response is final: not a 1xx or 304.
-  private static func isFinal(_ status: HTTPStatus) -> Bool { status.code >= 200 && status != .notModified }
+  /// Whether the response is final, and about the resource: not a 1xx or 304, nor a 412 or 416, which are about a
+  /// condition or a range of one request. The key contains neither, so that another request would get it.
+  private static func isFinal(_ status: HTTPStatus) -> Bool {
+    status.code >= 200 && ![.notModified, .preconditionFailed, .rangeNotSatisfiable].contains(status)
+  }
 
   /// Whether the response is complete, or a part that can be combined with others.
   private static func isUsable(

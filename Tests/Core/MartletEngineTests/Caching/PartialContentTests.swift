@@ -202,6 +202,17 @@ struct PartialContentTests {
     #expect([conditional.status, conditional.source] as [AnyHashable] == [HTTPStatus.ok, ResponseSource.cache])
   }
 
+  @Test func a416OfTheOriginIsNotUsedForTheWhole() async throws {
+    let fixture = CacheFixture { request in
+      guard request.fields.contains(.range) else { return .cacheable("one", "max-age=60") }
+      return MockResponse(
+        status: .rangeNotSatisfiable, fields: [.cacheControl: "max-age=60", .contentRange: "bytes */3"])
+    }
+
+    #expect(try await fixture.get("/", [.range: "bytes=5-"]).status == .rangeNotSatisfiable)
+    #expect(try await fixture.get().text == "one")
+  }
+
   @Test(arguments: [("\"1\"", "cache"), ("\"old\"", "network"), ("W/\"1\"", "network")])
   func ifRangeDecidesWhetherAStoredPartIsUsed(validator: String, source: String) async throws {
     _ = try await get("0-4")

@@ -50,6 +50,8 @@ struct StorageRuleTests {
       asked: [.authorization: "Bearer t"], true),
     Row("a part", [.cacheControl: "max-age=60", .contentRange: "bytes 0-1/2"], status: 206, false),
     Row("304", [.cacheControl: "max-age=60"], status: 304, false),
+    Row("412, about a condition", [.cacheControl: "max-age=60"], status: 412, false),
+    Row("416, about a range", [.cacheControl: "max-age=60"], status: 416, false),
     Row("103", [.cacheControl: "max-age=60"], status: 103, false),
     Row("an unknown status with explicit freshness", [.cacheControl: "max-age=60"], status: 499, true),
     Row("500 with explicit freshness", [.cacheControl: "max-age=60"], status: 500, true),

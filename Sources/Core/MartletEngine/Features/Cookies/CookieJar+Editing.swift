@@ -55,7 +55,11 @@ extension CookieJar {
   /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
     memory.signOut(of: mark)
-    guard mark.isEmpty else { return try await removeCookies { _ in true } }
+    guard mark.isEmpty else {
+      // A change that began before the sign-out has been made when a later one has, and is listed then.
+      try await backing.update(mark) { _ in }
+      return try await removeCookies { _ in true }
+    }
     memory.accesses.withLock { $0.removeAll() }
     try await backing.removeAll()
   }

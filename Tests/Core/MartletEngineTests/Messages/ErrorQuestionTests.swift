@@ -48,6 +48,7 @@ struct ErrorQuestionTests {
   static let content: [Row] = [
     Row(.protocolViolation, in: .receiving, "server"), Row(.headersTooLarge, in: .receiving, "server"),
     Row(.undecodableBody, in: .receiving, "server"), Row(.tooManyRedirects, "server"), Row(.redirectRefused, "caller"),
+    Row(.digestMismatch, in: .receiving, "server"),
     Row(.bodyTooLarge, in: .receiving), Row(.bodyAlreadyRead, in: .receiving, "caller"),
     Row(.bodyNotReplayable, in: .sending, "caller"), Row(.tooManyAttempts), Row(.file), Row(.shutDown, "caller"),
     Row(.other, in: .sending), Row(.invalidRequest, "unsent", "caller"), Row(.notCached, "unsent"),

@@ -19,6 +19,33 @@ package enum MessageDigest {
     return isDone == 1 ? Data(bytes.prefix(Int(count))) : nil
   }
 }
+
+/// A hash of bytes that come one after another.
+package final class IncrementalDigest {
+  private let context: OpaquePointer
+
+  /// Returns nil if libcrypto does not offer the algorithm.
+  package init?(_ algorithm: RepresentationDigest.Algorithm) {
+    CryptoLibrary.start()
+    guard let context = EVP_MD_CTX_new() else { return nil }
+    self.context = context  // freed by the deinitializer, also if this returns nil
+    guard EVP_DigestInit_ex(context, algorithm == .sha256 ? EVP_sha256() : EVP_sha512(), nil) == 1 else { return nil }
+  }
+
+  package func update(_ bytes: UnsafeRawBufferPointer) {
+    EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+  }
+
+  /// The hash of all bytes.
+  package func value() -> Data {
+    var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+    var count: UInt32 = 0
+    EVP_DigestFinal_ex(context, &bytes, &count)
+    return Data(bytes.prefix(Int(count)))
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+}
 #else
 import CryptoKit
 package import MartletSemantics
@@ -33,5 +60,17 @@ package enum MessageDigest {
     case .sha512_256: nil
     }
   }
+}
+
+/// A hash of bytes that come one after another.
+package final class IncrementalDigest {
+  private var hash: any HashFunction
+
+  package init?(_ algorithm: RepresentationDigest.Algorithm) { hash = algorithm == .sha256 ? SHA256() : SHA512() }
+
+  package func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
+
+  /// The hash of all bytes.
+  package func value() -> Data { hash.finalize().withUnsafeBytes { Data($0) } }
 }
 #endif

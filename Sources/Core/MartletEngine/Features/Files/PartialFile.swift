@@ -47,7 +47,7 @@ package final class PartialFile: Sendable {
     let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
     path = url.deletingLastPathComponent().appending(component: name.text).path
     let mode = access.mode(replacing: .named(destination))
-    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))
@@ -62,7 +62,7 @@ package final class PartialFile: Sendable {
       name.label == label ?? PartialFileName.label(for: url)
     else { return nil }
     let path = url.deletingLastPathComponent().appending(component: name.text).path
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     // checked again under the lock: the download that held it may have changed, renamed or removed the file
     guard resumption.describes(.of(descriptor)), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
@@ -97,6 +97,19 @@ package final class PartialFile: Sendable {
       guard count >= 0 else { throw .file(destination, "cannot be written") }
       rest = rest.dropFirst(count)
       state.withLock { $0.count += Int64(count) }
+    }
+  }
+
+  /// Reads all bytes, in pieces.
+  func read(_ piece: (UnsafeRawBufferPointer) -> Void) throws(HTTPError) {
+    var (buffer, offset) = ([UInt8](repeating: 0, count: 256 << 10), Int64(0))
+    while true {
+      let count = pread(descriptor, &buffer, buffer.count, off_t(offset))
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .file(destination, "cannot be read again") }
+      guard count > 0 else { return }
+      buffer.withUnsafeBytes { piece(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+      offset += Int64(count)
     }
   }
 

@@ -65,7 +65,7 @@ extension HTTPError {
   public var isServerFault: Bool {
     switch kind {
     case .protocolViolation, .untrustedCertificate, .pinMismatch, .tlsFailed, .headersTooLarge, .undecodableBody,
-      .tooManyRedirects:
+      .tooManyRedirects, .digestMismatch:
       true
     case .unexpectedResponse: response.map { $0.status.code < 400 || $0.status.class == .serverError } ?? false
     default: false

@@ -244,7 +244,9 @@ extension HTTPError {
     public static let notCached = Kind(name: "notCached")
     /// A file cannot be read or written.
     public static let file = Kind(name: "file")
-    /// The transport was shut down.
+    /// A downloaded file has not the digest that it must have (RFC 9530), or the server sent none to check.
+    public static let digestMismatch = Kind(name: "digestMismatch")
+    /// The transport or the session was shut down.
     public static let shutDown = Kind(name: "shutDown")
     /// Another failure: see ``HTTPError/underlying``.
     public static let other = Kind(name: "other")

@@ -17,6 +17,21 @@ extension HTTPSession {
     return try await download.run()
   }
 
+  /// Downloads like ``download(for:to:)``, and lets the file appear only if it has a digest.
+  ///
+  /// The whole file is read again for that, also the part that an earlier run received. `Accept-Encoding: identity` is sent
+  /// unless the request has the field.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.digestMismatch` if the file has another digest, or the server sends none; nothing of
+  ///   the file is kept then.
+  public func download(
+    for request: HTTPRequest, to destination: URL, verifying digest: FileDigest
+  ) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(
+      request, of: self, to: .init(destination), resuming: nil, keeps: false, verifying: digest)
+    return try await download.run()
+  }
+
   /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled, to be resumed with the
   /// error's ``HTTPError/resumption``.
   ///
@@ -47,6 +62,19 @@ extension HTTPSession {
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
   ) async throws(HTTPError) -> HTTPResponse {
     try await resumableDownload(for: request, to: DownloadDestination(destination), resuming: resumption)
+  }
+
+  /// Downloads like ``resumableDownload(for:to:resuming:)``, and lets the file appear only if it has a digest; see
+  /// ``download(for:to:verifying:)``.
+  ///
+  /// A run that resumes an earlier one needs `Repr-Digest` for ``FileDigest/sent``: the digest of the rest is not enough.
+  public func resumableDownload(
+    for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil,
+    verifying digest: FileDigest
+  ) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(
+      request, of: self, to: .init(destination), resuming: resumption, keeps: true, verifying: digest)
+    return try await download.run()
   }
 
   package func resumableDownload(
@@ -84,12 +112,15 @@ struct Download {
   private let keeps: Bool
   private var validator: String?
   private var size: Int64?
+  private let digest: FileDigest?
+  /// The digest of the whole that the server has named.
+  private var sentDigest: RepresentationDigest?
   private var resumptionsLeft: Int
   private var pause = Duration.zero
 
   init(
     _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination,
-    resuming resumption: DownloadResumption?, keeps: Bool
+    resuming resumption: DownloadResumption?, keeps: Bool, verifying digest: FileDigest? = nil
   ) throws(HTTPError) {
     let request = session.resolved(request)
     options = session.options(of: request)
@@ -100,10 +131,16 @@ struct Download {
     self.keeps = keeps && isWhole
     resumptionsLeft = isWhole ? options.downloadResumptions : 0
     self.session = session
+    self.digest = digest
     var prepared = request
     prepared.options = options
     prepared.options.expecting = .any  // a 206 or 416 may be the answer to a resumption
     prepared.options.storesResponse = options.storesDownloads
+    if let digest, digest.given == nil {
+      prepared.fields["Want-Repr-Digest"] = "sha-256=10, sha-512=5"
+      // a stored response has lost its coding, of which the digest is
+      prepared.options.cachePolicy = .reloadIgnoringCacheData
+    }
     self.request = prepared
     if let resumption, self.keeps, resumption.url == request.url,
       let file = PartialFile(
@@ -148,13 +185,15 @@ struct Download {
     var response = try await session.respond(
       to: part(from: point), limit: options.bodyLimit, until: deadline)
     switch decision(on: response, after: point) {
-    case .append(let size): self.size = size
+    case .append(let size):
+      self.size = size
+      sentDigest = FileDigest.named(by: response) ?? sentDigest
     case .whole:
       guard expecting.accepts(response.status) else { throw await session.unexpected(response, to: request) }
       try begin(response)
     case .complete:
       response.body.cancel()
-      try file.complete()
+      try complete()
       response.status = .ok  // the 416 is about the range, which the caller did not ask for
       response.body = .empty
       return response
@@ -181,7 +220,7 @@ struct Download {
 
   private func part(from point: ResumePoint?) -> HTTPRequest {
     var request = request
-    guard keeps || resumptionsLeft > 0 || point != nil else { return request }
+    guard keeps || resumptionsLeft > 0 || point != nil || digest != nil else { return request }
     // a coded body could not be resumed: an offset in decoded bytes is none in what the server sends
     if !request.fields.contains(.acceptEncoding) { request.fields[.acceptEncoding] = "identity" }
     for (name, value) in point?.fields ?? [:] { request.fields[name] = value }
@@ -199,6 +238,7 @@ struct Download {
   private mutating func begin(_ response: HTTPResponse) throws(HTTPError) {
     try file.empty()
     size = response.body.length
+    sentDigest = FileDigest.named(by: response)
     // a response from the cache is complete
     validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: Date.now) }
   }
@@ -213,13 +253,26 @@ struct Download {
         throw HTTPError(
           .connectionLost, "the server sent \(file.count) bytes of \(size)", phase: .receiving)
       }
-      try file.complete()
+      try complete()
     } catch {
       response.body.cancel()
       throw error.addingContext(
         request: RequestHead(method: request.method, url: response.url, fields: request.fields),
         response: response.head, attempts: response.history)
     }
+  }
+
+  /// Lets the file appear, if it is the one that it has to be.
+  private func complete() throws(HTTPError) {
+    if let digest {
+      guard let expected = digest.given ?? sentDigest else {
+        throw HTTPError(
+          .digestMismatch, "the server sent no digest of the file that can be checked: give one, or download without",
+          phase: .receiving)
+      }
+      try file.check(expected)
+    }
+    try file.complete()
   }
 
   private func wait() async throws {
@@ -238,6 +291,10 @@ struct Download {
   }
 
   private func resumable(_ error: HTTPError) -> HTTPError {
+    guard error.kind != .digestMismatch else {
+      file.keep(false)  // of these bytes nothing could be continued
+      return error
+    }
     guard let point = keptPoint() else { return error }
     var error = error
     error.resumption = DownloadResumption(

@@ -1,0 +1,65 @@
+public import MartletSemantics
+
+/// The digest that a downloaded file must have (RFC 9530).
+///
+/// ```swift
+/// let response = try await session.download(for: request, to: file, verifying: .sent)
+/// ```
+public struct FileDigest: Sendable, Hashable {
+  /// The digest; nil for that of the server.
+  let given: RepresentationDigest?
+
+  /// The digest that the server sends: `Repr-Digest`, or else `Content-Digest` of a response with the whole file; of several
+  /// the strongest, which may be SHA-512 or SHA-256. The request asks for it with `Want-Repr-Digest`, and the cache does not
+  /// answer it. A server that sends none is an error. It shows damage, and not what somebody who can change the response does.
+  public static let sent = FileDigest(given: nil)
+
+  /// The SHA-256 of the file, 32 bytes: one that was published elsewhere.
+  public static func sha256(_ bytes: Data) -> FileDigest { FileDigest(given: .init(.sha256, bytes)) }
+
+  /// The SHA-512 of the file, 64 bytes.
+  public static func sha512(_ bytes: Data) -> FileDigest { FileDigest(given: .init(.sha512, bytes)) }
+
+  /// A digest in hexadecimal, as `sha256sum` and `sha512sum` print it; nil for any other text than 64 or 128 hexadecimal
+  /// digits.
+  public init?(hexadecimal text: String) {
+    var (bytes, rest) = (Data(), Array(text.utf8)[...])
+    while let byte = PercentEncoding.hexadecimalPair(in: rest) {
+      bytes.append(byte)
+      rest = rest.dropFirst(2)
+    }
+    guard rest.isEmpty,
+      let algorithm = RepresentationDigest.Algorithm.allCases.first(where: { $0.byteCount == bytes.count })
+    else { return nil }
+    given = .init(algorithm, bytes)
+  }
+
+  private init(given: RepresentationDigest?) { self.given = given }
+
+  /// The digest that a response names for the whole of what it is about; nil if it names none that can be checked.
+  ///
+  /// That of a coded representation is the digest of other bytes than the file's.
+  static func named(by response: HTTPResponse) -> RepresentationDigest? {
+    guard let received = response.networkHead, received.status == response.status,
+      received.fields.list(.contentEncoding).allSatisfy({ ASCII.equalIgnoringCase($0, "identity") })
+    else { return nil }
+    if let digest = RepresentationDigest.strongest(of: "Repr-Digest", in: received.fields) { return digest }
+    guard received.status == .ok else { return nil }  // the content of a 206 is a part
+    return RepresentationDigest.strongest(of: "Content-Digest", in: received.fields)
+  }
+}
+
+extension PartialFile {
+  /// Throws unless the file has a digest.
+  func check(_ digest: RepresentationDigest) throws(HTTPError) {
+    guard let hash = IncrementalDigest(digest.algorithm) else {
+      throw HTTPError(.other, "the system's libcrypto does not offer \(digest.algorithm.rawValue)", phase: .receiving)
+    }
+    try read { hash.update($0) }
+    let actual = RepresentationDigest(digest.algorithm, hash.value())
+    guard actual == digest else {
+      throw HTTPError(
+        .digestMismatch, "the file has the digest \(actual.text) instead of \(digest.text)", phase: .receiving)
+    }
+  }
+}

@@ -36,12 +36,11 @@ public struct FileDigest: Sendable, Hashable {
 
   private init(given: RepresentationDigest?) { self.given = given }
 
-  /// The digest that a response names for the whole of what it is about; nil if it names none that can be checked.
-  ///
-  /// That of a coded representation is the digest of other bytes than the file's.
+  /// The digest that a response names for the whole of what it is about; nil if it names none that can be checked: after a
+  /// coding was undone, it is that of other bytes.
   static func named(by response: HTTPResponse) -> RepresentationDigest? {
     guard let received = response.networkHead, received.status == response.status,
-      received.fields.list(.contentEncoding).allSatisfy({ ASCII.equalIgnoringCase($0, "identity") })
+      received.fields[.contentEncoding] == response.fields[.contentEncoding]
     else { return nil }
     if let digest = RepresentationDigest.strongest(of: "Repr-Digest", in: received.fields) { return digest }
     guard received.status == .ok else { return nil }  // the content of a 206 is a part

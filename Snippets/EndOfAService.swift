@@ -17,10 +17,10 @@ await http.close(within: .seconds(10))
 
 do {
   _ = try await http.session.data(for: HTTPRequest(.get, url))
-} catch HTTPError.Kind.shutDown {
-  print("closed")
+} catch {
+  print(error.kind)
 }
 
 // Prints:
 // ok
-// closed
+// shutDown

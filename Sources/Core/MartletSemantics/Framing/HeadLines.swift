@@ -141,6 +141,20 @@ extension ResponseHead {
   }
 }
 
+extension WrittenHead {
+  /// Reads a head from the lines of an HTTP/1.1 request, or from lines of that form for HTTP/2.
+  package init(lines: [UInt8]) {
+    let end = lines.withUnsafeBytes { ByteScan.lineEnd(in: $0, from: 0) ?? $0.count }
+    let parts = String(decoding: lines[..<end], as: UTF8.self).split { $0.isWhitespace }
+    let fields = lines[end...]
+    self.init(
+      method: parts.first.flatMap { HTTPMethod(rawValue: String($0)) } ?? .get,
+      target: parts.count > 1 ? String(parts[1]) : "",
+      version: parts.last.flatMap { HTTPVersion(rawValue: String($0)) } ?? .http1_1,
+      fields: HTTPFields(lines: fields.suffix(4) == [13, 10, 13, 10] ? fields.dropLast(2) : fields))
+  }
+}
+
 extension HTTPFields {
   /// Creates fields from raw lines that a ``ResponseHeadReader`` has accepted. Strings are made of them when they are
   /// read, unless there is something to correct. A folded value becomes one line (RFC

@@ -154,7 +154,7 @@ extension Reply {
   public func closing() -> Reply { changed { $0.ending = .close } }
 
   /// Closes the connection afterwards unannounced, so that it becomes stale in the client's pool.
-  /// ``LoopbackServer/end(ofConnection:)`` returns when it is closed.
+  /// ``LoopbackServer/end(ofConnection:fileID:line:)`` returns when it is closed.
   public func closingSilently() -> Reply { changed { $0.ending = .closeSilently } }
 
   /// Sends nothing, not even the head, until the gate opens.

@@ -68,12 +68,12 @@ final class Story: EventListener {
       return additions(to: call.prepared, head)
     case .written(let head):
       call.sending = nil
-      return text.request(head).lines.map { "> \($0)" }
+      return sent(text.request(head))
     case .informational(let head): return text.response(head).lines.map { "< \($0)" }
     case .response(let head, _):
       call.status = head.status
-      let sent = call.sending.map { text.request($0).lines.map { "> \($0)" } } ?? []  // by no transport that reports it
-      return (call.wasSent ? sent : ["* answered without the network"])
+      let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport does not say what it writes
+      return (call.wasSent ? unreported : ["* answered without the network"])
         + text.response(head).lines.map { "< \($0)" } + cookies(head)
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend(_, let delay, let reason):
@@ -88,6 +88,8 @@ final class Story: EventListener {
     case .finished(let error): return [ending(call, error)]
     }
   }
+
+  private static func sent(_ head: String) -> [String] { head.lines.map { "> \($0)" } }
 
   private static func origin(of source: ResponseSource) -> String {
     switch source {

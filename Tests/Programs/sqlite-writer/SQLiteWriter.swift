@@ -50,7 +50,7 @@ struct SQLiteWriter {
       if !isFull { limitFiles(to: .max) }
       await report("value") { try await values.value(for: "a").map { String(decoding: $0, as: UTF8.self) } ?? "none" }
       await report("set") { try await values.set(Data("2".utf8), for: "b") }
-      await report("setNow") { try values.setNow(Data("3".utf8), for: "c") }
+      await report("blockingSet") { try values.blockingSet(Data("3".utf8), for: "c") }
       await report("cookies") { try await cookies.cookies(in: "example.com").map(\.value).sorted() }
       await report("update") { try await cookies.update("example.com") { $0.append(expiring) } }
       await report("responses") { try await cache.entries(for: entry.key).count }

@@ -97,21 +97,17 @@ public protocol RequestSigner: Sendable {
 }
 
 /// Adds the environment's headers and signature.
-struct EnvironmentInterceptor: QuickInterceptor {
+struct EnvironmentInterceptor: ImmediateInterceptor {
   let environment: @Sendable () -> NetworkEnvironment
   let stages = InterceptorStages.prepare
 
-  /// Returns false if there are headers or a signature to add.
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
     let environment = environment()
-    return environment.headers.isEmpty && environment.signer == nil || !environment.isOrigin(of: request)
-  }
-
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    let environment = environment()
-    guard let url = environment.baseURL, environment.isOrigin(of: request) else { return .send(request) }
-    let preparation = try await DefaultFieldsInterceptor(environment.headers, for: [url]).prepare(request, in: call)
-    guard case .send(let request) = preparation, let signer = environment.signer else { return preparation }
-    return .send(try await signer.sign(request: request))
+    guard !environment.headers.isEmpty || environment.signer != nil, let url = environment.baseURL,
+      environment.isOrigin(of: request)
+    else { return nil }
+    let rest = try DefaultFieldsInterceptor(environment.headers, for: [url]).begin(&request, in: call)
+    guard let signer = environment.signer else { return rest }
+    return { [request] in .send(try await signer.sign(request: request)) }
   }
 }

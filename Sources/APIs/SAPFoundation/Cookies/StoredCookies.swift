@@ -53,14 +53,14 @@ final class StoredCookies: CookieStore {
   }
 
   func change(_ site: String, _ body: (inout [Cookie]) -> Void) {
-    if apply(site, body).isChanged { writeNow() }
+    if apply(site, body).isChanged { blockingWrite() }
   }
 
   func remove(where condition: (Cookie) -> Bool) {
     state.withLock { state in
       state.sites = state.sites.mapValues { $0.filter { !condition($0) } }.filter { !$0.value.isEmpty }
     }
-    writeNow()
+    blockingWrite()
   }
 
   // MARK: Methods for the cookie jar
@@ -108,7 +108,7 @@ final class StoredCookies: CookieStore {
   }
 
   /// Writes the copy before it returns. The app's storage may change cookies while it is called, on the same queue.
-  private func writeNow() {
+  private func blockingWrite() {
     if queue.getSpecific(key: isOnQueue) == true { write() } else { queue.sync { write() } }
   }
 

@@ -3,22 +3,22 @@ import MartletSemantics
 import MartletURLSession
 
 /// Asks the observers and the delegate about the requests and responses of a session's tasks, one after another.
-struct ObserverInterceptor: QuickInterceptor {
+struct ObserverInterceptor: ImmediateInterceptor {
   private let internalRequests: InternalRequests
 
   init(_ internalRequests: InternalRequests) { self.internalRequests = internalRequests }
 
-  /// Returns false if there is anybody to ask, and unless the task just runs.
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     guard let task = call[SAPURLSessionTask.ofCall], task.session.eventHandlers.isEmpty, task.state == .running else {
-      return false
+      return { [request] in try await preparation(of: request, in: call) }
     }
     task.mutable.withLock { $0.call = call }
     task.beginAttempt(with: request, correlationID: call.correlationID)
-    return true
+    return nil
   }
 
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+  /// Asks the handlers, once the task is not suspended.
+  private func preparation(of request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let task = call[SAPURLSessionTask.ofCall] ?? internalRequests.makeTask(for: request, in: call) else {
       return .send(request)
     }
@@ -58,14 +58,26 @@ struct ObserverInterceptor: QuickInterceptor {
     return nil
   }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    guard let task = call[SAPURLSessionTask.ofCall] else { return .accept }
-    let session = task.session
-    var outcome = outcome
-    var isReplaced = false
-    var shown = outcome.response
+  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+    guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
     let isLocal = (try? outcome.get().networkHead) == nil
     task.mutable.withLock { $0.isAnsweredLocally = isLocal }
+    guard task.session.eventHandlers.isEmpty else {
+      return { try await verdict(on: outcome, to: task, of: attempt, in: call) }
+    }
+    let shown = outcome.response
+    task.mutable.withLock { $0.response = shown }
+    return nil
+  }
+
+  /// Asks the handlers.
+  private func verdict(
+    on received: Outcome, to task: SAPURLSessionTask, of attempt: Attempt, in call: Call
+  ) async throws -> Verdict {
+    let session = task.session
+    var outcome = received
+    var isReplaced = false
+    var shown = outcome.response
     asking: for handler in session.eventHandlers where session.isCurrent(handler) {
       if let observer = handler.intercepting {
         switch try await observer.interceptor.review(outcome, of: attempt, in: call) {

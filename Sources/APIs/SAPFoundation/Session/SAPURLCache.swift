@@ -87,7 +87,7 @@ private enum DiskCaches {
 }
 
 /// Removes responses, at once if the store can; if not, later requests wait until they are removed.
-final class CacheRemoval: QuickInterceptor {
+final class CacheRemoval: ImmediateInterceptor {
   let stages = InterceptorStages.prepare
   private struct Removal: Sendable {
     let id: UUID
@@ -101,7 +101,7 @@ final class CacheRemoval: QuickInterceptor {
 
   func remove(_ selection: CacheSelection, from cache: HTTPCache) {
     let removal = Removal(id: UUID(), selection: selection, cache: cache)
-    do { if try cache.removeNow(selection) { return } } catch { return fail(removal, error) }
+    do { if try cache.blockingRemove(selection) { return } } catch { return fail(removal, error) }
     last.withLock { last in
       last = Task { [before = last] in
         await before?.value
@@ -110,12 +110,13 @@ final class CacheRemoval: QuickInterceptor {
     }
   }
 
-  /// Returns false if something was removed that takes time, or could not be removed.
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-    last.withLock { $0 == nil } && failed.withLock { $0.isEmpty }
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+    if last.withLock({ $0 == nil }), failed.withLock({ $0.isEmpty }) { return nil }
+    return { [request] in await self.preparation(of: request, in: call) }
   }
 
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+  /// Waits for removals, and tries those again that failed.
+  private func preparation(of request: HTTPRequest, in call: Call) async -> Preparation {
     await last.withLock { $0 }?.value
     for removal in failed.withLock({ $0 }) {
       do {

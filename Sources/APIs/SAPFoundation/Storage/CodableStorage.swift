@@ -145,11 +145,11 @@ public final class SQLiteDataStore: DataStoring, Sendable {
     values = try SQLiteKeyValueStore(at: file, onSetAside: onSetAside)
   }
 
-  public func put(data: Data, for key: String) throws { try values.setNow(data, for: key) }
+  public func put(data: Data, for key: String) throws { try values.blockingSet(data, for: key) }
 
-  public func data(for key: String) throws -> Data? { try values.valueNow(for: key) }
+  public func data(for key: String) throws -> Data? { try values.blockingValue(for: key) }
 
-  public func removeData(for key: String) throws { try values.removeValueNow(for: key) }
+  public func removeData(for key: String) throws { try values.blockingRemoveValue(for: key) }
 
-  public func keys() throws -> Set<String> { Set(try values.keysNow()) }
+  public func keys() throws -> Set<String> { Set(try values.blockingKeys()) }
 }

@@ -43,7 +43,7 @@ final class CacheFile: Sendable {
   }
 
   /// Reads without suspending the caller; nil if the file cannot be read as it is, which ``read(_:)`` mends.
-  func readNow<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
+  func blockingRead<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
 
   /// Writes, and keeps the file within its capacity, and within the room of its disk.
   ///
@@ -108,17 +108,17 @@ final class CacheFile: Sendable {
   }
 
   /// Removes entries on the caller's thread, which waits for other writes.
-  func removeNow(_ selection: CacheSelection) throws(HTTPError) {
+  func blockingRemove(_ selection: CacheSelection) throws(HTTPError) {
     forgetRead()
     guard selection.isErased else {
-      try database.writeNow { try CacheTable($0).remove(selection) }
+      try database.blockingWrite { try CacheTable($0).remove(selection) }
       return scheduleCleanUp()
     }
     let step = step(removing: selection)
     if case .all = selection {
-      try database.removeAllNow(step)
+      try database.blockingRemoveAll(step)
     } else {
-      while try !database.writeNow(step) {}
+      while try !database.blockingWrite(step) {}
     }
     eraseLater()
   }

@@ -75,16 +75,16 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     }
   }
 
-  package func entriesNow(for key: CacheKey) -> [CacheEntry]? {
-    file.readNow { table in
+  package func blockingEntries(for key: CacheKey) -> [CacheEntry]? {
+    file.blockingRead { table in
       try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit, heads: file.headsRead) { id, body in
         file.bodiesRead.keep(body, of: id)
       }
     }
   }
 
-  package func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
-    guard let body = file.bodiesRead.take(id) ?? file.readNow({ try $0.body(of: id) }) ?? nil,
+  package func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+    guard let body = file.bodiesRead.take(id) ?? file.blockingRead({ try $0.body(of: id) }) ?? nil,
       case .whole(let bytes) = body.bytes
     else {
       return nil
@@ -110,8 +110,8 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     try await file.remove(selection)
   }
 
-  package func removeNow(_ selection: CacheSelection) throws {
-    try file.removeNow(selection)
+  package func blockingRemove(_ selection: CacheSelection) throws {
+    try file.blockingRemove(selection)
   }
 
   public func usage() async throws -> CacheUsage {

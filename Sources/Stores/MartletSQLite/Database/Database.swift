@@ -13,7 +13,7 @@ struct Database: Sendable {
   private let writer: Writer
   private let readers = ReaderPool()
   /// Connections for writes on the threads of callers.
-  private let blocking = ReaderPool()
+  private let writers = ReaderPool()
 
   /// Opens the file; creates it and its folder if they do not exist. On a full disk that is repeated by later calls.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
@@ -80,9 +80,9 @@ struct Database: Sendable {
   }
 
   /// Removes everything synchronously, like ``removeAll(_:ended:)``.
-  func removeAllNow(_ step: (Connection) throws -> Bool) throws(HTTPError) {
+  func blockingRemoveAll(_ step: (Connection) throws -> Bool) throws(HTTPError) {
     do {
-      while try !writeNow(step) {}
+      while try !blockingWrite(step) {}
     } catch  where error.isFullDisk {
       do { try opener.discard() } catch { throw Self.wrap(error, opener.file) }
     }
@@ -104,7 +104,7 @@ struct Database: Sendable {
   /// Closes connections that no call uses: a deleted file takes up its room until it is closed.
   private func closeIdleConnections() {
     readers.removeAll()
-    blocking.removeAll()
+    writers.removeAll()
   }
 
   /// The bytes that the disk of the file has left; nil if that is not known.
@@ -117,13 +117,13 @@ struct Database: Sendable {
   func readIfUsable<R>(_ work: (Connection) throws -> R) -> R? { try? attempt(work, on: opener.identity) }
 
   /// Reads synchronously, for callers that cannot suspend.
-  func readNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
+  func blockingRead<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
       while true {
         let identity = opener.identity
         do { return try attempt(work, on: identity) } catch {
-          blocking.give(back: try opener.open(replacing: failures.isDamage(error) ? identity : nil))
+          writers.give(back: try opener.open(replacing: failures.isDamage(error) ? identity : nil))
         }
       }
     } catch { throw Self.wrap(error, opener.file) }
@@ -131,10 +131,10 @@ struct Database: Sendable {
 
   /// Writes synchronously on the caller's thread, for callers that cannot suspend. It waits at most five seconds for
   /// other writes. Otherwise like ``write(_:ended:)``.
-  func writeNow<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
+  func blockingWrite<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
-      var connection = try blocking.take(for: opener.identity) ?? opener.openFurther()
+      var connection = try writers.take(for: opener.identity) ?? opener.openFurther()
       while true {
         do { return try transaction(work, on: connection) } catch {
           connection = try opener.open(replacing: failures.isDamage(error) ? connection.identity : nil)
@@ -146,7 +146,7 @@ struct Database: Sendable {
   private func transaction<R>(_ work: (Connection) throws -> R, on connection: Connection) throws -> R {
     let result = try connection.transaction { try work(connection) }
     guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
-    blocking.give(back: connection)
+    writers.give(back: connection)
     return result
   }
 

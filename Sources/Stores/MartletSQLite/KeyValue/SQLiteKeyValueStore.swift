@@ -153,11 +153,15 @@ public struct SQLiteKeyValueStore: KeyValueStore {
 /// Synchronous versions, for APIs that cannot suspend. Reads take microseconds; writes wait for others, at most five
 /// seconds.
 extension SQLiteKeyValueStore {
-  package func valueNow(for key: String) throws(HTTPError) -> Data? { try database.readNow(Self.lookUp(key)) }
+  package func blockingValue(for key: String) throws(HTTPError) -> Data? { try database.blockingRead(Self.lookUp(key)) }
 
-  package func setNow(_ value: Data, for key: String) throws(HTTPError) { try database.writeNow(Self.put(value, key)) }
+  package func blockingSet(_ value: Data, for key: String) throws(HTTPError) {
+    try database.blockingWrite(Self.put(value, key))
+  }
 
-  package func removeValueNow(for key: String) throws(HTTPError) { try database.writeNow(Self.remove(key)) }
+  package func blockingRemoveValue(for key: String) throws(HTTPError) {
+    try database.blockingWrite(Self.remove(key))
+  }
 
-  package func keysNow() throws(HTTPError) -> [String] { try database.readNow(Self.list) }
+  package func blockingKeys() throws(HTTPError) -> [String] { try database.blockingRead(Self.list) }
 }

@@ -77,27 +77,37 @@ struct TokenSourceTests {
     let call = Call()
     var request = HTTPRequest(.get, origin)
 
-    #expect(interceptor.prepareNow(&request, in: call))
+    #expect(interceptor.begin(&request, in: call) == nil)
 
     #expect(request.fields[.authorization] == "Bearer abc")
     let attempt = Attempt(number: 1, request: HTTPRequest(.get, origin), sent: request, history: [])
-    #expect(interceptor.accepts(200, of: attempt, in: call))
-    #expect(!interceptor.accepts(401, of: attempt, in: call))
+    #expect(interceptor.judge(.success(HTTPResponse(status: .ok, url: origin)), of: attempt, in: call) == nil)
+    let refused = HTTPResponse(status: .unauthorized, url: origin)
+    #expect(interceptor.judge(.success(refused), of: attempt, in: call) != nil)
     var foreign = HTTPRequest(.get, url("http://b.example/"))
-    #expect(interceptor.prepareNow(&foreign, in: call))
+    #expect(interceptor.begin(&foreign, in: call) == nil)
     #expect(!foreign.fields.contains(.authorization))
   }
 
-  @Test func whatNeedsAnAwaitLeavesTheRequestAsItIs() async throws {
-    let missing = TokenSource(for: .any) { _ in AccessToken("new") }
+  @Test func aTokenThatIsNotThereIsAwaited() async throws {
     let present = TokenSource(AccessToken("abc"), for: .any)
-    for sources in [[missing], [OtherSource(), present], [missing, present]] as [[any CredentialSource]] {
-      var request = HTTPRequest(.get, origin)
-      #expect(!AuthenticationInterceptor(sources).prepareNow(&request, in: Call()))
-      #expect(!request.fields.contains(.authorization))
+    let cases: [(sources: [any CredentialSource], url: URL, sent: String)] = [
+      ([TokenSource(for: .any) { _ in AccessToken("new") }], origin, "Bearer new"),
+      ([OtherSource(), present], origin, "Bearer abc"),
+      ([TokenSource(for: .any) { _ in AccessToken("new") }, present], origin, "Bearer new"),
+      ([TokenSource(for: .any) { _ in nil }, present], origin, "Bearer abc"),
+      ([present], url("http://u:p@a.example/"), "Bearer abc"),
+    ]
+    for (sources, url, sent) in cases {
+      var request = HTTPRequest(.get, url)
+      let work = try #require(AuthenticationInterceptor(sources).begin(&request, in: Call()))
+      guard case .send(let prepared) = try await work() else {
+        Issue.record("a source responds")
+        continue
+      }
+      #expect(prepared.fields[values: .authorization] == [sent])
+      #expect(prepared.url.user() == nil)
     }
-    var withUser = HTTPRequest(.get, url("http://u:p@a.example/"))
-    #expect(!AuthenticationInterceptor([present]).prepareNow(&withUser, in: Call()))
   }
 
   @Test func theTokenIsSentToItsOriginsOnly() async throws {

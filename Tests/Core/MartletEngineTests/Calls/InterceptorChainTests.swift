@@ -108,65 +108,42 @@ struct InterceptorChainTests {
     #expect(transport.requests.isEmpty)
   }
 
-  /// Does its part at once, or asynchronously, and records which.
-  private struct Quick: QuickInterceptor {
+  /// Does its part at once or leaves a second half to be awaited, and records each.
+  private struct Named: ImmediateInterceptor {
     let name: String
-    let isQuick: Bool
+    let isAtOnce: Bool
     let seen: Log<String>
 
-    func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-      guard isQuick else { return false }
+    func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
       request.fields.append(name, for: "X-Names")
-      return true
+      if isAtOnce { return nil }
+      return { [request] in
+        var request = request
+        request.fields.append(name + "…", for: "X-Names")
+        return .send(request)
+      }
     }
 
-    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-      var request = request
-      request.fields.append(name + "…", for: "X-Names")
-      return .send(request)
-    }
-
-    func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
-      if isQuick { seen.append(name) }
-      return isQuick
-    }
-
-    func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-      seen.append(name + "…")
-      return .accept
+    func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+      seen.append(name)
+      if isAtOnce { return nil }
+      return {
+        seen.append(name + "…")
+        return .accept
+      }
     }
   }
 
   @Test(arguments: [[true, true, true], [true, false, true], [false, true, false], [false, false, true]])
-  func interceptorsThatDoTheirPartAtOnceKeepTheirPlace(_ areQuick: [Bool]) async throws {
+  func interceptorsThatDoTheirPartAtOnceKeepTheirPlace(_ areAtOnce: [Bool]) async throws {
     let seen = Log<String>()
-    let names = areQuick.enumerated().map { "\($0.offset)" + ($0.element ? "" : "…") }
-    let interceptors = areQuick.enumerated().map { Quick(name: "\($0.offset)", isQuick: $0.element, seen: seen) }
+    let names = areAtOnce.indices.map { areAtOnce[$0] ? ["\($0)"] : ["\($0)", "\($0)…"] }
+    let interceptors = areAtOnce.enumerated().map { Named(name: "\($0.offset)", isAtOnce: $0.element, seen: seen) }
     let transport = ScriptedTransport([.text("sent")])
 
     _ = try await session(transport, interceptors).data(for: HTTPRequest(.get, origin))
 
-    #expect(transport.requests.first?.fields[values: "X-Names"] == names)
-    #expect(seen.entries == names.reversed())
-  }
-
-  @Test func aChainWithinAnInterceptorReviewsInTheSameWay() async throws {
-    struct Nesting: Interceptor {
-      let chain: InterceptorChain
-      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-        try await chain.prepare(request, in: call)
-      }
-      func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-        try await chain.review(outcome, of: attempt, in: call)
-      }
-    }
-    let responder = Responder(.accepted)
-    let last = TestInterceptor(review: { _, _ in throw CancellationError() })
-    let session = session(ScriptedTransport([]), [Nesting(chain: InterceptorChain([responder, last]))])
-
-    let response = try await session.data(for: HTTPRequest(.get, origin)).1
-
-    #expect(response.status == .accepted)
-    #expect(responder.reviewed.withLock { $0 } == [.accepted])
+    #expect(transport.requests.first?.fields[values: "X-Names"] == names.flatMap(\.self))
+    #expect(seen.entries == names.reversed().flatMap(\.self))
   }
 }

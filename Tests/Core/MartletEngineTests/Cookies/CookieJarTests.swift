@@ -289,16 +289,16 @@ struct CookieJarTests {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(now: { time.withLock { $0 } })
     let request = HTTPRequest(.get, Self.home)
-    #expect(jar.lineNow(for: request, in: .init()) == [:])
+    #expect(jar.line(for: request, in: .init()).atOnce == [:])
     try await jar.store(setCookie: ["a=1"], for: Self.home)
-    #expect(jar.lineNow(for: request, in: .init()) == [.cookie: "a=1"])
-    #expect(jar.lineNow(for: HTTPRequest(.get, "https://example.org/"), in: .init()) == [:])
+    #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "a=1"])
+    #expect(jar.line(for: HTTPRequest(.get, "https://example.org/"), in: .init()).atOnce == [:])
 
     time.withLock { $0 += 3601 }
-    #expect(jar.lineNow(for: request, in: .init()) == nil)
+    #expect(jar.line(for: request, in: .init()).atOnce == nil)
     #expect(try await jar.cookieHeader(for: Self.home) == "a=1")
-    #expect(jar.lineNow(for: request, in: .init()) == [.cookie: "a=1"])
-    #expect(CookieJar(store: CountingStore()).lineNow(for: request, in: .init()) == nil)
+    #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "a=1"])
+    #expect(CookieJar(store: CountingStore()).line(for: request, in: .init()).atOnce == nil)
   }
 
   @Test

@@ -93,7 +93,7 @@ struct CookiePartitionTests {
 
     for _ in 0..<2 {
       for name in ["", "anna", "ben", "carl"] {
-        let line = jar.partition(name).lineNow(for: request, in: CookieContext())
+        let line = jar.partition(name).line(for: request, in: CookieContext()).atOnce
         let value = name.isEmpty ? "all" : name
         #expect(line?[.cookie] == (name == "carl" ? nil : "id=\(value); kept=\(value)"))
       }

@@ -54,7 +54,7 @@ struct ErasureTests {
   @Test func responsesRemovedAtOnceCannotBeRead() async throws {
     let (store, secret) = (try cache(), response(700_000))
     try await store.save(secret.entry, secret.body)
-    try store.removeNow(.all)
+    try store.blockingRemove(.all)
     #expect(try traces() == [])
   }
 
@@ -153,7 +153,7 @@ struct ErasureTests {
       let secrets = try await store.keys().filter { $0.contains(Self.secret) }
       switch removal {
       case .each: for key in secrets { try await store.removeValue(for: key) }
-      case .eachAtOnce: for key in secrets { try store.removeValueNow(for: key) }
+      case .eachAtOnce: for key in secrets { try store.blockingRemoveValue(for: key) }
       case .all: try await store.removeAll()
       }
 

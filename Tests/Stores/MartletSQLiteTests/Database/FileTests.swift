@@ -236,15 +236,15 @@ struct FileTests {
 
   @Test func synchronousCallsNoticeDeletedFiles() async throws {
     let store = try open()
-    try store.setNow(Data([1]), for: "old")
-    #expect(try store.valueNow(for: "old") == Data([1]))
+    try store.blockingSet(Data([1]), for: "old")
+    #expect(try store.blockingValue(for: "old") == Data([1]))
     for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
 
-    #expect(try store.valueNow(for: "old") == nil)
+    #expect(try store.blockingValue(for: "old") == nil)
     for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
-    try store.setNow(Data([2]), for: "new")
+    try store.blockingSet(Data([2]), for: "new")
     #expect(try await store.value(for: "new") == Data([2]))
-    #expect(try open().keysNow() == ["new"])
+    #expect(try open().blockingKeys() == ["new"])
   }
 
   @Test func aStoreWhoseFileWasSetAsideUsesTheNewOne() async throws {

@@ -79,7 +79,7 @@ struct SchemaTests {
     var schema = Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"])
     schema.opening = "INSERT INTO thing VALUES ('opened')"
     let database = try open(schema)
-    try database.writeNow { try $0.run("INSERT INTO thing VALUES ('written')") }
+    try database.blockingWrite { try $0.run("INSERT INTO thing VALUES ('written')") }
     let names = try await database.read { try $0.all("SELECT name FROM thing") { $0.text(0) } }
     #expect(names == ["opened", "written"])
   }

@@ -1,4 +1,4 @@
-package import MartletSemantics
+import MartletSemantics
 
 /// Runs credential sources: adds credentials before each attempt, and decides after a 401 whether to send the request
 /// again.
@@ -13,10 +13,10 @@ package import MartletSemantics
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
 /// of that origin; it is never sent without a challenge, and never as part of the URL.
-package struct AuthenticationInterceptor: QuickInterceptor {
+package struct AuthenticationInterceptor: ImmediateInterceptor {
   private let sources: [any CredentialSource]
   /// The sources that need no `await` for most requests; nil in place of the others.
-  private let quick: [(any QuickCredentialSource)?]
+  private let immediate: [(any ImmediateCredentialSource)?]
   private let urlCredentials: URLCredentials
   private let progress = CallLocal(Progress())
 
@@ -36,69 +36,67 @@ package struct AuthenticationInterceptor: QuickInterceptor {
   package init(_ sources: [any CredentialSource]) {
     urlCredentials = URLCredentials()
     self.sources = [urlCredentials.source] + sources
-    quick = self.sources.map { $0 as? any QuickCredentialSource }
+    immediate = self.sources.map { $0 as? any ImmediateCredentialSource }
   }
 
-  package func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    var request = urlCredentials.extract(from: request, in: call)
-    guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return .send(request) }
+  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+    request = urlCredentials.extract(from: request, in: call)
+    guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return nil }
     var progress = call[progress]
     progress.origin = request.fields.contains(.authorization) ? nil : request.origin
     progress.authorizer = nil
     if let error = progress.credentialsError.take() { request.options.credentialsError = error }
-    for index in candidates(for: progress.origin, first: progress.answering, in: call)
-    where request.options.credentialsError == nil {
-      do { request = try await sources[index].authorize(request, in: call) } catch {
-        request.options.credentialsError = try Self.credentialsError(from: error, for: request)
+    let isUnavailable = request.options.credentialsError != nil
+    let candidates = isUnavailable ? [] : candidates(for: progress.origin, first: progress.answering, in: call)
+    return authorize(&request, by: candidates[...], progress, in: call)
+  }
+
+  /// Asks the sources one after another until one of them authorizes the request.
+  private func authorize(
+    _ request: inout HTTPRequest, by candidates: ArraySlice<Int>, _ before: Progress, in call: Call
+  ) -> Later<Preparation>? {
+    var progress = before
+    for position in candidates.indices {
+      let index = candidates[position]
+      if let work = begin(&request, by: index, in: call) {
+        return { [request, progress] in
+          var (request, progress, rest) = (request, progress, candidates[(position + 1)...])
+          do { request = try await work() } catch {
+            request.options.credentialsError = try Self.credentialsError(from: error, for: request)
+            rest = []
+          }
+          if request.fields.contains(.authorization) { (progress.authorizer, rest) = (index, []) }
+          return try await authorize(&request, by: rest, progress, in: call)?() ?? .send(request)
+        }
       }
       guard request.fields.contains(.authorization) else { continue }
       progress.authorizer = index
       break
     }
     call[self.progress] = progress
-    return .send(request)
+    return nil
   }
 
-  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-    guard sources.count > 1 else {
-      request = urlCredentials.extract(from: request, in: call)
-      return urlCredentials.isEmpty(in: call)
-    }
-    var progress = call[progress]
-    guard !request.reading.mayHaveUserInformation, urlCredentials.isEmpty(in: call), progress.answering == nil,
-      progress.credentialsError == nil, request.options.credentialsError == nil
-    else { return false }
-    progress.origin = request.fields.contains(.authorization) ? nil : request.origin
-    progress.authorizer = nil
-    if let origin = progress.origin {
-      // a source that returns true without adding anything has changed nothing
-      for index in sources.indices.dropFirst() where sources[index].scope.covers(origin) {
-        guard quick[index]?.authorizeNow(&request, in: call) == true else { return false }
-        guard request.fields.contains(.authorization) else { continue }
-        progress.authorizer = index
-        break
-      }
-    }
-    call[self.progress] = progress
-    return true
+  private func begin(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Later<HTTPRequest>? {
+    if let source = immediate[index] { return source.begin(&request, in: call) }
+    return { [request] in try await sources[index].authorize(request, in: call) }
   }
 
-  package func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
-    guard let status else { return true }
+  package func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+    guard let status = outcome.status else { return nil }
     let progress = call[progress]
-    if progress.origin == nil { return true }
-    return status != .unauthorized && (progress.authorizer.map { quick[$0] != nil } ?? true)
+    guard progress.origin != nil, case .success(let response) = outcome else { return nil }
+    guard status != .unauthorized else { return { try await verdict(on: response, of: attempt, in: call) } }
+    guard let index = progress.authorizer, let head = response.networkHead else { return nil }
+    do {
+      try sources[index].didReceive(head, to: attempt.sent, in: call)
+      return nil
+    } catch { return { throw error } }
   }
 
-  package func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+  /// Lets the sources answer a 401, first the one that authorized the request.
+  private func verdict(on response: HTTPResponse, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let progress = call[progress]
-    guard case .success(let response) = outcome, progress.origin != nil else { return .accept }
-    guard response.status == .unauthorized else {
-      if let index = progress.authorizer, let head = response.networkHead {
-        try sources[index].didReceive(head, to: attempt.sent, in: call)
-      }
-      return .accept
-    }
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in candidates(for: progress.origin, first: progress.authorizer, in: call) {
       var credentialsError: HTTPError?

@@ -76,10 +76,17 @@ public protocol CredentialSource: Sendable {
   func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
-/// A source that authorizes most requests without an `await`, and needs to know of no other responses than 401.
-protocol QuickCredentialSource: CredentialSource, AnyObject {
-  /// Does what `authorize` does, and returns true; or returns false, with the request unchanged, if that needs an `await`.
-  func authorizeNow(_ request: inout HTTPRequest, in call: Call) -> Bool
+/// A source that authorizes most requests at once. `begin` is called in place of `authorize`, which follows from it.
+protocol ImmediateCredentialSource: CredentialSource, AnyObject {
+  /// Adds credentials to the request, and returns nil; or returns the work that leads to them.
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
+}
+
+extension ImmediateCredentialSource {
+  public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    var request = request
+    return try await begin(&request, in: call)?() ?? request
+  }
 }
 
 extension CredentialSource {

@@ -34,7 +34,7 @@ public import MartletSemantics
 ///   the context, or such a request an `Authorization` of its own.
 ///
 /// Tokens are as secret as the connection: use a scope of https origins, and http only for the loopback interface.
-public final class TokenSource: CredentialSource, QuickCredentialSource {
+public final class TokenSource: ImmediateCredentialSource {
   /// Returns the next token, or nil if there is none. The argument is the last token; nil if there was none. Called by
   /// one task at a time.
   public typealias Refresh = @Sendable (_ old: AccessToken?) async throws -> AccessToken?
@@ -122,13 +122,22 @@ public final class TokenSource: CredentialSource, QuickCredentialSource {
     renewal.forget()
   }
 
-  public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
+    let date = now()
+    guard let version = renewal.usable(where: { isUsable($0, at: date) }) else {
+      return { [request] in try await self.authorized(request, in: call) }
+    }
+    call[progress].used = (version.value.authorization, version.number)
+    request.fields[.authorization] = version.value.authorization
+    return nil
+  }
+
+  /// Returns the request with a token that may have to be renewed first.
+  private func authorized(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
     let (number, running) = renewal.now
     if let running, Self.obtainsToken(request, for: running, in: call) { return request }
     let date = now()
-    let isRenewable = refresh != nil
-    let outcome = try await renewal.value(
-      where: { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }, by: call, renew: renew)
+    let outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew)
     let version = outcome.version
     call[progress].used = version.map { ($0.value.authorization, $0.number) }
     if !outcome.isSkipped, version == nil || version?.number != number { call[progress].hasRenewed = true }
@@ -138,14 +147,9 @@ public final class TokenSource: CredentialSource, QuickCredentialSource {
     return request
   }
 
-  func authorizeNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-    let date = now()
-    let isRenewable = refresh != nil
-    let version = renewal.usable { !isRenewable || $0.value.token.isFresh(at: date, received: $0.value.date) }
-    guard let version else { return false }
-    call[progress].used = (version.value.authorization, version.number)
-    request.fields[.authorization] = version.value.authorization
-    return true
+  /// Returns whether a token can be sent: it cannot be renewed, or need not be.
+  private func isUsable(_ version: RenewedValue<Received>, at date: Date) -> Bool {
+    refresh == nil || version.value.token.isFresh(at: date, received: version.value.date)
   }
 
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {

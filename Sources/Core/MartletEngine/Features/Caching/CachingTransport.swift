@@ -13,83 +13,72 @@ struct CachingTransport: Transport, DeadlineAware {
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let transaction = CacheTransaction(request, in: call, of: cache)
     guard transaction.isCacheable else { return try await sendUncached(transaction) }
-    let first = try stepNow(of: transaction)
-    if case .send(let sent) = first { return try await fetch(sent, for: transaction) }
-    if case .answer(let response) = first { return response }
-    switch try await lastStep(of: transaction, after: first) {
-    case .answer(let response): return response
-    case .send(let sent): return try await fetch(sent, for: transaction)
+    var unreadable: Set<CacheEntry.ID> = []
+    var step = try firstStep(of: transaction)
+    while true {
+      switch step {
+      case .send(let sent): return try await fetch(sent, for: transaction)
+      case .answer(let response): return response
+      default: step = try await self.step(of: transaction, after: step, without: &unreadable)
+      }
     }
   }
 
-  /// What is done after a lookup.
+  /// What is done next.
   private enum Step {
     /// Send the request, which has started.
     case send(OriginRequest)
+    case answer(HTTPResponse)
     indirect case serve(CacheEntry, CachePlan.Serving)
     /// Wait for an identical request, then look again.
     case wait(RunningWork<CacheTransaction.Outcome>)
     /// Ask other processes first whether one of them sends an identical request.
     case ask(OriginRequest)
-    case lookUpAgain
-    case answer(HTTPResponse)
-  }
-
-  /// What is done in the end.
-  private enum LastStep {
-    case send(OriginRequest)
-    case answer(HTTPResponse)
-  }
-
-  /// Takes steps until the request is answered or has to be sent.
-  @inline(never)
-  private func lastStep(of transaction: CacheTransaction, after first: Step) async throws -> LastStep {
-    var step = first
-    var unreadable: Set<CacheEntry.ID> = []
-    while true {
-      switch step {
-      case .send(let sent): return .send(sent)
-      case .answer(let response): return .answer(response)
-      case .serve(let entry, let serving):
-        let source = serving == .fresh ? ResponseSource.cache : .stale
-        if let response = await response(from: entry, as: source, to: transaction) {
-          if case .staleWhileRevalidating(let head) = serving {
-            revalidate(OriginRequest(head, validating: entry), for: transaction)
-          }
-          return .answer(response)
-        }
-        unreadable.insert(entry.id)
-      case .wait(let result): try await transaction.wait(for: result, on: clock)
-      case .ask(let sent):
-        guard try await transaction.isAnswerLikely(on: clock) else { return .send(sent) }
-      case .lookUpAgain: break
-      }
-      step = try await self.step(of: transaction, without: unreadable)
-    }
+    case lookUp
   }
 
   // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
 
-  /// Looks up the stored responses, and answers with one, without an `await`, if that is all that is needed.
+  /// Looks up the stored responses, and answers with one, as far as that needs no `await`.
   @inline(never)
-  private func stepNow(of transaction: CacheTransaction) throws -> Step {
+  private func firstStep(of transaction: CacheTransaction) throws -> Step {
     let storedCount = cache.transactions.storedCount
-    guard let entries = cache.entriesNow(for: transaction), entries.count < HTTPCache.variantLimit else {
-      return .lookUpAgain
+    guard let entries = cache.blockingEntries(for: transaction), entries.count < HTTPCache.variantLimit else {
+      return .lookUp
     }
     let step = try step(of: transaction, among: entries, since: storedCount)
-    guard case .serve(let entry, .fresh) = step, let response = responseNow(from: entry, as: .cache, to: transaction)
+    guard case .serve(let entry, .fresh) = step,
+      case .now(let response) = response(from: entry, as: .cache, to: transaction)
     else { return step }
     return .answer(response)
   }
 
-  /// Looks up the stored responses.
-  private func step(of transaction: CacheTransaction, without unreadable: Set<CacheEntry.ID>) async throws -> Step {
+  /// Does what a step says, and then looks up the stored responses unless the request is answered or has to be sent.
+  @inline(never)
+  private func step(
+    of transaction: CacheTransaction, after step: Step, without unreadable: inout Set<CacheEntry.ID>
+  ) async throws -> Step {
+    switch step {
+    case .send, .answer: return step
+    case .serve(let entry, let serving):
+      let source = serving == .fresh ? ResponseSource.cache : .stale
+      if let response = await readableResponse(from: entry, as: source, to: transaction) {
+        if case .staleWhileRevalidating(let head) = serving {
+          revalidate(OriginRequest(head, validating: entry), for: transaction)
+        }
+        return .answer(response)
+      }
+      unreadable.insert(entry.id)
+    case .wait(let result): try await transaction.wait(for: result, on: clock)
+    case .ask(let sent):
+      guard try await transaction.isAnswerLikely(on: clock) else { return .send(sent) }
+    case .lookUp: break
+    }
     let storedCount = cache.transactions.storedCount
-    let entries = await cache.entries(for: transaction).filter { !unreadable.contains($0.id) }
-    let step = try step(of: transaction, among: entries, since: storedCount)
-    if case .send(let sent) = step, sent.known == nil { await cache.removeOldest(of: entries, for: transaction) }
-    return step
+    let entries = await cache.entries(for: transaction).filter { [unreadable] in !unreadable.contains($0.id) }
+    let next = try self.step(of: transaction, among: entries, since: storedCount)
+    if case .send(let sent) = next, sent.known == nil { await cache.removeOldest(of: entries, for: transaction) }
+    return next
   }
 
   @inline(never)
@@ -112,51 +101,46 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     return switch transaction.start(since: storedCount) {
     case .started: transaction.asksOthers ? .ask(sent) : .send(sent)
-    case .outdated: .lookUpAgain
+    case .outdated: .lookUp
     case .identical(let result): .wait(result)
     }
   }
 
   // MARK: From the store
 
-  /// Returns the stored response; nil if its body cannot be read.
+  /// Returns the stored response: at once if the store has its body at hand. The work throws `UnreadableBody` if the body
+  /// cannot be read.
   ///
   /// - Parameter received: The response that it replaces.
+  @inline(never)
   private func response(
     from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
     replacing received: HTTPResponse? = nil
-  ) async -> HTTPResponse? {
-    if let response = responseNow(from: entry, as: source, to: transaction, replacing: received) {
-      await received?.discardBody()
-      return response
-    }
+  ) -> Immediate<HTTPResponse> {
     let answer = answer(with: entry, as: source, to: transaction)
-    var body = ResponseBody.empty
-    if !answer.range.isEmpty {
-      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
-        return nil
-      }
-      body = ResponseBody(length: Int64(answer.range.count), from: stored)
+    if answer.range.isEmpty { return .now(response(answer, .empty, as: source, to: transaction, replacing: received)) }
+    if let bytes = cache.immediate?.blockingBytes(of: entry.id, range: answer.range) {
+      return .now(response(answer, ResponseBody(bytes), as: source, to: transaction, replacing: received))
     }
-    let response = response(answer, body, as: source, to: transaction, replacing: received)
-    await received?.discardBody()
-    return response
+    return .later {
+      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
+        throw UnreadableBody()
+      }
+      let body = ResponseBody(length: Int64(answer.range.count), from: stored)
+      return response(answer, body, as: source, to: transaction, replacing: received)
+    }
   }
 
-  /// The same without an `await`; nil if the body has to be waited for, or cannot be read.
-  @inline(never)
-  private func responseNow(
+  private struct UnreadableBody: Error {}
+
+  /// The same; nil if the body cannot be read. The body of the response that it replaces is discarded.
+  private func readableResponse(
     from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
     replacing received: HTTPResponse? = nil
-  ) -> HTTPResponse? {
-    guard let store = cache.immediate else { return nil }
-    let answer = answer(with: entry, as: source, to: transaction)
-    var body = ResponseBody.empty
-    if !answer.range.isEmpty {
-      guard let bytes = store.bytesNow(of: entry.id, range: answer.range) else { return nil }
-      body = ResponseBody(bytes)
-    }
-    return response(answer, body, as: source, to: transaction, replacing: received)
+  ) async -> HTTPResponse? {
+    let response = try? await response(from: entry, as: source, to: transaction, replacing: received).value()
+    if response != nil { await received?.discardBody() }
+    return response
   }
 
   private func answer(
@@ -226,7 +210,7 @@ struct CachingTransport: Transport, DeadlineAware {
     let failure = HTTPError(wrapping: error)
     transaction.finish(after: failure)
     guard let entry, let use = transaction.staleUse(of: entry, after: failure),
-      let stale = await response(from: entry, as: ResponseSource(use), to: transaction)
+      let stale = await readableResponse(from: entry, as: ResponseSource(use), to: transaction)
     else { throw error }
     return stale
   }
@@ -256,7 +240,7 @@ struct CachingTransport: Transport, DeadlineAware {
       return try await fetchAgain(instead: response, for: transaction)
     case (.serveStale(let use), let entry?):
       transaction.finish(.unshared, after: response.status)
-      let stale = await self.response(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
+      let stale = await readableResponse(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
       if let stale { return stale }
     case (.update(let updated), let entry?):
       await cache.update(entry, to: updated, for: transaction)
@@ -276,7 +260,7 @@ struct CachingTransport: Transport, DeadlineAware {
     _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
     let updated = await cache.update(entry, to: merged, for: transaction)
-    guard let confirmed = await self.response(from: updated, as: .revalidated, to: transaction, replacing: response)
+    guard let confirmed = await readableResponse(from: updated, as: .revalidated, to: transaction, replacing: response)
     else { return try await fetchAgain(instead: response, for: transaction) }
     transaction.finish(.stored)
     return confirmed

@@ -87,23 +87,23 @@ extension HTTPCache {
 package protocol ImmediateCacheStore: CacheStore {
   /// Returns all entries of a key; nil if that would take long, or does not succeed: then ``CacheStore/entries(for:)`` is
   /// called.
-  func entriesNow(for key: CacheKey) -> [CacheEntry]?
+  func blockingEntries(for key: CacheKey) -> [CacheEntry]?
 
   /// Returns a part of the body of an entry; nil if that would take long, or does not succeed: then
   /// ``CacheStore/open(_:range:)`` is called.
-  func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
+  func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
 
   /// Removes entries.
-  func removeNow(_ selection: CacheSelection) throws
+  func blockingRemove(_ selection: CacheSelection) throws
 }
 
 extension HTTPCache {
   /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws what the
   /// store throws.
-  package func removeNow(_ selection: CacheSelection) throws -> Bool {
+  package func blockingRemove(_ selection: CacheSelection) throws -> Bool {
     guard let immediate else { return false }
     transactions.invalidate(selection)
-    try immediate.removeNow(selection)
+    try immediate.blockingRemove(selection)
     return true
   }
 }
@@ -130,8 +130,8 @@ extension HTTPCache {
   }
 
   /// The same without an `await`; nil if the store needs one.
-  func entriesNow(for transaction: CacheTransaction) -> [CacheEntry]? {
-    immediate?.entriesNow(for: transaction.key).map { usable($0, for: transaction) }
+  func blockingEntries(for transaction: CacheTransaction) -> [CacheEntry]? {
+    immediate?.blockingEntries(for: transaction.key).map { usable($0, for: transaction) }
   }
 
   private func usable(_ entries: [CacheEntry], for transaction: CacheTransaction) -> [CacheEntry] {

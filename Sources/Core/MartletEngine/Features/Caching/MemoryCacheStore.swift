@@ -19,13 +19,13 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 
   public func entries(for key: CacheKey) async -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
 
-  package func entriesNow(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
+  package func blockingEntries(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async -> (any BodySource)? {
-    bytesNow(of: id, range: range).map(DataSource.init)
+    blockingBytes(of: id, range: range).map(DataSource.init)
   }
 
-  package func bytesNow(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+  package func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
     guard let body = storage.withLock({ $0.use(id) }) else { return nil }
     let range = Range(uncheckedBounds: (Int(range.lowerBound), Int(range.upperBound))).clamped(to: 0..<body.count)
     return range.count == body.count ? body : body.dropFirst(range.lowerBound).prefix(range.count)
@@ -38,9 +38,9 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 
   public func update(_ entry: CacheEntry) async { storage.withLock { $0.update(entry) } }
 
-  public func remove(_ selection: CacheSelection) async { removeNow(selection) }
+  public func remove(_ selection: CacheSelection) async { blockingRemove(selection) }
 
-  package func removeNow(_ selection: CacheSelection) { storage.withLock { $0.remove(selection) } }
+  package func blockingRemove(_ selection: CacheSelection) { storage.withLock { $0.remove(selection) } }
 
   public func usage() async -> CacheUsage { storage.withLock { $0.usage } }
 

@@ -140,33 +140,38 @@ public final class CookieJar: Sendable {
     let site = place(of: request.host)
     let (chosen, isDue) = chosen(
       among: try await backing.cookies(in: site), of: site, for: request, in: context, at: now())
-    // The cookies are valid even if the times of access cannot be written.
-    if isDue { try? await change(site) { _, _ in } }
-    return chosen
+    return isDue ? await writeAccesses(of: site, then: chosen) : chosen
   }
 
-  /// Returns the `Cookie` line for a request without an `await`: empty if there are no cookies for it, nil if it needs an
-  /// `await` or has a refusal.
+  /// Returns the `Cookie` line for a request, empty if there are no cookies for it: at once if the store is immediate.
   @inline(never)  // its variables would have room in the frame of a call
-  func lineNow(for request: HTTPRequest, in context: CookieContext) -> HTTPFields? {
-    guard let immediate else { return nil }
-    guard let revision = immediate.revision else { return [:] }
+  func line(for request: HTTPRequest, in context: CookieContext) -> Immediate<HTTPFields> {
+    guard let immediate else {
+      return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
+    }
+    guard let revision = immediate.revision else { return .now([:]) }
     let moment = now()
     let known = memory.accesses.withLock {
       $0.line(for: request, in: context, of: mark, revision: revision, at: moment)
     }
-    if let known { return known }
-    guard let target = CookieRequest(request.url, origin: request.origin) else { return [:] }
+    if let known { return .now(known) }
+    guard let target = CookieRequest(request.url, origin: request.origin) else { return .now([:]) }
     let site = place(of: target.host)
-    let cookies = immediate.cookiesNow(in: site)
+    let cookies = immediate.currentCookies(in: site)
     let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: moment)
-    guard !isDue else { return nil }
     let line = CookieList.line(chosen)
+    if isDue { return .later { await self.writeAccesses(of: site, then: line) } }
     var sent = SentCookies(
       chosen, of: cookies, in: site, line: line, for: request, context, revision: revision, at: moment)
     sent?.mark = mark
-    if let sent { memory.accesses.withLock { $0.keep(sent) } }
-    return line.refusal == nil ? line : nil
+    if let sent, line.refusal == nil { memory.accesses.withLock { $0.keep(sent) } }
+    return .now(line)
+  }
+
+  /// Writes when the site's cookies were sent. What is sent does not depend on that.
+  private func writeAccesses<Sent: Sendable>(of site: String, then sent: Sent) async -> Sent {
+    try? await change(site) { _, _ in }
+    return sent
   }
 
   /// Returns the cookies that are sent, and whether the times of access are due to be written.

@@ -57,7 +57,7 @@ package protocol ImmediateCookieStore: CookieStore, AnyObject {
   var revision: Int? { get }
 
   /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``.
-  func cookiesNow(in site: String) -> [Cookie]
+  func currentCookies(in site: String) -> [Cookie]
 }
 
 /// Stores cookies in memory, as long as the store exists. This is the default of ``CookieJar``.
@@ -73,9 +73,9 @@ public final class MemoryCookieStore: ImmediateCookieStore {
   /// Creates an empty store.
   public init() {}
 
-  public func cookies(in site: String) async throws -> [Cookie] { cookiesNow(in: site) }
+  public func cookies(in site: String) async throws -> [Cookie] { currentCookies(in: site) }
 
-  package func cookiesNow(in site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
+  package func currentCookies(in site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
 
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result

@@ -11,13 +11,9 @@ struct CookieTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard request.options.handlesCookies else { return try await base.send(request, in: call) }
-    var line: HTTPFields? = request.fields.contains(.cookie) ? nil : [:]
+    let line = request.fields.contains(.cookie) ? nil : await cookieLine(for: request, in: call)
     var sent = request
-    if line != nil {
-      line = jar(for: request).lineNow(for: request, in: Self.context(of: request))
-      if line == nil { line = await cookieLine(for: request, in: call) }
-      if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
-    }
+    if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
     var response = try await base.send(sent, in: call)
     response.cookieLine = line
     if response.networkHead?.fields.contains(.setCookie) == true { await store(from: response, to: request, in: call) }
@@ -53,9 +49,10 @@ struct CookieTransport: Transport, DeadlineAware {
 
   /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is
   /// nil if that is not known because the store failed.
+  @inline(__always)  // it rarely has to be awaited
   private func cookieLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
     do {
-      let line = CookieList.line(try await jar(for: request).cookies(for: request.url, in: Self.context(of: request)))
+      let line = try await jar(for: request).line(for: request, in: Self.context(of: request)).value()
       if line.refusal == nil { return line }
       call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
     } catch {

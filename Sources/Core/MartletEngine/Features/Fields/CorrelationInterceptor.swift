@@ -26,7 +26,7 @@ public import MartletSemantics
 /// request.fields["traceparent"] = fields["traceparent"]
 /// request.fields["tracestate"] = fields["tracestate"]
 /// ```
-public struct CorrelationInterceptor: Interceptor {
+public struct CorrelationInterceptor: ImmediateInterceptor {
   /// It prepares requests, and reviews nothing.
   public var stages: InterceptorStages { .prepare }
 
@@ -66,27 +66,13 @@ public struct CorrelationInterceptor: Interceptor {
   /// Returns a random UUID in lower case (RFC 9562).
   @Sendable public static func makeRandomID() -> String { UUID.random().lowercaseText }
 
-  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    var request = request
-    _ = prepareNow(&request, in: call)
-    return .send(request)
-  }
-
-  private func makeTrace(_ id: String) -> TraceParent {
-    let isSampled = trace == .sampled
-    return TraceParent(uuid: id, isSampled: isSampled)
-      ?? TraceParent(random: (.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)), isSampled: isSampled)
-  }
-}
-
-extension CorrelationInterceptor: QuickInterceptor {
-  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     let given = request.fields[field]
     let known = call.correlationID
     let id = given ?? known ?? makeID()
     if id != known { call.correlationID = id }
     if given == nil { request.fields[field] = id }
-    guard trace != .none, !call.isTraced else { return true }
+    guard trace != .none, !call.isTraced else { return nil }
     let parents = request.fields[values: Self.traceParent]
     let continued = parents.count == 1 ? parents.first.flatMap { TraceParent($0) } : nil
     let trace = continued ?? call[traceParent] ?? makeTrace(id)
@@ -96,7 +82,13 @@ extension CorrelationInterceptor: QuickInterceptor {
       request.fields[Self.traceState] =
         continued == nil ? nil : TraceState.combined(Array(request.fields[values: Self.traceState]))
     }
-    return true
+    return nil
+  }
+
+  private func makeTrace(_ id: String) -> TraceParent {
+    let isSampled = trace == .sampled
+    return TraceParent(uuid: id, isSampled: isSampled)
+      ?? TraceParent(random: (.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)), isSampled: isSampled)
   }
 }
 

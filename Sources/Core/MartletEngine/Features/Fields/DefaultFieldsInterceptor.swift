@@ -12,7 +12,7 @@ public import MartletSemantics
 /// ``SessionConfiguration/baseURL``.
 ///
 /// Without URLs, the fields are added to requests to every origin, but not after a redirect to another one.
-public struct DefaultFieldsInterceptor: Interceptor {
+public struct DefaultFieldsInterceptor: ImmediateInterceptor {
   /// It prepares requests, and reviews nothing.
   public var stages: InterceptorStages { .prepare }
 
@@ -50,10 +50,12 @@ public struct DefaultFieldsInterceptor: Interceptor {
     origins = nil
   }
 
-  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    var prepared = request
-    if !prepareNow(&prepared, in: call), let refusal = fields.refusal { throw refusal }
-    return .send(prepared)
+  package func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
+    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return nil }
+    if let refusal = fields.refusal { throw refusal }
+    let own = request.fields
+    for (name, value) in fields where !own.contains(name) { request.fields.append(value, for: name) }
+    return nil
   }
 
   private func covers(_ origin: Origin, asked: URL?) -> Bool {
@@ -67,17 +69,6 @@ public struct DefaultFieldsInterceptor: Interceptor {
   }
 }
 
-extension DefaultFieldsInterceptor: QuickInterceptor {
-  /// Returns false if the fields cannot be sent.
-  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
-    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return true }
-    guard fields.refusal == nil else { return false }
-    let own = request.fields
-    for (name, value) in fields where !own.contains(name) { request.fields.append(value, for: name) }
-    return true
-  }
-}
-
 extension Origin {
   /// Whether the host is an IP address: its last label is a number (WHATWG URL §3.5), or it has colons.
   fileprivate var isAddress: Bool {
@@ -88,18 +79,12 @@ extension Origin {
 }
 
 /// Adds a `User-Agent` field (RFC 9110 §10.1.5) to requests without one.
-struct UserAgentInterceptor: QuickInterceptor {
+struct UserAgentInterceptor: ImmediateInterceptor {
   let value: String
   var stages: InterceptorStages { .prepare }
 
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    var request = request
-    _ = prepareNow(&request, in: call)
-    return .send(request)
-  }
-
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if !request.fields.contains(.userAgent) { request.fields[.userAgent] = value }
-    return true
+    return nil
   }
 }

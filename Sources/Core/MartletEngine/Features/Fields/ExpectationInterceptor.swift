@@ -5,29 +5,21 @@ import MartletSemantics
 ///
 /// The transport then waits for a 100 before it sends the body. A single-use stream that it has begun to send cannot be
 /// sent again: then the 417 is the response, as it is to a request with an `Expect` of the caller's.
-struct ExpectationInterceptor: QuickInterceptor {
-  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    var request = request
-    _ = prepareNow(&request, in: call)
-    return .send(request)
-  }
-
-  func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+struct ExpectationInterceptor: ImmediateInterceptor {
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation {
       request.fields[.expect] = "100-continue"
     }
-    return true
+    return nil
   }
 
-  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { status != .expectationFailed }
-
-  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    guard attempt.request.options.continueTimeout != nil, !attempt.request.fields.contains(.expect),
-      attempt.sent.fields.contains(.expect), attempt.request.body.canBeSent
-    else { return .accept }
+  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+    guard outcome.status == .expectationFailed, attempt.request.options.continueTimeout != nil,
+      !attempt.request.fields.contains(.expect), attempt.sent.fields.contains(.expect), attempt.request.body.canBeSent
+    else { return nil }
     var next = attempt.request
     next.options.continueTimeout = nil
-    return .resend(next, reason: "417: the server refused Expect")
+    return { [next] in .resend(next, reason: "417: the server refused Expect") }
   }
 }
 

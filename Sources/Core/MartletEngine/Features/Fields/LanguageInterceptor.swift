@@ -4,7 +4,7 @@ import MartletSemantics
 ///
 /// It replaces the field of a request. Languages are tags of BCP 47; `en_US` is accepted for `en-US`. Each language has
 /// a slightly lower weight than the one before it: `de-CH, fr;q=0.9, en;q=0.8`.
-public struct LanguageInterceptor: Interceptor {
+public struct LanguageInterceptor: ImmediateInterceptor {
   /// It prepares requests, and reviews nothing.
   public var stages: InterceptorStages { .prepare }
 
@@ -35,17 +35,9 @@ public struct LanguageInterceptor: Interceptor {
     value = tags.isEmpty ? nil : LanguageTag.acceptLanguage(tags)
   }
 
-  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    var request = request
-    _ = prepareNow(&request, in: call)
-    return .send(request)
-  }
-}
-
-extension LanguageInterceptor: QuickInterceptor {
-  package func prepareNow(_ request: inout HTTPRequest, in call: Call) -> Bool {
+  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if let value { request.fields[.acceptLanguage] = value }
-    return true
+    return nil
   }
 }
 

@@ -138,7 +138,7 @@ struct RateTransport: Transport, DeadlineAware {
 
   private func giveBack(_ turn: Turn) {
     let (change, name) = (RateLimitChange.giveBack(turn.place), turn.origin.description)
-    guard turn.isShared, let store = limit.store else { return _ = local.applyNow(change, to: name) }
+    guard turn.isShared, let store = limit.store else { return _ = local.decision(on: change, for: name) }
     // the task of the request may be cancelled; what the store does not take back, passes with its time
     Task { _ = try? await store.apply(change, to: name) }
   }
@@ -148,13 +148,13 @@ struct RateTransport: Transport, DeadlineAware {
     _ change: RateLimitChange, to origin: Origin, in call: Call
   ) async throws -> (RateLimitDecision, isShared: Bool) {
     let name = origin.description
-    guard let store = limit.store else { return (local.applyNow(change, to: name), false) }
+    guard let store = limit.store else { return (local.decision(on: change, for: name), false) }
     do { return (try await ask(store, change, name, in: call), true) } catch {
       try Task.checkCancellation()
       try call.activeDeadline?.check()
       let reason = (error as? HTTPError)?.message ?? "\(type(of: error))"
       call.emit(.note("\(origin): the store of the rate limit failed, and this process limits alone: \(reason)"))
-      return (local.applyNow(change, to: name), false)
+      return (local.decision(on: change, for: name), false)
     }
   }
 

@@ -36,10 +36,10 @@ public final class MemoryRateLimitStore: RateLimitStore {
   public init(clock: any Clock<Duration> = ContinuousClock()) { stopwatch = Stopwatch(clock) }
 
   public func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
-    applyNow(change, to: name)
+    decision(on: change, for: name)
   }
 
-  func applyNow(_ change: RateLimitChange, to name: String) -> RateLimitDecision {
+  func decision(on change: RateLimitChange, for name: String) -> RateLimitDecision {
     let now = stopwatch.elapsed
     return limits.withLock { limits in
       if limits.count >= capacity, limits[name] == nil {

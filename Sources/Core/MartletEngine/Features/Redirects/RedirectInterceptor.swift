@@ -5,14 +5,18 @@ import MartletSemantics
 ///
 /// The location is relative to the URL that the request was sent to. The next request is based on the original request:
 /// fields that interceptors added for one origin are not sent to the next.
-struct RedirectInterceptor: QuickInterceptor {
+struct RedirectInterceptor: ImmediateInterceptor {
   var stages: InterceptorStages { .review }
 
-  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool { status?.isRedirection != true }
+  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+    guard outcome.status?.isRedirection == true, case .success(let response) = outcome,
+      attempt.request.options.redirectPolicy.scope != .none
+    else { return nil }
+    return { try await verdict(on: response, of: attempt, in: call) }
+  }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+  private func verdict(on response: HTTPResponse, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let policy = attempt.request.options.redirectPolicy
-    guard case .success(let response) = outcome, policy.scope != .none else { return .accept }
     let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
     let redirect = RedirectRule.decide(
       after: response.head, to: asked, allowsInsecure: policy.allowsInsecure, keeping: policy.crossOriginFields)

@@ -28,7 +28,7 @@ extension RetryPolicy {
 
 /// Sends failed requests again within the limits of the request's ``RetryPolicy`` and the session's ``RetryBudget``, as
 /// decided by `RetryRule`.
-struct RetryInterceptor: QuickInterceptor {
+struct RetryInterceptor: ImmediateInterceptor {
   private struct Sent {
     var retries = 0
     var replacements = 0
@@ -53,14 +53,16 @@ struct RetryInterceptor: QuickInterceptor {
     self.now = now
   }
 
-  func accepts(_ status: HTTPStatus?, of attempt: Attempt, in call: Call) -> Bool {
+  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     if attempt.number == 1 { budget.deposit() }
-    return status.map { !attempt.request.options.retryPolicy.statuses.contains($0) } ?? false
+    let policy = attempt.request.options.retryPolicy
+    guard let cause = policy.cause(of: outcome) else { return nil }
+    return { verdict(on: cause, by: policy, of: attempt, in: call) }
   }
 
-  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    let policy = attempt.request.options.retryPolicy
-    guard let cause = policy.cause(of: outcome) else { return .accept }
+  private func verdict(
+    on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
+  ) -> Verdict {
     let decision = policy.rule.decide(
       cause, for: facts(of: attempt, in: call), now: now(), fraction: policy.random())
     switch decision {

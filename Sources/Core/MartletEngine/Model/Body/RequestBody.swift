@@ -284,17 +284,10 @@ struct DescribedRequest {
     describe()
   }
 
-  /// Updates the request after an interceptor has changed it.
-  mutating func update(to prepared: HTTPRequest) {
-    request = prepared
-    describeAgain()
-  }
-
-  /// Updates the request with a function that changes it, or returns false and changes nothing.
-  mutating func update(by change: (inout HTTPRequest) -> Bool) -> Bool {
-    guard change(&request) else { return false }
-    describeAgain()
-    return true
+  /// Lets an interceptor change the request.
+  mutating func update<Result>(_ change: (inout HTTPRequest) throws -> Result) rethrows -> Result {
+    defer { describeAgain() }
+    return try change(&request)
   }
 
   private mutating func describeAgain() {

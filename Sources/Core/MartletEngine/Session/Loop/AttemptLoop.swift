@@ -40,22 +40,17 @@ final class AttemptLoop: Sendable {
       do {
         try Task.checkCancellation()
         try call.activeDeadline?.check()
-        var answer: InterceptorChain.Answer?
-        if let first = chain.prepareNow(&described, in: call) {
-          answer = try await prepare(&described, by: chain, from: first, in: call)
-          try Task.checkCancellation()  // in case an interceptor ignored the cancellation
-        }
+        let answer = try await chain.prepare(&described, in: call)
+        try Task.checkCancellation()  // in case an interceptor ignored the cancellation
         let sent = described.request
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
         let outcome = await outcome(of: sent, or: answer?.response, in: call)
         let preparedCount = answer?.preparedCount
-        let reviewer = chain.acceptNow(outcome.status, of: attempt, by: preparedCount, in: call)
-        if reviewer == nil, case .success(let response) = outcome {
-          return (response.following(history), sent.method)
-        }
-        switch try await review(outcome, of: attempt, by: chain, from: reviewer, preparedCount, in: call) {
+        let rest = chain.judge(outcome, of: attempt, by: preparedCount, in: call)
+        if rest == nil, case .success(let response) = outcome { return (response.following(history), sent.method) }
+        switch try await review(outcome, of: attempt, by: chain, after: rest, preparedCount, in: call) {
         case .done(let response): return (response.following(history), sent.method)
         case .again(let resend, let record):
           history.append(record)
@@ -76,21 +71,6 @@ final class AttemptLoop: Sendable {
     _ error: any Error, of request: HTTPRequest, after history: [AttemptRecord]
   ) -> HTTPError {
     HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
-  }
-
-  /// Lets interceptors prepare a request, the first of which needs an `await`.
-  @inline(never)
-  private func prepare(
-    _ request: inout DescribedRequest, by chain: InterceptorChain, from first: Int, in call: Call
-  ) async throws -> InterceptorChain.Answer? {
-    guard call.hasDeadline else { return try await chain.prepare(&request, from: first, in: call) }
-    let (prepared, answer) = try await call.holding { [request] in
-      var request = request
-      let answer = try await chain.prepare(&request, from: first, in: call)
-      return (request, answer)
-    }
-    request = prepared
-    return answer
   }
 
   /// Reports a resend, and waits until it is due.
@@ -124,29 +104,16 @@ final class AttemptLoop: Sendable {
     case again(InterceptorChain.Resend, AttemptRecord)
   }
 
-  /// Runs the reviews of an outcome, from the first interceptor that did not accept it. If there is a resend or an error,
-  /// the response of this attempt is discarded.
+  /// Finishes the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
   @inline(never)
   private func review(
-    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
-    in call: Call
-  ) async throws -> Step {
-    guard call.hasDeadline else {
-      return try await reviewed(received, of: attempt, by: chain, from: first, preparedCount, in: call)
-    }
-    return try await call.holding {
-      try await self.reviewed(received, of: attempt, by: chain, from: first, preparedCount, in: call)
-    }
-  }
-
-  private func reviewed(
-    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, from first: Int?, _ preparedCount: Int?,
-    in call: Call
+    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, after first: InterceptorChain.Rest<Verdict>?,
+    _ preparedCount: Int?, in call: Call
   ) async throws -> Step {
     var outcome = received
     do {
       guard let first,
-        let resend = try await chain.review(&outcome, of: attempt, from: first, by: preparedCount, in: call)
+        let resend = try await chain.review(&outcome, of: attempt, after: first, by: preparedCount, in: call)
       else { return .done(try outcome.get()) }
       await outcome.discard(on: clock, in: call)
       if call.events.contains(.resend) { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }

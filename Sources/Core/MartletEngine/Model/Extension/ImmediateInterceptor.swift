@@ -1,0 +1,26 @@
+/// An interceptor that does at once what it can in each stage of an attempt, and returns the rest as work.
+///
+/// The chain calls `begin` and `judge` in place of `prepare` and `review`, which follow from them: to call an
+/// asynchronous function takes longer than all that is done for an attempt which does not concern the interceptor.
+package protocol ImmediateInterceptor: Interceptor {
+  /// Prepares the request. Returns what is left and has to be awaited; nil if nothing is.
+  func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
+
+  /// Reviews an outcome. Returns the work that leads to the verdict or to an error; nil if the outcome is accepted.
+  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>?
+}
+
+extension ImmediateInterceptor {
+  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? { nil }
+
+  package func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? { nil }
+
+  public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    var request = request
+    return try await begin(&request, in: call)?() ?? .send(request)
+  }
+
+  public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    try await judge(outcome, of: attempt, in: call)?() ?? .accept
+  }
+}

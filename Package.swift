@@ -319,4 +319,7 @@ for target in package.targets where target.type != .system {
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
+  // An asynchronous function stays on its caller's actor unless it is `@concurrent`. Tests are compiled as the programs
+  // of most users are: without it.
+  if target.type != .test { target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault")) }
 }

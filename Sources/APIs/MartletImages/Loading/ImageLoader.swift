@@ -53,17 +53,17 @@ public final class ImageLoader: Sendable {
   }
 
   /// Loads the image of a URL, in full size.
-  public func image(for url: URL) async throws(ImageLoadError) -> LoadedImage {
+  @concurrent public func image(for url: URL) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: ImageRequest(url))
   }
 
   /// Loads the image in the response to an HTTP request, in full size.
-  public func image(for request: HTTPRequest) async throws(ImageLoadError) -> LoadedImage {
+  @concurrent public func image(for request: HTTPRequest) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: ImageRequest(request))
   }
 
   /// Returns the image from memory, or loads it.
-  public func image(for request: ImageRequest) async throws(ImageLoadError) -> LoadedImage {
+  @concurrent public func image(for request: ImageRequest) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: request, observer: nil)
   }
 

@@ -26,7 +26,7 @@ public struct AsyncWork<Value: Sendable>: AsyncTask {
   /// Makes a task of a closure, which is called once for each run.
   public init(_ work: @escaping @Sendable () async throws -> Value) { self.work = work }
 
-  public func value() async throws -> Value { try await work() }
+  @concurrent public func value() async throws -> Value { try await work() }
 }
 
 extension AsyncTask {

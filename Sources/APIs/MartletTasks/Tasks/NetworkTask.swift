@@ -29,12 +29,12 @@ public struct NetworkTask<Value: Sendable>: AsyncTask {
   }
 
   /// Runs the task and returns the response with its value or failure.
-  public func execute() async -> NetworkResponse<Value> { await run() }
+  @concurrent public func execute() async -> NetworkResponse<Value> { await run() }
 
   /// Runs the task and returns its value.
   ///
   /// - Throws: `HTTPError` if there was no response; the error of the decoder or of a mapping.
-  public func value() async throws -> Value { try await run().value }
+  @concurrent public func value() async throws -> Value { try await run().value }
 }
 
 extension NetworkTask {

@@ -10,36 +10,38 @@ extension SAPURLSession {
   /// let session = SAPURLSession()
   /// let (data, response) = try await session.data(for: URLRequest(url: url))
   /// ```
-  public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+  @concurrent public func data(for request: URLRequest) async throws -> (Data, URLResponse) {
     try await content { dataTask(with: request, completionHandler: $0) }
   }
 
   /// Gets a URL, and collects the body of the response; see ``data(for:)``.
-  public func data(from url: URL) async throws -> (Data, URLResponse) { try await data(for: URLRequest(url: url)) }
+  @concurrent public func data(from url: URL) async throws -> (Data, URLResponse) {
+    try await data(for: URLRequest(url: url))
+  }
 
   /// Sends a request with bytes as its body, and collects the body of the response.
-  public func upload(for request: URLRequest, from bodyData: Data) async throws -> (Data, URLResponse) {
+  @concurrent public func upload(for request: URLRequest, from bodyData: Data) async throws -> (Data, URLResponse) {
     try await content { uploadTask(with: request, from: bodyData, completionHandler: $0) }
   }
 
   /// Sends a request with a file as its body, which is read as it is sent, and collects the body of the response.
-  public func upload(for request: URLRequest, fromFile fileURL: URL) async throws -> (Data, URLResponse) {
+  @concurrent public func upload(for request: URLRequest, fromFile fileURL: URL) async throws -> (Data, URLResponse) {
     try await content { uploadTask(with: request, fromFile: fileURL, completionHandler: $0) }
   }
 
   /// Sends a request, and writes the body of the response to a temporary file, whatever its status. The caller moves or
   /// removes the file.
-  public func download(for request: URLRequest) async throws -> (URL, URLResponse) {
+  @concurrent public func download(for request: URLRequest) async throws -> (URL, URLResponse) {
     try await content { done in downloadTask(with: request, completionHandler: Self.keepingFile(done)) }
   }
 
   /// Gets a URL into a temporary file; see ``download(for:)``.
-  public func download(from url: URL) async throws -> (URL, URLResponse) {
+  @concurrent public func download(from url: URL) async throws -> (URL, URLResponse) {
     try await download(for: URLRequest(url: url))
   }
 
   /// Continues a download that was stopped; see ``downloadTask(withResumeData:completionHandler:)``.
-  public func download(resumeFrom resumeData: Data) async throws -> (URL, URLResponse) {
+  @concurrent public func download(resumeFrom resumeData: Data) async throws -> (URL, URLResponse) {
     try await content { done in
       downloadTask(withResumeData: resumeData, completionHandler: Self.keepingFile(done))
     }
@@ -52,7 +54,7 @@ extension SAPURLSession {
   /// let (bytes, response) = try await session.bytes(for: URLRequest(url: url))
   /// for try await byte in bytes { print(byte) }
   /// ```
-  public func bytes(for request: URLRequest) async throws -> (AsyncBytes, URLResponse) {
+  @concurrent public func bytes(for request: URLRequest) async throws -> (AsyncBytes, URLResponse) {
     let stream = ByteStream()
     let task = SAPURLSessionTask(request, of: self, to: .stream(stream))
     let bytes = AsyncBytes(stream, of: task)
@@ -65,7 +67,7 @@ extension SAPURLSession {
   }
 
   /// Gets a URL, and returns as soon as the head of the response is received; see ``bytes(for:)``.
-  public func bytes(from url: URL) async throws -> (AsyncBytes, URLResponse) {
+  @concurrent public func bytes(from url: URL) async throws -> (AsyncBytes, URLResponse) {
     try await bytes(for: URLRequest(url: url))
   }
 

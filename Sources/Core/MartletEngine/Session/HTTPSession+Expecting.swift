@@ -4,7 +4,7 @@ extension HTTPSession {
   /// Sends the request and collects the response's body like ``data(for:)``, if the status is expected.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
-  public func data(
+  @concurrent public func data(
     for request: HTTPRequest, expecting: StatusExpectation
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
     try await data(for: request.expecting(expecting))
@@ -13,7 +13,7 @@ extension HTTPSession {
   /// Sends the request like ``bytes(for:)``, and returns the response if its status is expected.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
-  public func bytes(
+  @concurrent public func bytes(
     for request: HTTPRequest, expecting: StatusExpectation
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request.expecting(expecting))
@@ -22,7 +22,7 @@ extension HTTPSession {
   /// Sends the request with this body like ``upload(for:from:)``, and returns the response if its status is expected.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
-  public func upload(
+  @concurrent public func upload(
     for request: HTTPRequest, from body: RequestBody, expecting: StatusExpectation
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
     try await upload(for: request.expecting(expecting), from: body)

@@ -11,7 +11,7 @@ extension HTTPSession {
   ///   - request: the request.
   ///   - expecting: the statuses that are expected. By default those of the request's or the session's options.
   /// - Throws: ``HTTPError``, as ``data(for:)`` and ``HTTPResponse/text(of:)``.
-  public func text(
+  @concurrent public func text(
     for request: HTTPRequest, expecting: StatusExpectation? = nil
   ) async throws(HTTPError) -> (String, HTTPResponse) {
     let (data, response) = try await data(for: expecting.map { request.expecting($0) } ?? request)

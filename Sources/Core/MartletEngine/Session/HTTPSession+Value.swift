@@ -23,7 +23,7 @@ extension HTTPSession {
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected or the body cannot be decoded.
   ///   It has the response's head, the first 64 KiB of the body in ``HTTPError/body``, and the decoder's error in
   ///   ``HTTPError/underlying``.
-  nonisolated(nonsending) public func value<Value: Decodable>(
+  public func value<Value: Decodable>(
     of type: Value.Type = Value.self, for request: HTTPRequest, expecting: StatusExpectation? = nil,
     decoder: JSONDecoder? = nil
   ) async throws(HTTPError) -> (Value, HTTPResponse) {

@@ -46,7 +46,7 @@ public struct HTTPSession: Sendable {
   ///   cancelled (``HTTPError/isCancelled``), that the body is too large (`.bodyTooLarge`), or that the response is not
   ///   HTTP (`.protocolViolation`). ``HTTPError/Kind`` lists all. A status is an error, of kind `.unexpectedResponse`,
   ///   only with ``RequestOptions/expecting``.
-  public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
+  @concurrent public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
     let request = withOptions(request, isCollected: true)
     let limit = min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
     let deadline = deadline(request.options)
@@ -74,7 +74,7 @@ public struct HTTPSession: Sendable {
   /// ```
   ///
   /// - Throws: ``HTTPError``, as ``data(for:)``; the body throws what goes wrong while it is read.
-  public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+  @concurrent public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, isCollected: false)
   }
 
@@ -96,7 +96,7 @@ public struct HTTPSession: Sendable {
   /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``.
   ///
   /// - Throws: ``HTTPError``, as ``data(for:)``, and of kind `.file` if the body is a file that cannot be read.
-  public func upload(
+  @concurrent public func upload(
     for request: HTTPRequest, from body: RequestBody
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
     var request = request

@@ -57,11 +57,11 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     file.scheduleCleanUp()
   }
 
-  public func entries(for key: CacheKey) async throws -> [CacheEntry] {
+  @concurrent public func entries(for key: CacheKey) async throws -> [CacheEntry] {
     try await file.read { try $0.entries(for: key) }
   }
 
-  public func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)? {
+  @concurrent public func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)? {
     // Pinned before the lookup, so that the chunks are not deleted in between.
     let pin = BodyPin(id, in: file)
     guard let body = try await file.read({ try $0.body(of: id) }) else { return nil }
@@ -114,7 +114,7 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     try file.blockingRemove(selection)
   }
 
-  public func usage() async throws -> CacheUsage {
+  @concurrent public func usage() async throws -> CacheUsage {
     try await file.read { try $0.usage() }
   }
 }

@@ -52,7 +52,7 @@ public struct SQLiteCookieStore: CookieStore {
     database = try Database(at: file, schema, onSetAside: onSetAside)
   }
 
-  public func cookies(in site: String) async throws -> [Cookie] {
+  @concurrent public func cookies(in site: String) async throws -> [Cookie] {
     try await read { Self.joined(try $0.cookies(in: site), $1[site, default: []]) }
   }
 
@@ -73,11 +73,11 @@ public struct SQLiteCookieStore: CookieStore {
     }
   }
 
-  public func count() async throws -> Int {
+  @concurrent public func count() async throws -> Int {
     try await read { try $0.count() + $1.values.reduce(0) { $0 + $1.count } }
   }
 
-  public func allCookies() async throws -> [String: [Cookie]] {
+  @concurrent public func allCookies() async throws -> [String: [Cookie]] {
     try await read { try $0.all().merging($1, uniquingKeysWith: Self.joined) }
   }
 

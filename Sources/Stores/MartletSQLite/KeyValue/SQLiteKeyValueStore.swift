@@ -39,7 +39,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     database = try Database(at: file, Self.schema, onSetAside: onSetAside)
   }
 
-  public func value(for key: String) async throws -> Data? {
+  @concurrent public func value(for key: String) async throws -> Data? {
     try await database.read(Self.lookUp(key))
   }
 
@@ -59,7 +59,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     }
   }
 
-  public func keys() async throws -> [String] {
+  @concurrent public func keys() async throws -> [String] {
     try await database.read(Self.list)
   }
 

@@ -154,7 +154,7 @@ public struct RequestBody: Sendable {
   ///
   /// - Throws: ``HTTPError`` of kind `.file` or `.bodyNotReplayable`, or the error of the closure that makes the
   ///   stream.
-  public func open() async throws -> OpenBody {
+  @concurrent public func open() async throws -> OpenBody {
     guard canBeSent else { throw HTTPError.bodyNotReplayable }
     switch storage {
     case .data(let data): return OpenBody(source: DataSource(data), length: length)

@@ -103,7 +103,7 @@ extension ResponseBody {
   ///
   /// - Parameter limit: the largest number of bytes. A larger body is discarded as soon as that is known.
   /// - Throws: ``HTTPError`` of kind `.bodyTooLarge` or `.bodyAlreadyRead`, or the transport's error.
-  public func collect(upTo limit: Int) async throws(HTTPError) -> Data {
+  @concurrent public func collect(upTo limit: Int) async throws(HTTPError) -> Data {
     if let length, length > limit {
       cancel()
       throw .bodyTooLarge(limit: limit)

@@ -41,7 +41,7 @@ public final class ClosableSession: Sendable {
   ///
   /// - Parameter time: how long calls in progress may go on; 30 seconds by default, with zero they are cancelled at once.
   ///   It is measured by ``SessionConfiguration/clock``.
-  public func close(within time: Duration = .seconds(30)) async {
+  @concurrent public func close(within time: Duration = .seconds(30)) async {
     gate.drain()
     await withTaskGroup(of: Void.self) { [clock, gate] group in
       group.addTask { await gate.waitUntilEmpty() }

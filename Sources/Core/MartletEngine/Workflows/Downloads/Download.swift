@@ -12,7 +12,9 @@ extension HTTPSession {
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not 2xx, and of kind `.file` if the
   ///   destination cannot be written.
-  public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError) -> HTTPResponse {
+  @concurrent public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError)
+    -> HTTPResponse
+  {
     var download = try Download(request, of: self, to: .init(destination), resuming: nil, keeps: false)
     return try await download.run()
   }
@@ -24,7 +26,7 @@ extension HTTPSession {
   ///
   /// - Throws: ``HTTPError``, of kind `.digestMismatch` if the file has another digest, or the server sends none; nothing of
   ///   the file is kept then.
-  public func download(
+  @concurrent public func download(
     for request: HTTPRequest, to destination: URL, verifying digest: FileDigest
   ) async throws(HTTPError) -> HTTPResponse {
     var download = try Download(
@@ -58,7 +60,7 @@ extension HTTPSession {
   ///     same regular file with the same size. Otherwise the file is not touched, and the download starts again.
   /// - Returns: the response with the file or its rest: 200 or 206. For other statuses see ``download(for:to:)``: the
   ///   error has the resumption, because kept bytes stay kept.
-  public func resumableDownload(
+  @concurrent public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
   ) async throws(HTTPError) -> HTTPResponse {
     try await resumableDownload(for: request, to: DownloadDestination(destination), resuming: resumption)
@@ -68,7 +70,7 @@ extension HTTPSession {
   /// ``download(for:to:verifying:)``.
   ///
   /// A run that resumes an earlier one needs `Repr-Digest` for ``FileDigest/sent``: the digest of the rest is not enough.
-  public func resumableDownload(
+  @concurrent public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil,
     verifying digest: FileDigest
   ) async throws(HTTPError) -> HTTPResponse {
@@ -310,7 +312,7 @@ extension HTTPSession {
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
   ///   destination cannot be written.
-  public func download(
+  @concurrent public func download(
     for request: HTTPRequest, to destination: URL, expecting: StatusExpectation
   ) async throws(HTTPError) -> HTTPResponse {
     try await download(for: request.expecting(expecting), to: destination)

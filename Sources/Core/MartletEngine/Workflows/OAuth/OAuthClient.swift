@@ -52,7 +52,7 @@ public struct OAuthClient: Sendable {
   }
 
   /// Obtains a token.
-  public func token(by login: OAuthLogin) async throws(HTTPError) -> AccessToken {
+  @concurrent public func token(by login: OAuthLogin) async throws(HTTPError) -> AccessToken {
     do { return try await login.obtain(self) } catch { throw HTTPError(wrapping: error) }
   }
 
@@ -61,7 +61,7 @@ public struct OAuthClient: Sendable {
   ///
   /// - Throws: ``HTTPError``, of kind `.authenticationFailed` if the token has no refresh token or the server refuses
   ///   it.
-  public func renewed(_ token: AccessToken) async throws(HTTPError) -> AccessToken {
+  @concurrent public func renewed(_ token: AccessToken) async throws(HTTPError) -> AccessToken {
     guard let refreshToken = token.refreshToken else {
       throw HTTPError(
         .authenticationFailed, "the access token has no refresh token: log in again", phase: .preparing)
@@ -104,7 +104,7 @@ public struct OAuthClient: Sendable {
   ///     is replaced.
   ///   - key: the key of the token in the store.
   /// - Throws: the error of a store that cannot be read; later such an error fails the requests that need a new token.
-  public func tokens(
+  @concurrent public func tokens(
     for scope: CredentialScope, by login: OAuthLogin, keptIn store: any KeyValueStore, as key: String = "oauth-token"
   ) async throws -> TokenSource {
     let stored: @Sendable () async throws -> AccessToken? = {
@@ -116,10 +116,12 @@ public struct OAuthClient: Sendable {
       // after a logout there is no old token
       let last = old == nil && logout.last > 0 ? nil : try await stored()
       if let last, last.replaces(old) { return last }
-      let token = try await next(after: last ?? old, by: login) {
+      // apart from the call, because Swift 6.3.1 crashes at a closure that stands in it
+      let other: @Sendable () async throws -> AccessToken? = {
         // another process may have used the refresh token at the same moment
         try await stored().flatMap { $0.replaces(last ?? old) ? $0 : nil }
       }
+      let token = try await next(after: last ?? old, by: login, or: other)
       guard !logout.isAfter(begun) else { return token }
       try? await store.set(JSONEncoder().encode(token), for: key)
       if logout.isAfter(begun) { try? await store.removeValue(for: key) }
@@ -131,7 +133,7 @@ public struct OAuthClient: Sendable {
   ///
   /// - Parameter other: returns another token to use in place of a login; nil if there is none.
   private func next(
-    after token: AccessToken?, by login: OAuthLogin, or other: () async throws -> AccessToken? = { nil }
+    after token: AccessToken?, by login: OAuthLogin, or other: @Sendable () async throws -> AccessToken? = { nil }
   ) async throws -> AccessToken {
     guard let token, token.refreshToken != nil else { return try await self.token(by: login) }
     do {

@@ -31,6 +31,7 @@ func modules() async throws {
 
   // MartletTasks: requests as values, sent when they are run; an authenticator, a container, mocks
   struct Category: Codable, Sendable { var title: String }
+  Container.shared.environment = .single { NetworkEnvironment(baseURL: URL(string: "https://api.example.com/v1")) }
   let task: NetworkTask<[Category]> = NetworkRequest().path("/categories").queryItem(name: "tag", value: "new").task()
   print(try await task.value())  // or .value { result in }, or .valueProvider()
 

@@ -56,7 +56,7 @@ extension Catalogue {
       OptionDescription(.replay, .file, "answers from an HTTP Archive, without the network"),
       OptionDescription(
         .timeline, .file,
-        "writes a page for a browser that shows requests and their phases over time; replaces one that names it as its generator"
+        "writes a page for a browser that shows requests and their phases over time; replaces a page that martlet wrote"
       ),
     ])
 
@@ -67,7 +67,7 @@ extension Catalogue {
         .session, .text("NAME"), "keeps cookies, fields of the head and credentials for the URL's host under a name"),
       OptionDescription(
         .cookies, .file,
-        "reads and writes cookies in the format of curl and wget; a file of which a line is no cookie is not replaced"
+        "reads and writes cookies in the format of curl and wget; does not replace a file that has other lines"
       ),
       OptionDescription(.cache, .folder, "keeps responses in a folder, as HTTP allows it"),
       OptionDescription(.offline, "answers from --cache only, without the network"),
@@ -99,8 +99,8 @@ extension Catalogue {
       ),
       OptionDescription(
         .deadline, .seconds, "the limit for everything together, with redirects and retries; none by default"),
-      OptionDescription(.retry, .count, "sends again after failures that may pass, so many times"),
-      OptionDescription(.correlation, "adds X-CorrelationID and traceparent, which find the call in logs of servers"),
+      OptionDescription(.retry, .count, "sends again after failures that may pass, at most this many times"),
+      OptionDescription(.correlation, "adds X-CorrelationID and traceparent, to find the call in logs of servers"),
       OptionDescription(.language, .text("LIST"), "the languages to ask for, such as de,en"),
     ])
 
@@ -126,7 +126,7 @@ extension Catalogue {
     ("martlet post :8080/orders customer[name]=Ada items[]=Tea", "an object and an array in the JSON"),
     ("martlet post :8080/photos --form title=Sea picture@sea.jpg", "a form with a file"),
     ("martlet put :8080/notes/1 @note.txt", "a file as the body"),
-    ("martlet get :8080/orders --verbose --auth ada", "all that happens, with a password that is asked for"),
+    ("martlet get :8080/orders --verbose --auth ada", "everything that happens; asks for the password"),
     ("martlet get example.com/film.mp4 --download", "a download that the same command continues"),
     ("martlet get example.com/photo.jpg --image", "a photograph, drawn in the terminal"),
     ("martlet get :8080/orders --timeline orders.html", "a picture of the call"),

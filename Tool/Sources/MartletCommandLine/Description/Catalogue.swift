@@ -33,8 +33,8 @@ enum Catalogue {
       without an index.html. Paths cannot leave the folder, and names that begin with a dot are not served. A request
       whose Host is another name than localhost or 127.0.0.1 is refused.
 
-      A fault concerns the paths that match a pattern, in which * stands for any characters: --delay '/slow/*=2.5'.
-      Without a pattern it concerns all. A request can ask for it itself, in its query: /a.json?status=503&delay=1.
+      A fault applies to the paths that match a pattern, in which * stands for any characters: --delay '/slow/*=2.5'.
+      Without a pattern it applies to all. A request can ask for it itself, in its query: /a.json?status=503&delay=1.
       """,
     groups: [
       OptionGroup(
@@ -49,27 +49,28 @@ enum Catalogue {
           OptionDescription(.delay, .text("[PATH=]SECONDS"), repeatable: true, "waits before it answers"),
           OptionDescription(.status, .text("[PATH=]STATUS"), repeatable: true, "answers with this status"),
           OptionDescription(
-            .truncate, .text("[PATH=]BYTES"), repeatable: true, "closes the connection after so many bytes of the body"),
+            .truncate, .text("[PATH=]BYTES"), repeatable: true,
+            "closes the connection after this many bytes of the body"),
           OptionDescription(
-            .stall, .text("[PATH=]BYTES"), repeatable: true, "stops sending after so many bytes of the body"),
+            .stall, .text("[PATH=]BYTES"), repeatable: true, "stops sending after this many bytes of the body"),
           OptionDescription(
-            .reset, .text("[PATH=]BYTES"), repeatable: true, "resets the connection after so many bytes of the body"),
+            .reset, .text("[PATH=]BYTES"), repeatable: true, "resets the connection after this many bytes of the body"),
         ]),
       everywhere,
     ],
     examples: [
       ("martlet serve public --port 8080", "serve the folder 'public'"),
-      ("martlet serve . --delay '/api/*=2' --status /api/orders=503", "a slow service that is not there"),
+      ("martlet serve . --delay '/api/*=2' --status /api/orders=503", "a slow service whose orders are unavailable"),
     ])
 
   private static let hostOption = OptionDescription(
     .host, .text("NAME"), repeatable: true, "answers requests for this host too, besides localhost and 127.0.0.1")
 
   private static let record = CommandDescription(
-    name: .record, summary: "passes requests on to a server, and records them as an HTTP Archive",
+    name: .record, summary: "forwards requests to a server, and records them as an HTTP Archive",
     arguments: "--origin URL --har FILE",
     discussion: """
-      Listens on 127.0.0.1, sends what it gets on to the origin, and writes requests and responses to FILE at most once
+      Listens on 127.0.0.1, forwards requests to the origin, and writes them and their responses to FILE at most once
       a second and at the end, without secrets: up to 16 MiB of a body, and the last 1000 requests or 64 MiB. Ctrl-C
       ends it: what is not complete after a second is written as far as it got. --replay FILE answers from it later,
       and so do tests with ReplayTransport. A request whose Host is another name than localhost or 127.0.0.1 is refused.
@@ -89,8 +90,8 @@ enum Catalogue {
       everywhere,
     ],
     examples: [
-      ("martlet record --origin https://api.example.com --har api.har", "record"),
-      ("martlet get https://api.example.com/orders --replay api.har", "replay"),
+      ("martlet record --origin https://api.example.com --har api.har", "record a service"),
+      ("martlet get https://api.example.com/orders --replay api.har", "answer from the recording"),
     ])
 
   private static let completions = CommandDescription(

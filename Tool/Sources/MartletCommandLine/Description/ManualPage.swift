@@ -7,7 +7,8 @@ enum ManualPage {
     page += ".SH SYNOPSIS\n"
     for command in Catalogue.all where !command.name.isMethod || command.name == .get {
       let word = command.name == .get ? "[\\fIMETHOD\\fR]" : "\\fB\(command.name.rawValue)\\fR"
-      page += ".B \(name)\n\(word) \(escaped(command.arguments)) [\\fIOPTION\\fR ...]\n.br\n"
+      let arguments = command.arguments.isEmpty ? "" : escaped(command.arguments) + " "
+      page += ".B \(name)\n\(word) \(arguments)[\\fIOPTION\\fR ...]\n.br\n"
     }
     page += ".SH DESCRIPTION\n" + paragraphs(RequestItem.help)
     page += ".PP\nWithout a method it is get, or post if there is a body.\n"

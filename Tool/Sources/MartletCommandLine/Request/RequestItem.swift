@@ -38,7 +38,7 @@ enum RequestItem: Sendable, Hashable {
       name:=@file     JSON from a file            @file, @-     a file, or standard input, as the body
     Text and JSON make a JSON object, in which a name may be a path, as in HTTPie:
       user[name]=Ada  a member of an object in it   [0][id]:=1    an array as the body
-      tags[]=new      an element behind the last    \\[ \\] \\\\      brackets and backslashes in names
+      tags[]=new      an element after the last     \\[ \\] \\\\      brackets and backslashes in names
       tags[2]=third   the third element             [\\1]          a member with the name 1
     With --form they make a form, in which names are as they are written. Put paths in quotes if the shell expands [].
     A body comes from standard input if that is a file or a pipe, and the command is post, put or patch.

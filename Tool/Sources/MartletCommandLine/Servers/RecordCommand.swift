@@ -39,7 +39,7 @@ struct RecordCommand {
     defer { server.stop() }
     try recorder.write(to: archive.url)  // a file that cannot be written is reported at once
     try surroundings.output.write(
-      "\(server.url)/ passes on to \(origin.absoluteString), recorded in \(archive.url.path)\n")
+      "\(server.url)/ forwards to \(origin.absoluteString), recorded in \(archive.url.path)\n")
     try await LocalServer.untilInterrupted()
     await waitForEnd(of: calls)
     let incomplete = recorder.endAttempts(with: Self.interrupted)

@@ -48,8 +48,8 @@ public struct SocketTransport: Transport {
     try await transport.send(request, in: call)
   }
 
-  /// Opens connections to a URL's origin ahead of requests: so many that as many requests could be sent at once, which is
-  /// one over HTTP/2. Connections that are idle count. Returns when they are ready, with TCP, proxy and TLS.
+  /// Opens as many connections to a URL's origin as the requests would need if they were sent at once; over HTTP/2, one.
+  /// Idle connections count. Returns when they are ready, with TCP, proxy and TLS.
   ///
   /// They count in the limits of ``Martlet/ConnectionConfiguration``: no more are opened than these allow, and none is
   /// closed to make room; only if there are then more idle ones than

@@ -101,7 +101,7 @@ public final class Recording: Transport {
     }
   }
 
-  package static let remedy = "record again, for a Recording by setting MARTLET_RECORD=1"
+  package static let remedy = "record again (MARTLET_RECORD=1 for a Recording)"
 }
 
 extension Recording.Mode {

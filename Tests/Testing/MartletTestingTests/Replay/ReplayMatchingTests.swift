@@ -156,7 +156,7 @@ struct ReplayMatchingTests {
         + "GET http://a.example/orders/12?token=*** (method differs); "
         + "GET http://a.example/orders/13 (path, method, parameter 'token' differs); "
         + "GET http://a.example/login (path, method, parameter 'token' differs): "
-        + "record again, for a Recording by setting MARTLET_RECORD=1")
+        + "record again (MARTLET_RECORD=1 for a Recording)")
     #expect(replay.isOlder(than: .seconds(86_400 * 39)))
     #expect(!replay.isOlder(than: .seconds(86_400 * 41)))
   }

@@ -20,8 +20,8 @@ public struct FileDigest: Sendable, Hashable {
   /// The SHA-512 of the file, 64 bytes.
   public static func sha512(_ bytes: Data) -> FileDigest { FileDigest(given: .init(.sha512, bytes)) }
 
-  /// A digest in hexadecimal, as `sha256sum` and `sha512sum` print it; nil for any other text than 64 or 128 hexadecimal
-  /// digits.
+  /// A digest in hexadecimal: the digits that `sha256sum` and `sha512sum` print before the file's name. nil for any other
+  /// text than 64 or 128 hexadecimal digits.
   public init?(hexadecimal text: String) {
     var (bytes, rest) = (Data(), Array(text.utf8)[...])
     while let byte = PercentEncoding.hexadecimalPair(in: rest) {

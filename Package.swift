@@ -249,10 +249,22 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Above the engine: the stores of a fleet of processes, for Linux.
+// Above the engine: Kerberos tickets, and the stores of a fleet of processes, for Linux.
 #if os(Linux)
-package.products.append(.library(name: "MartletRedis", targets: ["MartletRedis"]))
+package.products += [
+  .library(name: "MartletKerberos", targets: ["MartletKerberos"]),
+  .library(name: "MartletRedis", targets: ["MartletRedis"]),
+]
 package.targets += [
+  // without pkg-config, whose flags for it SwiftPM refuses with a warning: the headers are where the system's are
+  .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
+  .target(name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"]),
+  .testTarget(
+    name: "MartletKerberosTests",
+    dependencies: [
+      "MartletKerberos", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport",
+      "CGSSAPI",
+    ]),
   .target(
     name: "MartletRedis",
     dependencies: ["MartletEngine", "MartletSemantics", "CCrypto", "CSockets"]),
@@ -286,7 +298,7 @@ package.targets += [
 // Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
 let groups = [
   "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics"],
-  "Sources/Transports": ["MartletCurl", "MartletSockets", "MartletURLSession"],
+  "Sources/Transports": ["MartletCurl", "MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
   "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation"],
   "Sources/Publishers": ["MartletCombine", "MartletRunLoop"],
@@ -296,13 +308,13 @@ let groups = [
   ],
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
-    "CBrotli", "CCrypto", "CCurl", "CGIF", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
+    "CBrotli", "CCrypto", "CCurl", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],
   "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests"],
-  "Tests/Transports": ["MartletCurlTests", "MartletSocketsTests", "MartletTransportTests"],
+  "Tests/Transports": ["MartletCurlTests", "MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
   "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
   "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests"],
   "Tests/Publishers": ["MartletCombineTests"],

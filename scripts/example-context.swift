@@ -6,6 +6,7 @@ import FoundationNetworking
 import Martlet
 import MartletCombine
 import MartletImages
+import MartletKerberos
 import MartletObservation
 import MartletRedis
 import MartletSQLite
@@ -31,6 +32,10 @@ var request: HTTPRequest {
 }
 var response: HTTPResponse { some() }
 var fields: HTTPFields { some() }
+var connection: ConnectionConfiguration {
+  get { some() }
+  set {}
+}
 var data: Data { some() }
 var chunks: [Data] { some() }
 var transport: any Transport { some() }
@@ -121,6 +126,10 @@ enum os {
     init(subsystem: String, category: String) {}
     func log(level: Level, _ text: String) {}
   }
+}
+
+extension MartletKerberosExamples {
+  static var intranet: URL { some() }
 }
 
 extension MartletRedisExamples {

@@ -7,7 +7,7 @@ let programs = [
   ("martlet", "Martlet"), ("sockets", "MartletSockets"), ("curl", "MartletCurl"),
   ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("run-loop", "MartletRunLoop"), ("sap", "SAPFoundation"),
-  ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("tasks", "MartletTasks"),
+  ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"), ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),
   ("sap-testing", "SAPFoundationTesting"),
 ]

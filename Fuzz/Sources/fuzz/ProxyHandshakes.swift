@@ -49,7 +49,7 @@ enum ProxyHandshakes {
     let schemes: [Set<Proxy.Scheme>?] = [nil, [.basic, .digest], [.digest]]
     return ProxyServer(
       host: "p.example", port: 3128,
-      credentials: schemes[choice % 3].map { ProxyCredentials(credential: credential, schemes: $0) }, source: .setting)
+      credentials: schemes[choice % 3].map { .password(credential, schemes: $0) }, source: .setting)
   }
 
   /// What became of a handshake.
@@ -87,6 +87,7 @@ enum ProxyHandshakes {
           switch step {
           case .needsMore: check(position == piece.count, "not everything was consumed")
           case .send(let bytes): outcome.sent.append(bytes)
+          case .beginAgain: outcome.sent.append(try begin())
           case .reconnect: outcome.sent.append(try begin())
           case .open:
             outcome.rest = piece[position...] + Array(pieces[(number + 1)...].joined())

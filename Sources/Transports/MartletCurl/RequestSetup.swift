@@ -95,11 +95,19 @@ struct RequestSetup {
       handle.set(CURLOPT_NOPROXY, proxy.bypass.joined(separator: ","))
     }
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    guard let credentials = proxy.credentials else { return }
-    if credentials.schemes.contains(.negotiate) { try requireNegotiation() }
-    handle.set(CURLOPT_PROXYAUTH, credentials.schemes.reduce(0) { $0 | $1.bit })
-    handle.set(CURLOPT_PROXYUSERNAME, credentials.user)
-    handle.set(CURLOPT_PROXYPASSWORD, credentials.password)
+    switch proxy.credentials {
+    case nil: break
+    case .tokens(let tokens):
+      throw HTTPError(
+        .authenticationFailed,
+        "this transport cannot send the tokens of \(type(of: tokens)) to a proxy: use SocketTransport",
+        phase: .preparing)
+    case .password(let user, let password, let schemes):
+      if schemes.contains(.negotiate) { try requireNegotiation() }
+      handle.set(CURLOPT_PROXYAUTH, schemes.reduce(0) { $0 | $1.bit })
+      handle.set(CURLOPT_PROXYUSERNAME, user)
+      handle.set(CURLOPT_PROXYPASSWORD, password)
+    }
   }
 
   /// Negotiate is the only scheme of an origin that libcurl answers and not the engine, because it belongs to the

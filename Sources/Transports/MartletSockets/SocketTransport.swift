@@ -28,8 +28,9 @@ public import MartletSemantics
 /// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why. A request of which nothing was sent goes over
 /// another connection.
 ///
-/// Negotiate (``Martlet/ConnectionConfiguration/negotiatingHosts``, ``Martlet/Proxy/negotiated()``) is not supported: every request
-/// fails with an error that names the setting. `CurlTransport`, of the product `MartletCurl`, supports it.
+/// Negotiate is in the product `MartletKerberos`: a source of credentials for origins, tokens for proxies
+/// (``Martlet/Proxy/authenticated(by:)``). With the settings of `CurlTransport` for it
+/// (``Martlet/ConnectionConfiguration/negotiatingHosts``, ``Martlet/Proxy/negotiated()``) requests fail, with an error that says so.
 public struct SocketTransport: Transport {
   let raw: RawSocketTransport
   private let transport: any Transport
@@ -133,6 +134,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
     let way = if let known = try knownWay(of: request) { known } else { try await newWay(of: request, in: call) }
     let proxy = ForwardingProxy.make(of: way, for: request, authentications)
     while true {
+      try await proxy?.askForToken(in: call)
       let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
       let (source, stream) = try begin(request, by: way, through: proxy, sending: body, on: thread, in: call)
       let head = try await source.head()
@@ -274,7 +276,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
     let unsupported = configuration.changedSettings.filter { !supported.contains($0) }
     guard unsupported.isEmpty else {
       let names = unsupported.joined(separator: ", ")
-      let remedy = "use CurlTransport, of the product MartletCurl"
+      let remedy = "use NegotiateSource, of the product MartletKerberos"
       throw HTTPError(
         .invalidRequest, "this transport does not support these settings of a connection: \(names); \(remedy)",
         phase: .preparing)
@@ -298,6 +300,8 @@ private final class ForwardingProxy {
   /// Whether the caller authenticates itself.
   private let isForeign: Bool
   private var progress = ProxyAuthentication.Progress()
+  /// The token for the next sending.
+  private var token: String?
 
   /// Returns nil if no proxy gets the request itself.
   static func make(
@@ -317,6 +321,14 @@ private final class ForwardingProxy {
     isForeign = request.fields.contains(.proxyAuthorization)
   }
 
+  /// Asks the caller for the token that the next sending needs.
+  @inline(never)
+  func askForToken(in call: Call) async throws {
+    let tokens = try authentications.use(server) { $0.neededTokens }
+    guard !isForeign, let tokens else { return }
+    token = try await call.holding { [server, origin] in try await server.token(by: tokens, for: origin) }
+  }
+
   /// Returns the proxy as the recipient of the next sending.
   func authorize(_ request: HTTPRequest) throws(HTTPError) -> HTTP1RequestHead.Recipient {
     guard !isForeign else { return .proxy(authorization: nil) }
@@ -325,7 +337,7 @@ private final class ForwardingProxy {
     var progress = progress
     let authorization = try authentications.use(server) { authentication throws(HTTPError) in
       do throws(CredentialError) {
-        return try authentication.authorization(for: (request.method, text), &progress)
+        return try authentication.authorization(for: (request.method, text), &progress, token: token.take())
       } catch {
         throw server.error(error.description, .authenticationFailed, for: origin, phase: .preparing)
       }

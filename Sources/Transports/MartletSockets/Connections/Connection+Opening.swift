@@ -10,6 +10,8 @@ enum OpeningStage {
   case connecting(SocketRace)
   /// The handshake with a proxy over TLS.
   case securingProxy
+  /// The caller is asked for a token for a proxy.
+  case askingForToken(Tunnel)
   case tunneling(Tunnel)
   /// The caller is asked for the settings of TLS.
   case choosingIdentity
@@ -109,12 +111,39 @@ extension Connection {
       if interruptedTunnel == nil {
         interruptedTunnel = try Tunnel(to: key.origin, by: key.route, at: originAddresses)
       }
-      guard var tunnel = interruptedTunnel else { return reachedOrigin() }
+      guard let tunnel = interruptedTunnel else { return reachedOrigin() }
       interruptedTunnel = nil
-      let greeting = try tunnel.begin(network.authentications)
-      stage = .tunneling(tunnel)
-      send(handshake: greeting)
+      try begin(tunnel)
     } catch { failToOpen(error) }
+  }
+
+  /// Begins the handshake with a proxy, after the caller was asked for the token that it needs: that may take long.
+  private func begin(_ tunnel: Tunnel) throws(HTTPError) {
+    guard let origin = key.origin, let (server, tokens) = try tunnel.neededTokens(network.authentications) else {
+      return try begin(tunnel, token: nil)
+    }
+    stage = .askingForToken(tunnel)
+    question = Task.detached { [id, jobs = network.jobs] in
+      let token: Result<String, HTTPError>
+      do throws(HTTPError) { token = .success(try await server.token(by: tokens, for: origin)) } catch {
+        token = .failure(error)
+      }
+      jobs.submit { $0.connections[id]?.received(token) }
+    }
+  }
+
+  private func begin(_ tunnel: Tunnel, token: String?) throws(HTTPError) {
+    var tunnel = tunnel
+    let greeting = try tunnel.begin(network.authentications, token: token)
+    stage = .tunneling(tunnel)
+    send(handshake: greeting)
+  }
+
+  /// Goes on with the caller's token for the proxy.
+  private func received(_ token: Result<String, HTTPError>) {
+    guard case .askingForToken(let tunnel) = stage else { return }
+    question = nil
+    do throws(HTTPError) { try begin(tunnel, token: try token.get()) } catch { failToOpen(error) }
   }
 
   private func send(handshake bytes: [UInt8]) {
@@ -128,6 +157,10 @@ extension Connection {
       let message = "\(peer): the server sent bytes before the TLS handshake"
       return failToOpen(HTTPError(.tlsFailed, message, phase: phase))
     }
+    if case .askingForToken = stage {
+      let message = "\(peer): the proxy sent bytes that nothing had asked for"
+      return failToOpen(HTTPError(.proxyFailed, message, phase: phase))
+    }
     guard case .tunneling(var tunnel) = stage else { return }
     var position = 0
     do throws(HTTPError) {
@@ -136,6 +169,7 @@ extension Connection {
       switch step {
       case .needsMore: break
       case .send(let more): send(handshake: more)
+      case .beginAgain: try begin(tunnel)
       case .reconnect: reconnect(tunnel)
       case .open:
         guard position == bytes.count else {
@@ -222,6 +256,7 @@ extension Connection {
     if case .connecting(let race) = stage { return failToOpen(race.timeout(after: limit), isUnreachable: true) }
     if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return failToOpen(refusal) }
     var message = "\(peer): the connection was not ready within \(limit)"
+    if case .askingForToken = stage { message += ", because there was no token for its proxy" }
     if case .choosingIdentity = stage {
       message += ", because the program's originSettings had not returned, or their certificate was not opened"
     }
@@ -260,7 +295,7 @@ extension Connection {
     switch stage {
     case .resolvingOrigin: .resolving
     case .connecting(let race): race.phase
-    case .securingProxy, .tunneling: .connecting
+    case .securingProxy, .askingForToken, .tunneling: .connecting
     case .choosingIdentity, .securing, .verified: .securing
     case .open: .sending
     }

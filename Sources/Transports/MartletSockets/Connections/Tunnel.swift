@@ -20,13 +20,21 @@ enum Tunnel {
     }
   }
 
+  /// The proxy, and what makes the token that the first bytes need; nil if they need none.
+  func neededTokens(_ authentications: ProxyAuthentications) throws(HTTPError) -> (ProxyServer, any ProxyTokens)? {
+    guard case .connect(_, let server) = self else { return nil }
+    return try authentications.use(server) { authentication in authentication.neededTokens.map { (server, $0) } }
+  }
+
   /// Returns the first bytes to send.
-  mutating func begin(_ authentications: ProxyAuthentications) throws(HTTPError) -> [UInt8] {
+  ///
+  /// - Parameter token: that of ``neededTokens(_:)``.
+  mutating func begin(_ authentications: ProxyAuthentications, token: String?) throws(HTTPError) -> [UInt8] {
     switch self {
     case .socks5(let handshake): return handshake.greeting
     case .connect(var handshake, let server):
       let bytes = try authentications.use(server) { authentication throws(HTTPError) in
-        try handshake.request(&authentication)
+        try handshake.request(&authentication, token: token)
       }
       self = .connect(handshake, server)
       return bytes

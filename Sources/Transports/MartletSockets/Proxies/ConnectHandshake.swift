@@ -43,11 +43,15 @@ struct ConnectHandshake {
     self.userAgent = userAgent
   }
 
-  /// Returns the request to send on a new connection to the proxy.
+  /// Returns the request to send on a new connection to the proxy, or again on the same one.
   ///
-  /// - Parameter authentication: that of the proxy, which all connections to it share.
+  /// - Parameters:
+  ///   - authentication: that of the proxy, which all connections to it share.
+  ///   - token: the token that the authentication needs.
   /// - Throws: ``HTTPError/Kind/authenticationFailed`` if the scheme cannot transmit user name or password.
-  mutating func request(_ authentication: inout ProxyAuthentication) throws(HTTPError) -> [UInt8] {
+  mutating func request(
+    _ authentication: inout ProxyAuthentication, token: String? = nil
+  ) throws(HTTPError) -> [UInt8] {
     stage = .waiting
     parser = Self.makeParser()
     body = []
@@ -55,7 +59,8 @@ struct ConnectHandshake {
     var fields: HTTPFields = [:]
     if let userAgent { fields[.userAgent] = userAgent }
     do {
-      fields[.proxyAuthorization] = try authentication.authorization(for: ("CONNECT", authority), &progress)
+      fields[.proxyAuthorization] = try authentication.authorization(
+        for: ("CONNECT", authority), &progress, token: token)
     } catch {
       throw server.error(error.description, .authenticationFailed, for: origin, phase: .preparing)
     }
@@ -84,7 +89,7 @@ struct ConnectHandshake {
         if let step = try take(input, range) { return step }
       case .end:
         if case .refusing(let head) = stage { throw refusal(head) }
-        return parser.keepsConnection ? .send(try request(&authentication)) : .reconnect
+        return parser.keepsConnection ? .beginAgain : .reconnect
       }
     }
     return .needsMore
@@ -163,11 +168,15 @@ struct ConnectHandshake {
   /// Why the proxy has refused, as far as that is known.
   private func reason(_ head: ResponseHead) -> String {
     guard head.status.code == 407 else { return "" }
-    guard server.credentials == nil else { return ": it does not accept the user name and the password" }
     let schemes = AuthenticationChallenge.challenges(in: head.fields, .proxyAuthenticate).prefix(4)
       .map { String($0.scheme.prefix(20)) }
-    return ": it requires a user name and a password"
-      + (schemes.isEmpty ? "" : " (\(schemes.joined(separator: ", ")))")
+    let offer = schemes.isEmpty ? "" : " (\(schemes.joined(separator: ", ")))"
+    switch server.credentials {
+    case .password: return ": it does not accept the user name and the password"
+    case .tokens where progress.hasSentToken: return ": it does not accept the token"
+    case .tokens(let tokens): return ": it does not ask for \(tokens.scheme)\(offer)"
+    case nil: return ": it requires a user name and a password\(offer)"
+    }
   }
 
   private static func makeParser() -> HTTP1ResponseParser {

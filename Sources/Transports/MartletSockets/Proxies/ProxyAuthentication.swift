@@ -2,15 +2,16 @@
 import MartletEngine
 import MartletSemantics
 
-/// Authentication to one HTTP proxy, by Basic (RFC 7617) or Digest (RFC 7616). It keeps what the proxy has asked for and
-/// counts the uses of its nonce, for all connections to it; it belongs to one ``ProxyServer`` and never sees an origin's
-/// challenge.
+/// Authentication to one HTTP proxy, by Basic (RFC 7617), Digest (RFC 7616), or tokens that its owner asks for
+/// (Negotiate, RFC 4559). It keeps what the proxy has asked for and counts the uses of its nonce, for all connections to
+/// it; it belongs to one ``ProxyServer`` and never sees an origin's challenge.
 ///
 /// - If Basic is the only scheme, the password is sent with the first request. Otherwise the first request is sent
 ///   without, and what the proxy asked for is answered from then on.
 /// - Of the allowed schemes, the strongest that the proxy offers is used: Digest before Basic.
 /// - A Digest answer is renewed if the nonce is stale, or was learned by an earlier request and has been replaced. Any
-///   other second challenge means that the proxy does not accept the password. A request is sent five times at most.
+///   other second challenge means that the proxy does not accept the password, or the token. A request is sent five
+///   times at most.
 struct ProxyAuthentication: Sendable {
   /// What one request or one handshake has sent. A new one begins with each.
   struct Progress: Sendable {
@@ -18,6 +19,7 @@ struct ProxyAuthentication: Sendable {
       case nothing
       case basic
       case digest(nonce: String)
+      case token
     }
 
     fileprivate var sent = Sent.nothing
@@ -25,6 +27,9 @@ struct ProxyAuthentication: Sendable {
     fileprivate var ownNonce: String?
     /// The number of challenges that were answered.
     fileprivate var answers = 0
+
+    /// Whether the last request had a token.
+    var hasSentToken: Bool { sent == .token }
   }
 
   /// A sequence of answers with the proxy's nonces. The client nonce stays the same, and with it the key of a `-sess`
@@ -39,6 +44,13 @@ struct ProxyAuthentication: Sendable {
   private enum Method: Sendable {
     case basic
     case digest(DigestSession)
+    case token
+  }
+
+  /// A challenge that can be answered.
+  private enum Challenge {
+    case password(PasswordChallenge)
+    case token
   }
 
   private let credentials: ProxyCredentials?
@@ -49,30 +61,46 @@ struct ProxyAuthentication: Sendable {
   /// Makes the authentication to a proxy.
   ///
   /// - Parameters:
-  ///   - credentials: user name and password; nil if there are none: then nothing is ever sent.
+  ///   - credentials: user name and password, or what makes tokens; nil if there are none: then nothing is ever sent.
   ///   - makeClientNonce: makes a random text; 128 random bits by default.
   init(
     _ credentials: ProxyCredentials?, makeClientNonce: @escaping @Sendable () -> String = Self.randomText
   ) {
     self.credentials = credentials
     self.makeClientNonce = makeClientNonce
-    if credentials?.schemes == [.basic] { method = .basic }
+    if isOnlyBasic { method = .basic }
+  }
+
+  /// What makes the token that the next request needs; nil if it needs none.
+  var neededTokens: (any ProxyTokens)? {
+    if case .token = method, case .tokens(let tokens) = credentials { tokens } else { nil }
+  }
+
+  /// Whether the password may be sent by Basic, and not by any other scheme.
+  private var isOnlyBasic: Bool {
+    if case .password(_, let schemes) = credentials { schemes == [.basic] } else { false }
   }
 
   /// Returns the value of `Proxy-Authorization` for a request; nil if none is to be sent. A nonce counts as used.
   ///
-  /// - Parameter request: the method, and the target as it is sent: `host:port` for CONNECT, the absolute URL otherwise.
+  /// - Parameters:
+  ///   - request: the method, and the target as it is sent: `host:port` for CONNECT, the absolute URL otherwise.
+  ///   - token: the token of ``neededTokens``. Without it, the request gets a 407 if another one has learned in the
+  ///     meantime that the proxy asks for tokens.
   /// - Throws: ``CredentialError`` if the scheme cannot transmit the user name or the password.
   mutating func authorization(
-    for request: (method: HTTPMethod, target: String), _ progress: inout Progress
+    for request: (method: HTTPMethod, target: String), _ progress: inout Progress, token: String? = nil
   ) throws(CredentialError) -> String? {
     progress.sent = .nothing
-    guard let credential = credentials?.credential, let method else { return nil }
-    switch method {
-    case .basic:
+    switch (method, credentials) {
+    case (.basic, .password(let credential, _)):
       progress.sent = .basic
       return try BasicScheme.authorization(for: credential)
-    case .digest(var session):
+    case (.token, .tokens(let tokens)):
+      guard let token else { return nil }
+      progress.sent = .token
+      return "\(tokens.scheme) \(token)"
+    case (.digest(var session), .password(let credential, _)):
       session.count &+= 1
       self.method = .digest(session)
       progress.sent = .digest(nonce: session.nonce)
@@ -80,26 +108,27 @@ struct ProxyAuthentication: Sendable {
         to: session.challenge, with: credential, nonce: session.nonce, count: session.count,
         clientNonce: session.clientNonce, for: request)
       return try answer.authorization(hash: MessageDigest.hash)
+    default: return nil
     }
   }
 
   /// Processes a 407. Returns whether the request is to be sent again, with the answer to the challenge; false means that
   /// the 407 is final.
   mutating func answers(_ fields: HTTPFields, _ progress: inout Progress) -> Bool {
-    guard let credentials, let challenge = Self.challenge(in: fields, credentials.schemes) else { return false }
+    guard let challenge = challenge(in: fields) else { return false }
     switch (progress.sent, challenge) {
-    case (.nothing, _), (.basic, .digest): break
-    case (.digest(let nonce), .digest(let challenge)):
+    case (.nothing, _), (.basic, .password(.digest)), (.basic, .token), (.digest, .token): break
+    case (.digest(let nonce), .password(.digest(let challenge))):
       guard challenge.isStale || (progress.ownNonce != nonce && challenge.nonce != nonce) else {
         return refused(nonce: nonce)
       }
-    case (.basic, .basic): return refused(nonce: nil)
-    case (.digest(let nonce), .basic): return refused(nonce: nonce)
+    case (.basic, .password(.basic)), (.token, _): return refused(nonce: nil)
+    case (.digest(let nonce), .password(.basic)): return refused(nonce: nonce)
     }
     guard progress.answers < 4 else { return false }
     progress.answers += 1
     adopt(challenge)
-    if case .digest(let challenge) = challenge { progress.ownNonce = challenge.nonce }
+    if case .password(.digest(let challenge)) = challenge { progress.ownNonce = challenge.nonce }
     return true
   }
 
@@ -114,10 +143,11 @@ struct ProxyAuthentication: Sendable {
     method = .digest(session)
   }
 
-  private mutating func adopt(_ challenge: PasswordChallenge) {
+  private mutating func adopt(_ challenge: Challenge) {
     switch challenge {
-    case .basic: method = .basic
-    case .digest(let challenge):
+    case .token: method = .token
+    case .password(.basic): method = .basic
+    case .password(.digest(let challenge)):
       // a nonce that is in use is counted further: it is never sent twice with the same count
       if case .digest(let session) = method, session.nonce == challenge.nonce { return }
       method = .digest(
@@ -129,19 +159,27 @@ struct ProxyAuthentication: Sendable {
   private mutating func refused(nonce: String?) -> Bool {
     switch method {
     case .digest(let session) where session.nonce == nonce: method = nil
-    case .basic where credentials?.schemes != [.basic]: method = nil
+    case .basic where !isOnlyBasic: method = nil
+    case .token: method = nil
     default: break
     }
     return false
   }
 
-  /// Returns the strongest challenge of the allowed schemes.
-  private static func challenge(in fields: HTTPFields, _ schemes: Set<Proxy.Scheme>) -> PasswordChallenge? {
-    let allowed = AuthenticationChallenge.challenges(in: fields, .proxyAuthenticate).filter { challenge in
-      (challenge.isScheme("Basic") && schemes.contains(.basic))
-        || (challenge.isScheme("Digest") && schemes.contains(.digest))
+  /// Returns the strongest challenge that the credentials can answer.
+  private func challenge(in fields: HTTPFields) -> Challenge? {
+    let challenges = AuthenticationChallenge.challenges(in: fields, .proxyAuthenticate)
+    switch credentials {
+    case nil: return nil
+    case .tokens(let tokens): return challenges.contains { $0.isScheme(tokens.scheme) } ? .token : nil
+    case .password(_, let schemes):
+      let allowed = challenges.filter { challenge in
+        (challenge.isScheme("Basic") && schemes.contains(.basic))
+          || (challenge.isScheme("Digest") && schemes.contains(.digest))
+      }
+      let strongest = PasswordChallenge.strongest(of: allowed, realm: nil) { MessageDigest.hash($0, Data()) != nil }
+      return strongest.map { .password($0) }
     }
-    return .strongest(of: allowed, realm: nil) { MessageDigest.hash($0, Data()) != nil }
   }
 
   private static let randomText: @Sendable () -> String = {

@@ -70,7 +70,7 @@ struct ProxySettings: Sendable {
   /// Returns the route to an origin.
   ///
   /// - Throws: ``HTTPError/Kind/proxyFailed`` with the name of the setting or the variable if it names no usable proxy;
-  ///   ``HTTPError/Kind/authenticationFailed`` if the proxy is to be authenticated to by Negotiate.
+  ///   ``HTTPError/Kind/authenticationFailed`` for a proxy that is ``Proxy/negotiated()``.
   func route(to origin: Origin) throws(HTTPError) -> ProxyRoute {
     let result = origin.isSecure ? secure : plain
     if case .success(.direct) = result { return .direct }
@@ -93,9 +93,10 @@ struct ProxySettings: Sendable {
       let message = "the proxy that is \(source) cannot be used: \(error.reason)"
       return .failure(HTTPError(.proxyFailed, message, phase: .preparing))
     }
-    guard credentials?.schemes.contains(.negotiate) != true else {
+    if case .password(_, _, let schemes) = credentials, schemes.contains(.negotiate) {
       let message =
-        "this transport cannot authenticate to a proxy by Negotiate: use CurlTransport, of the product MartletCurl"
+        "this transport has no ticket of its own for a proxy: use authenticated(by:) in place of negotiated(), with the "
+        + "KerberosTickets of the product MartletKerberos"
       return .failure(HTTPError(.authenticationFailed, message, phase: .preparing))
     }
     let server = ProxyServer(
@@ -111,9 +112,11 @@ struct ProxySettings: Sendable {
   /// Returns the credentials of the URL, else those of the settings. Without settings Basic is the only scheme, as in
   /// curl.
   private static func credentials(_ ofURL: Credential?, _ ofSettings: Proxy.Credentials?) -> ProxyCredentials? {
-    if let ofURL { return ProxyCredentials(credential: ofURL, schemes: ofSettings?.schemes ?? [.basic]) }
-    return ofSettings.map {
-      ProxyCredentials(credential: Credential(user: $0.user, password: $0.password), schemes: $0.schemes)
+    switch ofSettings {
+    case .password(let user, let password, let schemes):
+      .password(ofURL ?? Credential(user: user, password: password), schemes: schemes)
+    case .tokens(let tokens) where ofURL == nil: .tokens(tokens)
+    case .tokens, nil: ofURL.map { .password($0, schemes: [.basic]) }
     }
   }
 }

@@ -47,11 +47,56 @@ struct ProxyServer: Sendable, Hashable {
   }
 }
 
-/// A user name and a password for a proxy.
-struct ProxyCredentials: Sendable, Hashable {
-  let credential: Credential
-  /// The schemes by which they may be sent to an HTTP proxy.
-  let schemes: Set<Proxy.Scheme>
+/// What makes a client known to a proxy.
+enum ProxyCredentials: Sendable, Hashable {
+  /// A user name and a password, and the schemes by which they may be sent to an HTTP proxy.
+  case password(Credential, schemes: Set<Proxy.Scheme>)
+  /// What makes a token for each request to an HTTP proxy.
+  case tokens(any ProxyTokens)
+
+  /// The user name and the password.
+  var credential: Credential? { if case .password(let credential, _) = self { credential } else { nil } }
+
+  static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.password(let left, let leftSchemes), .password(let right, let rightSchemes)):
+      left == right && leftSchemes == rightSchemes
+    case (.tokens(let left), .tokens(let right)): left === right
+    case (.password, .tokens), (.tokens, .password): false
+    }
+  }
+
+  func hash(into hasher: inout Hasher) {
+    switch self {
+    case .password(let credential, _): hasher.combine(credential)
+    case .tokens(let tokens): hasher.combine(ObjectIdentifier(tokens))
+    }
+  }
+}
+
+extension ProxyServer {
+  /// Returns a token for a request to the proxy.
+  ///
+  /// - Throws: the error of what makes tokens, as one that names the proxy; ``HTTPError/Kind/authenticationFailed`` if the
+  ///   token cannot be sent.
+  func token(by tokens: any ProxyTokens, for origin: Origin) async throws(HTTPError) -> String {
+    let token: String
+    do { token = try await tokens.token(for: host) } catch {
+      if error is CancellationError { throw HTTPError(wrapping: error) }
+      guard var failure = error as? HTTPError else {
+        var failure = self.error("there is no token for it", .authenticationFailed, for: origin, phase: .preparing)
+        failure.underlying = error
+        throw failure
+      }
+      failure.message = "\(origin.authority): \(self): \(failure.message)"
+      throw failure
+    }
+    let fields: HTTPFields = [.proxyAuthorization: "\(tokens.scheme) \(token)"]
+    guard fields.refusal == nil else {
+      throw self.error("its token contains a control character", .authenticationFailed, for: origin, phase: .preparing)
+    }
+    return token
+  }
 }
 
 extension ProxyServer: CustomStringConvertible, CustomReflectable {

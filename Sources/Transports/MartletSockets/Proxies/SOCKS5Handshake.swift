@@ -8,6 +8,8 @@ enum ProxyStep: Equatable {
   case needsMore
   /// Send these bytes, then go on.
   case send([UInt8])
+  /// Begin again on the same connection: the answer to a challenge can be given.
+  case beginAgain
   /// Open another connection to the proxy and begin again there: the answer can be given, but not on this connection.
   case reconnect
   /// The tunnel is open. What is left of the input comes from the origin.

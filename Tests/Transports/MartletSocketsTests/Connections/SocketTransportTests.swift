@@ -209,7 +209,7 @@ struct SocketTransportTests {
     configuration.negotiatingHosts = ["a.example"]
     let error = try await failure(SocketTransport(configuration), HTTPRequest(.get, url("http://a.example/")))
     #expect(error.kind == .invalidRequest)
-    #expect(error.message.hasSuffix(": negotiatingHosts; use CurlTransport, of the product MartletCurl"))
+    #expect(error.message.hasSuffix(": negotiatingHosts; use NegotiateSource, of the product MartletKerberos"))
   }
 
   @Test func metricsHaveTheirOrder() async throws {

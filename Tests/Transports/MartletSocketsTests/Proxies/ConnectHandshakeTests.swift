@@ -17,7 +17,10 @@ struct ConnectHandshakeTests {
     var handshake = ConnectHandshake(to: target, through: testProxy(credentials), userAgent: userAgent)
     return runProxy(
       answers.map { Array($0.utf8) }, pieces: pieces, endsEach: endsEach,
-      begin: { () throws(HTTPError) in try handshake.request(&authentication) },
+      begin: { () throws(HTTPError) in
+        let token = (authentication.neededTokens as? TestTokens)?.next()
+        return try handshake.request(&authentication, token: token)
+      },
       receive: { input, position throws(HTTPError) in try handshake.receive(input, from: &position, &authentication) },
       end: { () throws(HTTPError) in try handshake.receiveEnd() })
   }
@@ -157,7 +160,8 @@ struct ConnectHandshakeTests {
     let accepted = "HTTP/1.1 200 OK\r\nProxy-Authentication-Info: nextnonce=\"n2\"\r\n\r\n"
     for answer in [Self.asksDigest, accepted] {
       var position = 0
-      _ = try first.receive(Array(answer.utf8).span.bytes, from: &position, &authentication)
+      let step = try first.receive(Array(answer.utf8).span.bytes, from: &position, &authentication)
+      if step == .beginAgain { _ = try first.request(&authentication) }
     }
     let request = String(decoding: try second.request(&authentication), as: UTF8.self)
     #expect(request.contains("nonce=\"n2\""))
@@ -181,8 +185,27 @@ struct ConnectHandshakeTests {
     #expect(try run([Self.asksBasic], anna([.digest])).error?.kind == .proxyFailed)
   }
 
+  @Test func aTokenAnswersTheChallengeOfItsScheme() throws {
+    let asks = "HTTP/1.1 407 No\r\nProxy-Authenticate: NEGOTIATE\r\nContent-Length: 5\r\n\r\nplain"
+    func token(_ text: String) -> String {
+      "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\nProxy-Authorization: Negotiate \(text)\r\n\r\n"
+    }
+    #expect(try run([asks, Self.ok], .tokens(TestTokens())).texts == [Self.plain, token("t1")])
+    let closes = "HTTP/1.1 407 No\r\nProxy-Authenticate: Negotiate\r\nConnection: close\r\n\r\n"
+    #expect(
+      try run([closes, Self.ok], .tokens(TestTokens()), endsEach: true).texts == [Self.plain, "reconnect", token("t1")])
+
+    let refused = try run([asks, asks], .tokens(TestTokens()))
+    #expect(refused.texts == [Self.plain, token("t1")])
+    #expect(refused.error?.message.hasSuffix("status 407: it does not accept the token") == true)
+
+    let other = try run([Self.asksDigest], .tokens(TestTokens()))
+    #expect(other.texts == [Self.plain])
+    #expect(other.error?.message.hasSuffix("status 407: it does not ask for Negotiate (Basic, Digest)") == true)
+  }
+
   @Test func aUserNameThatBasicCannotTransmitIsAnError() throws {
-    let wrong = ProxyCredentials(credential: Credential(user: "an:na", password: "secret"), schemes: [.basic])
+    let wrong = ProxyCredentials.password(Credential(user: "an:na", password: "secret"), schemes: [.basic])
     let error = try run([], wrong).error
     #expect(error?.kind == .authenticationFailed)
     #expect(error?.message.contains("RFC 7617") == true)

@@ -22,7 +22,7 @@ struct ProxyRouteTests {
         case .socks5(_, let resolvesNames): resolvesNames ? "socks5h" : "socks5"
         }
       guard let server = route.server else { return kind }
-      let user = server.credentials.map { " \($0.credential.user):\($0.credential.password)" } ?? ""
+      let user = server.credentials?.credential.map { " \($0.user):\($0.password)" } ?? ""
       return "\(kind) \(server.host) \(server.port)\(user)"
     } catch {
       #expect(error.kind == .proxyFailed)
@@ -110,7 +110,8 @@ struct ProxyRouteTests {
   @Test func credentialsOfTheEnvironmentAreSentByBasicOnly() throws {
     func schemes(_ text: String, _ proxy: Proxy) throws -> Set<Proxy.Scheme>? {
       let origin = try #require(Origin(url("http://a.example/")))
-      return try ProxySettings(proxy, environment: ["http_proxy": text]).route(to: origin).server?.credentials?.schemes
+      let server = try ProxySettings(proxy, environment: ["http_proxy": text]).route(to: origin).server
+      return if case .password(_, let schemes) = server?.credentials { schemes } else { nil }
     }
     #expect(try schemes("u:p@a:1", .environment) == [.basic])
     #expect(try schemes("a:1", .environment.authenticated(user: "u", password: "p")) == [.basic, .digest])
@@ -119,11 +120,22 @@ struct ProxyRouteTests {
     #expect(try schemes("a:1", .environment) == nil)
   }
 
-  @Test func negotiationIsAnErrorThatNamesTheOtherTransport() throws {
+  @Test func negotiationIsAnErrorThatNamesTheTickets() throws {
     let settings = ProxySettings(.http("p", port: 1).negotiated(), environment: [:])
     let error = try #require(throws: HTTPError.self) { try settings.route(to: try #require(Origin(origin))) }
     #expect(error.kind == .authenticationFailed)
-    #expect(error.message.contains("MartletCurl"))
+    #expect(error.message.contains("KerberosTickets of the product MartletKerberos"))
+  }
+
+  @Test func aPasswordOfTheEnvironmentComesBeforeTokens() throws {
+    let target = try #require(Origin(url("http://a.example/"))), tokens = TestTokens()
+    func credentials(_ text: String) throws -> ProxyCredentials? {
+      try ProxySettings(.environment.authenticated(by: tokens), environment: ["http_proxy": text])
+        .route(to: target).server?.credentials
+    }
+    #expect(try credentials("u:p@a:1") == .password(Credential(user: "u", password: "p"), schemes: [.basic]))
+    #expect(try credentials("a:1") == .tokens(tokens))
+    #expect(try credentials("a:1") != .tokens(TestTokens()))
   }
 
   @Test func onlyPlainRequestsGoToTheProxyItself() throws {

@@ -1,6 +1,7 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import Synchronization
 import TestSupport
 import Testing
 
@@ -13,7 +14,31 @@ func testProxy(_ credentials: ProxyCredentials? = nil) -> ProxyServer {
 
 /// The user of the tests.
 func anna(_ schemes: Set<Proxy.Scheme> = [.basic, .digest]) -> ProxyCredentials {
-  ProxyCredentials(credential: Credential(user: "anna", password: "secret"), schemes: schemes)
+  .password(Credential(user: "anna", password: "secret"), schemes: schemes)
+}
+
+/// Makes the tokens `t1`, `t2` and so on, for Negotiate.
+final class TestTokens: ProxyTokens {
+  let scheme = "Negotiate"
+  private let asked = Mutex<[String]>([])
+  private let failure: (any Error)?
+
+  /// The hosts for which a token was made.
+  var hosts: [String] { asked.withLock { $0 } }
+
+  init(failingWith failure: (any Error)? = nil) { self.failure = failure }
+
+  func token(for host: String) async throws -> String {
+    if let failure { throw failure }
+    return next(host)
+  }
+
+  func next(_ host: String = "") -> String {
+    asked.withLock { asked in
+      asked.append(host)
+      return "t\(asked.count)"
+    }
+  }
 }
 
 /// What became of a handshake.
@@ -61,6 +86,7 @@ func runProxy(
       switch step {
       case .needsMore: break
       case .send(let bytes): outcome.sent.append(bytes)
+      case .beginAgain: outcome.sent.append(try begin())
       case .reconnect: outcome.sent += [ProxyOutcome.reconnect, try begin()]
       case .open:
         outcome.rest = Array(answer[offset...])

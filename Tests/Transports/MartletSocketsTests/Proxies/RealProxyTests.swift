@@ -58,6 +58,7 @@ struct RealProxyTests {
       switch input.isEmpty ? try end() : try receive(input.span.bytes, &position) {
       case .needsMore: break
       case .send(let bytes): socket.send(bytes)
+      case .beginAgain: socket.send(try begin())
       case .reconnect:
         socket = try BlockingSocket(port: proxy.port)
         socket.send(try begin())
@@ -90,8 +91,8 @@ struct RealProxyTests {
       end: { () throws(HTTPError) in throw handshake.cutOff })
   }
 
-  private let wrong = ProxyCredentials(
-    credential: Credential(user: "anna", password: "mistaken"), schemes: [.basic, .digest])
+  private let wrong = ProxyCredentials.password(
+    Credential(user: "anna", password: "mistaken"), schemes: [.basic, .digest])
 
   @Test func tinyproxyOpensATunnel() throws {
     let folder = try TemporaryFolder(), port = try LocalPort.free()

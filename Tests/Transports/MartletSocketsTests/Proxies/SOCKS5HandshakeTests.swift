@@ -134,7 +134,7 @@ struct SOCKS5HandshakeTests {
     let long = String(repeating: "a", count: 256), limit = String(repeating: "a", count: 255)
     let target = try #require(Origin(url("https://a.example/")))
     func credentials(_ user: String, _ password: String) -> ProxyServer {
-      testProxy(ProxyCredentials(credential: Credential(user: user, password: password), schemes: [.basic]))
+      testProxy(.password(Credential(user: user, password: password), schemes: [.basic]))
     }
     for server in [credentials(long, "b"), credentials("a", long)] {
       let error = #expect(throws: HTTPError.self) { try SOCKS5Handshake(to: target, through: server) }

@@ -7,9 +7,8 @@ import MartletSemantics
 /// set `Authorization` themselves. Retries and redirects are reviewed before it, so that the sources are called for the
 /// origin to which a redirect leads.
 ///
-/// Basic, Bearer and Digest for origins are computed here, for every transport alike: only the engine has the history
-/// of a call. Negotiate (GSS-API) for origins, and all schemes for proxies, belong to a connection, and thus to the
-/// transport.
+/// The schemes of origins are computed here, for every transport alike: only the engine has the history of a call. Those
+/// of proxies belong to a connection, and thus to the transport.
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
 /// of that origin; it is never sent without a challenge, and never as part of the URL.

@@ -50,7 +50,7 @@ public struct ConnectionConfiguration: Sendable {
   /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
   ///
   /// On Linux only `CurlTransport`, of the product `MartletCurl`, supports it: over the default transport every request
-  /// fails then. Run `kinit` before. A request with an `Authorization` of its own is not changed. Where the transport has
+  /// fails then; use `NegotiateSource`, of the product `MartletKerberos`, there. Run `kinit` before. A request with an `Authorization` of its own is not changed. Where the transport has
   /// no GSS-API (a libcurl that was built without it), a request to such a host fails with
   /// ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the session:
   /// ``SessionConfiguration/credentials``.

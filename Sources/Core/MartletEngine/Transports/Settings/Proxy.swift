@@ -12,10 +12,9 @@ public struct Proxy: Sendable {
 
   private init(route: Route) { self.route = route }
 
-  package struct Credentials: Sendable {
-    package let user: String
-    package let password: String
-    package let schemes: Set<Scheme>
+  package enum Credentials: Sendable {
+    case password(user: String, password: String, schemes: Set<Scheme>)
+    case tokens(any ProxyTokens)
   }
 
   /// How a client authenticates to an HTTP proxy. The transport computes all of these, because they belong to the
@@ -59,13 +58,31 @@ public struct Proxy: Sendable {
     user: String, password: String, schemes: Set<Scheme> = [.basic, .digest]
   ) -> Proxy {
     var copy = self
-    copy.credentials = Credentials(user: user, password: password, schemes: schemes)
+    copy.credentials = .password(user: user, password: password, schemes: schemes)
     return copy
   }
 
-  /// Returns the same proxy with the user's ticket as the credential (Negotiate): run `kinit` before. On Linux only
-  /// `CurlTransport`, of the product `MartletCurl`, supports it. Over the default transport, and where a transport has no
-  /// GSS-API (a libcurl that was built without it), requests fail with ``HTTPError/Kind/authenticationFailed``.
+  /// Returns the same proxy with tokens in place of a user name and a password. `KerberosTickets`, of the product
+  /// `MartletKerberos`, makes those for Negotiate:
+  ///
+  /// ```swift
+  /// connection.proxy = .http("proxy.example.com", port: 3128).authenticated(by: KerberosTickets())
+  /// ```
+  ///
+  /// No token is sent before the proxy has asked for one with a 407. From then on every `CONNECT`, and every request that
+  /// the proxy forwards, has a new one. A user name and a password in a variable of the environment come first, and a
+  /// SOCKS5 proxy gets no token. `SocketTransport`, the default on Linux, supports this; over `CurlTransport` requests fail
+  /// with ``HTTPError/Kind/authenticationFailed``.
+  public func authenticated(by tokens: any ProxyTokens) -> Proxy {
+    var copy = self
+    copy.credentials = .tokens(tokens)
+    return copy
+  }
+
+  /// Returns the same proxy with the user's ticket as the credential (Negotiate), over `CurlTransport`, of the product
+  /// `MartletCurl`: run `kinit` before. Over the default transport requests fail with
+  /// ``HTTPError/Kind/authenticationFailed``: use ``authenticated(by:)`` there. They also fail where the transport has no
+  /// GSS-API (a libcurl that was built without it).
   public func negotiated() -> Proxy { authenticated(user: "", password: "", schemes: [.negotiate]) }
 
   /// Returns the same proxy without these hosts, which are connected to directly: `example.com` includes its
@@ -80,6 +97,25 @@ public struct Proxy: Sendable {
     let literal = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
     return Proxy(route: .server("\(scheme)://\(literal):\(port)"))
   }
+}
+
+/// Makes the tokens by which an HTTP proxy knows a client: one for each `CONNECT`, and for each request that the proxy
+/// forwards. See ``Proxy/authenticated(by:)``.
+///
+/// It is a class, because a transport uses a connection only for requests with the same tokens.
+public protocol ProxyTokens: AnyObject, Sendable {
+  /// The scheme that the proxy's challenge names, and the `Proxy-Authorization` of requests: `Negotiate`.
+  var scheme: String { get }
+
+  /// Returns the token for one request.
+  ///
+  /// It is called in a task that is cancelled when the request or the connection is not needed any more. For a `CONNECT`,
+  /// the time counts in ``ConnectionConfiguration/connectTimeout``.
+  ///
+  /// - Parameter host: the proxy's host as it is configured, in lower case.
+  /// - Returns: the part of `Proxy-Authorization` after the scheme.
+  /// - Throws: any error ends the request; ``HTTPError/Kind/authenticationFailed`` if there is no token.
+  func token(for host: String) async throws -> String
 }
 
 extension Proxy: CustomStringConvertible, CustomReflectable {

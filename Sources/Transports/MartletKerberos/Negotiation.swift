@@ -1,0 +1,138 @@
+import CGSSAPI
+import Glibc
+import MartletSemantics
+
+/// Where tickets come from.
+struct TicketStore: Sendable {
+  /// The credential cache, such as `FILE:/run/user/1000/cc`; nil for that of the process.
+  let cache: String?
+  /// The keytab whose key gets tickets into the cache; nil for that of the process, if it has one.
+  let keytab: String?
+}
+
+/// The client's side of a negotiation with a service, by SPNEGO (RFC 4178): the tokens that it sends and takes. Only
+/// Kerberos is offered.
+///
+/// To begin reads files and may ask a key distribution centre over the network: it blocks.
+struct Negotiation: ~Copyable {
+  /// The mechanism that makes the tokens.
+  enum Mechanism {
+    case spnego
+    /// Kerberos alone. No server gets such a token: its errors have the codes that SPNEGO hides.
+    case kerberos
+  }
+
+  private var name: gss_name_t?
+  private var credential: gss_cred_id_t?
+  private var context: gss_ctx_id_t?
+  private let mechanism: Mechanism
+  /// Whether the service has proved that it is the one that was asked for.
+  private(set) var isComplete = false
+
+  init(by mechanism: Mechanism) { self.mechanism = mechanism }
+
+  deinit {
+    var (minor, name, credential, context) = (UInt32(0), name, credential, context)
+    if context != nil { gss_delete_sec_context(&minor, &context, nil) }
+    if credential != nil { gss_release_cred(&minor, &credential) }
+    if name != nil { gss_release_name(&minor, &name) }
+  }
+
+  /// Returns the first token for the service `HTTP@host`.
+  mutating func begin(for host: String, with store: TicketStore) throws(KerberosFailure) -> Data {
+    try importName(of: host)
+    try acquireCredential(from: store)
+    return try step(Data()) ?? Data()
+  }
+
+  /// Takes a token of the service. Returns the next one for it; nil if it needs none.
+  mutating func step(_ received: Data) throws(KerberosFailure) -> Data? {
+    var input = [UInt8](received), context = context
+    var minor: UInt32 = 0, output = gss_buffer_desc()
+    defer { Self.release(&output) }
+    let major = input.withUnsafeMutableBytes { bytes in
+      var input = gss_buffer_desc(length: bytes.count, value: bytes.baseAddress)
+      return gss_init_sec_context(
+        &minor, credential, &context, name, identifier, UInt32(GSS_C_MUTUAL_FLAG), 0, nil, &input, nil, &output, nil,
+        nil)
+    }
+    self.context = context
+    try check(major, minor)
+    isComplete = major == GSS_S_COMPLETE
+    return output.length == 0 ? nil : output.value.map { Data(bytes: $0, count: output.length) }
+  }
+
+  private mutating func importName(of host: String) throws(KerberosFailure) {
+    var text = Array("HTTP@\(host)".utf8), minor: UInt32 = 0, name: gss_name_t?
+    let major = text.withUnsafeMutableBytes { bytes in
+      var buffer = gss_buffer_desc(length: bytes.count, value: bytes.baseAddress)
+      return gss_import_name(&minor, &buffer, martlet_host_based_service(), &name)
+    }
+    self.name = name
+    try check(major, minor)
+  }
+
+  private mutating func acquireCredential(from store: TicketStore) throws(KerberosFailure) {
+    var minor: UInt32 = 0, credential: gss_cred_id_t?
+    var mechanisms = gss_OID_set_desc(count: 1, elements: identifier)
+    let major = Self.withElements(of: store) { elements in
+      gss_acquire_cred_from(
+        &minor, nil, martlet_indefinite(), &mechanisms, GSS_C_INITIATE, elements, &credential, nil, nil)
+    }
+    self.credential = credential
+    try check(major, minor)
+    guard case .spnego = mechanism else { return }
+    var offered = gss_OID_set_desc(count: 1, elements: martlet_kerberos())
+    try check(gss_set_neg_mechs(&minor, credential, &offered), minor)
+  }
+
+  /// Calls the closure with the store as the library takes it; with nil for that of the process.
+  private static func withElements(
+    of store: TicketStore, _ body: (gss_const_key_value_set_t?) -> UInt32
+  ) -> UInt32 {
+    let pairs = [("ccache", store.cache), ("client_keytab", store.keytab)].filter { $0.1 != nil }
+    guard !pairs.isEmpty else { return body(nil) }
+    var elements = pairs.map { gss_key_value_element_desc(key: strdup($0), value: strdup($1 ?? "")) }
+    defer {
+      for element in elements {
+        free(UnsafeMutablePointer(mutating: element.key)); free(UnsafeMutablePointer(mutating: element.value))
+      }
+    }
+    return elements.withUnsafeMutableBufferPointer { elements in
+      var set = gss_key_value_set_desc(count: UInt32(elements.count), elements: elements.baseAddress)
+      return body(&set)
+    }
+  }
+
+  private var identifier: gss_OID {
+    switch mechanism {
+    case .spnego: martlet_spnego()
+    case .kerberos: martlet_kerberos()
+    }
+  }
+
+  private func check(_ major: UInt32, _ minor: UInt32) throws(KerberosFailure) {
+    guard martlet_failed(major) != 0 else { return }
+    let words =
+      minor == 0 ? Self.words(for: major, GSS_C_GSS_CODE, nil) : Self.words(for: minor, GSS_C_MECH_CODE, identifier)
+    throw KerberosFailure(major: major, minor: Int32(bitPattern: minor), detail: words)
+  }
+
+  /// The library's words for a code.
+  private static func words(for code: UInt32, _ kind: Int32, _ mechanism: gss_OID?) -> String {
+    var words: [String] = []
+    var (minor, context) = (UInt32(0), UInt32(0))
+    repeat {
+      var text = gss_buffer_desc()
+      defer { release(&text) }
+      guard gss_display_status(&minor, code, kind, mechanism, &context, &text) == GSS_S_COMPLETE else { break }
+      words.append(String(decoding: UnsafeRawBufferPointer(start: text.value, count: text.length), as: UTF8.self))
+    } while context != 0
+    return words.joined(separator: ": ")
+  }
+
+  private static func release(_ buffer: inout gss_buffer_desc) {
+    var minor: UInt32 = 0
+    gss_release_buffer(&minor, &buffer)
+  }
+}

@@ -3,6 +3,7 @@
 import Martlet
 import MartletKerberos
 import MartletTesting
+import SAPFoundation
 
 let server = try LoopbackServer { _ in .text("who?", status: .unauthorized).with(.wwwAuthenticate, "Negotiate") }
 let intranet = server.url("/orders")
@@ -25,6 +26,14 @@ func makeSession(behind host: String) -> HTTPSession {
   var connection = ConnectionConfiguration()
   connection.proxy = .http(host, port: 3128).authenticated(by: KerberosTickets())
   return HTTPSession(transport: SocketTransport(connection))
+}
+
+/// SAP's session with tickets for its server and its proxy.
+func makeSAPSession(for gateway: URL, _ connection: ConnectionConfiguration) -> SAPURLSession {
+  var connection = connection
+  connection.proxy = .http("proxy.example.com", port: 8080).authenticated(by: KerberosTickets())
+  let session = SAPURLSession(connection: connection, credentials: [NegotiateSource(for: .origin(of: gateway))])
+  return session
 }
 
 // Prints:

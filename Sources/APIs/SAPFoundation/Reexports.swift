@@ -7,6 +7,8 @@
 @_exported public import struct MartletEngine.CallContext
 @_exported public import struct MartletEngine.ClientCertificate
 @_exported public import struct MartletEngine.ConnectionConfiguration
+@_exported public import struct MartletEngine.CredentialScope
+@_exported public import protocol MartletEngine.CredentialSource
 @_exported public import struct MartletEngine.DefaultFieldsInterceptor
 @_exported public import class MartletEngine.HTTPCache
 @_exported public import struct MartletEngine.HTTPError

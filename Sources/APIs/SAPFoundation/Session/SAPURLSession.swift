@@ -91,20 +91,27 @@ public final class SAPURLSession: Sendable {
   ///     defaults. A session whose configuration has `protocolClasses`, and every session on Apple's platforms, runs on
   ///     Foundation's URLSession, which ignores all of these settings; the log has a warning for each setting that is
   ///     not the default.
+  ///   - credentials: sources for schemes that challenges to observers and delegate do not have, such as the
+  ///     `NegotiateSource` of the product `MartletKerberos`. For the origins in its scope a source is asked first;
+  ///     observers and the delegate are asked if it has no answer. None by default.
   ///   - delegate: called after the observers; held strongly until the session is invalidated. None by default.
   ///   - delegateQueue: the queue of all callbacks; it has to be serial. One of the session's own by default.
   public convenience init(
     configuration: URLSessionConfiguration = .default, connection: ConnectionConfiguration = .init(),
-    delegate: (any SAPURLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
+    credentials: [any CredentialSource] = [], delegate: (any SAPURLSessionDelegate)? = nil,
+    delegateQueue: OperationQueue? = nil
   ) {
     let transport = SAPTransport.transport(for: configuration, connection)
-    self.init(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue, transport: transport)
+    self.init(
+      configuration: configuration, credentials: credentials, delegate: delegate, delegateQueue: delegateQueue,
+      transport: transport)
   }
 
   /// Makes a session on any transport: a mock, in tests.
   package init(
-    configuration: URLSessionConfiguration = .default, delegate: (any SAPURLSessionDelegate)? = nil,
-    delegateQueue: OperationQueue? = nil, transport: any Transport, clock: any Clock<Duration> = ContinuousClock()
+    configuration: URLSessionConfiguration = .default, credentials: [any CredentialSource] = [],
+    delegate: (any SAPURLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil, transport: any Transport,
+    clock: any Clock<Duration> = ContinuousClock()
   ) {
     foundationConfiguration = configuration.copy() as? URLSessionConfiguration ?? configuration
     waitsForConnectivity = foundationConfiguration.waitsForConnectivity
@@ -117,7 +124,7 @@ public final class SAPURLSession: Sendable {
     self.transport = SAPTransport(base: transport)
     let internalRequests = InternalRequests()
     var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
-    settings.credentials = [ChallengeSource(acceptedPasswords)]
+    settings.credentials = credentials + [ChallengeSource(acceptedPasswords)]
     settings.clock = clock
     engine = HTTPSession(transport: self.transport, configuration: settings)
     internalRequests.setSession(self)

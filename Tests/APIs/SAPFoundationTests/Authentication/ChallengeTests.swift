@@ -22,8 +22,34 @@ private func credential(
   _ password: String, _ persistence: URLCredential.Persistence = .none
 ) -> URLCredential { URLCredential(user: "anna", password: password, persistence: persistence) }
 
+/// Sends a key to one origin.
+private struct APIKey: CredentialSource {
+  let scope: CredentialScope
+
+  func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+    var request = request
+    request.fields[.authorization] = "ApiKey k1"
+    return request
+  }
+}
+
 @Suite("Challenges", .timeLimit(.minutes(5)))
 struct ChallengeTests {
+  @Test func aSourceOfTheAppComesBeforeObservers() async throws {
+    let (server, other) = (try guarded(), try guarded())
+    let probe = ObserverProbe { $0.onChallenge = { _ in .use(credential("secret")) } }
+    let session = SAPURLSession(
+      configuration: SAPURLSession.plain, credentials: [APIKey(scope: .origin(of: server.url))])
+    session.register(probe)
+
+    let outcomes = [await session.outcome(of: server.url("/")), await session.outcome(of: other.url("/"))]
+
+    #expect(outcomes.map(\.text) == ["welcome", "welcome"])
+    let password = "Basic " + Data("anna:secret".utf8).base64EncodedString()
+    #expect(server.requests.map { $0.fields[.authorization] } == ["ApiKey k1", password])
+    #expect(other.requests.map { $0.fields[.authorization] } == [nil, password])
+  }
+
   @Test func theDelegateIsAskedAfterTheObserversAndAnswers() async throws {
     let server = try guarded()
     let challenges = Mutex<[URLAuthenticationChallenge]>([])

@@ -84,7 +84,8 @@ public final class ManualClock: Clock {
   ) async throws {
     let description: @Sendable (Time) -> String = { time in
       let last = duration.map { " within \($0)" } ?? ""
-      return "\(count) sleepers of a ManualClock\(last); its sleepers wake up after \(time.wakeUps)"
+      let sleepers = count == 1 ? "sleeper" : "sleepers"
+      return "\(count) \(sleepers) of a ManualClock\(last); its sleepers wake up after \(time.wakeUps)"
     }
     _ = try await time.wait(at: .init(fileID, line), saying: description) { time in
       let last = duration.map { time.now.advanced(by: $0) }

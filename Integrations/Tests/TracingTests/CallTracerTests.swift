@@ -103,36 +103,30 @@ import Tracing
     #expect(spans.last?.errors.count == 1)
   }
 
-  /// Lets a request pass when a gate is open, also if its call has ended before.
-  private struct Stubborn: Interceptor {
-    let gate: Gate
+  /// Prepares a request with a tracer when a gate is open, also if its call has ended before.
+  private struct LateTracing: Interceptor {
+    let tracer: CallTracer
+    let held = Gate()
+    let prepared = Gate()
     let stages: InterceptorStages = .prepare
 
     func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-      await Task { try? await gate.wait() }.value
-      return .send(request)
-    }
-  }
-
-  /// Opens a gate when a request comes by.
-  private struct Witness: Interceptor {
-    let gate: Gate
-    let stages: InterceptorStages = .prepare
-
-    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-      gate.open()
-      return .send(request)
+      defer { prepared.open() }
+      return try await Task {
+        try await held.wait()
+        return try await tracer.prepare(request, in: call)
+      }.value
     }
   }
 
   @Test func noSpanBeginsAfterTheEndOfItsCall() async throws {
-    let (clock, held, passed) = (ManualClock(), Gate(), Gate())
+    let clock = ManualClock()
+    let tracing = LateTracing(tracer: CallTracer(tracer))
     var configuration = SessionConfiguration()
     configuration.clock = clock
     configuration.options.deadline = .seconds(1)
-    configuration.interceptors = [Stubborn(gate: held)]
-    configuration.trace(with: CallTracer(tracer))
-    configuration.interceptors.append(Witness(gate: passed))
+    configuration.interceptors = [tracing]
+    configuration.listeners = [tracing.tracer]
     let session = HTTPSession(transport: ScriptedTransport(), configuration: configuration)
     let call = Task { try await session.data(for: HTTPRequest(.get, "http://a.example/")) }
     try await clock.sleepers(1)
@@ -140,8 +134,8 @@ import Tracing
     let error = await #expect(throws: HTTPError.self) { _ = try await call.value }
     #expect(error?.kind == .deadlineExceeded)
 
-    held.open()
-    try await passed.wait()
+    tracing.held.open()
+    try await tracing.prepared.wait()
     #expect(tracer.activeSpans.isEmpty)
     #expect(tracer.finishedSpans.count == 1)
   }

@@ -60,8 +60,9 @@ public protocol CredentialSource: Sendable {
   /// - Parameters:
   ///   - rejection: the 401 and its challenges.
   ///   - call: the call that the attempt belongs to.
-  /// - Returns: whether ``authorize(_:in:)`` now returns other credentials than those that were rejected.
-  /// - Throws: as ``authorize(_:in:)``.
+  /// - Returns: whether ``CredentialSource/authorize(_:in:)`` now returns other credentials than those that were
+  ///   rejected.
+  /// - Throws: as ``CredentialSource/authorize(_:in:)``.
   func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool
 
   /// Receives every response, except a 401, that came over the network to a request which this source authorized.

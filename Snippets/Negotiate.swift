@@ -1,4 +1,4 @@
-// Kerberos tickets for a server and for a proxy. Without a ticket the error says what is missing.
+// Kerberos tickets for a server and for a proxy. The error of a program without a ticket says what to do.
 
 import Martlet
 import MartletKerberos

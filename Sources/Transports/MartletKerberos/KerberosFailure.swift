@@ -11,7 +11,7 @@ struct KerberosFailure: Error, Equatable {
   /// The library's words.
   let detail: String
 
-  /// What is wrong, and for the caller to do.
+  /// The cause, as far as the user can do something about it.
   enum Reason: Equatable {
     case noTicket
     case expired

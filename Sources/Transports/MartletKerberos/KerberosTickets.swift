@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// **Whose tickets.** The ticket for a host is that of the service `HTTP@host`. The host is that of the URL, or of the proxy
 /// setting, as it is written there: this module asks no name server for another name. The Kerberos library does, unless
-/// `krb5.conf` says `dns_canonicalize_hostname = false`, which is recommended: whoever controls the name server could
+/// `krb5.conf` says `dns_canonicalize_hostname = false`, which is recommended: a name server in foreign hands could
 /// otherwise choose the service.
 ///
 /// **How long it takes.** The library blocks while it reads files and asks a key distribution centre. It does so on at
@@ -67,7 +67,7 @@ public final class KerberosTickets: ProxyTokens {
   }
 }
 
-/// A token that was made for a service, and what is needed to check the service's answer.
+/// A token for a service, with the state that checks the service's answer.
 final class Offer: Sendable {
   let token: String
   private let negotiation: Mutex<Negotiation>

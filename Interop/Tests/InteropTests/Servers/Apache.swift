@@ -60,18 +60,25 @@ final class Apache: Sendable {
     "ssl", "socache_shmcb", "http2", "dav", "dav_fs", "deflate", "filter", "headers", "alias",
   ]
 
+  /// Returns what every configuration begins with: all files in one folder, and these modules.
+  static func basics(in root: String, named name: String, with modules: [String]) -> String {
+    """
+    ServerRoot \(root)
+    ServerName \(name)
+    PidFile \(root)/httpd.pid
+    DefaultRuntimeDir \(root)
+    Mutex pthread
+    ErrorLog \(root)/error.log
+    User www-data
+    Group www-data
+    \(modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n"))
+    """
+  }
+
   private static func configuration(_ ports: Ports, _ root: String, _ keys: String) -> String {
     let tls = "SSLEngine on\n  SSLCertificateFile \(keys)/server.pem\n  SSLCertificateKeyFile \(keys)/server.key"
     return """
-      ServerRoot \(root)
-      ServerName 127.0.0.1
-      PidFile \(root)/httpd.pid
-      DefaultRuntimeDir \(root)
-      Mutex pthread
-      ErrorLog \(root)/error.log
-      User www-data
-      Group www-data
-      \(modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n"))
+      \(basics(in: root, named: "127.0.0.1", with: modules))
       Listen 127.0.0.1:\(ports.plain)
       Listen 127.0.0.1:\(ports.tls)
       Listen 127.0.0.1:\(ports.client)

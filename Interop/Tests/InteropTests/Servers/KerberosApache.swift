@@ -36,15 +36,7 @@ final class KerberosApache: Sendable {
 
   private static func configuration(_ port: Int, _ root: String, _ keytab: String) -> String {
     """
-    ServerRoot \(root)
-    ServerName localhost
-    PidFile \(root)/httpd.pid
-    DefaultRuntimeDir \(root)
-    Mutex pthread
-    ErrorLog \(root)/error.log
-    User www-data
-    Group www-data
-    \(modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n"))
+    \(Apache.basics(in: root, named: "localhost", with: modules))
     Listen 127.0.0.1:\(port)
     DocumentRoot \(root)/files
     <Directory \(root)/files>

@@ -8,7 +8,7 @@ final class KerberosRealm: Sendable {
   static let name = "LOOP.EXAMPLE"
   /// One for all tests of a run.
   static let shared = Result { try KerberosRealm() }
-  /// What has to be installed; empty if all is there.
+  /// The programs and files that this machine lacks.
   static let missing = [
     "/usr/sbin/krb5kdc", "/usr/sbin/kadmin.local", "/usr/bin/kinit", "/usr/lib/apache2/modules/mod_auth_gssapi.so",
     "/usr/lib/squid/negotiate_kerberos_auth",

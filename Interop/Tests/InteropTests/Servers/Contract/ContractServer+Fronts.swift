@@ -85,15 +85,7 @@ extension ContractServer {
       "deflate", "rewrite",
     ]
     let configuration = """
-      ServerRoot \(root)
-      ServerName localhost
-      PidFile \(root)/httpd.pid
-      DefaultRuntimeDir \(root)
-      Mutex pthread
-      ErrorLog \(root)/error.log
-      User www-data
-      Group www-data
-      \(modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }.joined(separator: "\n"))
+      \(Apache.basics(in: root, named: "localhost", with: modules))
       Listen 127.0.0.1:\(port)
       Protocols h2 http/1.1
       KeepAliveTimeout 1

@@ -24,7 +24,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
   }
 
-  /// What is done next.
+  /// What the transport does next.
   private enum Step {
     /// Send the request, which has started.
     case send(OriginRequest)
@@ -48,7 +48,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let step = try step(of: transaction, among: entries, since: storedCount)
     guard case .serve(let entry, .fresh) = step,
-      case .now(let response) = response(from: entry, as: .cache, to: transaction)
+      case .now(let response?) = response(from: entry, as: .cache, to: transaction)
     else { return step }
     return .answer(response)
   }
@@ -108,15 +108,14 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // MARK: From the store
 
-  /// Returns the stored response: at once if the store has its body at hand. The work throws `UnreadableBody` if the body
-  /// cannot be read.
+  /// Returns the stored response, at once if the store has its body at hand; nil if the body cannot be read.
   ///
   /// - Parameter received: The response that it replaces.
   @inline(never)
   private func response(
     from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
     replacing received: HTTPResponse? = nil
-  ) -> Immediate<HTTPResponse> {
+  ) -> Immediate<HTTPResponse?> {
     let answer = answer(with: entry, as: source, to: transaction)
     if answer.range.isEmpty { return .now(response(answer, .empty, as: source, to: transaction, replacing: received)) }
     if let bytes = cache.immediate?.blockingBytes(of: entry.id, range: answer.range) {
@@ -124,16 +123,14 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     return .later {
       guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
-        throw UnreadableBody()
+        return nil
       }
       let body = ResponseBody(length: Int64(answer.range.count), from: stored)
       return response(answer, body, as: source, to: transaction, replacing: received)
     }
   }
 
-  private struct UnreadableBody: Error {}
-
-  /// The same; nil if the body cannot be read. The body of the response that it replaces is discarded.
+  /// The same, awaited. The body of the response that it replaces is discarded.
   private func readableResponse(
     from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
     replacing received: HTTPResponse? = nil

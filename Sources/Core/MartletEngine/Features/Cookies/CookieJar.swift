@@ -168,7 +168,7 @@ public final class CookieJar: Sendable {
     return .now(line)
   }
 
-  /// Writes when the site's cookies were sent. What is sent does not depend on that.
+  /// Stores the times at which the site's cookies were sent, and returns what is sent: a failure does not change that.
   private func writeAccesses<Sent: Sendable>(of site: String, then sent: Sent) async -> Sent {
     try? await change(site) { _, _ in }
     return sent

@@ -3,7 +3,7 @@
 /// The chain calls `begin` and `judge` in place of `prepare` and `review`, which follow from them: to call an
 /// asynchronous function takes longer than all that is done for an attempt which does not concern the interceptor.
 package protocol ImmediateInterceptor: Interceptor {
-  /// Prepares the request. Returns what is left and has to be awaited; nil if nothing is.
+  /// Prepares the request. Returns the rest of the work, which has to be awaited; nil if there is none.
   func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
 
   /// Reviews an outcome. Returns the work that leads to the verdict or to an error; nil if the outcome is accepted.

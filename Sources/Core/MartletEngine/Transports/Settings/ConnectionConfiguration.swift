@@ -50,10 +50,10 @@ public struct ConnectionConfiguration: Sendable {
   /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
   ///
   /// On Linux only `CurlTransport`, of the product `MartletCurl`, supports it: over the default transport every request
-  /// fails then; use `NegotiateSource`, of the product `MartletKerberos`, there. Run `kinit` before. A request with an `Authorization` of its own is not changed. Where the transport has
-  /// no GSS-API (a libcurl that was built without it), a request to such a host fails with
-  /// ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the session:
-  /// ``SessionConfiguration/credentials``.
+  /// fails then; use `NegotiateSource`, of the product `MartletKerberos`, there. Run `kinit` before. A request with an
+  /// `Authorization` of its own is not changed. Where the transport has no GSS-API (a libcurl that was built without it),
+  /// a request to such a host fails with ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the
+  /// session: ``SessionConfiguration/credentials``.
   public var negotiatingHosts: Set<String> = []
   /// Which servers may be connected to; all by default. For a service that fetches URLs which strangers have written,
   /// ``AddressPolicy/publicAddresses``.

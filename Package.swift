@@ -9,7 +9,6 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
-    .library(name: "MartletCurl", targets: ["MartletCurl"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "MartletRunLoop", targets: ["MartletRunLoop"]),
@@ -52,7 +51,6 @@ let package = Package(
     .target(
       name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
     .target(name: "MartletCombine"),
-    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -84,11 +82,6 @@ let package = Package(
       ]),
 
     // Level 2: what plugs into the engine's protocols.
-    .target(
-      name: "MartletCurl",
-      dependencies: [
-        "MartletEngine", "MartletSemantics", .target(name: "CCurl", condition: .when(platforms: [.linux])),
-      ]),
     .target(
       name: "MartletSockets",
       dependencies: [
@@ -180,15 +173,12 @@ let package = Package(
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "MartletEngineTests",
-      dependencies: ["MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport"]),
+      dependencies: [
+        "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers", "TestSupport",
+      ]),
     .testTarget(
       name: "MartletObservationTests",
       dependencies: ["MartletObservation", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
-    .testTarget(
-      name: "MartletCurlTests",
-      dependencies: [
-        "MartletCurl", "MartletEngine", "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
-      ]),
     .testTarget(
       name: "MartletSocketsTests",
       dependencies: [
@@ -204,8 +194,8 @@ let package = Package(
     .testTarget(
       name: "MartletTransportTests",
       dependencies: [
-        "MartletCurl", "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation",
-        "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
+        "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation", "MartletSemantics",
+        "MartletTesting", "TestServers", "TestSupport",
       ],
       exclude: [
         "Messages/messages.json", "Messages/server.py", "Differential/python_clients.py", "URLs/urls.json",
@@ -298,7 +288,7 @@ package.targets += [
 // Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
 let groups = [
   "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics"],
-  "Sources/Transports": ["MartletCurl", "MartletKerberos", "MartletSockets", "MartletURLSession"],
+  "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
   "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation"],
   "Sources/Publishers": ["MartletCombine", "MartletRunLoop"],
@@ -308,13 +298,13 @@ let groups = [
   ],
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
-    "CBrotli", "CCrypto", "CCurl", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
+    "CBrotli", "CCrypto", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],
   "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests"],
-  "Tests/Transports": ["MartletCurlTests", "MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
+  "Tests/Transports": ["MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
   "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
   "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests"],
   "Tests/Publishers": ["MartletCombineTests"],

@@ -28,8 +28,8 @@ let package = Package(
       name: "bench",
       dependencies: [
         "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
-        product("MartletSQLite"), product("MartletTesting"), product("MartletCurl"), product("MartletSockets"),
-        product("MartletTasks"), product("SAPFoundation"),
+        product("MartletSQLite"), product("MartletTesting"), product("MartletSockets"), product("MartletTasks"),
+        product("SAPFoundation"),
       ],
       swiftSettings: settings),
     // The smallest programs that get a URL: their cold start and their size are measured.

@@ -22,8 +22,7 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        product("Martlet"), product("MartletImages"), product("MartletTesting"), product("MartletCurl"),
-        product("MartletKerberos"),
+        product("Martlet"), product("MartletImages"), product("MartletTesting"), product("MartletKerberos"),
       ],
       exclude: ["Pictures/corpus.py"], swiftSettings: settings),
     // Contracts in there is a link to the contracts of stores, which the stores in memory and SQLite files pass too.

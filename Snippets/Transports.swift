@@ -1,7 +1,6 @@
-// The same session over each transport: over sockets, over libcurl, and over Foundation's URLSession.
+// The same session over each transport: over sockets, and over Foundation's URLSession.
 
 import Martlet
-import MartletCurl
 import MartletTesting
 import MartletURLSession
 
@@ -18,16 +17,10 @@ do {
 }
 
 do {
-  let session = HTTPSession(transport: CurlTransport(connection))
-  print(try await get(with: session))
-}
-
-do {
   let session = HTTPSession(transport: URLSessionTransport(.ephemeral))
   print(try await get(with: session))
 }
 
 // Prints:
-// hello
 // hello
 // hello

@@ -35,10 +35,8 @@ struct Arguments {
     \(ScaleProbe.allCases.map(\.rawValue).joined(separator: ", "))
     bench --profile KEY [--clients NAME] [--seconds N]
                                 run one client alone, for a profiler (martlet-bare-sockets for 10 seconds)
-    --transport NAME,…          transports of Martlet: \(MeasuredTransport.real.map(\.rawValue).joined(separator: ", ")) \
-    (sockets)
     KEY: \(Workload.all.map(\.key).joined(separator: ", ")), \(FullRun.Section.allCases.map(\.rawValue).joined(separator: ", "))
-    NAME: \(ClientProgram.all(transports: [.sockets]).map(\.key).joined(separator: ", "))
+    NAME: \(ClientProgram.all.map(\.key).joined(separator: ", "))
     ASYNC_HTTP_CLIENT=/path/to/checkout make bench    compares AsyncHTTPClient too
     """
 
@@ -48,7 +46,6 @@ struct Arguments {
   var seconds = 0.5
   /// A part of the work of the measurements that have a fixed amount.
   var scale = 1.0
-  var transports = [MeasuredTransport.sockets]
   var clients: Set<String> = []
   var json: URL?
   var svg: URL?
@@ -70,7 +67,6 @@ struct Arguments {
       case "--write": mode = .budget(.lower)
       case "--accept": mode = .budget(.replace)
       case "--scale": mode = .scale
-      case "--transport": transports = try Self.transports(try next(for: argument))
       case "--only": only = Set(try list(for: argument))
       case "--clients": clients = Set(try list(for: argument))
       case "--json": json = URL(filePath: try next(for: argument))
@@ -122,7 +118,7 @@ struct Arguments {
     let keys = Set(
       Workload.all.map(\.key) + FullRun.Section.allCases.map(\.rawValue) + ScaleProbe.allCases.map(\.rawValue))
     if let key = only.subtracting(keys).min() { throw BenchError("there is no '\(key)' to measure:\n\(Self.usage)") }
-    let names = Set(ClientProgram.all(transports: MeasuredTransport.real).map(\.key) + OwnClient.all.map(\.name))
+    let names = Set(ClientProgram.all.map(\.key) + OwnClient.all.map(\.name))
     if let name = clients.subtracting(names).min() { throw BenchError("there is no client '\(name)':\n\(Self.usage)") }
   }
 
@@ -138,15 +134,6 @@ struct Arguments {
   private mutating func number(for argument: String) throws -> Int {
     guard let number = Int(try next(for: argument)), number > 0 else { throw BenchError("\(argument) wants a number") }
     return number
-  }
-
-  private static func transports(_ names: String) throws -> [MeasuredTransport] {
-    try names.split(separator: ",", omittingEmptySubsequences: false).map { name in
-      guard let transport = MeasuredTransport(rawValue: String(name)) else {
-        throw BenchError("there is no transport '\(name)':\n\(usage)")
-      }
-      return transport
-    }
   }
 
   private static func workload(_ key: String) throws -> Workload {

@@ -58,14 +58,12 @@ enum Bench {
 
   private static func costs(_ arguments: Arguments, at server: RunningServer) throws {
     print("\(Machine.description(server: server.version))\n")
-    let own = arguments.transports.flatMap { transport in
-      [SessionClient.Variant.bare, .default].map {
-        ClientProgram.own(.martlet($0, transport), title: "Martlet, \($0), \(transport.title)")
-      }
+    let own = [SessionClient.Variant.bare, .default].map {
+      ClientProgram.own(.martlet($0, .sockets), title: "Martlet, \($0), sockets")
     }
     let session = ClientProgram.own(
       .martlet(.bare, .instant), title: "Martlet, bare, no transport", without: [.tls, .http2])
-    let others = ClientProgram.all(transports: []).filter { $0.key.hasPrefix("async-http-client") }
+    let others = ClientProgram.all.filter { $0.key.hasPrefix("async-http-client") }
     let usual = ([.reference] + own + [session] + others).filter(arguments.wants)
     // what is not counted otherwise is if it is named
     let named = OwnClient.all.filter { client in
@@ -111,7 +109,7 @@ enum Bench {
     _ workload: Workload, _ arguments: Arguments, seconds: Int, at server: RunningServer
   ) async throws {
     let named = try arguments.clients.first.map { try OwnClient(named: $0) }
-    let client = try await (named ?? .martlet(.bare, arguments.transports[0]))
+    let client = try await (named ?? .martlet(.bare, .sockets))
       .make(authority: server.certificate, connections: 64)
     let end = ContinuousClock.now + .seconds(seconds)
     var rates: [Double] = []

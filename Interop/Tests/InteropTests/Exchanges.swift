@@ -1,12 +1,8 @@
 import Foundation
 import Martlet
-import MartletCurl
 import Testing
 
-/// The transport of this run: `MARTLET_TRANSPORT` is `sockets`, the default, or `curl`.
-let isOverCurl = ProcessInfo.processInfo.environment["MARTLET_TRANSPORT"] == "curl"
-
-/// A session on the transport of this run that trusts an authority of the tests.
+/// A session that trusts an authority of the tests.
 func makeSession(
   trusting authority: URL? = nil, through proxy: Proxy = .direct, certificate: ClientCertificate? = nil,
   versions: ConnectionConfiguration.Versions = .automatic, _ change: (inout SessionConfiguration) -> Void = { _ in }
@@ -19,8 +15,7 @@ func makeSession(
   var configuration = SessionConfiguration()
   configuration.options.deadline = .seconds(30)
   change(&configuration)
-  let transport: any Transport = isOverCurl ? CurlTransport(connection) : SocketTransport(connection)
-  return HTTPSession(transport: transport, configuration: configuration)
+  return HTTPSession(connection: connection, configuration: configuration)
 }
 
 extension HTTPSession {

@@ -29,14 +29,13 @@ public import MartletSemantics
 /// another connection.
 ///
 /// Negotiate is in the product `MartletKerberos`: a source of credentials for origins, tokens for proxies
-/// (``Martlet/Proxy/authenticated(by:)``). With the settings of `CurlTransport` for it
-/// (``Martlet/ConnectionConfiguration/negotiatingHosts``, ``Martlet/Proxy/negotiated()``) requests fail, with an error that says so.
+/// (``Martlet/Proxy/authenticated(by:)``).
 public struct SocketTransport: Transport {
   let raw: RawSocketTransport
   private let transport: any Transport
 
   /// Makes a transport. While the system has no thread or file descriptor for it, requests fail with an error that says so,
-  /// and each tries to start it again. With a setting that is not supported, every request fails with an error that names it.
+  /// and each tries to start it again.
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
@@ -123,7 +122,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
     let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: configuration.addressPolicy) }
     self.addressRules = addressRules
     thread = LoopStart { [authentications] () throws(HTTPError) in
-      try Self.check(configuration)
       try identity.readAuthorities()
       return try LoopThread(configuration, ConnectionOptions(options, addressRules.get()), authentications)
     }
@@ -270,26 +268,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
       wholeBody: options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events,
       mayRepeat: request.replacesStaleConnection)
   }
-
-  /// Refuses what is not supported.
-  private static func check(_ configuration: ConnectionConfiguration) throws(HTTPError) {
-    let unsupported = configuration.changedSettings.filter { !supported.contains($0) }
-    guard unsupported.isEmpty else {
-      let names = unsupported.joined(separator: ", ")
-      let remedy = "use NegotiateSource, of the product MartletKerberos"
-      throw HTTPError(
-        .invalidRequest, "this transport does not support these settings of a connection: \(names); \(remedy)",
-        phase: .preparing)
-    }
-  }
-
-  private static let supported: Set<String> = [
-    "connectTimeout", "poolTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime",
-    "decompresses",
-    "readAhead", "versions", "proxy", "tls.authorities", "tls.additionalAuthorities", "tls.minimumVersion",
-    "tls.pinnedPublicKeys",
-    "tls.clientCertificate", "tls.serverTrustCheck", "tls.originSettings", "addressPolicy",
-  ]
 }
 
 /// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112 §3.2.2).

@@ -28,7 +28,7 @@ import MartletSemantics
 public struct URLSessionTransport: Transport {
   private let owner: SessionOwner
   /// The changed settings that are not supported.
-  private let unsupported: [String]
+  private let unsupported: [ConnectionConfiguration.Setting]
 
   /// Makes a transport with its own `URLSession`.
   ///
@@ -40,7 +40,7 @@ public struct URLSessionTransport: Transport {
   }
 
   /// Makes a transport whose requests fail if there are settings of a connection that must not be ignored.
-  package init(_ configuration: URLSessionConfiguration, refusing unsupported: [String]) {
+  package init(_ configuration: URLSessionConfiguration, refusing unsupported: [ConnectionConfiguration.Setting]) {
     owner = SessionOwner(configuration)
     self.unsupported = unsupported
   }
@@ -48,7 +48,7 @@ public struct URLSessionTransport: Transport {
   /// Makes a transport with its own ephemeral `URLSession`.
   ///
   /// - Parameter connection: only ``Martlet/ConnectionConfiguration/connectionsPerHost`` is used. The other limits have no
-  ///   effect. If settings of TLS, proxy, versions, compression or Negotiate differ from the default, every request
+  ///   effect. If settings of TLS, proxy, versions or compression differ from the default, every request
   ///   fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names these settings, so that no pin and no proxy is
   ///   silently ignored.
   public init(_ connection: ConnectionConfiguration) {
@@ -61,14 +61,14 @@ public struct URLSessionTransport: Transport {
     unsupported = connection.changedSettings.filter { !Self.limits.contains($0) }
   }
 
-  private static let limits: Set = [
-    "connectTimeout", "connectionsPerHost", "connections", "idleConnections", "idleLifetime", "readAhead",
+  private static let limits: Set<ConnectionConfiguration.Setting> = [
+    .connectTimeout, .connectionsPerHost, .connections, .idleConnections, .idleLifetime, .readAhead,
   ]
 
   /// Sends the request. Returns the final response's head, with its body still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard unsupported.isEmpty else {
-      let names = unsupported.joined(separator: ", ")
+      let names = unsupported.map(\.rawValue).joined(separator: ", ")
       throw HTTPError(
         .invalidRequest, "URLSession does not support these settings of the connection: \(names)", phase: .preparing)
     }

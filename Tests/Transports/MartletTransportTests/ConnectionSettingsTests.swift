@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -35,7 +34,6 @@ struct ConnectionSettingsTests {
       ("tls.originSettings", { $0.tls.originSettings = { _ in nil } }), ("proxy", { $0.proxy = .direct }),
       ("versions", { $0.versions = .http1 }), ("decompresses", { $0.decompresses = false }),
       ("poolTimeout", { $0.poolTimeout = .seconds(1) }),
-      ("negotiatingHosts", { $0.negotiatingHosts = ["a.example"] }),
       ("addressPolicy", { $0.addressPolicy = .publicAddresses }),
     ]
     for (name, change) in table {
@@ -44,20 +42,4 @@ struct ConnectionSettingsTests {
       #expect(error?.message.hasSuffix(": \(name)") == true)
     }
   }
-
-  #if os(Linux)
-  @Test func settingsThatLibcurlDoesNotSupportAreNamedInTheError() async throws {
-    let server = try LoopbackServer { _ in .text("hello") }
-    var connection = ConnectionConfiguration()
-    connection.poolTimeout = .seconds(1)
-    connection.tls.originSettings = { _ in nil }
-    connection.addressPolicy = .publicAddresses
-    let transport = CurlTransport(connection)
-    let error = await #expect(throws: HTTPError.self) {
-      try await transport.send(HTTPRequest(.get, server.url), in: Call())
-    }
-    #expect(error?.kind == .invalidRequest)
-    #expect(error?.message.hasSuffix(": tls.originSettings, poolTimeout, addressPolicy") == true)
-  }
-  #endif
 }

@@ -1,4 +1,3 @@
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletSockets
@@ -8,7 +7,7 @@ import Synchronization
 @_exported import TestSupport
 import Testing
 
-/// The behaviour that all transports share: libcurl, sockets, URLSession and the mock.
+/// The behaviour that all transports share: sockets, URLSession and the mock.
 ///
 /// Its tests run one after another: Foundation's URLSession blocks threads of the cooperative pool, which has as many
 /// as the machine has cores, so that many tests at once would block each other.
@@ -16,27 +15,22 @@ import Testing
 
 /// The transports that the contract is tested with.
 enum TestedTransport: String, Codable, Sendable, CaseIterable, CustomTestStringConvertible {
-  case curl
   case sockets
   case urlSession
   case mock
 
   /// The transports that connect to a server.
-  static let real: [TestedTransport] = [.curl, .sockets, .urlSession]
+  static let real: [TestedTransport] = [.sockets, .urlSession]
 
   var testDescription: String { rawValue }
 
   var isURLSession: Bool { self == .urlSession }
 
-  /// The transport of this run of the test; see ``OverEachNetworkTransport``.
-  @TaskLocal static var current = TestedTransport.curl
-
   /// Makes a transport that connects to a server.
   func makeTransport(_ connection: ConnectionConfiguration = .init()) -> any Transport {
     switch self {
-    case .sockets: SocketTransport(connection)
     case .urlSession: URLSessionTransport(connection)
-    case .curl, .mock: CurlTransport(connection)
+    case .sockets, .mock: SocketTransport(connection)
     }
   }
 }

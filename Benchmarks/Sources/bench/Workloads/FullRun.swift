@@ -69,7 +69,7 @@ struct FullRun {
   }
 
   private var programs: [ClientProgram] {
-    ClientProgram.all(transports: arguments.transports).filter(arguments.wants)
+    ClientProgram.all.filter(arguments.wants)
   }
 
   private mutating func compareClients() throws {

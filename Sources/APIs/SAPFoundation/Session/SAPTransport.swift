@@ -27,12 +27,12 @@ struct SAPTransport: Transport {
   private static func overFoundation(
     _ configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
   ) -> any Transport {
-    for name in connection.changedSettings {
+    for setting in connection.changedSettings {
       SessionLog.write(
-        .warning, nil, "this session runs over Foundation's URLSession, which ignores connection.\(name)")
+        .warning, nil, "this session runs over Foundation's URLSession, which ignores connection.\(setting.rawValue)")
     }
     // a guard that does not hold would be worse than none
-    return URLSessionTransport(configuration, refusing: connection.changedSettings.filter { $0 == "addressPolicy" })
+    return URLSessionTransport(configuration, refusing: connection.changedSettings.filter { $0 == .addressPolicy })
   }
 }
 

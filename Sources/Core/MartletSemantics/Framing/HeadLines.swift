@@ -20,14 +20,13 @@ package struct StatusLine: Sendable, Hashable {
     for byte in line where ASCII.isControl(byte) && byte != 9 { throw .controlCharacter }
   }
 
-  /// Parses the line that libcurl creates for the head of an HTTP/2 response, `HTTP/2 200 `.
-  package init(synthesised line: UnsafeRawBufferPointer) throws(MessageFault) {
-    let line = try FieldLine.content(of: line)
-    guard ByteScan.begins(line, with: "HTTP/") else { throw .statusLine }
-    guard ByteScan.begins(line, with: "HTTP/2 ") else { throw .version }
-    guard line.count == 10 || line.count == 11 && line[10] == 32 else { throw .statusCode }
-    version = .http2
-    status = try Self.status(UnsafeRawBufferPointer(rebasing: line[7..<10]))
+  /// Parses `HTTP/2 200 `, the line with which the transport begins the head of an HTTP/2 response, with or without its
+  /// line break.
+  init?(http2 line: UnsafeRawBufferPointer) {
+    guard ByteScan.begins(line, with: "HTTP/2 "), line.count >= 10,
+      let status = try? Self.status(UnsafeRawBufferPointer(rebasing: line[7..<10]))
+    else { return nil }
+    (version, self.status) = (.http2, status)
   }
 
   /// Whether bytes are the beginning of a status line, as far as they go. This shows early that a peer does not speak
@@ -134,7 +133,7 @@ extension ResponseHead {
     let (line, end) = lines.withUnsafeBytes { bytes in
       let end = ByteScan.lineEnd(in: bytes, from: 0) ?? bytes.count
       let first = UnsafeRawBufferPointer(rebasing: bytes[..<end])
-      return (try? StatusLine.begins(first) ? StatusLine(first) : StatusLine(synthesised: first), end)
+      return (StatusLine.begins(first) ? try? StatusLine(first) : StatusLine(http2: first), end)
     }
     self.init(
       status: HTTPStatus(line?.status ?? 0), fields: HTTPFields(lines: lines[end...]), version: line?.version)

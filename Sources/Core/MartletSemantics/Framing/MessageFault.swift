@@ -3,8 +3,6 @@
 package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   /// The first line is not `HTTP-version SP status-code SP reason-phrase` (§4).
   case statusLine
-  /// The version of HTTP is not that of the connection (§2.3).
-  case version
   /// The status code is not a number from 100 to 999 (§4, RFC 9110 §15).
   case statusCode
   /// CR, NUL or another control character is in a place where it is not allowed (§2.2, RFC 9110 §5.5).
@@ -40,7 +38,6 @@ extension MessageFault: CustomStringConvertible {
   package var description: String {
     switch self {
     case .statusLine: "the status line is invalid: expected 'HTTP/1.1 200 reason' (RFC 9112 §4)"
-    case .version: "the HTTP version of the response is not that of the connection (RFC 9112 §2.3)"
     case .statusCode: "the status code is not a number from 100 to 999 (RFC 9112 §4)"
     case .controlCharacter: "a header or trailer line contains a control character (RFC 9112 §2.2)"
     case .leadingWhitespace: "there is white space before the first field (RFC 9112 §2.2)"

@@ -51,21 +51,12 @@ package struct ResponseHeadReader: Sendable {
   /// Whether a head has begun and is not complete.
   package var isWithinHead: Bool { if case .fields = stage { true } else { false } }
 
-  /// Prepares for another response, because the request is sent again.
-  package mutating func restart() {
-    stage = .statusLine
-    trailers = []
-  }
-
   /// Processes the next line, which includes its line break.
-  ///
-  /// - Parameter isHTTP2: Whether the line comes from an HTTP/2 message, which is not framed by fields.
-  package mutating func take(_ line: UnsafeRawBufferPointer, isHTTP2: Bool = false) throws(MessageFault) -> Event {
+  package mutating func take(_ line: UnsafeRawBufferPointer) throws(MessageFault) -> Event {
     byteCount += line.count
     switch stage {
     case .statusLine:
-      let statusLine = isHTTP2 ? try StatusLine(synthesised: line) : try StatusLine(line)
-      begin(statusLine, line)
+      begin(try StatusLine(line), line)
       return .none
     case .fields(let statusLine):
       if try takeField(line) { return try end(statusLine) }
@@ -77,7 +68,7 @@ package struct ResponseHeadReader: Sendable {
     }
   }
 
-  /// Takes all whole field lines at a position as ``take(_:isHTTP2:)`` does, up to the end of the head, and moves the
+  /// Takes all whole field lines at a position as ``take(_:)`` does, up to the end of the head, and moves the
   /// position behind them. It stops before a line with which all lines would exceed the limit.
   package mutating func takeFields(
     in bytes: UnsafeRawBufferPointer, from position: inout Int, limit: Int
@@ -154,9 +145,7 @@ package struct ResponseHeadReader: Sendable {
       return .informational(block)
     }
     let hasNoBody = isAnswerToHead || isAnswerToConnect && status < 300
-    let body: BodyFraming =
-      statusLine.version >= .http2
-      ? .untilClose : try BodyFraming(status: status, isAnswerToHead: hasNoBody, fields: framing)
+    let body = try BodyFraming(status: status, isAnswerToHead: hasNoBody, fields: framing)
     stage = .trailers
     return .final(block, status: status, body)
   }

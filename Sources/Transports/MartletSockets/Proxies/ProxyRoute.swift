@@ -69,8 +69,7 @@ struct ProxySettings: Sendable {
 
   /// Returns the route to an origin.
   ///
-  /// - Throws: ``HTTPError/Kind/proxyFailed`` with the name of the setting or the variable if it names no usable proxy;
-  ///   ``HTTPError/Kind/authenticationFailed`` for a proxy that is ``Proxy/negotiated()``.
+  /// - Throws: ``HTTPError/Kind/proxyFailed`` with the name of the setting or the variable if it names no usable proxy.
   func route(to origin: Origin) throws(HTTPError) -> ProxyRoute {
     let result = origin.isSecure ? secure : plain
     if case .success(.direct) = result { return .direct }
@@ -92,12 +91,6 @@ struct ProxySettings: Sendable {
     do throws(ProxyURL.Fault) { url = try ProxyURL(text) } catch {
       let message = "the proxy that is \(source) cannot be used: \(error.reason)"
       return .failure(HTTPError(.proxyFailed, message, phase: .preparing))
-    }
-    if case .password(_, _, let schemes) = credentials, schemes.contains(.negotiate) {
-      let message =
-        "this transport has no ticket of its own for a proxy: use authenticated(by:) in place of negotiated(), with the "
-        + "KerberosTickets of the product MartletKerberos"
-      return .failure(HTTPError(.authenticationFailed, message, phase: .preparing))
     }
     let server = ProxyServer(
       host: url.host, port: url.port, credentials: Self.credentials(url.credential, credentials), source: source)

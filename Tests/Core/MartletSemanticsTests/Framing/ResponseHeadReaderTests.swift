@@ -6,21 +6,21 @@ import Testing
 struct ResponseHeadReaderTests {
   /// The events of the lines of a message, without `none`.
   private func read(
-    _ text: String, answering method: HTTPMethod = .get, isHTTP2: Bool = false
+    _ text: String, answering method: HTTPMethod = .get
   ) throws(MessageFault) -> [ResponseHeadReader.Event] {
     var reader = ResponseHeadReader(answering: method)
-    return try take(text, into: &reader, isHTTP2: isHTTP2)
+    return try take(text, into: &reader)
   }
 
   private func take(
-    _ text: String, into reader: inout ResponseHeadReader, isHTTP2: Bool = false
+    _ text: String, into reader: inout ResponseHeadReader
   ) throws(MessageFault) -> [ResponseHeadReader.Event] {
     var events: [ResponseHeadReader.Event] = []
     let bytes = Array(text.utf8)
     for line in bytes.split(separator: 10, omittingEmptySubsequences: false).dropLast() {
       let whole = Array(line) + [10]
       let result = whole.withUnsafeBytes { line in
-        Result { () throws(MessageFault) in try reader.take(line, isHTTP2: isHTTP2) }
+        Result { () throws(MessageFault) in try reader.take(line) }
       }
       let event = try result.get()
       if event != .none { events.append(event) }
@@ -28,9 +28,9 @@ struct ResponseHeadReaderTests {
     return events
   }
 
-  private func fault(_ text: String, isHTTP2: Bool = false) -> MessageFault? {
+  private func fault(_ text: String) -> MessageFault? {
     do throws(MessageFault) {
-      _ = try read(text, isHTTP2: isHTTP2)
+      _ = try read(text)
       return nil
     } catch { return error }
   }
@@ -77,15 +77,6 @@ struct ResponseHeadReaderTests {
     ] as [(String, MessageFault)])
   func otherStatusLinesAreRefused(_ line: String, expected: MessageFault) {
     #expect(fault(line + "\r\n") == expected)
-  }
-
-  @Test(
-    arguments: [
-      ("HTTP/2 200 \r\n", nil), ("HTTP/1.1 200 OK\r\n", .version), ("HTTP/2 20 \r\n", .statusCode),
-      ("HTTP/2 200 OK\r\n", .statusCode), ("HTTP/2 099 \r\n", .statusCode), ("HTTQ/2 200 \r\n", .statusLine),
-    ] as [(String, MessageFault?)])
-  func http2StatusLinesOfLibcurlAreAccepted(_ line: String, expected: MessageFault?) {
-    #expect(fault(line + "\r\n", isHTTP2: true) == expected)
   }
 
   // §5, §5.1, §5.2, RFC 9110 §5.5.
@@ -142,15 +133,6 @@ struct ResponseHeadReaderTests {
     for (line, expected) in [("no colon\r\n", MessageFault.fieldLine), (" a: b\r\n", .leadingWhitespace)] {
       #expect(fault("HTTP/1.1 200 OK\r\n\r\n" + line) == expected)
     }
-  }
-
-  @Test func aRestartExpectsAnotherHead() throws {
-    var reader = ResponseHeadReader(answering: .get)
-    _ = try take("HTTP/1.1 407 No\r\nContent-Length: 5\r\n\r\n", into: &reader)
-    reader.restart()
-    let events = try take("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n", into: &reader)
-
-    #expect(events == [.final(Array("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n".utf8), status: 200, .length(7))])
   }
 
   /// The same lines, one by one and together, with every limit.

@@ -204,14 +204,6 @@ struct SocketTransportTests {
     #expect(checks.withLock { $0.first?.certificates.isEmpty } == false)
   }
 
-  @Test func settingsThatAreNotSupportedAreNamed() async throws {
-    var configuration = ConnectionConfiguration()
-    configuration.negotiatingHosts = ["a.example"]
-    let error = try await failure(SocketTransport(configuration), HTTPRequest(.get, url("http://a.example/")))
-    #expect(error.kind == .invalidRequest)
-    #expect(error.message.hasSuffix(": negotiatingHosts; use NegotiateSource, of the product MartletKerberos"))
-  }
-
   @Test func metricsHaveTheirOrder() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let metrics = Mutex<[TransferMetrics]>([])

@@ -120,13 +120,6 @@ struct ProxyRouteTests {
     #expect(try schemes("a:1", .environment) == nil)
   }
 
-  @Test func negotiationIsAnErrorThatNamesTheTickets() throws {
-    let settings = ProxySettings(.http("p", port: 1).negotiated(), environment: [:])
-    let error = try #require(throws: HTTPError.self) { try settings.route(to: try #require(Origin(origin))) }
-    #expect(error.kind == .authenticationFailed)
-    #expect(error.message.contains("KerberosTickets of the product MartletKerberos"))
-  }
-
   @Test func aPasswordOfTheEnvironmentComesBeforeTokens() throws {
     let target = try #require(Origin(url("http://a.example/"))), tokens = TestTokens()
     func credentials(_ text: String) throws -> ProxyCredentials? {

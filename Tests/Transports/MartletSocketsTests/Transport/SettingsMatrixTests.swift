@@ -50,9 +50,6 @@ struct SettingsMatrixTests {
     },
     Row("addressPolicy", "addressRefused") { $0.connection.addressPolicy = .publicAddresses },
     Row("proxy", "proxyFailed") { $0.connection.proxy = .http("127.0.0.1", port: 1) },
-    Row("negotiatingHosts, which is not supported", "invalidRequest") {
-      $0.connection.negotiatingHosts = ["127.0.0.1"]
-    },
     Row("tls.authorities", "untrustedCertificate") { $0.connection.tls.authorities = nil },
     Row("tls.additionalAuthorities", "HTTP/1.1, 1 connection", http2: "HTTP/2.0, 1 connection") {
       $0.connection.tls.authorities = nil

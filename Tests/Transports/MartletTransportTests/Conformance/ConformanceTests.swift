@@ -1,6 +1,7 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Testing
 
@@ -12,28 +13,19 @@ struct ConformanceTests {
     #expect(ConformanceCase.all.flatMap { Array($0.numbers) } == Array(1...39))
   }
 
-  @Test(arguments: ConformanceCase.all, [TestedTransport.curl, .sockets])
-  func caseHolds(_ conformance: ConformanceCase, over tested: TestedTransport) async throws {
-    let client = try ConformanceClient(tested)
-    let missing = conformance.missing[tested]
-    try await withKnownIssue(Comment(rawValue: missing ?? "")) {
-      try await conformance.run(client)
-    } when: {
-      missing != nil
-    }
+  @Test(arguments: ConformanceCase.all)
+  func caseHolds(_ conformance: ConformanceCase) async throws {
+    try await conformance.run(ConformanceClient())
   }
 }
 
 /// A session and its server.
 struct ConformanceClient {
-  let tested: TestedTransport
   let session: HTTPSession
-  let transport: any Transport
+  let transport = SocketTransport()
   let server: LoopbackServer
 
-  init(_ tested: TestedTransport) throws {
-    self.tested = tested
-    transport = tested.makeTransport()
+  init() throws {
     session = HTTPSession(transport: transport)
     server = try LoopbackServer.forConformance()
   }
@@ -61,17 +53,14 @@ struct ConformanceClient {
 struct ConformanceCase: Sendable, CustomTestStringConvertible {
   let numbers: ClosedRange<Int>
   let name: String
-  /// Why it cannot hold over a transport: a known issue.
-  var missing: [TestedTransport: String] = [:]
   let run: @Sendable (ConformanceClient) async throws -> Void
 
   var testDescription: String { "\(numbers.lowerBound) \(name)" }
 
   init(
-    _ numbers: ClosedRange<Int>, _ name: String, missing: [TestedTransport: String] = [:],
-    run: @escaping @Sendable (ConformanceClient) async throws -> Void
+    _ numbers: ClosedRange<Int>, _ name: String, run: @escaping @Sendable (ConformanceClient) async throws -> Void
   ) {
-    (self.numbers, self.name, self.missing, self.run) = (numbers, name, missing, run)
+    (self.numbers, self.name, self.run) = (numbers, name, run)
   }
 
   static let all = (raw + messages + streams).sorted { $0.numbers.lowerBound < $1.numbers.lowerBound }

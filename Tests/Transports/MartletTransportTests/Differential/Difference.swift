@@ -2,117 +2,44 @@
 import MartletEngine
 import MartletSemantics
 
-/// A reply of which libcurl and sockets have different outcomes.
+/// A reply of which another client and sockets have different outcomes.
 struct Difference: Sendable, CustomStringConvertible {
   let reply: MutatedReply
-  let curl: ReplyOutcome
+  let client: OtherClient
+  let other: OtherClient.Outcome
   let sockets: ReplyOutcome
 
-  var description: String {
-    "reply \(reply.number) to \(reply.method.rawValue): \(MutatedReply.text(reply.bytes).debugDescription)\n"
-      + "  libcurl: \(curl)\n  sockets: \(sockets)"
+  /// nil if the outcomes are the same: refused by both as cut off or as invalid, or equal status, fields and body.
+  init?(_ reply: MutatedReply, _ client: OtherClient, _ other: OtherClient.Outcome, _ sockets: ReplyOutcome) {
+    switch (other, sockets) {
+    case (.refused(_, let isCutOff), .refused(let kind, _)):
+      if isCutOff == nil || isCutOff == (kind == .connectionLost) { return nil }
+    case (.response(let status, let fields, let body), .response(let own)):
+      if status == own.status, body == own.body, fields.map(Self.normalized) == own.fields.map(Self.normalized) {
+        return nil
+      }
+    default: break
+    }
+    (self.reply, self.client, self.other, self.sockets) = (reply, client, other, sockets)
   }
 
   /// The reason; nil if it has no name yet.
   var reason: Reason? { Reason.all.first { $0.explains(self) } }
-}
 
-/// A reason why the outcomes differ.
-struct Reason: Sendable {
-  /// What the difference is.
-  let name: String
-  let section: String
-  let right: Right
-  let explains: @Sendable (Difference) -> Bool
-
-  /// Which of the two does as the RFC says. `both`: both refuse the reply, and only the kinds of their errors differ.
-  enum Right: String, Sendable {
-    case sockets, both
+  /// A field line with its name in lower case, without the white space around its value; h11 writes a
+  /// `Transfer-Encoding` in lower case.
+  static func normalized(_ line: String) -> String {
+    let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return line }
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    let value = String(parts[1].drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    let name = parts[0].lowercased()
+    return name + ":" + (name == "transfer-encoding" ? value.lowercased() : value)
   }
 
-  static let all: [Reason] = heads + chunks
-
-  private static let heads = [
-    Reason(
-      name: "a minor version above 1 is HTTP/1.1", section: "RFC 9110 §2.5", right: .sockets
-    ) { difference in
-      difference.curl.kind == .protocolViolation && difference.sockets.kind != .protocolViolation
-        && difference.reply.lines.contains { line in
-          line.hasPrefix("HTTP/1.") && line.dropFirst(7).first.map { ("2"..."9").contains($0) } == true
-        }
-    },
-    Reason(
-      name: "no byte of a response comes before 'HTTP/1.'; libcurl waits for a whole line", section: "RFC 9112 §4",
-      right: .both
-    ) { difference in
-      difference.sockets.isViolation("the status line") && difference.curl.kind == .connectionLost
-        && (difference.reply.head.first?.hasPrefix("HTTP/1.") != true || difference.reply.isInformational)
-    },
-    Reason(
-      name: "a blank precedes the status code", section: "RFC 9112 §4", right: .sockets
-    ) { difference in
-      difference.sockets.isViolation("the status line") && difference.curl.response != nil
-        && (difference.reply.head.first ?? "").dropFirst(8).first != " "
-    },
-    Reason(
-      name: "an invalid length counts only where there may be a body", section: "RFC 9112 §6.3 rule 1", right: .sockets
-    ) { difference in
-      difference.curl.kind == .protocolViolation && difference.sockets.response?.body.isEmpty == true
-        && difference.reply.hasNoBody && difference.reply.hasInvalidLength
-    },
-    Reason(
-      name: "a head has an invalid length and is cut off", section: "RFC 9112 §6.3, §8", right: .both
-    ) { difference in
-      difference.curl.kind == .protocolViolation && difference.sockets.isLost("within the response's head")
-        && difference.reply.hasInvalidLength
-    },
-    Reason(
-      name: "a head has an invalid line and is cut off", section: "RFC 9112 §5, §8", right: .both
-    ) { difference in
-      difference.curl.isLost("within the response's head") && difference.sockets.isViolation("line")
-        && !difference.reply.hasWholeHead
-    },
-    Reason(
-      name: "a NUL in a head is refused; for libcurl the line ends there", section: "RFC 9110 §5.5", right: .both
-    ) { difference in
-      difference.curl.kind == .connectionLost && difference.sockets.isViolation("control character")
-        && difference.reply.head.contains { $0.contains("\0") }
-    },
-  ]
-
-  private static let chunks = [
-    Reason(
-      name: "only an extension follows a chunk's size, and CRLF its data; libcurl skips the rest of a line",
-      section: "RFC 9112 §7.1", right: .sockets
-    ) { difference in
-      difference.sockets.isViolation("chunk") && difference.curl.kind != .protocolViolation
-        && difference.reply.hasInvalidChunk
-    },
-    Reason(
-      name: "the line after the last chunk ends with LF; libcurl takes CR for it", section: "RFC 9112 §7.1",
-      right: .sockets
-    ) { difference in
-      difference.sockets.isLost("within the response's trailers") && difference.curl.response != nil
-        && difference.reply.bytes.last == 13
-    },
-    Reason(
-      name: "a line of the trailers is invalid and cut off", section: "RFC 9112 §7.1.2, §8", right: .both
-    ) { difference in
-      difference.sockets.isLost("within the response's trailers") && difference.curl.kind == .protocolViolation
-        && difference.reply.bytes.last != 10
-    },
-    Reason(
-      name: "a chunk's line is invalid and cut off", section: "RFC 9112 §7.1, §8", right: .both
-    ) { difference in
-      difference.sockets.isLost("before its last chunk") && difference.curl.kind == .protocolViolation
-        && difference.reply.bytes.last != 10
-    },
-  ]
-}
-
-extension ReplyOutcome {
-  fileprivate func isViolation(_ words: String) -> Bool { kind == .protocolViolation && message.contains(words) }
-
-  fileprivate func isLost(_ words: String) -> Bool { kind == .connectionLost && message.contains(words) }
+  var description: String {
+    "reply \(reply.number) to \(reply.method.rawValue): \(MutatedReply.text(reply.bytes).debugDescription)\n"
+      + "  \(client): \(other)\n  sockets: \(sockets)"
+  }
 }
 #endif

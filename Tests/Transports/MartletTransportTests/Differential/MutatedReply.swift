@@ -46,12 +46,6 @@ extension MutatedReply {
     return lines
   }
 
-  /// Whether an empty line ends the first head.
-  var hasWholeHead: Bool { bodyStart != nil }
-
-  /// Whether the first head is informational, so that another one follows.
-  var isInformational: Bool { head.first?.hasPrefix("HTTP/1.1 1") == true }
-
   /// Whether the response has no body by its method or status (RFC 9112 §6.3 rule 1).
   var hasNoBody: Bool {
     let status = head.first?.split(separator: " ").dropFirst().first
@@ -61,48 +55,12 @@ extension MutatedReply {
   /// All lines, without their line breaks.
   var lines: [String] { bytes.split(separator: 10).map { Self.text($0.last == 13 ? $0.dropLast() : $0) } }
 
-  /// Whether any line is a `Content-Length` that is not a number (RFC 9112 §6.3).
-  var hasInvalidLength: Bool {
+  /// Whether a line begins with a version of HTTP/1 above 1.1.
+  var hasHigherMinorVersion: Bool {
     lines.contains { line in
-      guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "content-length" else { return false }
-      let value = line[line.index(after: colon)...].drop { $0 == " " }
-      return Int64(value) == nil || !value.allSatisfy { ("0"..."9").contains($0) }
+      line.hasPrefix("HTTP/1.") && line.dropFirst(7).first.map { ("2"..."9").contains($0) } == true
     }
   }
-
-  /// Whether something that chunks do not allow (RFC 9112 §7.1) is found when they are read leniently: a size is the
-  /// digits at the beginning of a line, and CRs and a LF follow the data. Valid are one CR and optional white space and
-  /// extensions after the size.
-  var hasInvalidChunk: Bool {
-    guard var rest = bodyStart.map({ bytes[$0...] }) else { return false }
-    while let end = rest.firstIndex(of: 10) {
-      let line = rest[..<end].last == 13 ? rest[..<end].dropLast() : rest[..<end]
-      let digits = line.prefix { Self.digit($0) != nil }
-      let more = line[digits.endIndex...].drop { $0 == 32 || $0 == 9 }
-      guard (1...16).contains(digits.count), more.isEmpty || more.first == UInt8(ascii: ";"),
-        more.allSatisfy({ $0 == 9 || $0 >= 32 && $0 != 127 })
-      else { return true }
-      let size = digits.reduce(UInt64(0)) { $0 << 4 | UInt64(Self.digit($1) ?? 0) }
-      rest = rest[(end + 1)...]
-      guard size > 0, size < rest.count else { return false }
-      rest = rest.dropFirst(Int(size))
-      guard let lineEnd = rest.firstIndex(of: 10), rest[..<lineEnd].allSatisfy({ $0 == 13 }) else { return false }
-      if lineEnd > rest.startIndex + 1 { return true }
-      rest = rest[(lineEnd + 1)...]
-    }
-    return false
-  }
-
-  private var bodyStart: Int? {
-    for index in bytes.indices where bytes[index] == 10 {
-      let rest = bytes[(index + 1)...]
-      if rest.starts(with: [10]) { return index + 2 }
-      if rest.starts(with: [13, 10]) { return index + 3 }
-    }
-    return nil
-  }
-
-  private static func digit(_ byte: UInt8) -> Int? { Character(Unicode.Scalar(byte)).hexDigitValue }
 
   /// Bytes as text, in which every byte is a character.
   static func text(_ bytes: some Sequence<UInt8>) -> String {

@@ -22,8 +22,6 @@ struct Message: Decodable, Sendable, CustomTestStringConvertible {
   let idle: [Octets]?
   /// The expected outcome.
   let expect: Expectation
-  /// Why libcurl cannot have this outcome. Such a row is a known issue.
-  let libcurl: String?
   /// The outcomes of other clients, by name.
   let observed: [String: Observation]
 

@@ -1,8 +1,8 @@
 #if os(Linux)
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import MartletURLSession
 import TestSupport
 import Testing
 
@@ -11,7 +11,7 @@ import Testing
 final class MessageServer: Sendable {
   private let process: ChildProcess
   private let start: Start
-  private let control = CurlTransport()
+  private let control = URLSessionTransport()
 
   /// The first line of its output.
   private struct Start: Decodable {

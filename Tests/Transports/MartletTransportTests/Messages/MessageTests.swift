@@ -1,5 +1,4 @@
 #if os(Linux)
-import MartletCurl
 import MartletEngine
 import MartletSemantics
 import MartletSockets
@@ -37,19 +36,8 @@ struct MessageTests {
   }
 
   @Test(arguments: Message.table.messages, Client.allCases)
-  func messageHasTheExpectedOutcomeOverSockets(_ message: Message, _ client: Client) async throws {
-    try await Self.checkResponse(to: message, of: Self.server.get(), by: Asker(client, SocketTransport()))
-  }
-
-  @Test(arguments: Message.table.messages, Client.allCases)
   func messageHasTheExpectedOutcome(_ message: Message, _ client: Client) async throws {
-    let server = try Self.server.get()
-    let asker = Asker(client, CurlTransport())
-    try await withKnownIssue(Comment(rawValue: message.libcurl ?? ""), isIntermittent: true) {
-      try await Self.checkResponse(to: message, of: server, by: asker)
-    } when: {
-      message.libcurl != nil
-    }
+    try await Self.checkResponse(to: message, of: Self.server.get(), by: Asker(client, SocketTransport()))
   }
 
   private static func checkResponse(to message: Message, of server: MessageServer, by asker: Asker) async throws {

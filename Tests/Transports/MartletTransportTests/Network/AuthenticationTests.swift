@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -7,7 +8,7 @@ import TestServers
 import Testing
 
 /// Credentials over real sockets: with nginx, and with the loopback server where the request is inspected.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct AuthenticationTests {
   private func session(
     _ sources: any CredentialSource..., configure: (inout ConnectionConfiguration) -> Void = { _ in }
@@ -18,7 +19,7 @@ struct AuthenticationTests {
     var configuration = SessionConfiguration()
     configuration.cache = nil
     configuration.credentials = sources
-    return HTTPSession(transport: makeTransport(connection), configuration: configuration)
+    return HTTPSession(transport: SocketTransport(connection), configuration: configuration)
   }
 
   private func wanting(_ challenge: String, _ isRight: @escaping @Sendable (String) -> Bool) throws -> LoopbackServer {
@@ -44,7 +45,7 @@ struct AuthenticationTests {
 
   @Test func theTransportItselfSendsNoUserInformation() async throws {
     let server = try LoopbackServer { _ in .text("in") }
-    let transport = makeTransport()
+    let transport = SocketTransport()
     let table = [
       ("anna:secret@", "/x?y=a@b"), ("anna:secret@", "/x@y#a@b"), ("anna@", "?@"), (":@", "/"), ("", "/a@b"),
       ("a%40b:p%2F@", "/"),

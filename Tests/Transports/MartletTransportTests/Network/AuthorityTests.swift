@@ -7,7 +7,7 @@ import Testing
 
 /// Trusted authorities. A test puts an authority into the system's folder while it runs, if that folder is
 /// writable, as in a container.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)), .serialized)
+@Suite(.timeLimit(.minutes(5)), .serialized)
 struct AuthorityTests {
   private static let folder = "/etc/ssl/certs"
   private static let isWritable = access(folder, W_OK) == 0

@@ -1,12 +1,13 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Testing
 
 /// The cache with a transport and a server.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CachingTests {
-  private let session = HTTPSession(transport: makeTransport())
+  private let session = HTTPSession(transport: SocketTransport())
 
   private func get(
     _ url: URL, _ fields: HTTPFields = [:], policy: CachePolicy = .useProtocolCachePolicy
@@ -112,7 +113,7 @@ struct CachingTests {
     configuration.listeners = [
       EventHandler { event, _ in if case .note = event, cache.statistics.collapsed == 7 { joined.open() } }
     ]
-    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
 
     let tasks = (1...8).map { _ in Task { try await session.data(for: HTTPRequest(.get, server.url)).0 } }
     try await joined.wait()
@@ -132,7 +133,7 @@ struct CachingTests {
     let store = AwaitableCacheStore()
     var configuration = SessionConfiguration()
     configuration.cache = HTTPCache(store: store)
-    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
 
     for text in ["one", "one"] {
       let (data, _) = try await session.data(for: HTTPRequest(.get, server.url))

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What a server receives of a request's body whose sequence ends early.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CancelledUploadTests {
   /// One chunk, and then nothing until its task is cancelled: that ends it.
   private struct FirstChunk: AsyncSequence, AsyncIteratorProtocol, Sendable {

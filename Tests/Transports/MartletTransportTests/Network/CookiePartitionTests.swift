@@ -1,10 +1,11 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Testing
 
 /// Cookies of several users in one session: each partition has its own.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookiePartitionTests {
   private let configuration = SessionConfiguration()
 
@@ -24,7 +25,7 @@ struct CookiePartitionTests {
       guard request.path == "/login" else { return .text(cookies) }
       return .text(cookies).with(.setCookie, "id=\(request.fields["X-User"] ?? ""); Path=/; Max-Age=3600")
     }
-    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
     for user in ["anna", "ben", ""] {
       var login = HTTPRequest(.get, server.url("/login"), fields: ["X-User": user.isEmpty ? "all" : user])
       login.options.partition = user
@@ -47,7 +48,7 @@ struct CookiePartitionTests {
       default: return .text(cookies)
       }
     }
-    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
 
     for user in ["anna", "ben"] {
       #expect(

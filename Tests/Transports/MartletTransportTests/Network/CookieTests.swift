@@ -1,17 +1,18 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Testing
 
 /// Cookies over sockets. The server stands in as a proxy, so that it can be any host.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct CookieTests {
   private let configuration = SessionConfiguration()
 
   private func session(through server: LoopbackServer) -> HTTPSession {
     var connection = ConnectionConfiguration()
     connection.proxy = .http("127.0.0.1", port: server.port)
-    return HTTPSession(transport: makeTransport(connection), configuration: configuration)
+    return HTTPSession(transport: SocketTransport(connection), configuration: configuration)
   }
 
   private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
@@ -57,7 +58,7 @@ struct CookieTests {
         Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=1\r\nSet-Cookie: b=x".utf8) + [code]
           + Data("y\r\nSet-Cookie: c=3; Path=/".utf8) + [code] + Data("\r\nSet-Cookie: d=4\r\n\r\n".utf8))
     }
-    let transport = makeTransport()
+    let transport = SocketTransport()
     let (_, response) = try await HTTPSession(transport: transport, configuration: configuration)
       .data(for: HTTPRequest(.get, server.url("/")))
     #expect(response.status == .ok)
@@ -70,7 +71,7 @@ struct CookieTests {
         "HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=1\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
           + "Set-Cookie: b=2\r\n\r\n1\r\nx\r\n0\r\nSet-Cookie: c=3\r\n\r\n")
     }
-    _ = try await HTTPSession(transport: makeTransport(), configuration: configuration)
+    _ = try await HTTPSession(transport: SocketTransport(), configuration: configuration)
       .data(for: HTTPRequest(.get, server.url("/")))
     #expect(try await configuration.cookies?.allCookies().map(\.name) == ["b"])
   }
@@ -82,7 +83,7 @@ struct CookieTests {
         Data("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: a=".utf8) + [0xE9]
           + Data("\r\nSet-Cookie: b=é\r\n\r\n".utf8))
     }
-    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
     _ = try await session.data(for: HTTPRequest(.get, server.url("/set")))
     _ = try await session.data(for: HTTPRequest(.get, server.url("/")))
     // the server keeps the bytes of a cookie, as the session does

@@ -1,12 +1,13 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventSourceTests {
-  private let session = HTTPSession(transport: makeTransport())
+  private let session = HTTPSession(transport: SocketTransport())
 
   private func stream(_ text: String) -> Reply { .data(Data(text.utf8), type: "text/event-stream") }
 

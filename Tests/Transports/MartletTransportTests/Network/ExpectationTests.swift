@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -7,7 +8,7 @@ import TestServers
 import Testing
 
 /// `Expect: 100-continue` (RFC 9110 §10.1.1): when a body is sent, and when it is not opened.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExpectationTests {
   private let session = HTTPSession.uncached()
   private let content = Data(repeating: 7, count: 2_000_000)
@@ -78,7 +79,7 @@ struct ExpectationTests {
     }
     var configuration = SessionConfiguration()
     configuration.interceptors = [Answering()]
-    let session = HTTPSession(transport: makeTransport(), configuration: configuration)
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
     let server = try LoopbackServer(bodies: .streamed) { request in
       request.fields[.authorization] == nil ? .status(.unauthorized) : .text("\(try request.drainBody())")
     }
@@ -141,13 +142,9 @@ struct ExpectationTests {
     }
     let (data, response) = try await session.data(for: post(server, once(content)))
     #expect(String(decoding: data, as: UTF8.self) == "2000000")
-    // libcurl does it by itself if the connection stays open
-    if TestedTransport.current == .sockets {
-      #expect(response.history.map(\.reason) == ["417: the server refused Expect"])
-    }
+    #expect(response.history.map(\.reason) == ["417: the server refused Expect"])
   }
 
-  /// The server keeps the connection open: libcurl repeats the request by itself there, without `Expect`.
   @Test func aRefusedExpectationIsDroppedOnAConnectionThatStaysOpen() async throws {
     let port = try LocalPort.free()
     let process = try RealProcess("python3", ["-c", Self.refusingServer, "\(port)"], port: port)

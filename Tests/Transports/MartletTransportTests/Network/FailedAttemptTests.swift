@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What listeners get to know of attempts that fail, or whose response is not the last.
-@Suite(.timeLimit(.minutes(5)), .overCurlAndSockets)
+@Suite(.timeLimit(.minutes(5)))
 struct FailedAttemptTests {
   /// Sends a request that fails. Returns what was measured.
   private func metrics(of url: URL, expecting kind: HTTPError.Kind) async throws -> TransferMetrics {
@@ -31,8 +31,7 @@ struct FailedAttemptTests {
   @Test func aFailedHandshakeIsMeasured() async throws {
     let nginx = try Nginx.shared.get()
     let metrics = try await metrics(of: nginx.tls("/hello.txt"), expecting: .untrustedCertificate)
-    // libcurl does not say when a connection was open on which the handshake failed
-    #expect(metrics.connect > .zero || TestedTransport.current == .curl)
+    #expect(metrics.connect > .zero)
     #expect(metrics.total >= metrics.connect)
     #expect(metrics.secureConnect == .zero && metrics.requestStart == .zero)
     #expect(metrics.remoteAddress == "127.0.0.1")
@@ -104,7 +103,6 @@ struct FailedAttemptTests {
 
     let timings = try #require(recorder.har.log.entries.first?.timings)
     #expect(timings.wait > 0)
-    // libcurl counts the end of the connection as a first byte
-    #expect(timings.receive == 0 || TestedTransport.current == .curl)
+    #expect(timings.receive == 0)
   }
 }

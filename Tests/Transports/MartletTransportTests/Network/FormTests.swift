@@ -6,7 +6,7 @@ import TestServers
 import Testing
 
 /// Request bodies that Python parses, and those that curl sends.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct FormTests {
   private let session = HTTPSession.uncached()
   private let folder: TemporaryFolder

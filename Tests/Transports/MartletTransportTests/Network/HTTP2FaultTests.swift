@@ -1,11 +1,12 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import TestServers
 import Testing
 
 /// HTTP/2 servers that violate the protocol.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct HTTP2FaultTests {
   private func session(
     _ server: FrameServer, _ versions: ConnectionConfiguration.Versions = .automatic,
@@ -17,7 +18,7 @@ struct HTTP2FaultTests {
     connection.versions = versions
     var configuration = SessionConfiguration()
     configuration.retry = .never
-    return HTTPSession(transport: makeTransport(connection), configuration: configuration)
+    return HTTPSession(transport: SocketTransport(connection), configuration: configuration)
   }
 
   private func post(_ server: FrameServer, _ session: HTTPSession) async throws(HTTPError) -> String {
@@ -102,10 +103,7 @@ struct HTTP2FaultTests {
     let session = session(server)
     let isAnswered = Gate()
     var request = HTTPRequest(.post, server.url)
-    // the response that libcurl loses costs the time
-    let isLost = fault == .earlyAtOnce && TestedTransport.current == .curl
-    request.options.idleTimeout = .seconds(isLost ? 5 : 120)
-    request.options.responseTimeout = .seconds(isLost ? 2 : 120)
+    (request.options.idleTimeout, request.options.responseTimeout) = (.seconds(120), .seconds(120))
     request.options.listeners = [EventHandler { event, _ in if case .response = event { isAnswered.open() } }]
     request.body = .stream {
       AsyncStream { chunks in
@@ -119,15 +117,10 @@ struct HTTP2FaultTests {
       }
     }
 
-    try await withKnownIssue("libcurl 7.88 loses a response that comes together with RST_STREAM", isIntermittent: true)
-    {
-      let (body, response) = try await session.data(for: request)
+    let (body, response) = try await session.data(for: request)
 
-      #expect(String(decoding: body, as: UTF8.self) == "whole")
-      #expect(response.status == .ok)
-    } when: {
-      isLost
-    }
+    #expect(String(decoding: body, as: UTF8.self) == "whole")
+    #expect(response.status == .ok)
   }
 
   @Test(arguments: [true, false])

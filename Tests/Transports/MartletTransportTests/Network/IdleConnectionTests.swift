@@ -1,12 +1,13 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import TestServers
 import Testing
 
 /// Bytes on an idle connection are not a response (RFC 9112 §9.2).
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct IdleConnectionTests {
   private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -27,7 +28,7 @@ struct IdleConnectionTests {
   func unexpectedBytesEndTheConnection(_ unasked: String) async throws {
     let gate = Gate()
     let server = try server(unasked, after: gate)
-    let session = HTTPSession(transport: makeTransport())
+    let session = HTTPSession(transport: SocketTransport())
     #expect(try await session.data(for: HTTPRequest(.get, server.url("/first"))).0 == Data("ok".utf8))
 
     gate.open()
@@ -48,7 +49,7 @@ struct IdleConnectionTests {
         return .raw(Self.answer + "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: 4\r\n\r\nevil")
           .stalled(after: Int64(Self.answer.utf8.count), until: gate)
       }
-      let session = HTTPSession(transport: makeTransport())
+      let session = HTTPSession(transport: SocketTransport())
       _ = try await session.data(for: HTTPRequest(.get, server.url("/first")))
       gate.open()
       try await server.end(ofConnection: 1)
@@ -61,7 +62,7 @@ struct IdleConnectionTests {
     }
   }
 
-  /// The bytes are read together with the end of the response; libcurl drops them.
+  /// The bytes are read together with the end of the response.
   @Test(arguments: [
     "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200", "HTTP/1.1 304 Not Modified\r\n\r\nx",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nHTTP/1.1 200",

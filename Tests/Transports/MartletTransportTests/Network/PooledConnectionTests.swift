@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct PooledConnectionTests {
   private func session(_ change: (inout ConnectionConfiguration) -> Void = { _ in }) -> HTTPSession {
     var configuration = ConnectionConfiguration()

@@ -5,7 +5,7 @@ import TestServers
 import Testing
 
 /// Proxies: tinyproxy for HTTP, microsocks for SOCKS5.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProxyTests {
   let nginx: Nginx
 

@@ -6,7 +6,7 @@ import Synchronization
 import TestServers
 import Testing
 
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumableDownloadTests {
   private let session = HTTPSession.uncached()
   private let folder: TemporaryFolder

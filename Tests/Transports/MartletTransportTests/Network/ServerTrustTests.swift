@@ -6,7 +6,7 @@ import TestServers
 import Testing
 
 /// The caller's check of servers, with nginx and an authority for this run only.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ServerTrustTests {
   let nginx: Nginx
 
@@ -148,8 +148,6 @@ struct ServerTrustTests {
       except OSError: connection.close()
     """#
 
-  /// libcurl sends a request only over a connection whose chain was accepted before that was opened; sockets wait for
-  /// the check of their connection.
   @Test func aServerWithAnotherChainForEachConnectionIsCheckedForEach() async throws {
     let port = try LocalPort.free()
     let folder = nginx.authority.folder.url.path
@@ -159,18 +157,11 @@ struct ServerTrustTests {
     let session = session { trust, _ in seen.withLock { $0.append(trust.certificates.count) } }
     let request = HTTPRequest(.get, try #require(URL(string: "https://127.0.0.1:\(port)/")))
 
-    if TestedTransport.current == .curl {
-      let error = await #expect(throws: HTTPError.self) { try await text(request, session) }
-      #expect(error?.kind == .untrustedCertificate)
-      #expect(error?.message.contains("5 different certificate chains") == true)
-      #expect(Set(seen.withLock { $0 }).count == 5)
-    } else {
-      for number in 1...5 {
-        #expect(try await text(request, session) == "hello")
-        #expect(seen.withLock { $0.count } == number)
-      }
-      #expect(Set(seen.withLock { $0 }).count == 5)
+    for number in 1...5 {
+      #expect(try await text(request, session) == "hello")
+      #expect(seen.withLock { $0.count } == number)
     }
+    #expect(Set(seen.withLock { $0 }).count == 5)
     withExtendedLifetime(server) {}
   }
 

@@ -1,12 +1,13 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import TestSupport
 import TestServers
 import Testing
 
-@Suite("Stale connections", .overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite("Stale connections", .timeLimit(.minutes(5)))
 struct StaleConnectionTests {
   /// Returns a server that answers the first request of the first connection and closes it at the second; other
   /// connections work.
@@ -24,7 +25,7 @@ struct StaleConnectionTests {
   private func session(_ policy: RetryPolicy = RetryPolicy()) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.retry = policy
-    return HTTPSession(transport: makeTransport(), configuration: configuration)
+    return HTTPSession(transport: SocketTransport(), configuration: configuration)
   }
 
   @Test(arguments: [Reply.hangUp, .reset])
@@ -120,10 +121,10 @@ struct StaleConnectionTests {
     }
     var connection = ConnectionConfiguration()
     connection.proxy = .http("127.0.0.1", port: proxy.port).authenticated(user: "a", password: "b", schemes: [.digest])
-    let session = HTTPSession(transport: makeTransport(connection))
+    let session = HTTPSession(transport: SocketTransport(connection))
     let first = url("http://a.example/")
     let url = url("http://a.example/last")
-    let (data, _) = try await HTTPSession(transport: makeTransport(connection)).data(
+    let (data, _) = try await HTTPSession(transport: SocketTransport(connection)).data(
       for: HTTPRequest(.post, first, body: body))
     #expect(data.count == body.length.map(Int.init))
 

@@ -6,7 +6,7 @@ import TestServers
 import Testing
 
 /// TLS with nginx, and with certificates of an authority for this run only.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct TLSTests {
   let nginx: Nginx
 

@@ -1,11 +1,12 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import TestSupport
 import Testing
 
 /// The host of a request, as the server receives it.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct TargetHostTests {
   /// Returns a session that uses the server as the proxy of its plain requests.
   private func session(through server: LoopbackServer) -> HTTPSession {
@@ -62,7 +63,7 @@ struct TargetHostTests {
 
     for send in [
       { _ = try await session(through: proxy).data(for: HTTPRequest(.get, url)) },
-      { _ = try await makeTransport(connection).send(HTTPRequest(.get, url), in: Call()) },
+      { _ = try await SocketTransport(connection).send(HTTPRequest(.get, url), in: Call()) },
     ] as [() async throws -> Void] {
       let error = await #expect(throws: HTTPError.self) { try await send() }
       #expect(error?.kind == .invalidRequest)

@@ -2,12 +2,13 @@ import Glibc
 import MartletEngine
 import MartletObservation
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import TestSupport
 import Testing
 
 /// A shell runs `curlCommand`, and the server receives the same request as from a session.
-@Suite("curl commands and sessions send the same request", .overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite("curl commands and sessions send the same request", .timeLimit(.minutes(5)))
 struct CommandComparisonTests {
   private static let text = Data("it's \"quoted\" $HOME `id` \\ !\n%s & ä=ö\r\n\ttab".utf8)
   private static let binary = Data((0...255).map { UInt8($0) })
@@ -49,7 +50,7 @@ struct CommandComparisonTests {
       request.path == "/" ? .redirect(to: "/new", status: 303) : .text("there")
     }
     let request = HTTPRequest(.post, server.url("/"), body: .data(Data("x".utf8)))
-    _ = try await HTTPSession(transport: makeTransport()).data(for: request)
+    _ = try await HTTPSession(transport: SocketTransport()).data(for: request)
     _ = try run(request.curlCommand(redaction: .off))
 
     #expect(server.requests.map { "\($0.method) \($0.path)" } == ["POST /", "GET /new", "POST /", "GET /new"])
@@ -73,7 +74,7 @@ struct CommandComparisonTests {
   private var session: HTTPSession {
     var configuration = SessionConfiguration()
     configuration.userAgent = nil
-    return HTTPSession(transport: makeTransport(), configuration: configuration)
+    return HTTPSession(transport: SocketTransport(), configuration: configuration)
   }
 
   private struct Arrival: Equatable {

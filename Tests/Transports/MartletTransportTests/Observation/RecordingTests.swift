@@ -1,18 +1,19 @@
 import MartletEngine
 import MartletObservation
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Testing
 
 /// The recorder over real sockets: the metrics in the archive, and the archive's format.
-@Suite("Archives of real calls", .overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite("Archives of real calls", .timeLimit(.minutes(5)))
 struct RecordingTests {
   private let recorder = HARRecorder()
 
   private func session() -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.listeners = [recorder]
-    return HTTPSession(transport: makeTransport(), configuration: configuration)
+    return HTTPSession(transport: SocketTransport(), configuration: configuration)
   }
 
   private func record() async throws {

@@ -1,11 +1,12 @@
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import Testing
 
 /// A recording made over sockets gives the same responses without the server.
-@Suite(.overCurlAndSockets, .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RecordingReplayTests {
   private let folder: TemporaryFolder
   private let file: URL
@@ -21,7 +22,7 @@ struct RecordingReplayTests {
     _ steps: (HTTPSession) async throws -> Result
   ) async throws -> Result {
     func run(_ mode: Recording.Mode) async throws -> Result {
-      let recording = try Recording(file: file, mode: mode, around: makeTransport())
+      let recording = try Recording(file: file, mode: mode, around: SocketTransport())
       #expect(recording.isRecording == (mode == .record))
       var configuration = SessionConfiguration()
       configuration.credentials = credentials()  // they remember what a server wants
@@ -146,14 +147,14 @@ struct RecordingReplayTests {
   @Test func anIncompletelyReadBodyIsMarkedInTheRecording() async throws {
     let server = try LoopbackServer { _ in .repeating(Data("0123456789".utf8), length: 8 << 20) }
     let request = HTTPRequest(.get, server.url("/"))
-    let recording = try Recording(file: file, mode: .record, around: makeTransport())
+    let recording = try Recording(file: file, mode: .record, around: SocketTransport())
     let response = try await recording.send(request, in: Call())
     for try await _ in response.body { break }
     response.body.cancel()
     try recording.save()
     server.stop()
 
-    let replayed = try await Recording(file: file, mode: .replay, around: makeTransport()).send(request, in: Call())
+    let replayed = try await Recording(file: file, mode: .replay, around: SocketTransport()).send(request, in: Call())
     var first: Data?
     let failure = await #expect(throws: HTTPError.self) {
       for try await chunk in replayed.body { first = first ?? chunk }

@@ -52,12 +52,6 @@ struct ContractServer: Sendable {
     /// It ends connections after ``requestLimit`` requests.
     case requestLimit
 
-    /// What libcurl 7.88 does not do: it loses early answers, and requests and answers on connections that end over HTTP/2;
-    /// it has at most 64 KiB of fields there, cannot send trailers as our transport uses it, and does not see all trailers
-    /// of responses.
-    static let lackedByCurl: Set<Feature> = [
-      .earlyAnswer, .bodyLimit, .largeField, .requestLimit, .idleLimit, .requestTrailers, .responseTrailers,
-    ]
   }
 
   struct Lack: Sendable {
@@ -90,8 +84,7 @@ struct ContractRow: Sendable, CustomTestStringConvertible {
   }
 
   func has(_ feature: ContractServer.Feature) -> Bool {
-    if isOverCurl, ContractServer.Feature.lackedByCurl.contains(feature) { return false }
-    return !server.lacks.contains { $0.feature == feature && $0.versions.contains(version) }
+    !server.lacks.contains { $0.feature == feature && $0.versions.contains(version) }
   }
 
   var testDescription: String { "\(server.name), \(version.rawValue)" }

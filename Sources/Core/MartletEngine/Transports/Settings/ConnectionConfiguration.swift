@@ -22,7 +22,7 @@ public struct ConnectionConfiguration: Sendable {
   public var connectTimeout: Duration? = .seconds(30)
   /// The longest time a request waits for a connection while all that ``connectionsPerHost`` and ``connections`` allow
   /// are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means that only
-  /// ``RequestOptions/responseTimeout`` limits it. `CurlTransport` and `URLSessionTransport` do not support it.
+  /// ``RequestOptions/responseTimeout`` limits it. `URLSessionTransport` does not support it.
   public var poolTimeout: Duration?
   /// The most connections to one host; further requests wait in a queue. Values below 1 count as 1; nil means no limit.
   /// 64 by default.
@@ -46,22 +46,13 @@ public struct ConnectionConfiguration: Sendable {
   /// Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), of 16 KiB to 2 GiB: as many bytes may be
   /// on their way when the sender is paused. A small window makes a fast server that is far away slow.
   public var readAhead = 1 << 21
-  /// The hosts to which the user's ticket may be sent (Negotiate with GSS-API, usually Kerberos, RFC 4559), and no
-  /// others: `intranet.example.com` is that host, `.example.com` every host below that name. None by default.
-  ///
-  /// On Linux only `CurlTransport`, of the product `MartletCurl`, supports it: over the default transport every request
-  /// fails then; use `NegotiateSource`, of the product `MartletKerberos`, there. Run `kinit` before. A request with an
-  /// `Authorization` of its own is not changed. Where the transport has no GSS-API (a libcurl that was built without it),
-  /// a request to such a host fails with ``HTTPError/Kind/authenticationFailed``. All other schemes are configured in the
-  /// session: ``SessionConfiguration/credentials``.
-  public var negotiatingHosts: Set<String> = []
   /// Which servers may be connected to; all by default. For a service that fetches URLs which strangers have written,
   /// ``AddressPolicy/publicAddresses``.
   ///
   /// It holds for every request of a session, also for the target of a redirect, and for the address that is really
   /// connected to; what it refuses fails with ``HTTPError/Kind/addressRefused``. `SocketTransport`, the default on Linux,
-  /// supports it. Over `CurlTransport` and `URLSessionTransport`, which choose the address themselves, every request fails
-  /// with ``HTTPError/Kind/invalidRequest``.
+  /// supports it. Over `URLSessionTransport`, which chooses the address itself, every request fails with
+  /// ``HTTPError/Kind/invalidRequest``.
   public var addressPolicy = AddressPolicy.any
 
   /// Makes the default configuration.
@@ -73,43 +64,47 @@ public struct ConnectionConfiguration: Sendable {
     case automatic
     /// HTTP/1.1 only.
     case http1
-    /// HTTP/2 also over plain TCP, without negotiation: for servers that are known to support it. libcurl before 8.1.0
-    /// cannot use such a connection twice: over `CurlTransport`, each request over plain TCP gets its own then.
+    /// HTTP/2 also over plain TCP, without negotiation: for servers that are known to support it.
     case http2PriorKnowledge
   }
 
-  /// The names of the settings that differ from the default, for a transport that does not support them.
-  package var changedSettings: [String] {
-    let unchanged = ConnectionConfiguration()
-    let settings: [(String, Bool)] = [
-      ("tls.authorities", tls.authorities != nil), ("tls.additionalAuthorities", tls.additionalAuthorities != nil),
-      ("tls.minimumVersion", tls.minimumVersion != unchanged.tls.minimumVersion),
-      ("tls.pinnedPublicKeys", !tls.pinnedPublicKeys.isEmpty),
-      ("tls.clientCertificate", tls.clientCertificate != nil), ("tls.serverTrustCheck", tls.serverTrustCheck != nil),
-      ("tls.originSettings", tls.originSettings != nil),
-      ("proxy", !proxy.isEnvironment), ("versions", versions != unchanged.versions),
-      ("connectTimeout", connectTimeout != unchanged.connectTimeout),
-      ("poolTimeout", poolTimeout != nil),
-      ("connectionsPerHost", connectionsPerHost != unchanged.connectionsPerHost),
-      ("connections", connections != unchanged.connections),
-      ("idleConnections", idleConnections != unchanged.idleConnections),
-      ("idleLifetime", idleLifetime != unchanged.idleLifetime), ("decompresses", !decompresses),
-      ("readAhead", readAhead != unchanged.readAhead), ("negotiatingHosts", !negotiatingHosts.isEmpty),
-      ("addressPolicy", addressPolicy != unchanged.addressPolicy),
-    ]
-    return settings.filter(\.1).map(\.0)
+  /// A setting, by the name that users write.
+  package enum Setting: String, Sendable, CaseIterable {
+    case authorities = "tls.authorities"
+    case additionalAuthorities = "tls.additionalAuthorities"
+    case minimumVersion = "tls.minimumVersion"
+    case pinnedPublicKeys = "tls.pinnedPublicKeys"
+    case clientCertificate = "tls.clientCertificate"
+    case serverTrustCheck = "tls.serverTrustCheck"
+    case originSettings = "tls.originSettings"
+    case proxy, versions, connectTimeout, poolTimeout, connectionsPerHost, connections, idleConnections, idleLifetime
+    case decompresses, readAhead, addressPolicy
   }
 
-  /// Whether the transport answers the challenge of the request's host with the user's ticket.
-  package func negotiates(for request: HTTPRequest) -> Bool {
-    guard !negotiatingHosts.isEmpty, !request.fields.contains(.authorization), let host = request.origin?.host
-    else {
-      return false
-    }
-    return negotiatingHosts.contains { name in
-      let isDomain = name.hasPrefix(".")
-      guard let domain = HostName.canonical(isDomain ? name.dropFirst() : name[...]) else { return false }
-      return isDomain ? host.hasSuffix("." + domain) : host == domain
+  /// The settings that differ from the default, for a transport that does not support all of them.
+  package var changedSettings: [Setting] {
+    let unchanged = ConnectionConfiguration()
+    return Setting.allCases.filter { setting in
+      switch setting {
+      case .authorities: tls.authorities != nil
+      case .additionalAuthorities: tls.additionalAuthorities != nil
+      case .minimumVersion: tls.minimumVersion != unchanged.tls.minimumVersion
+      case .pinnedPublicKeys: !tls.pinnedPublicKeys.isEmpty
+      case .clientCertificate: tls.clientCertificate != nil
+      case .serverTrustCheck: tls.serverTrustCheck != nil
+      case .originSettings: tls.originSettings != nil
+      case .proxy: !proxy.isEnvironment
+      case .versions: versions != unchanged.versions
+      case .connectTimeout: connectTimeout != unchanged.connectTimeout
+      case .poolTimeout: poolTimeout != nil
+      case .connectionsPerHost: connectionsPerHost != unchanged.connectionsPerHost
+      case .connections: connections != unchanged.connections
+      case .idleConnections: idleConnections != unchanged.idleConnections
+      case .idleLifetime: idleLifetime != unchanged.idleLifetime
+      case .decompresses: !decompresses
+      case .readAhead: readAhead != unchanged.readAhead
+      case .addressPolicy: addressPolicy != unchanged.addressPolicy
+      }
     }
   }
 }

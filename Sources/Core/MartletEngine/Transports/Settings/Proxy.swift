@@ -25,8 +25,6 @@ public struct Proxy: Sendable {
     case basic
     /// A hash that proves that the client has the password (RFC 7616).
     case digest
-    /// A ticket from GSS-API, usually Kerberos (RFC 4559).
-    case negotiate
   }
 
   /// Whether the proxy is taken from the environment.
@@ -71,19 +69,12 @@ public struct Proxy: Sendable {
   ///
   /// No token is sent before the proxy has asked for one with a 407. From then on every `CONNECT`, and every request that
   /// the proxy forwards, has a new one. A user name and a password in a variable of the environment come first, and a
-  /// SOCKS5 proxy gets no token. `SocketTransport`, the default on Linux, supports this; over `CurlTransport` requests fail
-  /// with ``HTTPError/Kind/authenticationFailed``.
+  /// SOCKS5 proxy gets no token. `SocketTransport`, the default on Linux, supports this.
   public func authenticated(by tokens: any ProxyTokens) -> Proxy {
     var copy = self
     copy.credentials = .tokens(tokens)
     return copy
   }
-
-  /// Returns the same proxy with the user's ticket as the credential (Negotiate), over `CurlTransport`, of the product
-  /// `MartletCurl`: run `kinit` before. Over the default transport requests fail with
-  /// ``HTTPError/Kind/authenticationFailed``: use ``authenticated(by:)`` there. They also fail where the transport has no
-  /// GSS-API (a libcurl that was built without it).
-  public func negotiated() -> Proxy { authenticated(user: "", password: "", schemes: [.negotiate]) }
 
   /// Returns the same proxy without these hosts, which are connected to directly: `example.com` includes its
   /// subdomains.

@@ -30,16 +30,14 @@ public struct ServerTrust: Sendable, Hashable {
   /// waits for the connection that is being checked, so for the check, until its own time limit. Use another transport or
   /// session for it.
   ///
-  /// With a check, TLS sessions are not resumed; over libcurl, each HTTP/1.1 connection whose certificates were not
-  /// checked yet costs a second handshake.
+  /// With a check, TLS sessions are not resumed.
   public typealias Check = @Sendable (ServerTrust, Call) async throws -> Void
 
   /// The host of the request's URL, in the form of its origin: lower case, in A-labels.
   public let host: String
   /// The port of the request's URL.
   public let port: Int
-  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first, also if the system refuses them. Over
-  /// libcurl they are empty if it refused them during the handshake.
+  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first, also if the system refuses them.
   public let certificates: [Data]
   /// Why the system does not trust the server: an unknown authority, a certificate for another host, an expired
   /// certificate, or a key that is not in ``TLSSettings/pinnedPublicKeys``. nil if it trusts the server.

@@ -4,7 +4,7 @@ import Glibc
 @_spi(Transports) import MartletEngine
 import Synchronization
 
-/// The start of a transport's thread. If it fails, for want of a descriptor for example, each request tries it again.
+/// The start of a transport's thread. If it fails, for example for lack of a descriptor, each request tries again.
 final class LoopStart: Sendable {
   private let make: @Sendable () throws(HTTPError) -> LoopThread
   private let first: Result<LoopThread, HTTPError>
@@ -21,7 +21,7 @@ final class LoopStart: Sendable {
   func get() throws(HTTPError) -> LoopThread {
     if case .success(let thread) = first { return thread }
     if let thread = later.withLock({ $0 }) { return thread }
-    // of two that are made at the same time, one ends at once
+    // If two threads are made at the same time, one of them ends at once.
     let made = try make()
     return later.withLock { thread in
       thread = thread ?? made
@@ -52,7 +52,7 @@ final class LoopThread: Sendable {
     pthread_detach(thread)
   }
 
-  /// Begins an exchange: on this thread if the loop sleeps and has nothing else to do, else on the loop's.
+  /// Begins an exchange: on the calling thread if the loop sleeps and has nothing else to do, otherwise on the loop's.
   func start(_ exchange: Exchange) {
     let result = loan.borrow { $0.startOnBorrowedLoop(exchange, unless: $1) }
     if result?.hasBegun != true { return jobs.submit { $0.start(exchange) } }

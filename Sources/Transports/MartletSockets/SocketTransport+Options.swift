@@ -3,10 +3,11 @@ import MartletEngine
 import MartletSemantics
 
 extension SocketTransport {
-  /// Settings that only this transport has. They are the same for all requests of a transport: use one transport for
-  /// each set of them, since transports share no connections. Copied when the transport is made.
+  /// Settings that only this transport has. They apply to all requests of a transport. Transports share no connections:
+  /// use one transport for each set of options. The options are copied when the transport is made.
   ///
-  /// If a setting is not valid, every request fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names it.
+  /// If a setting is not valid, every request fails with ``Martlet/HTTPError/Kind/invalidRequest``; the error names the
+  /// setting.
   ///
   /// ```swift
   /// var options = SocketTransport.Options()
@@ -14,41 +15,44 @@ extension SocketTransport {
   /// let session = HTTPSession(transport: SocketTransport(options: options))
   /// ```
   public struct Options: Sendable {
-    /// Addresses of hosts, which take precedence over name servers: of `host`, or of `host:port` for that port only,
-    /// which takes precedence. None by default. They apply to proxies too.
+    /// The addresses of hosts, by `host` or, for one port only, by `host:port`. They take precedence over name servers,
+    /// and an entry with a port over one without. None by default. They apply to proxies too.
     public var addresses: [String: [String]] = [:]
-    /// Finds the addresses of names in place of the system's resolver: IPv4 and IPv6 addresses as texts, those to be
-    /// tried first at the beginning. nil, the default, uses the system's.
+    /// Resolves names in place of the system's resolver. Returns IPv4 and IPv6 addresses as text, in the order in which
+    /// to try them. nil, the default, uses the system's resolver.
     ///
-    /// It is not asked for addresses, `localhost`, names below `onion`, and hosts in ``addresses``. Requests for the same
-    /// name share an answer, which is kept for 60 seconds, an error for one second. At most 64 names that requests
-    /// wait for are asked for at the same time. It must not send requests with the same transport, which would wait for it. If it throws, requests fail with ``Martlet/HTTPError/Kind/cannotResolveHost``.
+    /// It is not called for addresses, `localhost`, names below `onion`, and hosts in ``addresses``. Requests for the
+    /// same name share a result, which is kept for 60 seconds; a failure is kept for one second. At most 64 names with
+    /// waiting requests are resolved at the same time. The resolver must not send requests with the same transport:
+    /// they would wait for the resolver itself. If it throws, requests fail with
+    /// ``Martlet/HTTPError/Kind/cannotResolveHost``.
     public var resolver: Resolve?
     /// How long ``resolver`` may take for a name; 10 seconds by default.
     public var resolverTimeout = Duration.seconds(10)
-    /// The IP address of this machine from which connections are made, such as `192.0.2.1`. Only servers' addresses of
-    /// its version are used. nil by default: the system chooses one for each connection.
+    /// The IP address of this machine from which connections are made, such as `192.0.2.1`. Only server addresses of
+    /// the same IP version are used. nil by default: the system chooses one for each connection.
     public var localAddress: String?
-    /// The path of a unix socket to which all connections are made, whatever the host; proxies are not used then. nil by
-    /// default. It has at most 107 bytes.
+    /// The path of a Unix socket to which all connections are made, whatever the host. Proxies are then not used. nil
+    /// by default. The path has at most 107 bytes.
     public var unixSocket: String?
-    /// For how long the thread of a request may wait for the response before its task is suspended; 200 microseconds by
+    /// How long the thread of a request may wait for the response before its task is suspended; 200 microseconds by
     /// default, zero for never, at most 10 milliseconds.
     ///
-    /// It waits only for the only request of the transport, over HTTP/1.1, on a connection whose last request took less
-    /// than this: with a server nearby, such as a proxy on the same machine, to suspend the task and to wake a thread for it
-    /// takes longer than the response. It does no work meanwhile, and stops waiting as soon as another request is made; for a
-    /// twentieth of a second no thread waits then. None waits in a process that may use one processor only, by its affinity
-    /// or the quota of its control group when the transport is made: there it would keep all other tasks from running.
+    /// A thread waits only if its request is the transport's only one, uses HTTP/1.1, and the last request on the
+    /// connection took less than this time. With a server nearby, such as a proxy on the same machine, suspending the
+    /// task and waking a thread takes longer than the response. The thread does no other work while it waits. Another
+    /// request ends the wait at once, and for a twentieth of a second no thread waits again. No thread waits in a
+    /// process that may use only one processor, by its affinity or its control group's quota when the transport is
+    /// made: the wait would keep all other tasks from running.
     public var blockingWait = Duration.microseconds(200)
-    /// An idle HTTP/2 connection from which nothing came for so long is examined with a PING before it is used, because a
-    /// router on the way may have forgotten it. 15 seconds by default.
+    /// How long an idle HTTP/2 connection may be silent before a PING tests it ahead of its next use: a router on the
+    /// way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
     /// How long requests wait for the answer to a PING before they get another connection; half a second by default.
     package var examinationPatience = Duration.milliseconds(500)
     /// How long the answer may take before the connection is closed; 5 seconds by default.
     package var examinationTimeout = Duration.seconds(5)
-    /// How long the system waits for a peer to acknowledge anything before it gives the connection up; a minute by
+    /// How long the system waits for a peer to acknowledge anything before it gives up the connection; a minute by
     /// default, and longer for a request with a longer response timeout.
     package var acknowledgementTimeout = Duration.seconds(60)
 

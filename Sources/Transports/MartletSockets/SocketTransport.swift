@@ -3,30 +3,30 @@
 public import MartletSemantics
 
 /// A transport over the system's sockets, OpenSSL and nghttp2: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and
-/// streaming in both directions with backpressure. Content codings are decoded by a ``Martlet/DecodingTransport`` around it.
+/// streaming in both directions with backpressure. A ``Martlet/DecodingTransport`` around it decodes content codings.
 ///
 /// One thread runs all requests of a transport, which share connections. When the last reference to the transport and
 /// to its unread bodies is released, its connections are closed and its thread ends. A process that forks must call
 /// `exec` in the child: the thread does not exist there.
 ///
-/// Responses have to conform to RFC 9112 and RFC 9113; others are errors of kind
-/// ``Martlet/HTTPError/Kind/protocolViolation``. A response is complete only if its framing says so: with its length, its last
-/// chunk, END_STREAM, or, where the end of the connection ends it, with TLS's `close_notify`. An idle HTTP/1.1
-/// connection that receives anything is closed and not used again; it is looked at once more before each request. What a
-/// server sends without being asked, and what arrives only after the next request was sent, no client can tell from the
-/// response to that request: HTTP/1.1 responses have no numbers, those of HTTP/2 do.
+/// Responses have to conform to RFC 9112 and RFC 9113; others fail with ``Martlet/HTTPError/Kind/protocolViolation``. A
+/// response is complete only if its framing says so: by its length, its last chunk, END_STREAM, or, if the end of the
+/// connection ends it, TLS's `close_notify`. An idle HTTP/1.1 connection that receives anything is closed and not used
+/// again; the transport checks for such bytes once more before each request. A server may send unrequested bytes that
+/// arrive only after the next request was sent. Over HTTP/1.1, no client can tell them from the response to that
+/// request, because HTTP/1.1 responses have no numbers; those of HTTP/2 do.
 ///
-/// Without file descriptors for more connections, requests wait for those of the transport, as at
-/// ``Martlet/ConnectionConfiguration/connections``; the first request of a transport without connections fails.
+/// Without file descriptors for more connections, requests wait for existing connections of the transport, as at the
+/// limit ``Martlet/ConnectionConfiguration/connections``. If the transport has no connection, its request fails.
 ///
-/// Over HTTP/2, blanks around the value of a field are removed, as over HTTP/1.1; RFC 9113 §8.2.1 calls such a response
-/// malformed, but servers send them. Servers that keep a connection busy with what brings nothing lose it: floods of frames,
-/// or of TLS records without data.
+/// Over HTTP/2, white space around the value of a field is removed, as over HTTP/1.1. RFC 9113 §8.2.1 calls such a
+/// response malformed, but servers send them. The transport closes connections that a server floods with useless
+/// frames, or with TLS records without data.
 ///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
-/// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request that may not be
-/// repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why. A request of which nothing was sent goes over
-/// another connection.
+/// ``Martlet/RetryPolicy/replacesStaleConnections`` is set, and listeners get an ``Martlet/Event/note(_:)``. A request
+/// that may not be repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why. If nothing of a request was
+/// sent, it goes over another connection.
 ///
 /// Negotiate is in the product `MartletKerberos`: a source of credentials for origins, tokens for proxies
 /// (``Martlet/Proxy/authenticated(by:)``).
@@ -43,18 +43,19 @@ public struct SocketTransport: Transport {
     transport = connection.decompresses ? DecodingTransport(raw) : raw
   }
 
-  /// Sends the request. Returns the final response's head, with its body still to be read.
+  /// Sends the request. Returns the final response's head; its body is still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await transport.send(request, in: call)
   }
 
-  /// Opens as many connections to a URL's origin as the requests would need if they were sent at once; over HTTP/2, one.
-  /// Idle connections count. Returns when they are ready, with TCP, proxy and TLS.
+  /// Opens as many connections to a URL's origin as this number of simultaneous requests would need; over HTTP/2, one.
+  /// Idle connections count. Returns when the connections are ready, including TCP, proxy and TLS.
   ///
-  /// They count in the limits of ``Martlet/ConnectionConfiguration``: no more are opened than these allow, and none is
-  /// closed to make room; only if there are then more idle ones than
-  /// ``Martlet/ConnectionConfiguration/idleConnections``, those that are idle for the longest are closed. Those that no request uses are closed after ``Martlet/ConnectionConfiguration/idleLifetime``.
-  /// If the task is cancelled, connections are opened nevertheless.
+  /// The limits of ``Martlet/ConnectionConfiguration`` apply: no more connections are opened than they allow, and none
+  /// is closed to make room. If there are then more idle connections than
+  /// ``Martlet/ConnectionConfiguration/idleConnections``, those that have been idle longest are closed. Unused
+  /// connections are closed after ``Martlet/ConnectionConfiguration/idleLifetime``. If the task is cancelled, the
+  /// connections are still opened.
   ///
   /// ```swift
   /// let transport = SocketTransport()
@@ -68,12 +69,12 @@ public struct SocketTransport: Transport {
     try await raw.preconnect(to: url, requests: requests)
   }
 
-  /// Runs tasks on the transport's own thread, for a program that sends very many requests one after another: neither
-  /// sending a request nor its response changes the thread then, which saves up to a third of the time.
+  /// Runs tasks on the transport's own thread, for programs that send very many requests one after another. Neither
+  /// sending a request nor receiving its response then switches threads, which saves up to a third of the time.
   ///
-  /// **All requests of the transport wait while code runs there.** Use it for tasks that only send requests and do little
-  /// with the responses, and never for code that computes for long, or blocks: on files, locks or semaphores. Work on
-  /// large bodies belongs into tasks without this preference.
+  /// **All requests of the transport wait while code runs there.** Use it for tasks that only send requests and do
+  /// little with the responses. Never use it for long computations, or for code that blocks on files, locks or
+  /// semaphores. Process large bodies in tasks without this preference.
   ///
   /// ```swift
   /// let transport = SocketTransport()
@@ -91,9 +92,9 @@ public struct SocketTransport: Transport {
     get throws(HTTPError) { LoopExecutor(try raw.thread.get()) }
   }
 
-  /// Returns how many connections there are to each origin, and how many requests use them or wait for them.
+  /// Returns, for each origin, the number of its connections and of the requests that use them or wait for them.
   ///
-  /// Connections to an HTTP proxy that serve the requests for all origins of http are those of the proxy's origin.
+  /// Connections to an HTTP proxy that forwards http requests to any origin count for the proxy's origin.
   /// Origins without connections are forgotten when there are more than 1000.
   public func statistics() async -> [Origin: PoolStatistics] { await raw.statistics() }
 }
@@ -106,7 +107,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   let thread: LoopStart
   let identity: TLSIdentity
   private let proxies: ProxySettings
-  /// What proxies over TLS are verified with: the system's authorities.
+  /// The settings for verifying proxies over TLS: the system's authorities.
   private let proxyIdentity: TLSIdentity
   private let authentications = ProxyAuthentications()
   private let lastWay = LastWay()
@@ -144,7 +145,8 @@ struct RawSocketTransport: Transport, DeadlineAware {
     }
   }
 
-  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting request keeps.
+  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
+  // request keeps.
 
   @inline(never)
   private func knownWay(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way? {
@@ -232,10 +234,10 @@ struct RawSocketTransport: Transport, DeadlineAware {
       security.origin = try await identity.context(in: call)
     }
     if case .http(_, isTLS: true) = route { security.proxy = try await proxyIdentity.context(in: call) }
-    // HTTP/2 has no Upgrade (RFC 9113 §8.6)
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6).
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
-    // a proxy that forwards requests does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself
+    // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
     let needsTunnel = asksForUpgrade && request?.method != .connect
     let key = ConnectionKey(to: origin, by: route, versions, needsTunnel: needsTunnel)
     guard !asksForUpgrade || key.versions != .http2 else {
@@ -275,10 +277,10 @@ private final class ForwardingProxy {
   private let server: ProxyServer
   private let origin: Origin
   private let authentications: ProxyAuthentications
-  /// Whether the caller authenticates itself.
+  /// Whether the caller set `Proxy-Authorization` itself.
   private let isForeign: Bool
   private var progress = ProxyAuthentication.Progress()
-  /// The token for the next sending.
+  /// The token for the next time the request is sent.
   private var token: String?
 
   /// Returns nil if no proxy gets the request itself.
@@ -299,7 +301,7 @@ private final class ForwardingProxy {
     isForeign = request.fields.contains(.proxyAuthorization)
   }
 
-  /// Asks the caller for the token that the next sending needs.
+  /// Asks the caller for the token that the request needs when it is sent next.
   @inline(never)
   func askForToken(in call: Call) async throws {
     let tokens = try authentications.use(server) { $0.neededTokens }
@@ -307,7 +309,7 @@ private final class ForwardingProxy {
     token = try await call.holding { [server, origin] in try await server.token(by: tokens, for: origin) }
   }
 
-  /// Returns the proxy as the recipient of the next sending.
+  /// Returns the proxy as the recipient the next time the request is sent.
   func authorize(_ request: HTTPRequest) throws(HTTPError) -> HTTP1RequestHead.Recipient {
     guard !isForeign else { return .proxy(authorization: nil) }
     let target = try RequestTarget(of: request, to: origin, isAbsolute: true)
@@ -324,7 +326,7 @@ private final class ForwardingProxy {
     return .proxy(authorization: authorization)
   }
 
-  /// Processes the head of a response. Returns whether the request is to be sent again, with the answer to a challenge.
+  /// Processes the head of a response. Returns whether to send the request again, with the answer to a challenge.
   @inline(never)
   func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
     guard !isForeign else { return false }
@@ -342,13 +344,13 @@ private final class ForwardingProxy {
 }
 
 extension Duration {
-  /// Nanoseconds of the whole seconds.
+  /// The nanoseconds, rounded down to whole seconds.
   var wholeSeconds: UInt64 { nanoseconds / 1_000_000_000 * 1_000_000_000 }
 
   /// Nanoseconds; 0 for a negative duration, and no more than what fits into a timer.
   var nanoseconds: UInt64 {
     guard self > .zero else { return 0 }
-    // `components` takes ten times as long
+    // `components` takes ten times as long.
     let nanoseconds = attoseconds / 1_000_000_000
     return UInt64(truncatingIfNeeded: min(nanoseconds, 1_000_000_000 << 33))
   }

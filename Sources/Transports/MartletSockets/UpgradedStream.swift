@@ -3,7 +3,7 @@
 import MartletSemantics
 import Synchronization
 
-/// The use of an upgraded connection. It keeps the loop's thread; when it is released, the connection is closed.
+/// An upgraded connection in use. It keeps the loop's thread alive; when it is released, the connection is closed.
 final class UpgradedStream: DuplexStream {
   let upgrade: Upgrade
   private let thread: LoopThread

@@ -1,5 +1,5 @@
-/// Bytes that wait to be sent or encrypted. They are appended at the end and consumed from the front; the memory is
-/// reused.
+/// Bytes that wait to be sent or encrypted. They are appended at the end and consumed from the front; the buffer reuses
+/// its memory.
 struct SendBuffer {
   private var bytes: [UInt8] = []
   /// How many bytes at the front were consumed.
@@ -15,7 +15,7 @@ struct SendBuffer {
   /// Appends a copy of the bytes.
   mutating func append(_ more: some Collection<UInt8>) { bytes.append(contentsOf: more) }
 
-  /// Calls the closure with the bytes that wait. They must not be used after it has returned.
+  /// Calls the closure with the waiting bytes, which are valid only during the call.
   func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
     try bytes.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[start...])) }
   }
@@ -26,7 +26,7 @@ struct SendBuffer {
   mutating func consume(_ count: Int) {
     start += count
     if start == bytes.count {
-      // what was needed for a large body is not kept for the life of an idle connection
+      // An idle connection does not keep the memory that a large body needed.
       bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
       start = 0
     } else if start > Self.keptCapacity, start > bytes.count / 2 {

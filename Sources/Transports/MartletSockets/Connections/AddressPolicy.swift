@@ -5,20 +5,20 @@ import MartletSemantics
 extension AddressRules {
   /// Parses a policy.
   ///
-  /// - Throws: ``HTTPError/Kind/invalidRequest``, which names what is not valid.
+  /// - Throws: ``HTTPError/Kind/invalidRequest``, which names the invalid entry.
   convenience init(checking policy: AddressPolicy) throws(HTTPError) {
     do throws(AddressPolicyFault) { try self.init(policy) } catch {
       throw HTTPError(.invalidRequest, error.message, phase: .preparing)
     }
   }
 
-  /// Checks what is known before a name is resolved.
+  /// Checks what is known before the name is resolved: the host and the route.
   func check(_ origin: Origin, by route: ProxyRoute) throws(HTTPError) {
     guard let reason = reason(refusing: origin, isThroughProxy: route != .direct) else { return }
     throw HTTPError(.addressRefused, "\(origin): the address policy refuses it: \(reason)", phase: .preparing)
   }
 
-  /// Returns the addresses that are allowed.
+  /// Returns the allowed addresses.
   ///
   /// - Throws: ``HTTPError/Kind/addressRefused`` if none is.
   func allowed(_ addresses: [SocketAddress], of host: String) throws(HTTPError) -> [SocketAddress] {

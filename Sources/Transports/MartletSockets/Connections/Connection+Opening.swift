@@ -2,28 +2,28 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// How far the opening of a connection is.
+/// The stages of opening a connection.
 enum OpeningStage {
-  /// The name of the origin is looked up, because its proxy does not resolve names.
+  /// Resolving the origin's name, because its proxy does not resolve names.
   case resolvingOrigin
-  /// A socket is being opened.
+  /// Opening a socket.
   case connecting(SocketRace)
-  /// The handshake with a proxy over TLS.
+  /// In the handshake with a proxy over TLS.
   case securingProxy
-  /// The caller is asked for a token for a proxy.
+  /// Waiting for the caller's token for a proxy.
   case askingForToken(Tunnel)
   case tunneling(Tunnel)
-  /// The caller is asked for the settings of TLS.
+  /// Waiting for the caller's TLS settings.
   case choosingIdentity
-  /// The handshake with the origin.
+  /// In the handshake with the origin.
   case securing
-  /// The server may be used, as soon as the caller's check does not refuse it.
+  /// The server may be used unless the caller's check refuses it.
   case verified(chosenProtocol: String?)
   case open
 }
 
 extension Connection {
-  /// Begins to connect. The network is told of the result.
+  /// Begins to connect, and reports the result to the network.
   func open() {
     facts.started = loop.now
     if let limit = network.configuration.connectTimeout {
@@ -48,7 +48,7 @@ extension Connection {
     lookUp(end.0, port: end.1)
   }
 
-  /// Goes on with the handshake with a proxy over another socket.
+  /// Continues the handshake with a proxy over another socket.
   private func reconnect(_ tunnel: Tunnel) {
     interruptedTunnel = tunnel
     connect()
@@ -61,7 +61,7 @@ extension Connection {
     }
   }
 
-  /// Goes on with the result of the name's look-up.
+  /// Continues with the result of the name's look-up.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>) {
     lookUp = nil
     switch stage {
@@ -77,8 +77,8 @@ extension Connection {
     }
   }
 
-  /// Returns the addresses of the origin to which the caller allows connections. That of a proxy is the caller's own
-  /// setting.
+  /// Returns the addresses of the origin that the caller's policy allows. A proxy's address is the caller's own setting
+  /// and is not checked.
   private func allowed(_ addresses: Result<[SocketAddress], HTTPError>) -> Result<[SocketAddress], HTTPError> {
     addresses.flatMap { addresses in
       Result { () throws(HTTPError) in
@@ -105,7 +105,7 @@ extension Connection {
     }
   }
 
-  /// Asks the proxy for a tunnel, unless there is no proxy, or it forwards requests.
+  /// Asks the proxy for a tunnel, unless there is no proxy or it forwards requests.
   private func reachedProxy() {
     do throws(HTTPError) {
       if interruptedTunnel == nil {
@@ -117,7 +117,7 @@ extension Connection {
     } catch { failToOpen(error) }
   }
 
-  /// Begins the handshake with a proxy, after the caller was asked for the token that it needs: that may take long.
+  /// Begins the handshake with a proxy. If it needs a token, the caller is asked first, which may take long.
   private func begin(_ tunnel: Tunnel) throws(HTTPError) {
     guard let origin = key.origin, let (server, tokens) = try tunnel.neededTokens(network.authentications) else {
       return try begin(tunnel, token: nil)
@@ -139,7 +139,7 @@ extension Connection {
     send(handshake: greeting)
   }
 
-  /// Goes on with the caller's token for the proxy.
+  /// Continues with the caller's token for the proxy.
   private func received(_ token: Result<String, HTTPError>) {
     guard case .askingForToken(let tunnel) = stage else { return }
     question = nil
@@ -147,7 +147,7 @@ extension Connection {
   }
 
   private func send(handshake bytes: [UInt8]) {
-    // what is sent is short, and nothing was sent before: the system has room for it
+    // The bytes are few and the first on this connection, so the system has room for them.
     guard bytes.withUnsafeBytes({ send($0) }) == bytes.count else { return receivedEnd(.cutOff) }
   }
 
@@ -181,7 +181,7 @@ extension Connection {
     } catch { failToOpen(error) }
   }
 
-  /// The bytes lead to the origin, or to a proxy that forwards requests.
+  /// Continues once the connection reaches the origin, or a proxy that forwards requests.
   private func reachedOrigin() {
     guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
     guard let identity = network.askedIdentity else { return secure(origin, with: network.tls) }
@@ -195,7 +195,7 @@ extension Connection {
     }
   }
 
-  /// Goes on with the caller's settings of TLS.
+  /// Continues with the caller's TLS settings.
   func choseIdentity(_ context: Result<TLSContext, HTTPError>) {
     guard case .choosingIdentity = stage, let origin = key.origin else { return }
     question = nil
@@ -221,14 +221,14 @@ extension Connection {
     stage = .verified(chosenProtocol: session.negotiatedProtocol)
     stream?.hold()
     var refusal = session.refusedChain
-    refusal?.underlying = nil  // the certificates, which the check gets
+    refusal?.underlying = nil  // the certificates, which the check receives
     let check = ServerCheck(certificates: session.certificates, refusal: refusal, canBeAccepted: refusal != nil)
     network.verified(self, check)
   }
 
-  /// The caller's check did not refuse the server.
+  /// Goes on after the caller's check has not refused the server.
   ///
-  /// - Parameter refused: whether it has accepted one that the system refuses.
+  /// - Parameter refused: whether the check accepted a server that the system refuses.
   func accept(refused: Bool = false) {
     guard case .verified(let chosen) = stage, let stream else { return }
     if refused { stream.acceptRefusedChain() }
@@ -263,7 +263,7 @@ extension Connection {
     failToOpen(HTTPError(.connectTimeout, message, phase: phase))
   }
 
-  /// The peer has ended the connection before it was open.
+  /// Fails the opening: the peer has closed the connection too early.
   func endedWhileOpening() {
     guard case .tunneling(let tunnel) = stage else {
       return failToOpen(
@@ -275,8 +275,8 @@ extension Connection {
   }
 
   /// - Parameters:
-  ///   - certificates: those of the server if they were refused.
-  ///   - isUnreachable: whether there is no connection at all.
+  ///   - certificates: the server's certificates if they were refused.
+  ///   - isUnreachable: whether no connection was made at all.
   func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil, isUnreachable: Bool = false) {
     guard !isClosed else { return }
     var lacksDescriptor = false
@@ -290,7 +290,7 @@ extension Connection {
 
   var isOpening: Bool { driver == nil && !isClosed }
 
-  /// How far the opening is, for errors.
+  /// The phase of the opening, for errors.
   var phase: HTTPError.Phase {
     switch stage {
     case .resolvingOrigin: .resolving

@@ -2,22 +2,22 @@
 import MartletEngine
 import MartletSemantics
 
-/// What speaks a version of HTTP over a connection. It is called on the loop's thread.
+/// Speaks a version of HTTP over a connection. It is called on the loop's thread.
 protocol ConnectionDriver: AnyObject {
   /// Sends the request of a transfer.
   func start(_ transfer: Transfer)
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
-  /// Memory for bytes that can be received where they belong; nil if they have to be passed to ``receive(_:)``.
+  /// Memory into which bytes can be received without a later copy; nil if they have to be passed to ``receive(_:)``.
   var room: UnsafeMutableRawBufferPointer? { get }
-  /// Bytes were received into ``room``, which may be none.
+  /// Takes bytes that were received into ``room``; there may be none.
   func receive(inRoom bytes: UnsafeRawBufferPointer)
-  /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``: then a second end says that
-  /// it has failed.
+  /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``: a second call then means
+  /// that it has failed.
   func receiveEnd(_ end: StreamEnd)
-  /// Whether it goes on sending after the peer has ended its direction.
+  /// Whether it continues to send after the peer has ended its direction.
   var outlivesInput: Bool { get }
-  /// Sends what it can: there is room again.
+  /// Sends what it can: the connection has room again.
   func send()
   /// The body of a transfer's request has more bytes.
   func continueUpload(of transfer: Transfer)
@@ -25,9 +25,9 @@ protocol ConnectionDriver: AnyObject {
   func resumeReading(for transfer: Transfer)
   /// Gives up a transfer, which has ended or was cancelled.
   func abandon(_ transfer: Transfer)
-  /// A transfer has waited in vain for bytes: the connection may be dead.
+  /// Reacts to a transfer that got no bytes in time: the connection may be dead.
   func suspectDeath(after transfer: Transfer)
-  /// The connection has failed and was closed: every transfer ends with this error.
+  /// Ends every transfer with this error: the connection has failed and was closed.
   func fail(_ error: HTTPError)
 }
 
@@ -38,7 +38,7 @@ extension ConnectionDriver {
   func suspectDeath(after transfer: Transfer) {}
 }
 
-/// A connection: its socket, TLS, and what speaks HTTP over it. It belongs to the loop's thread.
+/// A connection: its socket, TLS, and the driver that speaks HTTP over it. It belongs to the loop's thread.
 final class Connection {
   let id: Int
   let key: ConnectionKey
@@ -47,17 +47,17 @@ final class Connection {
   /// How many requests were sent over it.
   private(set) var requestCount = 0
   private(set) var isClosed = false
-  /// How long the last request over HTTP/1 took, from its sending to the end of its response, in nanoseconds; the maximum
+  /// How long the last HTTP/1 request took, from sending it to the end of its response, in nanoseconds; the maximum
   /// before the first.
   private(set) var lastDuration = UInt64.max
   private var lastStart: UInt64 = 0
-  /// How long the peer may acknowledge nothing, in nanoseconds.
+  /// How long the peer may leave everything unacknowledged, in nanoseconds.
   private var acknowledgementTimeout: UInt64 = 0
-  /// Since when it is idle, if it is.
+  /// When it became idle, if it is idle.
   var idleSince: UInt64 { lastStart &+ lastDuration }
   /// Whether it waits for a request.
   private(set) var isIdle = false
-  /// Whether it was looked at just now, and nothing had arrived.
+  /// Whether it was just checked and nothing had arrived.
   var isKnownQuiet = false
 
   var stage = OpeningStage.resolvingOrigin
@@ -65,15 +65,15 @@ final class Connection {
   var driver: (any ConnectionDriver)?
   /// The origin's addresses, if its proxy does not resolve names.
   var originAddresses: [IPAddress] = []
-  /// The look-up of a name that it waits for.
+  /// The pending look-up of a name.
   var lookUp: Resolver.Pending?
-  /// The task that asks the caller for the settings of TLS.
+  /// The task that asks the caller for TLS settings.
   var question: Task<Void, Never>?
-  /// The handshake with a proxy that goes on over another socket: what was answered so far is limited for all of them.
+  /// The handshake with a proxy that continues over another socket: the limit on its challenges spans all sockets.
   var interruptedTunnel: Tunnel?
-  /// Ends the opening when its time is over.
+  /// Ends the opening when its time is up.
   private(set) lazy var connectTimer = HeapTimer { [weak self] in self?.connectingTookTooLong() }
-  /// Whether the network knows that there is something to send.
+  /// Whether the network knows that there are bytes to send.
   private var hasOutput = false
 
   init(_ id: Int, to key: ConnectionKey, on network: Network) {
@@ -82,7 +82,7 @@ final class Connection {
     self.network = network
   }
 
-  /// Host and port of the origin, or of a proxy that forwards requests, for messages.
+  /// The host and port, for messages: of the origin, or of a proxy that forwards requests.
   var peer: String { key.origin?.authority ?? key.host }
   var loop: EventLoop { network.loop }
 }
@@ -106,8 +106,8 @@ extension Connection {
     driver.start(transfer)
   }
 
-  /// A server that takes nothing of a body has as long as its response may take. Several requests at once have what the most
-  /// patient one has.
+  /// A server may leave a body unread for as long as its response may take. With several requests, the longest of their
+  /// timeouts applies.
   private func adjustAcknowledgement(to transfer: Transfer) {
     let patience = max(
       network.options.acknowledgementTimeout, transfer.exchange.limits.response ?? Self.longestSilence)
@@ -117,7 +117,7 @@ extension Connection {
     limitAcknowledgement(to: patience)
   }
 
-  /// How long the peer may acknowledge nothing if the request has no timeout: five minutes.
+  /// How long the peer may leave everything unacknowledged if the request has no timeout: five minutes.
   private static let longestSilence: UInt64 = 300_000_000_000
 
   func limitAcknowledgement(to time: UInt64) {
@@ -125,8 +125,8 @@ extension Connection {
     stream?.limitAcknowledgement(to: time)
   }
 
-  /// Looks once more for what has arrived, before a connection that has waited or has served is used: the loop may not know of
-  /// it yet. Returns whether it can be used.
+  /// Checks once more for arrived bytes before a connection is reused: the loop may not know of them yet. Returns
+  /// whether the connection can be used.
   func staysUsable() -> Bool {
     defer { isKnownQuiet = false }
     guard let stream, !isKnownQuiet, !stream.isQuiet else { return stream != nil }
@@ -134,7 +134,7 @@ extension Connection {
       close()
       return false
     }
-    // a record of TLS may contain nothing for the driver; while another connection is read, its bytes are in the memory
+    // A TLS record may contain nothing for the driver. While another connection is read, its bytes occupy the memory.
     if !loop.isHandlingEvents { stream.receiveInput() }
     return !isClosed
   }
@@ -147,20 +147,20 @@ extension Connection {
 
   func suspectDeath(after transfer: Transfer) { driver?.suspectDeath(after: transfer) }
 
-  /// Notes that there is something to send at the end of the turn: what was collected until then goes out together.
+  /// Schedules sending for the end of the turn, so that the bytes collected until then go out together.
   func noteOutput() {
     guard !hasOutput, !isClosed else { return }
     hasOutput = true
     network.noteOutput(of: self)
   }
 
-  /// Sends what was collected in this turn.
+  /// Sends the bytes that were collected in this turn.
   func sendOutput() {
     hasOutput = false
     driver?.send()
   }
 
-  /// A request and its response are complete.
+  /// Marks the connection as idle after a request and its response are complete.
   func becomeIdle() {
     lastDuration = loop.now - lastStart
     isReading = true
@@ -177,16 +177,16 @@ extension Connection {
   /// Sends bytes; see ``LayeredSocket/send(_:hasMore:)``.
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { stream?.send(bytes, hasMore: hasMore) }
 
-  /// Says that nothing more is sent, after all that was.
+  /// Ends the client's direction after all bytes that were sent.
   func finishSending() { stream?.finishSending() }
 
-  /// Whether the network has not taken all that was sent.
+  /// Whether the network has not yet taken all sent bytes.
   var hasUnsentBytes: Bool { stream?.hasUnsentBytes ?? false }
 
-  /// Has the driver send more in the next turn.
+  /// Lets the driver continue to send in the next turn.
   func sendInNextTurn() { stream?.sendInNextTurn() }
 
-  /// Makes it a stream of bytes: it is not used for HTTP any more.
+  /// Turns the connection into a stream of bytes, which is no longer used for HTTP.
   ///
   /// - Parameter rest: the bytes after the response.
   func handOver(to upgrade: Upgrade?, _ rest: UnsafeRawBufferPointer) {
@@ -198,16 +198,16 @@ extension Connection {
     driver.send()
   }
 
-  /// Closes it. A transfer that it still has fails, unless it can be sent again.
+  /// Closes the connection. A transfer that still uses it fails, unless it can be sent again.
   func close() { fail(HTTPError(.connectionLost, "\(peer): the connection was closed")) }
 
-  /// Closes it, after the peer has had the chance to read these bytes.
+  /// Closes the connection after giving the peer the chance to read these bytes.
   func close(afterSending last: SendBuffer) {
     if let (socket, unsent) = stream?.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
     close()
   }
 
-  /// Closes it because of an error, with which its transfers end.
+  /// Closes the connection because of an error, and ends its transfers with it.
   func fail(_ error: HTTPError) {
     guard !isClosed else { return }
     let driver = driver

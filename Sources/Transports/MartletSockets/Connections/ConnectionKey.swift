@@ -2,10 +2,11 @@
 import MartletEngine
 import MartletSemantics
 
-/// What a connection has to have in common with a request that uses it. Everything else is the same for all connections
-/// of a transport.
+/// The properties that a connection must share with a request that uses it. Everything else is the same for all
+/// connections of a transport.
 struct ConnectionKey: PoolKey {
-  /// The origin that the connection leads to; nil for one to a proxy that forwards the requests for all of http.
+  /// The origin that the connection leads to; nil for a connection to a proxy that forwards http requests to any
+  /// origin.
   let origin: Origin?
   let route: ProxyRoute
   /// The versions of HTTP that the connection may speak.
@@ -13,14 +14,14 @@ struct ConnectionKey: PoolKey {
 
   enum Versions: Hashable, Sendable {
     case http1
-    /// What the server chooses in the TLS handshake.
+    /// The version that the server chooses in the TLS handshake.
     case negotiated
     /// HTTP/2, whatever the server says.
     case http2
   }
 
-  /// - Parameter needsTunnel: whether a proxy has to connect to the origin, even if that is one of http, because what
-  ///   follows the request is not HTTP.
+  /// - Parameter needsTunnel: whether a proxy has to connect even to an http origin, because the bytes after the
+  ///   request are not HTTP.
   init(
     to origin: Origin, by route: ProxyRoute, _ versions: ConnectionConfiguration.Versions, needsTunnel: Bool = false
   ) {
@@ -39,7 +40,8 @@ struct ConnectionKey: PoolKey {
       }
   }
 
-  /// Hashes what keys differ in most often: each request's is looked up, and the rest takes longer to hash than to compare.
+  /// Hashes only the fields in which keys differ most often. Every request looks up its key, and hashing the rest takes
+  /// longer than comparing it.
   func hash(into hasher: inout Hasher) {
     guard let origin else { return hasher.combine(route) }
     hasher.combine(origin.host)

@@ -5,7 +5,7 @@ import MartletSemantics
 struct ConnectionOptions: Sendable {
   let overrides: ResolveOverrides
   let source: Resolver.Source
-  /// That of all connections; nil for the one that the system chooses.
+  /// The local address of all connections; nil to let the system choose.
   let localAddress: IPAddress?
   let unixSocket: SocketAddress?
   let addressRules: AddressRules
@@ -13,7 +13,7 @@ struct ConnectionOptions: Sendable {
   let blockingWait: UInt64
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
-  /// Nanoseconds, like those that follow.
+  /// Nanoseconds, like the options below.
   let examinationPatience: UInt64
   let examinationTimeout: UInt64
   let acknowledgementTimeout: UInt64

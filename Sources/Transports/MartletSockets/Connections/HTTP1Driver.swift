@@ -6,26 +6,26 @@ import MartletSemantics
 
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
 final class HTTP1Driver: ConnectionDriver {
-  private let connection: Connection  // which releases its driver when it is closed
+  private let connection: Connection  // it releases its driver when it is closed
   private var transfer: Transfer?
   private var parser: HTTP1ResponseParser?
   private var state = HTTP1ConnectionState()
   private var upload = Upload.over
-  /// What waits to be sent before the chunk of the request's body that is being sent.
+  /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
   private var turn = TurnLimit()
-  /// How many bytes were sent since ``turn`` was asked.
+  /// How many bytes were sent since ``turn`` was last checked.
   private var sentCount = 0
   /// Whether the connection becomes idle at the end of the turn.
   private var becomesIdle = false
   private lazy var expectation = HeapTimer { [weak self] in self?.beginUpload() }
 
-  /// What is done with a request's body.
+  /// The state of a request's body.
   private enum Upload {
     /// It waits for a 100 response.
     case held
     case sending
-    /// It was sent, there is none, or it was given up.
+    /// It was sent or abandoned, or there is none.
     case over
   }
 
@@ -44,7 +44,7 @@ extension HTTP1Driver {
       transfer.fail(error)
       return connection.becomeIdle()
     }
-    // the server may have ended it while the caller's check went on
+    // The server may have closed the connection while the caller's check ran.
     let wasOpen = transfer.timing.reusedConnection || connection.facts.secured.map { $0 < loop.now } ?? false
     guard !transfer.timing.reusedConnection || connection.staysUsable() else {
       return connection.network.takeAnother(transfer)
@@ -70,7 +70,7 @@ extension HTTP1Driver {
     send()
   }
 
-  /// Begins to send the request's body: the server wants it, or did not say so in time.
+  /// Begins to send the request's body: the server wants it, or did not respond in time.
   private func beginUpload() {
     guard case .held = upload else { return }
     loop.set(expectation, to: .max)
@@ -94,7 +94,7 @@ extension HTTP1Driver {
       } else if !hasMore {
         break
       }
-      // a source that is as fast as the network would keep the other connections waiting
+      // A source as fast as the network would keep the other connections waiting.
       guard turn.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
       sentCount = 0
     }
@@ -107,10 +107,10 @@ extension HTTP1Driver {
     }
   }
 
-  /// The longest chunk that is copied, to be sent together with what precedes it.
+  /// The longest chunk that is copied in order to be sent together with the preceding bytes.
   private static let copiedChunk = 16 << 10
 
-  /// Takes what is to be sent next of the request's body from its source, until there is enough to send, or nothing.
+  /// Collects the next bytes of the request's body until there is enough to send, or the source has no more for now.
   /// Returns whether the source may have more.
   private func collect(for transfer: Transfer) -> Bool {
     while case .sending = upload, transfer.chunkOffset == transfer.chunk.count, outgoing.count <= Self.copiedChunk {
@@ -138,7 +138,7 @@ extension HTTP1Driver {
     return false
   }
 
-  /// Sends what waits. Returns whether all of it was sent.
+  /// Sends the waiting bytes. Returns whether all of them were sent.
   private func flush(isFollowed: Bool) -> Bool {
     guard !outgoing.isEmpty else { return true }
     guard let count = outgoing.withUnsafeBytes({ connection.send($0, hasMore: isFollowed) }) else {
@@ -151,7 +151,7 @@ extension HTTP1Driver {
     return outgoing.isEmpty
   }
 
-  /// Sends a long chunk from where it is. Returns whether all of it was sent.
+  /// Sends a long chunk without copying it. Returns whether all of it was sent.
   private func sendChunk(of transfer: Transfer) -> Bool {
     let offset = transfer.chunkOffset
     let sent = transfer.chunk.withUnsafeBytes { bytes in
@@ -167,7 +167,7 @@ extension HTTP1Driver {
     return transfer.chunkOffset == transfer.chunk.count
   }
 
-  /// The server takes no more of the request. It may have sent a response before, which is still received.
+  /// Handles a server that takes no more of the request. It may have sent a response before, which is still received.
   private func sendingFailed() {
     let loss = state.loss
     switch state.sendingFailed() {
@@ -215,7 +215,8 @@ extension HTTP1Driver {
     transfer?.receive(inRoom: count)
     guard count > 0 else { return }
     parser?.skipBody(count)
-    // it may be the end; what follows it is found before the next request is sent: it is no response to it
+    // This may be the end. Bytes that follow are found before the next request is sent, so they are not taken for its
+    // response.
     receive(UnsafeRawBufferPointer(rebasing: bytes[count...]))
   }
 
@@ -227,7 +228,7 @@ extension HTTP1Driver {
     case .informational(let lines):
       transfer.timing.headerBytesReceived += Int64(lines.count)
       transfer.receive(informational: lines)
-      // the status is behind `HTTP/1.1 `
+      // The status follows `HTTP/1.1 `.
       if lines.dropFirst(9).starts(with: "100".utf8) { beginUpload() }
     case .head(let lines, let status, let framing):
       transfer.timing.headerBytesReceived += Int64(lines.count)
@@ -241,7 +242,7 @@ extension HTTP1Driver {
     return true
   }
 
-  /// Fails a response that ends the use of HTTP within the request (RFC 9110 §7.8). Returns false.
+  /// Fails a response that ends the use of HTTP although the request did not ask for it (RFC 9110 §7.8). Returns false.
   private func refuseUpgrade() -> Bool {
     let failure = HTTP1Failure(
       .protocolViolation, "the server changed the protocol before it had the whole request", phase: .waiting)
@@ -260,9 +261,10 @@ extension HTTP1Driver {
     transfer.receive(head: lines, length: length)
   }
 
-  /// Makes the connection ready for the next request, or closes it, after a response. The next one is not sent before the
-  /// end of the turn: bytes that come until then were sent before it, and cannot be its response. Then, and before any later
-  /// request, the connection looks once more for such bytes. What is still under way cannot be told from a response.
+  /// Makes the connection ready for the next request after a response, or closes it. The next request is not sent
+  /// before the end of the turn: bytes that arrive until then were sent before it and cannot be its response. At the
+  /// end of the turn and before any later request, the connection checks once more for such bytes. Bytes still in
+  /// transit cannot be told from a response.
   private func end(followedBy rest: UnsafeRawBufferPointer) {
     let keepsConnection = parser?.keepsConnection ?? false
     let action = state.receivedEnd(
@@ -298,7 +300,7 @@ extension HTTP1Driver {
     }
   }
 
-  /// Closes the connection without the response to the current request, if there is one.
+  /// Closes the connection; the current request, if any, gets no response.
   private func lose(_ loss: HTTP1ConnectionState.Loss, with failure: HTTP1Failure?) {
     let transfer = transfer
     self.transfer = nil
@@ -328,8 +330,8 @@ extension HTTP1Driver {
     if transfer === self.transfer { connection.isReading = true }
   }
 
-  /// This connection is closed with the request. If nothing came over one that had served before, the others that were idle
-  /// at that time are most likely as dead.
+  /// Closes this connection with the request. If a connection that had served before got no bytes, the connections that
+  /// were idle at that time are probably dead too.
   func suspectDeath(after transfer: Transfer) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
     connection.network.closeIdle(for: connection.key, since: transfer.timing.requestStart ?? 0)

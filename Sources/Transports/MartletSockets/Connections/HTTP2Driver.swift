@@ -5,28 +5,28 @@ import MartletSemantics
 
 /// Speaks HTTP/2 over a connection: many requests at once. It belongs to the loop's thread.
 final class HTTP2Driver: ConnectionDriver {
-  private let connection: Connection  // which releases its driver when it is closed
+  private let connection: Connection  // it releases its driver when it is closed
   private var session: HTTP2Session?
   /// By the numbers of their streams.
   private var streams = NumberTable<HTTP2Transfer>()
   /// Frames that wait to be sent.
   private var outgoing = SendBuffer()
-  /// What has to be told to the network when the session is not at work: how many requests have ended, those that may
-  /// be sent again, and whether the session takes more or fewer requests.
+  /// Reports for the network, made when the session is not in use: how many requests have ended, which ones may be sent
+  /// again, and whether the session's capacity has changed.
   private var endedCount = 0
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
   private var hasNewCapacity = false
-  /// The requests that wait for a sign of life of a connection that was silent for long.
+  /// The requests that wait until a connection that was silent for long proves to be alive.
   private var held: [Transfer] = []
   private var examination = Examination.none
   private lazy var examinationTimer = HeapTimer { [weak self] in self?.examinationGoesOn() }
 
-  /// Whether a PING was sent to see if the connection is alive; any byte answers it.
+  /// Whether a PING is testing the connection; any byte answers it.
   private enum Examination {
     case none
     /// Requests wait for the answer.
     case holdsRequests
-    /// It takes long: requests get other connections.
+    /// The answer takes long: requests get other connections.
     case isSuspended
   }
 
@@ -44,7 +44,7 @@ final class HTTP2Driver: ConnectionDriver {
 // MARK: - The requests
 
 extension HTTP2Driver {
-  /// How many requests a server accepts at once before it has said so.
+  /// How many requests a server is assumed to accept at once before it has said so.
   static let assumedCapacity = 100
 
   func start(_ transfer: Transfer) {
@@ -68,7 +68,7 @@ extension HTTP2Driver {
       stream.begin(id)
       transfer.wrote(head.lines)
     } catch {
-      // the session takes no more requests
+      // The session takes no more requests.
       network.drain(connection)
       network.released(connection)
       network.sendElsewhere(transfer)
@@ -83,13 +83,13 @@ extension HTTP2Driver {
       report()
       if session.isOver { connection.close() }
     } catch {
-      // a GOAWAY that says why; closed first, so that no request gets it again
+      // The GOAWAY says why. The connection is closed first, so that no request gets it again.
       connection.close(afterSending: outgoing)
       report()
     }
   }
 
-  /// Sends what the session has, as far as the turn and the network allow.
+  /// Sends the session's frames, within the limits of the turn and the network.
   private func sendFrames(of session: HTTP2Session) throws(HTTPError) {
     var turn = TurnLimit()
     while true {
@@ -100,10 +100,10 @@ extension HTTP2Driver {
     }
   }
 
-  /// Sends what waits. Returns whether all of it was sent.
+  /// Sends the waiting bytes. Returns whether all of them were sent.
   private func flush() -> Bool {
     guard let count = outgoing.withUnsafeBytes({ connection.send($0) }) else {
-      outgoing = SendBuffer()  // the server takes no more; what it had sent before is still received
+      outgoing = SendBuffer()  // the server takes no more; bytes that it sent before are still received
       return false
     }
     outgoing.consume(count)
@@ -141,7 +141,7 @@ extension HTTP2Driver {
 // MARK: - Whether the connection is alive
 
 extension HTTP2Driver {
-  /// For how long nothing came.
+  /// How long nothing has arrived.
   private var silence: UInt64 {
     let (now, last) = (network.loop.now, session?.lastReceived ?? connection.facts.opened)
     return now > last ? now - last : 0
@@ -149,7 +149,7 @@ extension HTTP2Driver {
 
   private var isExamined: Bool { if case .none = examination { false } else { true } }
 
-  /// Examines the connection, unless other requests have just received something over it.
+  /// Tests the connection, unless other requests have just received something over it.
   func suspectDeath(after transfer: Transfer) {
     let waited = network.loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
     if silence >= waited / 2 { examine() }
@@ -164,7 +164,7 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
-  /// No answer has come: first new requests get other connections, then this one is closed.
+  /// Reacts to a missing answer: new requests first get other connections, later this one is closed.
   private func examinationGoesOn() {
     switch examination {
     case .none: return
@@ -194,7 +194,7 @@ extension HTTP2Driver {
     network.loop.set(examinationTimer, to: .max)
   }
 
-  /// Nothing of the held requests was sent over this connection.
+  /// Moves the held requests, of which nothing was sent, to other connections.
   private func sendHeldElsewhere() {
     let transfers = held
     held = []
@@ -211,7 +211,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
       while !rest.isEmpty, let session {
         try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
-        // so that a peer that reads never has more than that to read at the end of the turn
+        // Replies are sent early, so that a peer that reads never has to take more than this at the end of the turn.
         if session.replyCount >= Self.mostReplies {
           try session.pull(into: &outgoing)
           _ = flush()
@@ -224,7 +224,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
     connection.noteOutput()
   }
 
-  /// How many bytes the session gets at once: a PING in each 17 of them is replied to.
+  /// How many bytes the session gets at once: it replies to a PING in every 17 of them.
   private static let pieceSize = 16 << 10
   /// How many replies to PING and SETTINGS wait for the end of the turn.
   private static let mostReplies = 256
@@ -249,7 +249,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
 
   func pongReceived() {}
 
-  /// Tells the network what has happened.
+  /// Reports the changes to the network.
   private func report() {
     guard let session else { return }
     if hasNewCapacity {

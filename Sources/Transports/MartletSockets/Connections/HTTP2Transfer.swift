@@ -2,16 +2,16 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// One request over HTTP/2: what its stream receives goes to its transfer.
+/// One request over HTTP/2: it passes everything that its stream receives to its transfer.
 final class HTTP2Transfer: HTTP2StreamHandler {
   let transfer: Transfer
   private(set) var id: Int32 = 0
   private unowned let driver: HTTP2Driver
   /// Whether the body waits for a 100 response.
   private var isExpecting = false
-  /// How many bytes the reader has not made room for.
+  /// How many received bytes still occupy the window.
   private var unread = 0
-  /// When the body is sent without a 100 response; nil if it does not wait for one.
+  /// Sends the body without a 100 response when its time is up; nil if the body does not wait for one.
   private var expectation: HeapTimer?
 
   init(_ transfer: Transfer, of driver: HTTP2Driver) {
@@ -20,7 +20,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
     isExpecting = transfer.exchange.limits.expectation != nil
   }
 
-  /// The request was given this stream.
+  /// Notes the stream of the request.
   func begin(_ id: Int32) {
     self.id = id
     transfer.stream = Int(id)
@@ -30,7 +30,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
     driver.loop.set(timer, to: driver.loop.now &+ time)
   }
 
-  /// The server wants the body, or did not say so in time.
+  /// Begins to send the body: the server wants it, or did not respond in time.
   private func beginUpload() {
     guard isExpecting else { return }
     stopExpecting()
@@ -52,7 +52,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
 
   func received(head: [UInt8], status: Int, contentLength: Int64?) {
     noteHead(head.count)
-    // without a 100 before it, the server does not need the body
+    // Without a preceding 100 response, the server does not need the body.
     if isExpecting { stopTimer() }
     let hasNoBody = transfer.exchange.request.method == .head || status == 204 || status == 304
     transfer.receive(head: head, length: hasNoBody ? 0 : contentLength)
@@ -69,7 +69,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
     if !transfer.pausesReading() { giveBackWindow() }
   }
 
-  /// Lets the server send as much as was received: the reader has made room.
+  /// Returns the unread bytes to the window, because the reader has made room: the server may send as many again.
   func giveBackWindow() {
     guard unread > 0 else { return }
     driver.consumed(unread, of: self)

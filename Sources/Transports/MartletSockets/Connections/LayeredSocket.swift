@@ -3,17 +3,17 @@ import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// What a ``LayeredSocket`` tells its owner. Called on the loop's thread.
+/// Receives the events of a ``LayeredSocket``. Called on the loop's thread.
 protocol LayeredSocketHandler: AnyObject {
   /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified, except for a
   /// ``TLSSession/refusedChain``.
   func layerIsSecure(_ session: TLSSession)
-  /// Bytes came through all layers. They are valid during the call.
+  /// Takes bytes that have passed through all layers. They are valid during the call.
   func received(_ bytes: UnsafeRawBufferPointer)
-  /// Memory for bytes that can be received where they belong; nil if they have to be passed to ``received(_:)``. Not used
-  /// with TLS.
+  /// Memory into which bytes can be received without a later copy; nil if they have to be passed to ``received(_:)``.
+  /// Not used with TLS.
   var room: UnsafeMutableRawBufferPointer? { get }
-  /// Bytes were received into ``room``, which may be none.
+  /// Takes bytes that were received into ``room``; there may be none.
   func received(inRoom bytes: UnsafeRawBufferPointer)
   /// The peer sends no more. Called again when the connection fails after a clean end.
   func receivedEnd(_ end: StreamEnd)
@@ -25,7 +25,7 @@ protocol LayeredSocketHandler: AnyObject {
 
 /// How the bytes of a connection ended.
 enum StreamEnd: Equatable {
-  /// The peer has said so.
+  /// The peer has announced it.
   case clean
   /// The connection ended within TLS, which an attacker can cause too (RFC 8446 §6.1).
   case cutOff
@@ -33,8 +33,8 @@ enum StreamEnd: Equatable {
   case failed(Int32)
 }
 
-/// A connected socket, and the TLS sessions through which its bytes pass: none, one, or one to a proxy and within it
-/// one to the origin. It belongs to the loop's thread.
+/// A connected socket, and the TLS sessions that its bytes pass through: none, one, or one to a proxy with one to the
+/// origin inside it. It belongs to the loop's thread.
 final class LayeredSocket: SocketHandler {
   private let socket: Socket
   private let memory: ReceiveMemory
@@ -45,9 +45,9 @@ final class LayeredSocket: SocketHandler {
   private var secureCount = 0
   /// How many bytes the system has taken.
   private var sentCount = 0
-  /// Whether nothing is passed to the owner for now, because it is not ready.
+  /// Whether nothing is passed to the owner for now because it is not ready.
   private var isHeld = false
-  /// Whether the innermost session has told of the end of the peer's direction.
+  /// Whether the innermost session has reported the end of the peer's direction.
   private var hasReadEnd = false
   /// Whether the socket lingers without the sessions.
   private var isGivenAway = false
@@ -55,7 +55,7 @@ final class LayeredSocket: SocketHandler {
   /// Whether the bytes pass through TLS.
   var isSecure: Bool { !layers.isEmpty }
 
-  /// Whether nothing has arrived that was not received yet.
+  /// Whether no unread bytes have arrived.
   var isQuiet: Bool { socket.isQuiet }
 
   init(_ socket: Socket, _ memory: ReceiveMemory, owner: any LayeredSocketHandler) {
@@ -71,13 +71,13 @@ final class LayeredSocket: SocketHandler {
   /// See ``Socket/limitAcknowledgement(to:)``.
   func limitAcknowledgement(to time: UInt64) { if isOpen { socket.limitAcknowledgement(to: time) } }
 
-  /// Waits until bytes arrive, for at most so many nanoseconds, unless a descriptor becomes readable. Returns whether they
-  /// have.
+  /// Waits until bytes arrive, for at most `time` nanoseconds, unless a descriptor becomes readable. Returns whether
+  /// bytes have arrived.
   func waitForInput(upTo time: UInt64, unless interrupt: Int32) -> Bool {
     isOpen && socket.waitForInput(upTo: time, unless: interrupt)
   }
 
-  /// Passes on what has arrived.
+  /// Receives and passes on the bytes that have arrived.
   func receiveInput() { if isOpen { socketIsReadable(socket) } }
 
   /// Whether bytes are received. Otherwise the peer has to wait.
@@ -86,29 +86,29 @@ final class LayeredSocket: SocketHandler {
     set { if newValue { socket.interest.insert(.read) } else { socket.interest.remove(.read) } }
   }
 
-  /// Puts a TLS session within the others, and begins its handshake.
+  /// Adds a TLS session inside the others and begins its handshake.
   func add(_ session: TLSSession) {
     layers.append(session)
     continueHandshake()
   }
 
-  /// Accepts the server of the innermost layer if its chain was refused.
+  /// Accepts the server of the innermost layer although its chain was refused.
   func acceptRefusedChain() { layers.last?.acceptRefusedChain() }
 
-  /// Passes nothing on until ``release()``: called when a layer is secure.
+  /// Passes nothing on until ``release()``. Called when a layer is secure.
   func hold() {
     isHeld = true
     isReading = false
   }
 
-  /// Passes on what has come, and what comes.
+  /// Passes on the bytes that have arrived, and all that follow.
   func release() {
     isHeld = false
     isReading = true
     pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
   }
 
-  /// Says that nothing more is sent: the innermost session does, or the socket if there is none.
+  /// Ends the client's direction: in the innermost session, or in the socket if there is none.
   func finishSending() {
     guard isOpen else { return }
     guard let innermost = layers.last else { return socket.finishSending() }
@@ -116,14 +116,14 @@ final class LayeredSocket: SocketHandler {
     _ = flush()
   }
 
-  /// Whether encrypted bytes wait for the network. The owner will be told when there is room.
+  /// Whether encrypted bytes wait for the network. The owner is notified when there is room.
   var hasUnsentBytes: Bool { layers.first.map { !$0.outgoing.isEmpty } ?? false }
 
-  /// Has the owner told in the next turn that there is room, so that one connection does not keep the others waiting.
+  /// Notifies the owner in the next turn that there is room, so that one connection does not keep the others waiting.
   func sendInNextTurn() { if isOpen { socket.interest.insert(.write) } }
 
-  /// Says that nothing follows these bytes, and gives away the socket, with what the network has not taken of them. Nothing
-  /// is told afterwards.
+  /// Ends the client's direction after these bytes and gives away the socket, with the bytes that the network has not
+  /// taken. The owner gets no further calls.
   func giveAway(after bytes: SendBuffer) -> (socket: Socket, unsent: SendBuffer)? {
     guard isOpen else { return nil }
     defer { isGivenAway = true }
@@ -136,12 +136,12 @@ final class LayeredSocket: SocketHandler {
     return (socket, outermost.outgoing)
   }
 
-  /// Closes the socket, after it has said so. Nothing is told afterwards.
+  /// Announces the end and closes the socket. The owner gets no further calls.
   func close() {
     guard isOpen else { return }
     for session in layers.reversed() {
       session.close()
-      _ = flush()  // before the layer around it says that nothing follows
+      _ = flush()  // before the enclosing layer announces its end
     }
     socket.close()
   }
@@ -152,14 +152,15 @@ final class LayeredSocket: SocketHandler {
 extension LayeredSocket {
   /// How many encrypted bytes may wait for the network.
   private static let highWater = 64 << 10
-  /// How many may wait with the replies of TLS to a peer that does not read: more than what may wait otherwise.
+  /// How many encrypted bytes may wait, including TLS replies to a peer that does not read: more than may wait
+  /// otherwise.
   private static let mostWaiting = 3 * highWater
 
   /// Sends bytes.
   ///
   /// - Parameter hasMore: whether more bytes follow at once.
-  /// - Returns: how many were taken. If these are not all, the owner will be told when there is room. nil if the
-  ///   connection takes no more: then what the peer had sent before is still received.
+  /// - Returns: how many bytes were taken. If not all were, the owner is notified when there is room. nil if the
+  ///   connection takes no more; bytes that the peer had sent before are still received.
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
     guard isOpen else { return nil }
     guard !bytes.isEmpty else { return 0 }
@@ -168,7 +169,7 @@ extension LayeredSocket {
     let sentBefore = sentCount
     while taken < min(bytes.count, TurnLimit.mostBytes) {
       if outermost.outgoing.count >= Self.highWater {
-        // what the peer may have got counts as sent; the next call reports the failure
+        // Bytes that may have reached the peer count as sent; the next call reports the failure.
         guard flush() != nil else { return taken > 0 && sentCount != sentBefore ? taken : nil }
         if outermost.outgoing.count >= Self.highWater { return taken }
       }
@@ -176,7 +177,7 @@ extension LayeredSocket {
       do throws(HTTPError) { try innermost.write(part) } catch { return nil }
       taken += part.count
     }
-    if taken < bytes.count { socket.interest.insert(.write) }  // goes on in the next turn
+    if taken < bytes.count { socket.interest.insert(.write) }  // continues in the next turn
     if hasMore && taken == bytes.count { return taken }
     return flush() != nil || sentCount != sentBefore ? taken : nil
   }
@@ -196,7 +197,8 @@ extension LayeredSocket {
     }
   }
 
-  /// Sends what the sessions have encrypted. Returns whether all of it was sent; nil if the connection takes no more.
+  /// Sends the encrypted bytes of the sessions. Returns whether all of them were sent; nil if the connection takes no
+  /// more.
   private func flush() -> Bool? {
     guard let outermost = layers.first else { return true }
     for (outer, inner) in zip(layers, layers.dropFirst()).reversed() where !inner.outgoing.isEmpty {
@@ -216,7 +218,7 @@ extension LayeredSocket {
 
   func socketIsWritable(_ socket: Socket) {
     socket.interest.remove(.write)
-    // also when the connection takes no more: the owner's next bytes are refused then
+    // Also if the connection takes no more: the owner's next bytes are then refused.
     if flush() != false { owner?.hasRoom() }
   }
 }
@@ -238,7 +240,8 @@ extension LayeredSocket {
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
-        // bytes that follow a body in its own room must be found before the next request is sent: they are no response to it
+        // Bytes after a body that was received into the owner's room must be found before the next request is sent:
+        // they are not its response.
         let mayHaveEnded = place != nil && owner?.room == nil
         guard count == room.count, isOpen, isReading, limit.allowsMore(after: count) || mayHaveEnded else { return }
       case .notReady: return
@@ -255,14 +258,14 @@ extension LayeredSocket {
       owner?.receivedEnd(end)
       return
     }
-    // what the sessions make of it: a clean end was read before, as close_notify
+    // The sessions decide what the end means: a clean end was already read as close_notify.
     outermost.receiveEnd()
     pass(UnsafeRawBufferPointer(start: nil, count: 0), through: 0)
     guard isOpen else { return }
     owner?.receivedEnd(end == .clean ? .cutOff : end)
   }
 
-  /// Decrypts bytes of a layer, and passes on what they contain.
+  /// Decrypts bytes of a layer and passes on their content.
   private func pass(_ bytes: UnsafeRawBufferPointer, through layer: Int) {
     guard layers.indices.contains(layer) else {
       if !bytes.isEmpty { owner?.received(bytes) }
@@ -315,12 +318,12 @@ extension LayeredSocket {
   }
 }
 
-/// Memory that the connections of a loop receive into, one after another, and decrypt into, one piece for each layer.
+/// The memory into which a loop's connections receive in turn, and decrypt: one piece for each layer.
 final class ReceiveMemory {
   private let chunks: ChunkPool
-  /// What the sockets are read into. It is a chunk: a body that fills much of it is delivered in it, and not copied.
+  /// The memory for reading sockets. It is a chunk: a body that fills much of it is delivered in it without a copy.
   private var chunk: UnsafeMutableRawPointer
-  /// The end of what was received last.
+  /// The end of the bytes received last.
   private var end: UnsafeMutableRawPointer?
   private let decrypted: [UnsafeMutableRawBufferPointer] = [16 << 10, 16 << 10].map {
     .allocate(byteCount: $0, alignment: 16)
@@ -339,16 +342,16 @@ final class ReceiveMemory {
     layer == 0 ? UnsafeMutableRawBufferPointer(start: chunk, count: ChunkPool.Size.usual.count) : decrypted[layer - 1]
   }
 
-  /// Notes that so many bytes were received into the room of the socket.
+  /// Notes that `count` bytes were received into the socket's room.
   func received(_ count: Int) { end = chunk + count }
 
-  /// Whether a body would fit that begins at these bytes, which were received last, and are followed by none.
+  /// Whether a body that begins with these bytes would fit. They must be the last bytes that were received.
   func hasRoom(after bytes: UnsafeRawBufferPointer, for missing: Int) -> Bool {
     guard let end, let start = bytes.baseAddress, start + bytes.count == UnsafeRawPointer(end) else { return false }
     return missing <= ChunkPool.Size.usual.count - chunk.distance(to: end)
   }
 
-  /// Gives away the chunk that was received into last; nil if there is no memory for another.
+  /// Gives away the chunk that was used last; nil if there is no memory for another.
   func giveAway() -> UnsafeMutableRawPointer? {
     guard let other = chunks.take() else { return nil }
     defer { (chunk, end) = (other, nil) }

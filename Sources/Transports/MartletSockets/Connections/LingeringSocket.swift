@@ -1,22 +1,22 @@
 #if os(Linux)
-/// A socket whose connection is over, until the peer has had the chance to read what was sent last, such as a GOAWAY.
+/// The socket of a closed connection, kept until the peer has had the chance to read the last bytes, such as a GOAWAY.
 ///
-/// A system that closes a socket with unread bytes, or gets bytes for one that is closed, answers with a reset, and the peer
-/// loses what it has not read yet (RFC 9112 §9.6 says so of HTTP/1.1). So the direction to the peer ends first, and what
-/// still comes is discarded, until the peer ends its own direction.
+/// If a system closes a socket with unread bytes, or gets bytes for a closed one, it answers with a reset, and the peer
+/// loses what it has not read yet (RFC 9112 §9.6 describes this for HTTP/1.1). So the client ends its own direction
+/// first and discards whatever still arrives, until the peer ends its direction.
 final class LingeringSocket: SocketHandler {
   private let socket: Socket
   private let loop: EventLoop
   private let memory: ReceiveMemory
-  /// What the network has not taken yet.
+  /// The bytes that the network has not taken yet.
   private var unsent: SendBuffer
   private var discarded = 0
   private lazy var timer = HeapTimer { [weak self] in self?.close() }
   private let closed: () -> Void
 
-  /// For so long, in nanoseconds, a peer may go on: long enough for several round trips over a slow network.
+  /// How long a peer may continue to send, in nanoseconds: enough for several round trips over a slow network.
   private static let longest: UInt64 = 1_000_000_000
-  /// So much may come: a peer that respects the window of the connection has no more under way.
+  /// How many bytes may still arrive: a peer that respects the connection's window has no more in transit.
   private static let mostBytes = HTTP2Settings().connectionWindow
 
   /// - Parameter closed: called when it is closed; it must not refer strongly to this object.
@@ -80,7 +80,7 @@ final class LingeringSocket: SocketHandler {
 }
 
 extension Network {
-  /// Has the socket of a connection that is over linger.
+  /// Lets the socket of a closed connection linger.
   func linger(_ socket: Socket, of connection: Int, sending unsent: SendBuffer) {
     let lingerer = LingeringSocket(socket, sending: unsent, receivingInto: receiveMemory, on: loop) { [weak self] in
       _ = self?.lingering.take(connection)

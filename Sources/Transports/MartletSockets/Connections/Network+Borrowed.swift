@@ -1,10 +1,11 @@
 #if os(Linux)
-// Requests that the threads of their callers send: to wake the loop's thread takes longer, and so does waking them again.
+// Requests that callers send on their own threads: waking the loop's thread takes longer, and so does waking the caller
+// again.
 
 extension Network {
-  /// Begins an exchange on a thread that has borrowed the loop, if that is short work: no other request is under way, and a
-  /// connection is ready on which nothing has happened that the loop does not know yet. Waits a short time for the response
-  /// if the server has answered fast before. Returns whether it has begun, and whether the loop's thread has to be woken.
+  /// Begins an exchange on a thread that has borrowed the loop, if that is short work: no other request is in progress,
+  /// and a connection is ready that has no event unknown to the loop. Waits a short time for the response if the server
+  /// has responded fast before. Returns whether the exchange has begun, and whether to wake the loop's thread.
   ///
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
   func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> (hasBegun: Bool, mustWake: Bool) {
@@ -37,8 +38,8 @@ extension Network {
     return (true, loop.mustWake)
   }
 
-  /// For how long no thread waits after another request was made during a wait: where several callers send requests, each wait
-  /// costs another one's time.
+  /// How long no thread waits after another request arrived during a wait: if several callers send requests, each wait
+  /// delays another caller.
   private static var pauseOfWaits: UInt64 { 50_000_000 }
 }
 #endif

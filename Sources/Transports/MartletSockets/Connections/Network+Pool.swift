@@ -2,13 +2,13 @@
 import MartletEngine
 import MartletSemantics
 
-// What is asked of the pool besides requests: connections ahead of them, its numbers, connections that may be dead, and how
-// long a request may wait.
+// The pool's other services: connections ahead of requests, its statistics, connections that may be dead, and limits of
+// waiting.
 
 extension Network {
   // MARK: Connections ahead of requests
 
-  /// Opens connections for so many requests, as far as the limits allow. The caller gets the result when they are open.
+  /// Opens connections for this many requests, within the limits. The caller gets the result when they are open.
   func preconnect(_ way: Exchange.Way, for requests: Int, _ result: OneShot<Void>) {
     prepare(way.security)
     let key = usableKey(way.key, of: way.origin)
@@ -16,21 +16,21 @@ extension Network {
     perform(pool.expect(requests, for: key, now: loop.now))
   }
 
-  /// Resumes the callers whose connections are open, or cannot be.
+  /// Resumes the callers whose connections are open or have failed.
   func finishPreconnects() {
     if !preconnects.isEmpty { preconnects.finish { !pool.isExpecting($0) } }
   }
 
   // MARK: Idle connections
 
-  /// The server of a connection closes it when it was idle for so many seconds. A request that is sent at that moment
-  /// would be lost, so that the connection is not used in the last second, or the second half of a shorter time.
+  /// Notes after how many idle seconds the server closes a connection. A request sent at that moment would be lost, so
+  /// the connection is not used in the last second, or in the second half of a shorter time.
   func limitIdling(of connection: Connection, to seconds: Int) {
     let time = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
     guard !time.overflow else { return }
     let usable = time.partialValue - min(1_000_000_000, time.partialValue / 2)
     pool.limitIdling(of: connection.id, to: usable)
-    // the timer may be set for connections that may be idle for longer
+    // The timer may be set for connections that may stay idle longer.
     if expiry.due > loop.now &+ usable { loop.set(expiry, to: loop.now &+ usable) }
   }
 
@@ -48,8 +48,8 @@ extension Network {
 
   // MARK: Other connections
 
-  /// The connection of a transfer had ended before it was used, or had got bytes that nothing asked for. Each connection is
-  /// closed then, so that this happens only so often.
+  /// Gives a transfer another connection: its own had ended before use or had received unrequested bytes. Each such
+  /// connection is closed, so this happens a limited number of times.
   func takeAnother(_ transfer: Transfer) {
     transfer.beginAgain(isStale: false)
     transfer.unsentCount -= 1
@@ -60,8 +60,8 @@ extension Network {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
   }
 
-  /// The system has no descriptor for a connection. Its requests wait for another one, if there are any. Returns whether they
-  /// do.
+  /// Handles a lack of descriptors: the connection's requests wait for another connection, if there is one. Returns
+  /// whether they do.
   func waitForDescriptor(_ connection: Int) -> Bool {
     guard let actions = pool.lacksRoom(for: connection, now: loop.now) else { return false }
     perform(actions)
@@ -69,18 +69,18 @@ extension Network {
     return true
   }
 
-  /// Something else may have closed descriptors meanwhile.
+  /// Tries again: the process may have closed other descriptors in the meantime.
   func tryDescriptorsAgain() { perform(pool.forgetLackOfRoom(now: loop.now)) }
 
   // MARK: Connections that may be dead
 
-  /// A connection may be dead: it gets no requests before ``resume(_:)``.
+  /// Gives a connection that may be dead no requests until ``resume(_:)``.
   func suspend(_ connection: Connection) { perform(pool.suspend(connection.id, now: loop.now)) }
 
-  /// A suspended connection is alive.
+  /// Resumes a suspended connection that has proved to be alive.
   func resume(_ connection: Connection) { perform(pool.resume(connection.id, now: loop.now)) }
 
-  /// Closes the idle connections over HTTP/1 of a key, or those that are idle since before a time.
+  /// Closes the idle HTTP/1.1 connections of a key, or only those that became idle before a time.
   func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
     for connection in connections.values where connection.key == key && connection.isIdle {
       if connection.idleSince <= time { connection.close() }
@@ -89,7 +89,7 @@ extension Network {
 
   // MARK: Waiting
 
-  /// Limits how long a request waits because all connections are in use.
+  /// Limits how long a request waits while all connections are in use.
   func limitWait(of waiter: Int, to limit: Duration) {
     poolTimeouts.add(waiter, due: loop.now &+ max(1, limit.nanoseconds), isQueued: pool.isQueued(waiter))
     watchPoolTimeouts()
@@ -102,7 +102,7 @@ extension Network {
     while let (waiter, wasQueued) = poolTimeouts.popDue(at: loop.now) {
       guard let transfer = waiting[waiter] else { continue }
       guard wasQueued, pool.isQueued(waiter) else {
-        // a connection is or was being opened for it, which has a limit of its own: that time does not count
+        // A connection was or is being opened for it, with a limit of its own: that time does not count.
         limitWait(of: waiter, to: max(limit, Self.shortestLimitAgain))
         continue
       }
@@ -115,7 +115,7 @@ extension Network {
   /// A very short limit must not keep the loop busy while connections are being opened.
   private static var shortestLimitAgain: Duration { .milliseconds(10) }
 
-  /// The connections of the limit because of which no more are opened.
+  /// Describes the connections that fill the limit.
   private func exhausted(for key: ConnectionKey) -> String {
     if pool.isFull(key.host), let most = configuration.connectionsPerHost {
       return "\(max(1, most)) connections to \(key.host)"
@@ -123,7 +123,8 @@ extension Network {
     return "\(pool.connections.count) connections of the transport"
   }
 
-  /// Why a transfer has no connection yet, and how far the opening of one is. What is known of that is noted.
+  /// Returns why a transfer has no connection yet and the phase of an opening one. Notes what is known of that
+  /// connection.
   func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
     guard let waiter = transfer.waiter, !pool.isQueued(waiter),
       let opening = connections.values.first(where: { $0.key == transfer.key && $0.isOpening })
@@ -135,7 +136,7 @@ extension Network {
   }
 }
 
-/// The callers that wait for connections that are opened ahead of requests.
+/// The callers that wait for connections opened ahead of requests.
 struct Preconnects {
   private var callers: [ConnectionKey: [(origin: Origin, result: OneShot<Void>)]] = [:]
 
@@ -145,7 +146,7 @@ struct Preconnects {
     callers[key, default: []].append((origin, result))
   }
 
-  /// A connection could not be opened.
+  /// Records that a connection could not be opened.
   mutating func fail(_ key: ConnectionKey, _ failure: OpeningFailure) {
     guard !callers.isEmpty, let failed = callers.removeValue(forKey: key) else { return }
     for caller in failed { caller.result.answer(.failure(failure.error(for: caller.origin))) }
@@ -159,16 +160,16 @@ struct Preconnects {
   }
 }
 
-/// When waiting requests have waited too long. All may wait equally long, so that the first to come is the first to be due.
+/// The deadlines of waiting requests. All usually wait equally long, so the first to arrive is the first to expire.
 struct PoolTimeouts {
   private var waiters: [(waiter: Int, due: UInt64, isQueued: Bool)] = []
-  /// The index of the first that was not taken out.
+  /// The index of the first entry that was not removed.
   private var first = 0
 
-  /// - Parameter isQueued: whether no connection is being opened for it, so that the time counts.
+  /// - Parameter isQueued: whether no connection is being opened for the waiter, so that the time counts.
   mutating func add(_ waiter: Int, due: UInt64, isQueued: Bool) { waiters.append((waiter, due, isQueued)) }
 
-  /// When the first is due; nil if there is none.
+  /// The next deadline; nil if there is none.
   var next: UInt64? { first < waiters.count ? waiters[first].due : nil }
 
   mutating func popDue(at now: UInt64) -> (waiter: Int, wasQueued: Bool)? {

@@ -4,7 +4,7 @@ import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// Everything of a transport that belongs to its loop's thread: the connections, their pool, and the transfers.
+/// The state of a transport that belongs to its loop's thread: the connections, their pool, and the transfers.
 final class Network {
   let configuration: ConnectionConfiguration
   let loop: EventLoop
@@ -22,35 +22,35 @@ final class Network {
 
   var pool: PoolState<ConnectionKey>
   private(set) var connections = NumberTable<Connection>()
-  /// The sockets of connections that are over, by their numbers.
+  /// The sockets of closed connections, by their numbers.
   var lingering = NumberTable<LingeringSocket>()
-  /// The callers that wait for connections that are opened ahead.
+  /// The callers that wait for connections opened ahead of requests.
   var preconnects = Preconnects()
-  /// When those that wait for a connection have waited too long.
+  /// The deadlines of the requests that wait for a connection.
   var poolTimeouts = PoolTimeouts()
   private(set) lazy var poolTimer = HeapTimer { [weak self] in self?.checkPoolTimeouts() }
   private(set) lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
-  /// Before this time no thread of a caller waits for a response, because another request was made during a wait.
+  /// Until this time no caller's thread waits for a response, because another request arrived during a wait.
   var nextWait: UInt64 = 0
   /// The transfers that wait for a connection, by their number.
   private(set) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
   private(set) var transfers: [Transfer] = []
   private var lastNumber = 0
-  /// The pool's actions that were not done yet.
+  /// The pool's actions that are still to be done.
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
   private var isPerforming = false
   lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
-  /// What all TLS sessions have in common; nil before the first request that needs it.
+  /// The context that all TLS sessions share; nil before the first request that needs it.
   private(set) var tls: TLSContext?
-  /// What asks the caller for the settings of each connection; nil if it is not asked.
+  /// Asks the caller for the TLS settings of each connection; nil if the caller has no such function.
   private(set) var askedIdentity: TLSIdentity?
   /// The same for connections to proxies.
   private(set) var proxyTLS: TLSContext?
   private var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
-  /// The connections that have something to send at the end of the turn.
+  /// The connections that have bytes to send at the end of the turn.
   private var sending: [Connection] = []
 
   init(
@@ -77,14 +77,14 @@ final class Network {
     loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.loan : nil }, finishTurn: { $0.flush() })
   }
 
-  /// Ends a turn: sends and delivers what it has brought.
+  /// Ends a turn: sends and delivers its results.
   func flush() {
     while !sending.isEmpty {
       let connections = sending
       sending.removeAll(keepingCapacity: true)
       for connection in connections { connection.sendOutput() }
     }
-    // what is delivered cannot add to the list: only the loop does
+    // A delivery cannot add to the list: only the loop does.
     for transfer in dirty { transfer.flush() }
     dirty.removeAll(keepingCapacity: true)
   }
@@ -103,39 +103,39 @@ extension Network {
     wait(transfer)
   }
 
-  /// Keeps what TLS sessions need.
+  /// Keeps the contexts that TLS sessions need.
   func prepare(_ security: ConnectionSecurity) {
     tls = tls ?? security.origin
     askedIdentity = askedIdentity ?? security.asked
     proxyTLS = proxyTLS ?? security.proxy
   }
 
-  /// The reader of a response wants more.
+  /// Reads on: the reader of a response wants more.
   func resumeReading(_ exchange: Exchange) { exchange.transfer.get(on: loop)?.resumeReading() }
 
-  /// The body of a request has more bytes.
+  /// Continues to send a request's body, which has more bytes.
   func continueUpload(_ exchange: Exchange) {
     guard let transfer = exchange.transfer.get(on: loop) else { return }
     transfer.connection?.continueUpload(of: transfer)
   }
 
-  /// The reader of an exchange has stopped. A short rest of the body may be read, so that the connection can be reused.
+  /// Cancels an exchange whose reader has stopped. A short rest is still read, so that the connection can be reused.
   func cancel(_ exchange: Exchange) {
     guard let transfer = exchange.transfer.get(on: loop), !transfer.startDiscarding() else { return }
     giveUp(transfer, HTTPError(wrapping: CancellationError()))
   }
 
-  /// The body of a request cannot be read.
+  /// Fails an exchange because the request's body cannot be read.
   func fail(_ exchange: Exchange, _ error: HTTPError) {
     if let transfer = exchange.transfer.get(on: loop) { giveUp(transfer, error) }
   }
 
-  /// The name of a connection's host was resolved.
+  /// Passes the addresses of a host to the connection that waits for them.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
     connections[connection]?.resolved(addresses)
   }
 
-  /// The caller's check did not refuse the certificates of a server.
+  /// Passes on that the caller's check has not refused a server's certificates.
   func accepted(_ check: ServerCheck, of origin: Origin, in exchange: Exchange) {
     exchange.transfer.get(on: loop)?.resumeWait(answered: true)
     for connection in checks.accepted(check, of: origin).compactMap({ connections[$0] }) {
@@ -144,10 +144,10 @@ extension Network {
     }
   }
 
-  /// Ends everything: nobody refers to the transport any more.
+  /// Ends everything after the last reference to the transport is released.
   func shutDown() {
     loop.stop()
-    perform(pool.shutDown())  // so that nothing is opened for those that wait
+    perform(pool.shutDown())  // so that nothing is opened for the waiting ones
     for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
     preconnects.finish { _ in true }
     for connection in connections.values { connection.close() }
@@ -171,7 +171,7 @@ extension Network {
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
 
-  /// Starts a transfer on a connection that is ready. Returns false if it has to wait.
+  /// Starts a transfer on a ready connection. Returns false if it has to wait.
   private func startAtOnce(_ transfer: Transfer) -> Bool {
     guard !isPerforming, !transfer.needsNewConnection,
       let number = pool.useAvailable(for: transfer.key, now: loop.now)
@@ -184,7 +184,7 @@ extension Network {
     return false
   }
 
-  /// The key of the connections that an origin's requests may use, after what was learned about it.
+  /// The key of the connections that an origin's requests may use, given what is known about the origin.
   func usableKey(_ key: ConnectionKey, of origin: Origin) -> ConnectionKey {
     guard http1Only.contains(origin) else { return key }
     var key = key
@@ -197,14 +197,14 @@ extension Network {
     wait(transfer)
   }
 
-  /// Ends a transfer with an error, wherever it is.
+  /// Ends a transfer with an error, in whatever state it is.
   func giveUp(_ transfer: Transfer, _ error: HTTPError) {
     let connection = transfer.connection
     transfer.fail(error)
     connection?.abandon(transfer)
   }
 
-  /// A transfer has ended.
+  /// Removes a transfer that has ended.
   func ended(_ transfer: Transfer) {
     let last = transfers.removeLast()
     if last !== transfer {
@@ -218,8 +218,8 @@ extension Network {
     for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
   }
 
-  /// The connection of a transfer had served before, and ended before any byte of the response: most likely the server
-  /// had closed it before (RFC 9112 §9.3.1). The request is sent again if it may be.
+  /// Handles a reused connection that ended before any byte of the response: most likely the server had closed it
+  /// before (RFC 9112 §9.3.1). The request is sent again if that is allowed.
   func foundStale(_ transfer: Transfer) {
     let reason = "the one it went over had served before, and ended before any byte of a response"
     closeIdle(for: transfer.key)  // the others are most likely stale too
@@ -231,8 +231,8 @@ extension Network {
     sendAgain(transfer, isStale: true)
   }
 
-  /// A transfer over HTTP/2 has no response, or not the whole of it. If its connection is being closed and has not
-  /// processed it, another one does, before later requests. What the server has refused otherwise, the engine may repeat.
+  /// Handles an HTTP/2 transfer without a complete response. If its closing connection has not processed the request,
+  /// another one sends it, ahead of later requests. The engine may retry requests that were refused for other reasons.
   func failed(_ transfer: Transfer, _ failure: HTTP2Failure, isClosing: Bool) {
     guard !transfer.isEnded else { return }
     if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
@@ -242,7 +242,7 @@ extension Network {
     sendAgain(transfer, isStale: false)
   }
 
-  /// The connection of a transfer could not send anything of its request: another one can.
+  /// Moves a transfer to another connection: its own could not send any of the request.
   func sendElsewhere(_ transfer: Transfer) {
     guard !transfer.isEnded else { return }
     guard transfer.mayGoElsewhere else {
@@ -255,7 +255,7 @@ extension Network {
 // MARK: - Connections
 
 extension Network {
-  /// A connection can be used.
+  /// Adds an open connection to the pool.
   func opened(_ connection: Connection) {
     let isHTTP2 = connection.facts.version == .http2
     if connection.key.versions == .negotiated, let origin = connection.key.origin {
@@ -265,18 +265,18 @@ extension Network {
     perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
   }
 
-  /// A connection serves another number of requests at once than before.
+  /// Updates how many requests a connection serves at once.
   func changed(_ connection: Connection, capacity: Int) {
     perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
   }
 
-  /// A connection takes no further requests.
+  /// Gives a connection no further requests.
   func drain(_ connection: Connection) { perform(pool.drain(connection.id, now: loop.now)) }
 
-  /// A connection has something to send at the end of the turn.
+  /// Notes that a connection has bytes to send at the end of the turn.
   func noteOutput(of connection: Connection) { sending.append(connection) }
 
-  /// A connection could not be opened.
+  /// Handles a connection that could not be opened.
   func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
     connections[connection.id] = nil
     checks.closed(connection.id)
@@ -285,7 +285,7 @@ extension Network {
     if !lacksDescriptor { perform(pool.failed(connection.id, now: loop.now), failure: failure) }
   }
 
-  /// A request and its response are complete, so that the connection can be used again.
+  /// Returns a connection to the pool after a request and its response are complete.
   func released(_ connection: Connection) {
     perform(pool.released(connection.id, now: loop.now))
   }
@@ -298,15 +298,15 @@ extension Network {
 
   private func watchIdleConnections() { loop.set(expiry, to: pool.nextExpiry ?? .max) }
 
-  /// A connection was closed.
+  /// Removes a closed connection.
   func closed(_ connection: Connection) {
     checks.closed(connection.id)
     guard connections.take(connection.id) != nil else { return }
     perform(pool.closed(connection.id, now: loop.now))
   }
 
-  /// The server of a connection was verified, or was refused and may be accepted. If the caller has a check that was not
-  /// called for these certificates yet, the task of a request that waits for the connection calls it.
+  /// Handles a server that was verified, or was refused but may be accepted. If the caller's check was not called for
+  /// these certificates yet, the task of a request that waits for the connection calls it.
   func verified(_ connection: Connection, _ check: ServerCheck) {
     guard configuration.tls.serverTrustCheck != nil || check.canBeAccepted, let origin = connection.key.origin,
       checks.hold(connection.id, check, of: origin)
@@ -314,7 +314,7 @@ extension Network {
     askAbout(connection.id)
   }
 
-  /// Has the caller's check called for a connection, unless it is being called for the same certificates.
+  /// Requests the caller's check for a connection, unless it is already running for the same certificates.
   private func askAbout(_ id: Int) {
     guard let check = checks.undecided(id), let connection = connections[id] else { return }
     let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.number < $1.number }
@@ -323,7 +323,7 @@ extension Network {
     ask(transfer, check)
   }
 
-  /// Has the caller's check called by the task of a request, which ends there if the server was refused for good.
+  /// Lets a request's task call the caller's check. The request ends there if the server was refused for good.
   private func ask(_ transfer: Transfer, _ check: ServerCheck, isLast: Bool = false) {
     let (settings, exchange) = (configuration.tls, transfer.exchange)
     let question: @Sendable (Call) async throws -> Void = { [jobs] call in
@@ -333,7 +333,7 @@ extension Network {
     transfer.ask(question, isLast: isLast)
   }
 
-  /// Finds the addresses of a host. If they are not known at once, the connection will be told of them.
+  /// Resolves a host. If the addresses are not known at once, the connection gets them later.
   func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
     if let unixSocket = options.unixSocket { return .known(.success([unixSocket])) }
     return resolver.lookUp(host, port: port) { [jobs] result in
@@ -345,22 +345,22 @@ extension Network {
     guard let transfer = waiting.take(waiter) else { return }
     transfer.waiter = nil
     transfer.timing.connection = failure.facts
-    // the caller's check is called for a server that the system refuses too, and may throw another error
+    // The caller's check is also called for a server that the system refuses, and may throw another error.
     if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
-      refusal.underlying = nil  // the certificates, which the check gets
+      refusal.underlying = nil  // the certificates, which the check receives
       ask(transfer, ServerCheck(certificates: certificates, refusal: refusal), isLast: true)
     } else {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }
   }
 
-  /// Does what the pool says. What that leads to is done afterwards and not within, because a long chain of openings that
-  /// fail at once would exhaust the stack.
+  /// Performs the pool's actions. Their consequences are queued and not performed recursively: a long chain of openings
+  /// that fail at once would exhaust the stack.
   func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
     guard !isPerforming else { return pending += actions.map { ($0, failure) } }
     if !actions.isEmpty { performAll(actions, failure) }
-    // without actions too: a connection may have become idle, or be the last that was opened ahead
+    // Needed without actions too: a connection may have become idle, or be the last one opened ahead of requests.
     if expiry.due == .max, pool.idleCount > 0 { watchIdleConnections() }
     finishPreconnects()
   }
@@ -385,7 +385,7 @@ extension Network {
         return perform(pool.released(connection, now: loop.now))  // it has ended
       }
       transfer.waiter = nil
-      // an action before may have closed it
+      // An earlier action may have closed it.
       if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
     case .open(let id, let key):
       let connection = Connection(id, to: key, on: self)

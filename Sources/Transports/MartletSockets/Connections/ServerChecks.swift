@@ -2,8 +2,8 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// The connections whose servers the caller's check has to decide about. While one request's task calls the check for
-/// a server's certificates, the other connections with the same wait for its decision.
+/// The connections whose servers the caller's check has to accept. While one request's task runs the check for a
+/// server's certificates, other connections with the same certificates wait for its decision.
 struct ServerChecks {
   private struct Server: Hashable {
     let origin: Origin
@@ -23,8 +23,8 @@ struct ServerChecks {
   /// The requests whose tasks call the check.
   private var callers: [Server: ObjectIdentifier] = [:]
 
-  /// Adds a connection. Returns false if the check need not be called, because it has accepted the certificates before.
-  /// For those that the system refuses it is always called.
+  /// Adds a connection. Returns false if the check need not be called because it has accepted the certificates before.
+  /// It is always called for certificates that the system refuses.
   mutating func hold(_ connection: Int, _ check: ServerCheck, of origin: Origin) -> Bool {
     let isRefused = check.refusal != nil
     guard isRefused || !checked.contains(check.certificates, of: origin) else { return false }
@@ -33,18 +33,18 @@ struct ServerChecks {
     return true
   }
 
-  /// Returns what is to be checked for a connection; nil if it is being checked.
+  /// Returns the check to run for a connection; nil if it is already running.
   func undecided(_ connection: Int) -> ServerCheck? {
     guard let held = held[connection], callers[held.server] == nil else { return nil }
     return held.check
   }
 
-  /// The task of a request will call the check for a connection.
+  /// Notes that a request's task will call the check for a connection.
   mutating func ask(_ transfer: ObjectIdentifier, about connection: Int) {
     if let server = held[connection]?.server { callers[server] = transfer }
   }
 
-  /// The check has accepted a server. Returns the connections that waited for that.
+  /// Notes that the check has accepted a server. Returns the connections that waited for it.
   mutating func accepted(_ check: ServerCheck, of origin: Origin) -> [Int] {
     let isRefused = check.refusal != nil
     if !isRefused { checked.insert(check.certificates, of: origin) }
@@ -55,11 +55,11 @@ struct ServerChecks {
     return accepted
   }
 
-  /// A connection is closed.
+  /// Removes a closed connection.
   mutating func closed(_ connection: Int) { held[connection] = nil }
 
-  /// A request has ended, whatever its task does with the check. Returns the connections about which another one is to
-  /// be asked.
+  /// Removes a request that has ended, whatever its task does with the check. Returns the connections for which another
+  /// request has to call the check.
   mutating func ended(_ transfer: ObjectIdentifier) -> [Int] {
     guard !callers.isEmpty else { return [] }
     let servers = callers.filter { $0.value == transfer }.keys
@@ -77,10 +77,10 @@ struct OpeningFailure {
   var proxy: ProxyServer?
   /// Whether the system has no descriptor for it.
   var lacksDescriptor = false
-  /// How far the opening was.
+  /// What is known of the connection at the time of the failure.
   var facts: ConnectionFacts?
 
-  /// The error of a request that waited for the connection.
+  /// Returns the error of a request that waited for the connection.
   func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }
 }
 #endif

@@ -7,7 +7,7 @@ import MartletSemantics
 /// Opens a connection to a host: looks up its name, then tries its addresses as ``HappyEyeballs`` says. It belongs to
 /// the loop's thread.
 final class SocketRace: SocketHandler {
-  /// How far it is.
+  /// The current phase.
   private(set) var phase = HTTPError.Phase.resolving
   /// When the name was resolved, in nanoseconds on the loop's clock.
   private(set) var resolved: UInt64 = 0
@@ -15,7 +15,7 @@ final class SocketRace: SocketHandler {
   private(set) var lacksDescriptor = false
 
   private let peer: String
-  /// The local address of the sockets; nil for the one that the system chooses.
+  /// The local address of the sockets; nil to let the system choose.
   private let local: IPAddress?
   private let loop: EventLoop
   private let finish: (Result<(Socket, SocketAddress), HTTPError>) -> Void
@@ -38,7 +38,7 @@ final class SocketRace: SocketHandler {
     self.finish = finish
   }
 
-  /// Goes on with the result of the look-up.
+  /// Continues with the result of the look-up.
   func start(_ addresses: Result<[SocketAddress], HTTPError>) {
     guard !isOver else { return }
     resolved = loop.now
@@ -65,7 +65,7 @@ final class SocketRace: SocketHandler {
     attempts = []
   }
 
-  /// The error after the time for connecting is over.
+  /// Returns the error for a connection that took too long.
   func timeout(after limit: Duration) -> HTTPError {
     schedule?.timeout(connectingTo: peer, after: limit)
       ?? HTTPError(.connectTimeout, "\(peer): the name was not resolved within \(limit)", phase: .resolving)

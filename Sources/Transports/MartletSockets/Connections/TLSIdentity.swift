@@ -3,18 +3,18 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// What the connections of a request need for TLS.
+/// The TLS contexts for the connections of a request.
 struct ConnectionSecurity: Sendable {
   /// For the origin; nil for http, and if the caller is asked for each connection.
   var origin: TLSContext?
-  /// What asks the caller for each connection; nil if it is not asked.
+  /// Asks the caller for each connection's settings; nil if the caller has no such function.
   var asked: TLSIdentity?
   /// For the proxy; nil if the connection to it is not over TLS.
   var proxy: TLSContext?
 }
 
-/// What a transport needs for TLS, made when the first request over https needs it, because files are read and keys are
-/// decrypted. That happens on threads of its own, and a request waits for it no longer than for a connection.
+/// The TLS context of a transport. The first https request makes it, because it reads files and decrypts keys. That
+/// happens on separate threads, and a request waits for it no longer than for a connection.
 final class TLSIdentity: Sendable {
   private enum State {
     case none
@@ -26,7 +26,7 @@ final class TLSIdentity: Sendable {
   private let limit: Duration
   private let state = Mutex(State.none)
   private let answered = Mutex(AnsweredContexts())
-  /// The threads of all transports.
+  /// The threads, shared by all transports.
   private static let threads = WorkerThreads("martlet-keys", limit: 4)
 
   /// - Parameter limit: the time for a connection; nil for 60 seconds.
@@ -35,7 +35,7 @@ final class TLSIdentity: Sendable {
     self.limit = limit ?? .seconds(60)
   }
 
-  /// Reads the additional authorities, so that a file that cannot be read is found before any request.
+  /// Reads the additional authorities, so that an unreadable file is found before any request.
   func readAuthorities() throws(HTTPError) {
     guard settings.additionalAuthorities != nil else { return }
     CryptoLibrary.start()
@@ -45,8 +45,8 @@ final class TLSIdentity: Sendable {
   /// Whether the caller is asked for the settings of each connection.
   var asksForOrigins: Bool { settings.originSettings != nil }
 
-  /// Returns what all TLS sessions of the transport have in common, unless the caller is asked. Requests that need it
-  /// while it is being made share it.
+  /// Returns the context that all TLS sessions of the transport share, unless the caller is asked. While it is being
+  /// made, requests that need it share the wait.
   ///
   /// - Parameter call: the call, whose deadline ends the wait too.
   func context(in call: Call?) async throws(HTTPError) -> TLSContext {
@@ -69,7 +69,7 @@ final class TLSIdentity: Sendable {
       }
       return false
     }
-    // the others wait for it if the first one is cancelled
+    // It runs detached: the others still wait for it if the first request is cancelled.
     if isFirst { Task.detached { await self.make() } }
     return try await result.wait()
   }
@@ -85,8 +85,8 @@ final class TLSIdentity: Sendable {
     for waiter in waiters { waiter.answer(made) }
   }
 
-  /// Asks the caller for the settings of a connection. Returns what its TLS session has in common with those of other
-  /// connections with equal settings.
+  /// Asks the caller for the settings of a connection. Returns the context of its TLS session; connections with equal
+  /// settings share one.
   func context(for origin: Origin) async throws(HTTPError) -> TLSContext {
     guard let ask = settings.originSettings else { return try await context(in: nil) }
     let answer: TLSSettings.OriginSettings?
@@ -105,7 +105,7 @@ final class TLSIdentity: Sendable {
   }
 
   private func makeContext(_ settings: TLSSettings) async throws(HTTPError) -> TLSContext {
-    // a client certificate is sent in the handshake, so that a server has to be trusted before
+    // A client certificate is sent in the handshake, so the server has to be trusted first.
     let mayAccept = settings.acceptsRefusedServer != nil && settings.clientCertificate == nil
     do {
       return try await Self.threads.run(within: Deadline(limit, on: ContinuousClock())) {
@@ -120,7 +120,7 @@ final class TLSIdentity: Sendable {
   }
 }
 
-/// What was made for the caller's last answers, the one that was used last at the end.
+/// The contexts for the caller's last answers, the most recently used at the end.
 private struct AnsweredContexts {
   private var contexts: [(answer: TLSSettings.OriginSettings, context: TLSContext)] = []
 
@@ -132,7 +132,7 @@ private struct AnsweredContexts {
     return used.context
   }
 
-  /// Returns the context of an answer, which another task may have made in the meantime, or this one.
+  /// Returns the context for an answer: one that another task has made in the meantime, or this one.
   mutating func use(_ answer: TLSSettings.OriginSettings, or new: TLSContext) -> TLSContext {
     if let context = use(answer) { return context }
     if contexts.count >= 64 { contexts.removeFirst() }
@@ -142,7 +142,7 @@ private struct AnsweredContexts {
 }
 
 extension Network {
-  /// The caller has returned its settings of TLS for a connection.
+  /// Passes the caller's TLS settings to the connection that waits for them.
   func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
     connections[connection]?.choseIdentity(context)
   }
@@ -150,7 +150,7 @@ extension Network {
   /// Makes the TLS session with an origin.
   func makeSession(for key: ConnectionKey, to origin: Origin, with tls: TLSContext?) throws(HTTPError) -> TLSSession {
     guard let tls else { throw HTTPError(.tlsFailed, "\(origin.authority): TLS is not prepared", phase: .securing) }
-    // a resumed session has no certificates to check
+    // A resumed session has no certificates to check.
     let resumes = configuration.tls.serverTrustCheck == nil
     let peer = try TLSPeer(host: origin.host, port: origin.port)
     return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)

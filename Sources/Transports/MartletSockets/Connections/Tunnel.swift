@@ -8,7 +8,7 @@ enum Tunnel {
   case connect(ConnectHandshake, ProxyServer)
   case socks5(SOCKS5Handshake)
 
-  /// Prepares the handshake of a route; nil if it needs none.
+  /// Prepares the handshake of a route; nil if the route needs none.
   ///
   /// - Parameter addresses: the origin's addresses, if the client resolves names.
   init?(to origin: Origin?, by route: ProxyRoute, at addresses: [IPAddress]) throws(HTTPError) {
@@ -20,7 +20,7 @@ enum Tunnel {
     }
   }
 
-  /// The proxy, and what makes the token that the first bytes need; nil if they need none.
+  /// The proxy, and the source of the token that the first bytes need; nil if they need none.
   func neededTokens(_ authentications: ProxyAuthentications) throws(HTTPError) -> (ProxyServer, any ProxyTokens)? {
     guard case .connect(_, let server) = self else { return nil }
     return try authentications.use(server) { authentication in authentication.neededTokens.map { (server, $0) } }
@@ -59,7 +59,7 @@ enum Tunnel {
     }
   }
 
-  /// The error of a proxy that has refused the tunnel, but whose response has not ended.
+  /// The error of a proxy that has refused the tunnel while its response has not ended.
   var refusal: HTTPError? { if case .connect(let handshake, _) = self { handshake.refusal } else { nil } }
 
   /// Processes the end of the connection to the proxy.
@@ -71,7 +71,7 @@ enum Tunnel {
   }
 }
 
-/// What a transport has learned about the authentication to its proxies.
+/// What a transport knows about authentication to its proxies.
 final class ProxyAuthentications: Sendable {
   private let proxies = Mutex<[ProxyServer: ProxyAuthentication]>([:])
 

@@ -4,11 +4,12 @@ import Glibc
 import MartletSemantics
 import Synchronization
 
-/// One request on its way: what the task that sends it and the loop's thread share.
+/// One request in progress: the state that the sending task and the loop's thread share.
 final class Exchange: Sendable {
   let request: HTTPRequest
   let way: Way
-  /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2: then the connection does it.
+  /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2; otherwise the connection writes
+  /// it when needed.
   let head: HTTP1RequestHead
   /// The head for HTTP/2; nil if the connection cannot be one.
   let http2Head: HTTP2RequestHead?
@@ -17,9 +18,9 @@ final class Exchange: Sendable {
   /// The number of bytes of the request's body; nil if it is not known.
   let bodyLength: Int64?
   let limits: Limits
-  /// What becomes of the connection if the server changes its protocol; nil if the request does not ask for it.
+  /// The use of the connection after the server changes its protocol; nil if the request does not ask for that.
   let upgrade: Upgrade?
-  /// The loop's part of it, from its start to its end.
+  /// The loop's part of the exchange, from its start to its end.
   let transfer = LoopBound<Transfer?>(nil)
 
   /// The limits of a request. Times are in nanoseconds; nil is no limit.
@@ -28,21 +29,22 @@ final class Exchange: Sendable {
     var response: UInt64?
     /// The longest silence after the head, while the reader waits.
     var idle: UInt64?
-    /// After how much silence of the connection it is examined.
+    /// How long the connection may be silent before it is tested.
     var ping: UInt64?
     /// How long the body waits for a 100; nil if it does not wait.
     var expectation: UInt64?
     /// The most bytes of all heads and trailers.
     var headerBytes: Int
-    /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not.
+    /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not
+    /// collect it.
     var wholeBody: Int64
-    /// What the listeners of the call receive.
+    /// The kinds of events that the call's listeners receive.
     var events: EventKinds
     /// Whether the request may be sent again if its connection was stale.
     var mayRepeat: Bool
   }
 
-  /// How a request reaches its origin. It is a reference, because it is large and every async call would have a copy.
+  /// How a request reaches its origin. It is a class, because it is large and every async call would copy it.
   final class Way: Sendable {
     let origin: Origin
     let key: ConnectionKey
@@ -70,7 +72,7 @@ final class Exchange: Sendable {
     upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
   }
 
-  /// The least number of bytes of a body that wait for their reader before the connection is paused.
+  /// The fewest unread bytes of a body at which the connection is paused.
   static let leastReadAhead = 16 << 10
 
   var origin: Origin { way.origin }
@@ -79,8 +81,8 @@ final class Exchange: Sendable {
   var peer: String { origin.authority }
 }
 
-/// The way of the last request, which is most often that of the next: to find it by the beginning of the URL is much
-/// faster than to make it.
+/// The way of the last request, which the next request most often shares. Finding it by the beginning of the URL is
+/// much faster than making it.
 final class LastWay: Sendable {
   private let last = Mutex<(start: [UInt8], way: Exchange.Way)?>(nil)
 
@@ -90,8 +92,7 @@ final class LastWay: Sendable {
     last.withLock { $0 = (Array(way.origin.description.utf8), way) }
   }
 
-  /// Returns the way of a URL that begins with the same scheme, host and port, as they are usually written; nil for
-  /// others.
+  /// Returns the way of a URL that begins with the same scheme, host and port in their usual spelling; nil for others.
   func way(of url: URL) -> Exchange.Way? {
     guard let (start, way) = last.withLock({ $0 }) else { return nil }
     var text = url.absoluteString
@@ -100,7 +101,7 @@ final class LastWay: Sendable {
         return false
       }
       guard text.count > start.count else { return true }
-      // otherwise the host, the port or user information goes on
+      // Otherwise the host, the port or user information continues.
       switch text[start.count] {
       case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): return true
       default: return false
@@ -111,7 +112,7 @@ final class LastWay: Sendable {
 }
 
 extension HTTPRequest {
-  /// Whether the connection is not used for HTTP any more if the server agrees (RFC 9110 §7.8, §9.3.6).
+  /// Whether the connection is no longer used for HTTP if the server agrees (RFC 9110 §7.8, §9.3.6).
   var asksForUpgrade: Bool { fields.contains(.upgrade) || method == .connect }
 
   /// Whether the server agrees with this status.

@@ -2,10 +2,10 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-// What a connection sends of a transfer's request, and the sending of it again.
+// The request's side of a transfer: what a connection sends of it, and how it is sent again.
 
 extension Transfer {
-  /// What is to be sent next of the request's body: its rest goes into ``chunk``.
+  /// Returns the next part of the request's body and stores its bytes in ``chunk``.
   func nextChunk() -> UploadQueue.Next {
     switch exchange.upload {
     case .none: return .end(trailers: [:])
@@ -20,7 +20,7 @@ extension Transfer {
     }
   }
 
-  /// Copies bytes of ``chunk`` that were not sent yet. Returns how many.
+  /// Copies unsent bytes of ``chunk``. Returns how many.
   func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
     let count = min(room.count, chunk.count - chunkOffset)
     guard count > 0 else { return 0 }
@@ -31,8 +31,8 @@ extension Transfer {
     return count
   }
 
-  /// Whether all bytes of a body of known length were taken from their source, which may not have said yet that it has
-  /// ended. Never if trailers follow.
+  /// Whether all bytes of a body of known length were taken from their source, even if the source has not reported its
+  /// end. False if trailers follow.
   var hasTakenBody: Bool { exchange.bodyLength == taken && !exchange.request.body.hasTrailers }
 
   /// Whether they were also sent.
@@ -54,20 +54,20 @@ extension Transfer {
     hasClosedQueue = true
   }
 
-  /// Whether the request can be sent from its beginning.
+  /// Whether the request can still be sent from its beginning.
   var canBeginAgain: Bool {
     if case .queue = exchange.upload { taken == 0 && !hasClosedQueue } else { true }
   }
 
-  /// Whether it may be given another connection because this one did nothing for it.
+  /// Whether it may get another connection because this one did nothing for it.
   var mayGoElsewhere: Bool { canBeginAgain && unsentCount < Self.mostUnsent }
 
-  /// Whether it may also be sent again after the server has said that it has not processed it.
+  /// Whether it may also be sent again after the server has reported that it did not process the request.
   var mayBeReplaced: Bool { exchange.request.options.retryPolicy.replacesStaleConnections && mayGoElsewhere }
 
   private static let mostUnsent = 5
 
-  /// Prepares for another connection: nothing of a response was received.
+  /// Prepares for another connection; nothing of a response was received.
   func beginAgain(isStale: Bool) {
     connection = nil
     stream = nil
@@ -80,17 +80,17 @@ extension Transfer {
     sent = 0
   }
 
-  /// Makes the reading task do something before the request goes on.
+  /// Asks the reading task to do something before the request continues.
   ///
-  /// - Parameter isLast: whether the request ends with that.
+  /// - Parameter isLast: whether the request ends with it.
   func ask(_ question: @escaping @Sendable (Call) async throws -> Void, isLast: Bool) {
     isAsking = true
     add(.ask(question).measured(isLast ? metrics : nil))
   }
 
-  /// The server is heard again: what it was waited for is decided.
+  /// The wait is over: the response has started, or ``ask(_:)`` was answered.
   ///
-  /// - Parameter answered: whether that was the answer to ``ask(_:)``.
+  /// - Parameter answered: whether it was the answer to ``ask(_:)``.
   func resumeWait(answered: Bool) {
     if answered { isAsking = false }
     guard !isEnded else { return }

@@ -3,7 +3,8 @@
 import MartletSemantics
 
 /// The loop's part of an exchange: it passes on what a connection receives, limits it, and measures it. It does not
-/// depend on the version of HTTP. It is the timer of its own silence, since every request has one; its end cancels it.
+/// depend on the version of HTTP. It is its own silence timer, since every request needs one; its end cancels the
+/// timer.
 final class Transfer: HeapTimer {
   let exchange: Exchange
   let network: Network
@@ -13,20 +14,20 @@ final class Transfer: HeapTimer {
   var stream: Int?
   /// Its number while it waits for a connection.
   var waiter: Int?
-  /// What the connection that it waits for, or has, serves.
+  /// The key of the connection that it uses or waits for.
   var key: ConnectionKey
-  /// How far it is, for errors.
+  /// The current phase, for errors.
   var phase = HTTPError.Phase.resolving
   /// Whether the final response's head was received.
   private(set) var hasHead = false
   private(set) var isEnded = false
-  /// Whether the connection does not read, because the reader is slow: then no timeout applies.
+  /// Whether the connection does not read because the reader is slow; no timeout applies then.
   private(set) var isPaused = false
   /// How often the request was sent over a connection that turned out to be stale.
   var staleCount = 0
-  /// How often it was given a connection that could not send anything of it.
+  /// How often it got a connection that could not send any of it.
   var unsentCount = 0
-  /// Whether it had a connection already.
+  /// Whether it had a connection before.
   var isAgain: Bool { staleCount + unsentCount > 0 }
   /// Whether it needs a connection that has not served before (RFC 9112 §9.3.1).
   var needsNewConnection: Bool { staleCount > 0 }
@@ -36,26 +37,26 @@ final class Transfer: HeapTimer {
   var chunkOffset = 0
   /// How many bytes of the request's body were taken from its source.
   var taken: Int64 = 0
-  /// Whether the source of the request's body was told to stop: it cannot be sent again.
+  /// Whether the source of the request's body was told to stop, so that the request cannot be sent again.
   var hasClosedQueue = false
   var timing: TransferTiming
 
   /// Its place among the network's transfers.
   var index = 0
   var lastActivity: UInt64
-  /// When the connection was examined last because of ``Exchange/Limits/ping``.
+  /// When the connection was last tested because of ``Exchange/Limits/ping``.
   private var lastPing: UInt64 = 0
-  /// Whether the reading task was asked something and has not answered: that is not the server's silence.
+  /// Whether the reading task has a question to answer: that time is not the server's silence.
   var isAsking = false
-  /// After the reader has stopped: how many bytes of the body may still be read and dropped, so that the connection
-  /// stays usable.
+  /// How many bytes of the body may still be read and dropped after the reader has stopped, so that the connection
+  /// stays usable; nil before.
   private var discarding: Int?
   /// The length of the response's body; nil if it is not known.
   private var responseLength: Int64?
   private var buffer: BodyBuffer
-  /// How many bytes the chunk before had, to tell whether the body arrives fast.
+  /// The size of the previous chunk, which shows whether the body arrives fast.
   private var lastChunkSize = 0
-  /// The final head, as long as the rest of a small response may still be delivered with it.
+  /// The final head, while the rest of a small response may still be delivered with it.
   private var undeliveredHead: [UInt8]?
   private var undelivered: [TransferSignal] = []
   /// The last signal, after the others.
@@ -113,7 +114,7 @@ extension Transfer {
   /// Takes bytes of the body. Returns false if the transfer cannot go on: the connection has to give it up.
   func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
     received += Int64(bytes.count)
-    // whatever comes then, the time for it is limited
+    // Whatever arrives then, the time for it is limited.
     if let budget = discarding {
       discarding = budget - bytes.count
       return budget >= bytes.count
@@ -133,8 +134,8 @@ extension Transfer {
     return true
   }
 
-  /// Makes the memory that bytes of the body were received into that of the body, if they are many: then neither they nor
-  /// those that follow are copied. Returns false if they have to be copied.
+  /// Delivers large received bytes in the memory that holds them, so that neither they nor those that follow are
+  /// copied. Returns false if they have to be copied.
   private func takesOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard !buffer.isAllocated, bytes.count >= Self.smallestTakenOver else { return false }
     let length = size(for: bytes.count)
@@ -147,11 +148,11 @@ extension Transfer {
     return true
   }
 
-  /// Fewer bytes are faster copied than their memory is replaced.
+  /// Copying a short remainder is cheaper than replacing its buffer.
   private static let smallestTakenOver = 32 << 10
 
-  /// Memory for the next bytes of a body, of which so many are missing: what is received into it need not be copied. It
-  /// may be larger. nil if they have to be passed to ``receive(body:)``.
+  /// Memory for the next bytes of a body with `missing` bytes left: bytes received into it need not be copied. It may
+  /// be larger. nil if the bytes have to be passed to ``receive(body:)``.
   func room(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
     guard !isEnded, discarding == nil, received > 0 else { return nil }
     if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
@@ -161,15 +162,15 @@ extension Transfer {
     return buffer.room
   }
 
-  /// What arrives in a turn is a chunk or several: a body that has filled one is likely to fill a larger one.
+  /// A turn delivers one chunk or several: a body that has filled one is likely to fill a larger one.
   private func chunkSize(forMissing missing: Int64) -> ChunkPool.Size {
     lastChunkSize >= ChunkPool.Size.usual.count && missing >= ChunkPool.Size.large.count ? .large : .usual
   }
 
-  /// A smaller rest of a chunk's memory is not filled on its own.
+  /// A smaller remainder of a chunk is not filled on its own.
   private static let smallestRoom = 16 << 10
 
-  /// Takes so many bytes that were received into ``room(forMissing:)``.
+  /// Takes `count` bytes that were received into ``room(forMissing:)``.
   func receive(inRoom count: Int) {
     guard count > 0 else { return buffer.count == 0 ? buffer.release() : () }
     buffer.addFilled(count)
@@ -190,21 +191,21 @@ extension Transfer {
   /// Ends it with an error.
   func fail(_ error: HTTPError) { finish(.failed(error)) }
 
-  /// Ends it with an error of this peer, in the phase that was reached.
+  /// Ends it with an error about this peer, in the current phase.
   func fail(_ kind: HTTPError.Kind, _ message: String, delivery: HTTPError.Delivery = .unknown) {
     var error = HTTPError(kind, "\(exchange.peer): \(message)", phase: phase)
     error.delivery = delivery
     fail(error)
   }
 
-  /// Whether no more of the body should be received for now, because the reader is slow. The reader resumes it.
+  /// Whether to stop receiving the body for now because the reader is slow. The reader resumes it.
   func pausesReading() -> Bool {
     guard !isEnded, hasHead, discarding == nil else { return false }
     if exchange.signals.isFull(with: undeliveredBytes + buffer.count) { isPaused = true }
     return isPaused
   }
 
-  /// The reader wants more.
+  /// Reads on: the reader wants more.
   func resumeReading() {
     guard isPaused else { return }
     isPaused = false
@@ -213,7 +214,7 @@ extension Transfer {
     connection?.resumeReading(for: self)
   }
 
-  /// One buffer for the whole body if it is to be delivered in one piece, and one for a chunk otherwise.
+  /// Returns the size of one buffer: for the whole body if it is delivered in one piece, otherwise for a chunk.
   private func size(for count: Int) -> Int? {
     guard let length = responseLength, undeliveredBytes == 0, received == Int64(count), length >= Int64(count),
       length <= exchange.limits.wholeBody
@@ -226,7 +227,7 @@ extension Transfer {
 
 extension Transfer {
   /// Begins to drop the rest of the body after the reader has stopped, so that the connection can be reused. Returns
-  /// false if too much of it is missing.
+  /// false if the rest is too long.
   func startDiscarding() -> Bool {
     guard hasHead, case .none = exchange.upload, let length = responseLength, length - received <= Self.discardLimit
     else { return false }
@@ -238,7 +239,7 @@ extension Transfer {
     return true
   }
 
-  /// How many bytes of a response that nobody reads are received, and how long that may take, in nanoseconds.
+  /// How many bytes of an abandoned response are received, and how long that may take, in nanoseconds.
   private static let discardLimit = 64 << 10
   private static let discardTime: UInt64 = 1_000_000_000
 
@@ -256,7 +257,7 @@ extension Transfer {
     markDirty()
   }
 
-  /// How long the phases took, as far as they were reached; nil if no listener receives that.
+  /// How long each completed phase took; nil if no listener receives it.
   var metrics: TransferMetrics? {
     guard exchange.limits.events.contains(.metrics) else { return nil }
     var metrics = timing.metrics(until: network.loop.now)
@@ -287,8 +288,8 @@ extension Transfer {
     undeliveredBytes = 0
   }
 
-  /// Whether delivery can wait for the rest of a small body: the caller collects it and no listener receives the head,
-  /// which would be told of it at once, so that the caller is resumed once, with head and body.
+  /// Whether delivery can wait for the rest of a small body. The caller is then resumed once, with head and body. That
+  /// requires a caller that collects the body, and no listener for heads, which would receive the head at once.
   private var isAlmostWhole: Bool {
     guard !isEnded, hasHead, !exchange.limits.events.contains(.response), let responseLength else { return false }
     return responseLength <= min(exchange.limits.wholeBody, Self.longestWait) && received < responseLength
@@ -316,7 +317,7 @@ extension Transfer {
     undelivered.append(.chunk(data))
   }
 
-  /// The rest of the response is delivered after its head.
+  /// Delivers the head before the rest of the response.
   private func flushHead() {
     guard let lines = undeliveredHead else { return }
     undeliveredHead = nil
@@ -335,7 +336,7 @@ extension Transfer {
 // MARK: - Silence
 
 extension Transfer {
-  /// The longest silence that is allowed now.
+  /// The longest silence allowed in the current state.
   private var timeout: UInt64? {
     discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
   }
@@ -346,13 +347,13 @@ extension Transfer {
     network.loop.set(self, to: min(due, nextPing ?? .max))
   }
 
-  /// When the connection has to be examined next; nil if it is not.
+  /// When to test the connection next; nil for never.
   private var nextPing: UInt64? {
     guard let interval = exchange.limits.ping, connection != nil else { return nil }
     return max(lastActivity, lastPing) &+ interval
   }
 
-  /// Called when the timeout may be over.
+  /// Checks the silence when the timeout may be over.
   private func checkSilence() {
     guard !isEnded, !isPaused, !isAsking else { return }  // the answer sets the timer again
     let now = network.loop.now
@@ -361,7 +362,7 @@ extension Transfer {
       connection?.suspectDeath(after: self)
     }
     guard let timeout else { return watchSilence() }
-    // silence does not count while the reader does not wait for more
+    // Silence does not count while the reader is not waiting for more.
     let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }

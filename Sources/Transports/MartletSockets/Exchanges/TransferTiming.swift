@@ -1,12 +1,12 @@
 import MartletEngine
 import MartletSemantics
 
-/// When the parts of a transfer took place, in nanoseconds on the loop's clock.
+/// The times of a transfer's phases, in nanoseconds on the loop's clock.
 struct TransferTiming {
   var start: UInt64
-  /// What is known of its connection; nil before it has one.
+  /// The facts of its connection; nil before it has one.
   var connection: ConnectionFacts?
-  /// Whether its connection was open before, or had sent another request.
+  /// Whether its connection was open before, or had already sent a request.
   var reusedConnection = false
   var requestStart: UInt64?
   var firstByte: UInt64?
@@ -39,15 +39,15 @@ struct TransferTiming {
     return metrics
   }
 
-  /// The time since the start; zero for what was before it.
+  /// The time since the start; zero for earlier points.
   private func time(_ point: UInt64) -> Duration {
     .nanoseconds(point > start ? Int64(clamping: point - start) : 0)
   }
 }
 
-/// What is known of a connection that has been made. Times are in nanoseconds on the loop's clock.
+/// The facts of a connection that was made. Times are in nanoseconds on the loop's clock.
 struct ConnectionFacts {
-  /// When it began to be opened, and when it was open.
+  /// When its opening began, and when it was open.
   var started: UInt64 = 0
   var opened: UInt64 = 0
   var resolved: UInt64 = 0

@@ -6,14 +6,14 @@ import MartletSemantics
 /// Decisions where the RFC leaves a choice:
 /// - A line may end with LF alone, as in a head (§2.2).
 /// - White space after the size is ignored: old servers pad the size with it, and no other reading is possible.
-/// - A size has at most 16 digits, also if they are zeros.
+/// - A size has at most 16 digits, even if they are zeros.
 /// - Extensions are ignored (§7.1.1), but they must begin with a semicolon and have no control characters. A line has at
 ///   most 4 KiB, and all lines together at most 16 KiB more than 16 bytes a chunk and two for each byte of data.
 struct ChunkSizeReader: Sendable {
   /// The most bytes of a line, with its line break.
   static let longestLine = 4 << 10
   private static let allowance: Int64 = 16 << 10
-  /// By how many bytes the lines exceed what the data allows.
+  /// By how many bytes the lines exceed their allowance for the data.
   private var excess: Int64 = 0
 
   /// Takes a line with its line break. Returns the size of the chunk; 0 for the last one.
@@ -32,7 +32,7 @@ struct ChunkSizeReader: Sendable {
     return size
   }
 
-  /// Checks what follows the digits: white space, extensions and the line break.
+  /// Checks the rest of the line after the digits: white space, extensions and the line break.
   private static func checkRest(_ rest: UnsafeRawBufferPointer) throws(MessageFault) {
     var index = 0
     while index < rest.count, ASCII.isWhitespace(rest[index]) { index += 1 }
@@ -41,7 +41,7 @@ struct ChunkSizeReader: Sendable {
       guard hasExtension else { throw .chunkSize }
       index += 1
     }
-    // what is left is the line break
+    // Only the line break is left.
     switch rest.count - index {
     case 1 where rest[index] == 10: break
     case 2 where rest[index] == 13 && rest[index + 1] == 10: break
@@ -50,12 +50,12 @@ struct ChunkSizeReader: Sendable {
   }
 }
 
-/// Writes a body in the chunked transfer coding (RFC 9112 §7.1). Every piece is a chunk of its own and can be sent at
+/// Writes a body in the chunked transfer coding (RFC 9112 §7.1). Every piece is a separate chunk and can be sent at
 /// once.
 enum ChunkedWriter {
-  /// What follows the data of a chunk.
+  /// The bytes after the data of a chunk.
   static let suffix: [UInt8] = [13, 10]
-  /// Returns what precedes the data of a chunk: its size in hexadecimal and a line break.
+  /// Returns the bytes before the data of a chunk: its size in hexadecimal and a line break.
   ///
   /// - Parameter count: the number of bytes; not 0, which is the size of the last chunk.
   static func prefix(of count: Int) -> [UInt8] { Array(String(count, radix: 16).utf8) + suffix }

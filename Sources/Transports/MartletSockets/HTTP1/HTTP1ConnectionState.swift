@@ -1,27 +1,27 @@
 import MartletEngine
 
-/// What an HTTP/1.1 connection is in the middle of, and what may be done with it next (RFC 9112 §9).
+/// The state of an HTTP/1.1 connection, and what may be done with it next (RFC 9112 §9).
 ///
-/// The owner of the connection reports what has happened, and does what is returned. The order of reports is the order
-/// in which things happen on the connection; a report that does not fit the state is ignored.
+/// The owner of the connection reports each event and performs the returned action. It reports events in the order in
+/// which they happen on the connection. A report that does not fit the state is ignored.
 ///
 /// Decisions:
 /// - A connection is used again only if the request and its response are complete, and nothing came after the response.
-/// - A final response from 300 on stops the request's body, because the server does not want it (RFC 9110 §10.1.1, RFC
-///   9112 §9.5); after a successful head both directions go on, until the response has ended. Either way a body that was
-///   not sent to its end costs the connection.
-/// - A peer that does not take bytes any more may still have answered: the response is read on.
+/// - A final response with a status of 300 or more stops the request's body, because the server does not want it (RFC
+///   9110 §10.1.1, RFC 9112 §9.5). After a successful head both directions continue until the response has ended. In
+///   either case, an incomplete body costs the connection.
+/// - A peer that takes no more bytes may already have responded: the response is still read.
 struct HTTP1ConnectionState: Sendable, Equatable {
   /// What the owner has to do.
   enum Action: Equatable, Sendable {
     case none
-    /// Discard what was not sent of the request, and read on.
+    /// Discard the unsent rest of the request, and continue to read.
     case stopSending
-    /// The connection is idle: it may be given to the next request.
+    /// The connection is idle: the next request may use it.
     case reuse
-    /// Close the connection. If a request is using it, its response was delivered or cannot come any more.
+    /// Close the connection. If a request is using it, its response was delivered or can no longer arrive.
     case close
-    /// The connection belongs to another protocol now, and to whoever asked for it; with what was left of the input.
+    /// The connection now belongs to another protocol and to the request's caller, with the rest of the input.
     case handOver
   }
 
@@ -41,14 +41,14 @@ struct HTTP1ConnectionState: Sendable, Equatable {
     /// The head was sent; the body waits for a 100 response.
     case held
     case sent
-    /// The body was not sent to its end, and will not be.
+    /// The body was not sent to its end and will not be.
     case stopped
   }
 
-  /// How much of a response has come.
+  /// How much of a response has arrived.
   private enum Response: Equatable {
     case nothing
-    /// Bytes, but not the final head.
+    /// Some bytes, but not the final head.
     case begun
     case head
   }
@@ -69,18 +69,18 @@ struct HTTP1ConnectionState: Sendable, Equatable {
   /// Whether the connection must not be used any more.
   var isClosed: Bool { state == .closed }
 
-  /// What is known about a request whose connection is lost.
+  /// The situation of a request whose connection is lost.
   enum Loss: Equatable, Sendable {
-    /// Nothing of it was sent: it can go over another connection, whatever its method.
+    /// None of it was sent: it can use another connection, whatever its method.
     case unsent
-    /// The connection was open before and ended before any byte of a response: most likely the server had closed it
-    /// before it got the request. It may be sent again if it is idempotent (RFC 9112 §9.3.1).
+    /// The connection was open before and ended before any byte of a response: most likely the server closed it before
+    /// it got the request. An idempotent request may be sent again (RFC 9112 §9.3.1).
     case stale
     /// The server may have acted on it.
     case unknown
   }
 
-  /// What is known about the current request, if its connection is lost now.
+  /// The situation of the current request if its connection is lost now.
   var loss: Loss {
     switch state {
     case .busy(.unsent, _): .unsent
@@ -106,37 +106,37 @@ extension HTTP1ConnectionState {
     return true
   }
 
-  /// Bytes of the request were sent.
+  /// Notes that bytes of the request were sent.
   mutating func sentBytes() {
     if case .busy(.unsent, let response) = state { state = .busy(.sending, response) }
   }
 
-  /// The head was sent, and the body waits for a 100 response (RFC 9110 §10.1.1).
+  /// Notes that the head was sent and the body waits for a 100 response (RFC 9110 §10.1.1).
   mutating func heldBody() -> Action {
     guard case .busy(.sending, let response) = state else { return .none }
     state = .busy(response == .head ? .stopped : .held, response)
     return response == .head ? .stopSending : .none
   }
 
-  /// The body need not wait any longer: a 100 response has come, or the time for it is over. Returns false if the body
-  /// must not be sent.
+  /// Ends the wait of the body: a 100 response has arrived, or the time is over. Returns false if the body must not be
+  /// sent.
   mutating func continueBody() -> Bool {
     guard case .busy(.held, let response) = state else { return false }
     state = .busy(.sending, response)
     return true
   }
 
-  /// The request was sent to its end.
+  /// Notes that the whole request was sent.
   mutating func sentRequest() {
     if case .busy(.sending, let response) = state { state = .busy(.sent, response) }
   }
 
-  /// The peer does not take bytes any more: sending has failed with EPIPE or ECONNRESET.
+  /// Handles a peer that takes no more bytes: sending has failed with EPIPE or ECONNRESET.
   mutating func sendingFailed() -> Action {
     switch state {
     case .busy(.unsent, _), .idle: return close()
     case .busy(let request, let response):
-      hasInputEnded = true  // never to be used again
+      hasInputEnded = true  // so that it is never used again
       guard request != .sent else { return .none }
       state = .busy(.stopped, response)
       return .stopSending
@@ -148,7 +148,7 @@ extension HTTP1ConnectionState {
 // MARK: - The response
 
 extension HTTP1ConnectionState {
-  /// Bytes have come. They are not asked for on an idle connection, nor before anything of the request was sent: they
+  /// Handles received bytes. Bytes on an idle connection, or before any of the request was sent, are unrequested: they
   /// cannot be its response (RFC 9112 §9.2).
   mutating func receivedBytes() -> Action {
     switch state {
@@ -159,7 +159,7 @@ extension HTTP1ConnectionState {
     return .none
   }
 
-  /// The final head has come.
+  /// Handles the final head.
   mutating func receivedHead(status: Int) -> Action {
     guard case .busy(let request, let response) = state, response != .head else { return .none }
     let stops =
@@ -172,12 +172,12 @@ extension HTTP1ConnectionState {
     return stops ? .stopSending : .none
   }
 
-  /// The response has ended.
+  /// Handles the end of the response.
   ///
   /// - Parameters:
   ///   - keepsConnection: ``HTTP1ResponseParser/keepsConnection``.
   ///   - hasUpgraded: ``HTTP1ResponseParser/hasUpgraded``.
-  ///   - hasExcess: whether bytes came after the end.
+  ///   - hasExcess: whether bytes arrived after the end.
   mutating func receivedEnd(keepsConnection: Bool, hasUpgraded: Bool = false, hasExcess: Bool) -> Action {
     guard case .busy(let request, .head) = state else { return .none }
     servedCount += 1
@@ -190,15 +190,15 @@ extension HTTP1ConnectionState {
     return .reuse
   }
 
-  /// The peer has ended its direction of the connection. During a request, ``HTTP1ResponseParser/endOfInput(isClean:)``
-  /// says whether the response is complete.
+  /// Handles the end of the peer's direction. During a request, ``HTTP1ResponseParser/endOfInput(isClean:)`` decides
+  /// whether the response is complete.
   mutating func receivedEndOfInput() -> Action {
     guard state != .closed else { return .none }
     hasInputEnded = true
     return state == .idle ? close() : .none
   }
 
-  /// The connection has failed, the request was cancelled, or the owner does not need the connection any more.
+  /// Closes the connection: it has failed, the request was cancelled, or the owner no longer needs it.
   mutating func close() -> Action {
     guard state != .closed else { return .none }
     state = .closed

@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// The reason why a response over HTTP/1 was refused, or is not complete.
+/// The reason why a response over HTTP/1 was refused or is incomplete.
 struct HTTP1Failure: Error, Hashable, Sendable {
   /// `protocolViolation`, `headersTooLarge` or `connectionLost`.
   let kind: HTTPError.Kind

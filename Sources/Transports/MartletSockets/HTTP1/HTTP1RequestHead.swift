@@ -4,11 +4,11 @@ import MartletSemantics
 /// The head of a request as it is sent over HTTP/1.1, and how its body is framed.
 ///
 /// Decisions:
-/// - The caller's fields are sent unchanged and in order, after `Host`. `Content-Length` and `Transfer-Encoding` are
-///   the transport's. `Connection` gets the options that `Upgrade` and `TE` need.
+/// - The caller's fields are sent unchanged and in order, after `Host`. The transport sets `Content-Length` and
+///   `Transfer-Encoding`. `Connection` gets the options that `Upgrade` and `TE` need.
 /// - `Accept: */*` is sent if the caller has no `Accept`: some servers refuse requests without one.
 /// - A body without a length is chunked, and so is one with trailers. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
-/// - An OPTIONS request for a URL without path and query is for the server itself and has the target `*` (RFC 9112
+/// - An OPTIONS request for a URL without path and query addresses the server itself and has the target `*` (RFC 9112
 ///   §3.2.4).
 struct HTTP1RequestHead: Sendable {
   /// The head, with the empty line at its end; empty if it was not written.
@@ -26,7 +26,7 @@ struct HTTP1RequestHead: Sendable {
     case chunked
   }
 
-  /// To whom the request is sent, which decides the form of its target (RFC 9112 §3.2).
+  /// The recipient of the request, which decides the form of its target (RFC 9112 §3.2).
   enum Recipient: Sendable, Equatable {
     /// The origin server, directly or through a tunnel.
     case origin
@@ -39,7 +39,7 @@ struct HTTP1RequestHead: Sendable {
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
   ///   - body: the opened body; nil if the request has none.
-  ///   - isWritten: whether there are ``bytes``; they are not needed over HTTP/2.
+  ///   - isWritten: whether to write ``bytes``; HTTP/2 does not need them.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(
     _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?,
@@ -51,7 +51,7 @@ struct HTTP1RequestHead: Sendable {
     if isWritten { try write(request, to: origin, through: recipient) }
   }
 
-  /// Returns the written head of a request whose head was not written, for its origin.
+  /// Returns the head, written for its origin; this one was not written.
   func written(for request: HTTPRequest, to origin: Origin) throws(HTTPError) -> HTTP1RequestHead {
     guard bytes.isEmpty else { return self }
     var head = self
@@ -65,7 +65,7 @@ struct HTTP1RequestHead: Sendable {
     let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
     var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
     var fields = request.fields
-    // it is for the next proxy (RFC 9110 §11.7.2): an origin must not get it
+    // It is for the next proxy (RFC 9110 §11.7.2): an origin must not get it.
     if recipient == .origin, fields.contains(.proxyAuthorization) { fields[.proxyAuthorization] = nil }
     writer.write(fields)
     if !request.fields.contains(.accept) { writer.write("*/*", for: .accept) }
@@ -110,7 +110,7 @@ struct HTTP1RequestHead: Sendable {
 
 }
 
-/// The target of a request, and the authority that goes with it in `Host` (RFC 9112 §3.2).
+/// The target of a request, and the matching authority for `Host` (RFC 9112 §3.2).
 struct RequestTarget {
   let bytes: [UInt8]
   let host: String
@@ -119,7 +119,7 @@ struct RequestTarget {
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   init(of request: HTTPRequest, to origin: Origin, isAbsolute: Bool) throws(HTTPError) {
     guard request.method != .connect else {
-      // §3.2.3: with the port, even if it is the default
+      // §3.2.3: with the port, even if it is the default.
       let hasPort = origin.port != (origin.isSecure ? 443 : 80)
       host = hasPort ? origin.authority : "\(origin.authority):\(origin.port)"
       bytes = Array(host.utf8)
@@ -142,9 +142,9 @@ struct RequestTarget {
     case notEncoded
   }
 
-  /// The path and the query as they are in the URL, without its fragment, after a prefix.
+  /// Returns the URL's path and query as written, without the fragment, after a prefix.
   ///
-  /// - Parameter asksServer: whether a URL without path and query is the server's own (§3.2.4).
+  /// - Parameter asksServer: whether a URL without path and query addresses the server itself (§3.2.4).
   private static func target(
     in url: UnsafeBufferPointer<UInt8>, after prefix: String, asksServer: Bool
   ) -> Result<[UInt8], Fault> {

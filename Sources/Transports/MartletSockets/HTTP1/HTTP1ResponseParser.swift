@@ -1,19 +1,19 @@
 import MartletEngine
 import MartletSemantics
 
-/// Reads the response to one request from the bytes of a connection, in whatever pieces they come (RFC 9112).
+/// Reads the response to one request from the bytes of a connection, however they are split (RFC 9112).
 ///
-/// The parser has no copy of the body: a piece of it is a range of the input. It keeps only incomplete lines, so that
-/// after a call that returns nil all of the input is consumed. After ``Event/end(trailers:)`` it consumes nothing more:
-/// what is left does not belong to the response.
+/// The parser does not copy the body: a piece of it is a range of the input. It keeps only incomplete lines, so a call
+/// that returns nil has consumed all input. After ``Event/end(trailers:)`` it consumes nothing more: the rest does not
+/// belong to the response.
 ///
 /// Decisions where the RFC leaves a choice, besides those of `StatusLine`, `FieldLine` and `BodyFraming`:
-/// - An empty line before the status line is refused. Only servers should ignore one (§2.2); on a connection that has
-///   served before it would be a rest of the last response.
+/// - An empty line before the status line is refused. Only servers should ignore one (§2.2); on a reused connection it
+///   would be a remainder of the last response.
 /// - A response that does not begin with `HTTP/1.` is refused at its first wrong byte: a server of another protocol may
 ///   never send a line.
-/// - All lines of all heads and of the trailers count for one limit, and at most 100 heads are informational.
-/// - What follows 101, or a 2xx to CONNECT, is not HTTP any more; it is left in the input.
+/// - One limit covers the lines of all heads and of the trailers. At most 100 heads are informational.
+/// - The bytes after 101, or after a 2xx to CONNECT, are no longer HTTP; they stay in the input.
 struct HTTP1ResponseParser: Sendable {
   /// A part of a response.
   enum Event: Equatable {
@@ -21,7 +21,7 @@ struct HTTP1ResponseParser: Sendable {
     case informational([UInt8])
     /// The raw lines of the final head, without the empty line.
     case head([UInt8], status: Int, BodyFraming)
-    /// A piece of the body: where it is in the input of this call. Never empty.
+    /// A piece of the body, as its range in the input of this call. Never empty.
     case body(Range<Int>)
     /// The end of the response, with the raw lines of its trailers.
     case end(trailers: [UInt8])
@@ -33,17 +33,17 @@ struct HTTP1ResponseParser: Sendable {
   private enum Stage {
     /// Within a head, or before it.
     case head
-    /// Within a body of known length, of which so many bytes are missing.
+    /// Within a body of known length, with this many bytes missing.
     case sized(Int64)
     /// Before or within the line with the size of a chunk.
     case chunkSize
-    /// Within a chunk, of which so many bytes are missing.
+    /// Within a chunk, with this many bytes missing.
     case chunk(Int64)
     /// Before the line break after a chunk, or after its CR.
     case chunkEnd(hasCR: Bool)
     case trailers
     case untilClose
-    /// Everything was read; the end has to be reported.
+    /// Everything was read; the end is still to be reported.
     case complete
     case ended
   }
@@ -53,23 +53,23 @@ struct HTTP1ResponseParser: Sendable {
   private var stage = Stage.head
   private var reader: ResponseHeadReader
   private var sizes = ChunkSizeReader()
-  /// The beginning of a line whose end has not come yet.
+  /// The beginning of a line whose end has not arrived yet.
   private var pending: [UInt8] = []
   private var informationalHeads = 0
   private var framing: BodyFraming?
 
   /// The number of bytes of the body so far.
   private(set) var bodyCount: Int64 = 0
-  /// Whether any byte of a response has come.
+  /// Whether any byte of a response has arrived.
   private(set) var hasBegun = false
   /// Whether the connection is no longer used for HTTP after this response: the server has switched to another protocol
   /// (RFC 9110 §7.8), or opened a tunnel (§9.3.6).
   private(set) var hasUpgraded = false
   /// Whether the connection may be used for another request after this response (RFC 9112 §9.3). Valid after the end.
   var keepsConnection: Bool { reader.keepsConnection && framing != .untilClose && !hasUpgraded }
-  /// The seconds after which the server closes the connection if it is idle; nil if it does not say. Valid after the end.
+  /// After how many idle seconds the server closes the connection; nil if it does not say. Valid after the end.
   var idleSeconds: Int? { reader.idleSeconds }
-  /// Whether the final head has come.
+  /// Whether the final head has arrived.
   var hasHead: Bool { framing != nil }
 
   /// Creates a parser for the response to one request.
@@ -88,7 +88,7 @@ struct HTTP1ResponseParser: Sendable {
   ///
   /// - Parameters:
   ///   - input: Bytes of the connection.
-  ///   - position: The offset of the first byte that was not consumed yet. It is moved behind what is consumed.
+  ///   - position: The offset of the first unconsumed byte. It is moved behind the consumed bytes.
   mutating func next(in input: RawSpan, from position: inout Int) throws(HTTP1Failure) -> Event? {
     try input.withUnsafeBytes { bytes throws(HTTP1Failure) in try next(in: bytes, from: &position) }
   }
@@ -130,20 +130,20 @@ struct HTTP1ResponseParser: Sendable {
     }
   }
 
-  /// How many bytes of a body of known length are missing; nil within anything else.
+  /// How many bytes of a body of known length are missing; nil in any other state.
   var missingBody: Int64? { if case .sized(let missing) = stage { missing } else { nil } }
 
-  /// Takes so many bytes of such a body, no more than are missing, which were received elsewhere.
+  /// Counts bytes of such a body that were received elsewhere, no more than are missing.
   mutating func skipBody(_ count: Int) {
     guard case .sized(let missing) = stage else { return }
     bodyCount += Int64(count)
     stage = Int64(count) >= missing ? .complete : .sized(missing - Int64(count))
   }
 
-  /// Returns the last event, after the peer has ended the connection: the end of a body that the connection delimits.
+  /// Returns the last event after the peer has ended the connection: the end of a body that the connection delimits.
   ///
-  /// - Parameter isClean: False for TLS without `close_notify`: then the end may be an attacker's, and such a body is
-  ///   not known to be whole (RFC 9112 §9.8).
+  /// - Parameter isClean: False for TLS without `close_notify`: the end may then be an attacker's, and such a body is
+  ///   not known to be complete (RFC 9112 §9.8).
   /// - Throws: An ``HTTP1Failure`` of kind `connectionLost` if the response is not complete.
   mutating func endOfInput(isClean: Bool = true) throws(HTTP1Failure) -> Event {
     switch stage {
@@ -155,7 +155,7 @@ struct HTTP1ResponseParser: Sendable {
     return .end(trailers: reader.trailers)
   }
 
-  /// The failure of a response that is not complete and will not be, because the connection has ended or failed.
+  /// The failure of a response that stays incomplete because the connection has ended or failed.
   var cutOff: HTTP1Failure {
     HTTP1Failure(.connectionLost, "the connection ended \(placeOfEnd)", phase: phase)
   }
@@ -200,7 +200,7 @@ extension HTTP1ResponseParser {
     guard begins else { throw HTTP1Failure(.statusLine, phase: phase) }
   }
 
-  /// Checks the length of a line, as far as it has come.
+  /// Checks the length of the part of a line that has arrived.
   private func checkLimit(_ count: Int) throws(HTTP1Failure) {
     if case .chunkSize = stage {
       guard pending.count + count <= ChunkSizeReader.longestLine else {
@@ -212,7 +212,7 @@ extension HTTP1ResponseParser {
     }
   }
 
-  /// Takes all whole field lines at once, which is faster than one by one.
+  /// Takes all complete field lines at once, which is faster than one by one.
   private mutating func takeFields(
     _ bytes: UnsafeRawBufferPointer, _ position: inout Int
   ) throws(HTTP1Failure) -> Event? {

@@ -17,7 +17,7 @@ struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvert
   static let enhanceYourCalm = Self(rawValue: 11)
   static let http11Required = Self(rawValue: 13)
 
-  /// The name as RFC 9113 has it, `INTERNAL_ERROR`, or the number of a code that it does not have.
+  /// The name in RFC 9113, such as `INTERNAL_ERROR`, or the number of an unknown code.
   var description: String {
     rawValue <= 13 ? String(cString: nghttp2_http2_strerror(rawValue)) : "error code \(rawValue)"
   }
@@ -25,16 +25,16 @@ struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvert
 
 /// The failure of one stream.
 struct HTTP2Failure: Error, Sendable {
-  /// What the owner of the connection has to know beyond the error.
+  /// The consequence of the failure for the owner of the connection.
   enum Cause: Sendable, Hashable {
     /// The server has not acted on the request: REFUSED_STREAM, a GOAWAY below the stream, or a request that was never
     /// sent. It may be sent again whatever its method (RFC 9113 §8.7).
     case refused
-    /// The server wants the request over HTTP/1.1 (RFC 9113 §7): send it, and later ones to this origin, that way.
+    /// The server wants the request over HTTP/1.1 (RFC 9113 §7): send it and later requests to this origin that way.
     case http11Required
     /// The server wants fewer requests (RFC 9113 §7).
     case enhanceYourCalm
-    /// Another RST_STREAM of the server.
+    /// The server reset the stream with another code.
     case reset(HTTP2ErrorCode)
     /// The response is invalid, or exceeds a limit.
     case invalidResponse
@@ -50,7 +50,7 @@ extension HTTP2Failure {
   /// The failure of a stream that the server has reset.
   ///
   /// - `REFUSED_STREAM` and `HTTP_1_1_REQUIRED` before a head say that the request was not processed.
-  /// - `NO_ERROR` before the end of the response is a loss like any other code: the response is not whole.
+  /// - `NO_ERROR` before the end of the response is a loss like any other code: the response is incomplete.
   init(resetWith code: HTTP2ErrorCode, peer: String, hasHead: Bool) {
     let phase: HTTPError.Phase = hasHead ? .receiving : .waiting
     let reason: String

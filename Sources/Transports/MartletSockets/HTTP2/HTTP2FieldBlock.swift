@@ -1,16 +1,16 @@
 #if os(Linux)
 import Glibc
 
-/// The field section of a response that is being received, as lines of text. Its memory is reused: an array would check
-/// several times for each field whether it is shared, and whether there is room. It is an object, so that nghttp2's call
-/// for each field does not check whether somebody else changes it at the same time.
+/// The field section of a response that is being received, as lines of text. It reuses its memory. An array would check
+/// several times for each field whether it is shared and whether it has room. It is a class, so that nghttp2's call for
+/// each field does not check for simultaneous access.
 final class HTTP2FieldBlock {
   private var memory: UnsafeMutablePointer<UInt8>?
   private var capacity = 0
   private var count = 0
-  /// How many more bytes the response may have; nil if nothing is kept.
+  /// How many more bytes the response may have; nil if the fields are dropped.
   private var room: Int?
-  /// The bytes of the fields, as they count for the limit of the heads.
+  /// The bytes of the fields that count toward the limit of the heads.
   private(set) var size = 0
   /// The value of `:status`; 0 if there is none.
   private(set) var status = 0
@@ -21,7 +21,7 @@ final class HTTP2FieldBlock {
 
   /// Begins another section.
   ///
-  /// - Parameter room: the most bytes that it may have; nil if nobody wants it.
+  /// - Parameter room: the most bytes that it may have; nil to drop the fields.
   func begin(room: Int?) {
     if capacity > Self.keptCapacity {
       free(memory)
@@ -39,7 +39,7 @@ final class HTTP2FieldBlock {
 
   /// Appends a valid field. The only pseudo-field of a response, `:status`, becomes the line `HTTP/2 200 `.
   ///
-  /// - Returns: whether there was room for it.
+  /// - Returns: whether the field fitted.
   func append(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let room else { return true }
     size += name.count + value.count + 4
@@ -65,7 +65,7 @@ final class HTTP2FieldBlock {
     return memcmp(start, expected.utf8Start, name.count) == 0
   }
 
-  /// The number of a `Content-Length`, in which nghttp2 has found nothing but digits; nil if it is too large.
+  /// The number of a `Content-Length`, which nghttp2 has checked to be digits; nil if it is too large.
   private static func number(_ digits: UnsafeBufferPointer<UInt8>) -> Int64? {
     var number: Int64 = 0
     for digit in digits {
@@ -80,7 +80,7 @@ final class HTTP2FieldBlock {
   /// A copy of the lines, each with its line break.
   var lines: [UInt8] { Array(UnsafeBufferPointer(start: memory, count: count)) }
 
-  /// Makes room for so many bytes. Returns false if there is no memory.
+  /// Makes room for this many more bytes. Returns false if there is no memory.
   private func reserve(_ more: Int) -> Bool {
     guard capacity - count < more else { return true }
     let larger = max(1024, 2 * capacity, count + more)

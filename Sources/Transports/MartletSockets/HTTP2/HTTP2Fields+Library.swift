@@ -2,12 +2,11 @@
 import CNGHTTP2
 
 extension HTTP2Fields {
-  /// Calls the closure with the lines as nghttp2 takes them, which copies them. They must not be used after it has
-  /// returned.
+  /// Calls the closure with the lines in nghttp2's form. They are valid only during the call; nghttp2 copies them.
   func withNameValues<Result>(_ body: (UnsafePointer<nghttp2_nv>?, Int) -> Result) -> Result {
     bytes.withUnsafeBufferPointer { bytes in
       withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lines.count) { fields in
-        // not null even without bytes; nghttp2 only reads
+        // Not null even without bytes. nghttp2 only reads them.
         let base = bytes.baseAddress.map { UnsafeMutablePointer(mutating: $0) }
         for (index, line) in lines.enumerated() {
           let flags = line.isSecret ? NGHTTP2_NV_FLAG_NO_INDEX.rawValue : NGHTTP2_NV_FLAG_NONE.rawValue

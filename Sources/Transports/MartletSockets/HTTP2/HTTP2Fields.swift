@@ -1,15 +1,15 @@
 import MartletSemantics
 
-/// A field section as HTTP/2 sends it: names in lower case and values, as raw bytes in one piece of memory.
+/// A field section in the form of HTTP/2: lower-case names and values, as raw bytes in one piece of memory.
 ///
-/// It is made on the calling task, so that the thread of the connections has no strings to convert.
+/// It is made on the calling task, so that the connections' thread need not convert strings.
 struct HTTP2Fields: Sendable, Hashable {
-  /// One field line: where its name begins; its value follows the name.
+  /// One field line: the position of its name; its value follows the name.
   struct Line: Sendable, Hashable {
     var start: Int
     var nameCount: Int
     var valueCount: Int
-    /// Whether no HPACK table, here or in an intermediary, may contain it (RFC 7541 §6.2.3, §7.1.3).
+    /// Whether it must not enter any HPACK table, here or in an intermediary (RFC 7541 §6.2.3, §7.1.3).
     var isSecret: Bool
   }
 
@@ -21,7 +21,7 @@ struct HTTP2Fields: Sendable, Hashable {
     lines.reserveCapacity(16)
   }
 
-  /// The size as `SETTINGS_MAX_HEADER_LIST_SIZE` counts it (RFC 9113 §6.5.2).
+  /// The size as counted by `SETTINGS_MAX_HEADER_LIST_SIZE` (RFC 9113 §6.5.2).
   var listSize: Int { bytes.count + 32 * lines.count }
 
   /// Names and values as text; octets that are not UTF-8 are replaced.
@@ -34,7 +34,7 @@ struct HTTP2Fields: Sendable, Hashable {
     }
   }
 
-  /// Appends a line. The name is in lower case.
+  /// Appends a line. The name must be in lower case.
   mutating func append(_ name: String, _ value: String, isSecret: Bool = false) {
     let start = bytes.count
     bytes.append(utf8: name)
@@ -52,11 +52,11 @@ struct HTTP2Fields: Sendable, Hashable {
     lines.append(Line(start: start, nameCount: end - start, valueCount: value.count, isSecret: isSecret))
   }
 
-  /// Appends the fields of a message, without those that HTTP/2 must not have.
+  /// Appends the fields of a message, except those that HTTP/2 forbids.
   ///
   /// - `Connection` and the fields that it names, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding` and `Upgrade`
-  ///   belong to a connection of HTTP/1 (RFC 9113 §8.2.2). `TE` may only be `trailers`.
-  /// - `Host` is `:authority`, and `Content-Length` is the transport's own.
+  ///   belong to an HTTP/1 connection (RFC 9113 §8.2.2). `TE` may only be `trailers`.
+  /// - `:authority` replaces `Host`, and the transport itself sets `Content-Length`.
   mutating func append(_ fields: HTTPFields) {
     let nominated = fields.contains(.connection) ? fields.list(.connection).map { ASCII.lowercased($0) } : []
     for (name, value) in fields {
@@ -65,7 +65,7 @@ struct HTTP2Fields: Sendable, Hashable {
       switch Treatment(of: canonical) {
       case .omitted: break
       case .te:
-        // any other value is left out: it is an offer to the next recipient only
+        // Any other value is left out: it only concerns the next recipient.
         if HTTPFields.acceptsTrailers(value) { append(canonical, "trailers") }
       case .secret where canonical == "cookie" && FieldOctets.hasOctets(value):
         append(canonical, bytes: Array(FieldOctets.bytes(value)), isSecret: true)
@@ -79,12 +79,12 @@ struct HTTP2Fields: Sendable, Hashable {
   private enum Treatment {
     case plain
     case omitted
-    /// The fields whose values are secrets of the user: what a table shares with other requests, an attacker who causes
-    /// some of them could guess by the sizes of messages (RFC 7541 §7.1).
+    /// A field whose value is a secret of the user. An attacker who causes other requests could guess values in a
+    /// shared table by the sizes of messages (RFC 7541 §7.1).
     case secret
     case te
 
-    /// The names are sorted by their lengths: to compare a name with all of them takes longer than to send it.
+    /// The names are sorted by length: comparing a name with all of them takes longer than sending it.
     init(of name: String) {
       switch (name.utf8.count, name) {
       case (2, "te"): self = .te

@@ -7,8 +7,8 @@ struct HTTP2RequestHead: Sendable {
   /// Whether DATA follows. Otherwise the head ends the request.
   let hasBody: Bool
 
-  /// The body that the head announces. `Content-Length: 0` is for a method that expects a body and has none (RFC 9110
-  /// §8.6).
+  /// The kind of body that the head announces. `Content-Length: 0` is for a method that expects a body and has none
+  /// (RFC 9110 §8.6).
   enum Body: Sendable, Hashable {
     case none
     case length(Int64)
@@ -24,7 +24,7 @@ struct HTTP2RequestHead: Sendable {
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
   /// - Throws: `invalidRequest` if the target contains a character that is not allowed in it, or for `CONNECT`, which
-  ///   is a tunnel and no request to an origin.
+  ///   is a tunnel and not a request to an origin.
   init(_ request: HTTPRequest, origin: Origin, body: Body) throws(HTTPError) {
     guard request.method != .connect else {
       throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
@@ -53,7 +53,7 @@ struct HTTP2RequestHead: Sendable {
       }
   }
 
-  /// The head in the form of HTTP/1.1, to be shown: `GET /orders HTTP/2`, `Host` and the fields.
+  /// The head in the form of HTTP/1.1, for display: `GET /orders HTTP/2`, `Host` and the fields.
   var lines: [UInt8] {
     var pseudo: [String: String] = [:]
     var lines: [UInt8] = []

@@ -3,8 +3,8 @@ import CNGHTTP2
 import MartletEngine
 import MartletSemantics
 
-// nghttp2 calls these within `nghttp2_session_mem_recv` and `nghttp2_session_mem_send`, thus within `receive` and
-// `pull`. None of them lets an error pass: a failure of a callback would end the connection.
+// nghttp2 calls these functions within `nghttp2_session_mem_recv` and `nghttp2_session_mem_send`, that is, within
+// `receive` and `pull`. None of them passes on an error: a failed callback would end the connection.
 
 extension HTTP2Session {
   static func setCallbacks(_ callbacks: OpaquePointer?) {
@@ -39,7 +39,7 @@ extension HTTP2Session {
     }
   }
 
-  /// Reads the body of the request of a stream.
+  /// Reads the body of a stream's request.
   static let bodyProvider = nghttp2_data_provider(
     source: nghttp2_data_source(fd: 0),
     read_callback: { _, id, room, count, flags, _, context in
@@ -55,7 +55,7 @@ extension HTTP2Session {
     _ context: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Result
   ) -> Result {
     guard let context else { return 0 }
-    // SAFETY: the context is the session whose method has called nghttp2
+    // SAFETY: the context is the session whose method called nghttp2.
     return Unmanaged<HTTP2Session>.fromOpaque(context)._withUnsafeGuaranteedRef(body)
   }
 }
@@ -63,7 +63,7 @@ extension HTTP2Session {
 // MARK: - Received
 
 extension HTTP2Session {
-  /// Pays for a frame, unless it is a part of a response.
+  /// Pays for a frame, unless it is part of a response.
   private func began(_ header: nghttp2_frame_hd) -> Int32 {
     let size = header.length + Self.frameHeaderSize
     switch UInt32(header.type) {
@@ -79,7 +79,7 @@ extension HTTP2Session {
     case NGHTTP2_WINDOW_UPDATE.rawValue: return pay(budget.spendUpdate(bytes: size))
     case NGHTTP2_PING.rawValue: return pay(budget.spendUpdate(bytes: size))
     case NGHTTP2_PUSH_PROMISE.rawValue:
-      // nghttp2 refuses it only after the server has acknowledged the setting
+      // nghttp2 refuses it only after the server has acknowledged the setting.
       failAll(with: violation("the server pushes a response, which the client does not allow (RFC 9113 §6.6)"))
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
     default: return pay()
@@ -88,7 +88,7 @@ extension HTTP2Session {
 
   private static let frameHeaderSize = 9
 
-  /// Pays for a frame without content. Returns nghttp2's code: that of a fatal error if there were too many.
+  /// Pays for a frame without content. Returns a code for nghttp2: a fatal error if there were too many.
   private func pay() -> Int32 { pay(budget.spend()) }
 
   private func pay(_ isPaid: Bool) -> Int32 {
@@ -103,7 +103,7 @@ extension HTTP2Session {
     return 0
   }
 
-  /// Takes a field of the block. nghttp2 has checked its name, its value and its place.
+  /// Takes a field of the block. nghttp2 has checked its name, value and position.
   private func receivedField(
     _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, of id: Int32
   ) -> Int32 {
@@ -129,7 +129,7 @@ extension HTTP2Session {
     switch UInt32(header.type) {
     case NGHTTP2_DATA.rawValue:
       if ends { ended(header.stream_id, trailers: []) }
-      // nothing but padding
+      // Padding only.
       if !ends, header.length > 0, header.length == frame.pointee.data.padlen { return pay() }
     case NGHTTP2_HEADERS.rawValue: receivedBlock(of: header.stream_id, ends: ends)
     case NGHTTP2_RST_STREAM.rawValue:
@@ -174,7 +174,7 @@ extension HTTP2Session {
 
   private func ended(_ id: Int32, trailers: [UInt8]) {
     guard let stream = stream(id) else { return }
-    // RFC 9113 §8.1: what is left of the request's body is not needed
+    // RFC 9113 §8.1: the rest of the request's body is not needed.
     if stream.isUploading { submitReset(id, .noError) }
     stream.end(trailers: trailers)
   }
@@ -196,8 +196,8 @@ extension HTTP2Session {
     handler?.capacityChanged()
   }
 
-  /// A response that nghttp2 found to be malformed; the stream is reset. Violations of the connection's protocol come
-  /// here too; the GOAWAY that follows says what they are.
+  /// Handles a response that nghttp2 found to be malformed and whose stream is reset. Violations of the connection's
+  /// protocol are reported here too; the GOAWAY that follows describes them.
   private func receivedInvalid(_ frame: UnsafePointer<nghttp2_frame>, _ code: Int32) -> Int32 {
     guard code == NGHTTP2_ERR_HTTP_HEADER.rawValue || code == NGHTTP2_ERR_HTTP_MESSAGING.rawValue else { return 0 }
     guard let stream = stream(frame.pointee.hd.stream_id) else { return 0 }
@@ -212,7 +212,7 @@ extension HTTP2Session {
     guard let stream = streams.take(Int(id)) else { return 0 }
     if code != .noError { budget.addForReset(window: streamWindow) }
     if recent === stream { recent = nil }
-    // what remains here was not reset by the server, and not by the owner
+    // Neither the server nor the owner has reset the streams that remain here.
     stream.fail(
       stream.isSent
         ? .violation(violation(of: stream, code), peer: peer, hasHead: stream.hasHead)
@@ -221,7 +221,7 @@ extension HTTP2Session {
     return 0
   }
 
-  /// What nghttp2 has reset a stream for without saying so.
+  /// Returns the reason for which nghttp2 has reset a stream without reporting it.
   private func violation(of stream: HTTP2Stream, _ code: HTTP2ErrorCode) -> String {
     switch code {
     case .protocolError where stream.hasHead:
@@ -280,7 +280,7 @@ extension HTTP2Session {
     return 0
   }
 
-  /// nghttp2 sends a GOAWAY with a code when the server has violated the protocol of the connection.
+  /// Handles the GOAWAY with which nghttp2 reports that the server has violated the connection's protocol.
   private func sentGoAway(_ frame: nghttp2_goaway) {
     let code = HTTP2ErrorCode(rawValue: frame.error_code)
     guard code != .noError else { return }

@@ -3,9 +3,9 @@ import CNGHTTP2
 import MartletEngine
 import MartletSemantics
 
-/// Takes what happens to a connection as a whole; called like ``HTTP2StreamHandler``.
+/// Receives the events of a connection as a whole; called like ``HTTP2StreamHandler``.
 protocol HTTP2SessionHandler: AnyObject {
-  /// ``HTTP2Session/capacity`` may have changed: SETTINGS came, a GOAWAY came, or a stream was closed.
+  /// ``HTTP2Session/capacity`` may have changed: SETTINGS or a GOAWAY arrived, or a stream was closed.
   func capacityChanged()
   /// The peer answered the last ``HTTP2Session/ping()``.
   func pongReceived()
@@ -13,53 +13,54 @@ protocol HTTP2SessionHandler: AnyObject {
 
 /// The settings of a session.
 struct HTTP2Settings: Sendable {
-  /// The most bytes of one response that may wait for their reader.
+  /// The most bytes of one response that may wait for its reader.
   var streamWindow = 2 << 20
-  /// The most bytes of all responses that may be on their way. They are given back on receipt, so that a slow reader
-  /// does not stop the other streams.
+  /// The most bytes of all responses that may be in transit. They are returned to the window on receipt, so that a slow
+  /// reader does not stop the other streams.
   var connectionWindow = 16 << 20
-  /// The largest list of fields that the server is told to send. What a response may have, its request's limit decides.
+  /// The largest list of fields, as announced to the server. The limit of each request decides how much its response
+  /// may have.
   var headerLimit = 256 << 10
 }
 
-/// The client's side of an HTTP/2 connection (RFC 9113): bytes in, bytes and events out. It knows no socket, clock,
-/// thread or lock, and belongs to one owner at a time. nghttp2 does frames, HPACK and flow control.
+/// The client's side of an HTTP/2 connection (RFC 9113): bytes in, bytes and events out. It uses no socket, clock,
+/// thread or lock, and has one owner at a time. nghttp2 handles frames, HPACK and flow control.
 ///
-/// The owner passes what it receives to ``receive(_:now:)``, and sends what ``pull(into:upTo:)`` appends to its buffer:
-/// after every call of another method, and when the buffer has room again. When one of the two throws, or ``isOver``,
-/// it sends what is in the buffer and closes the connection; every stream has got its last event.
+/// The owner passes received bytes to ``receive(_:now:)`` and sends the bytes that ``pull(into:upTo:)`` appends to its
+/// buffer: after every call of another method, and when the buffer has room again. When one of the two throws, or when
+/// ``isOver``, the owner sends the rest of the buffer and closes the connection; every stream has had its last event.
 ///
 /// Decisions where RFC 9113 leaves a choice or other clients are lenient:
 /// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed
-///   response is a stream error (§8.1.1): an upper-case name, a connection's field, a control character, a
+///   response is a stream error (§8.1.1): an upper-case name, a connection-specific field, a control character, or a
 ///   `Content-Length` that is no number, is repeated, or differs from the body.
-/// - A response without END_STREAM is not whole, however its stream or connection ended.
-/// - After a whole response the request's body is not needed: the stream is reset with NO_ERROR (§8.1).
-/// - A response that ends in the same bytes as its RST_STREAM is whole (§8.1).
+/// - A response without END_STREAM is incomplete, however its stream or connection ended.
+/// - After a complete response the request's body is not needed: the stream is reset with NO_ERROR (§8.1).
+/// - A response that ends in the same bytes as its RST_STREAM is complete (§8.1).
 /// - Server push is refused (§6.5.2): a PUSH_PROMISE is a connection error.
 final class HTTP2Session {
-  /// The text before every message: host and port.
+  /// The prefix of every message: host and port.
   let peer: String
   private(set) weak var handler: (any HTTP2SessionHandler)?
-  /// The reason why the connection cannot be used any more.
+  /// The reason why the connection is no longer usable.
   var failure: HTTPError?
-  /// The streams that are open or wait to be.
+  /// The streams that are open or wait to be opened.
   var streams = NumberTable<HTTP2Stream>()
-  /// The stream of the last event, which is most often that of the next.
+  /// The stream of the last event, which most often gets the next one too.
   var recent: HTTP2Stream?
-  /// The head or the trailers that are being received, of one stream at a time (RFC 9113 §4.3).
+  /// The head or the trailers that are being received; one stream at a time (RFC 9113 §4.3).
   let block = HTTP2FieldBlock()
   var budget = FrameBudget()
   var receivedBytes: UInt64 = 0
-  /// How many bytes had been received when the first request was submitted after a time without any.
+  /// How many bytes had been received when the first request was submitted after an idle time.
   private var receivedWhenIdle: UInt64 = 0
-  /// When bytes last came, as ``receive(_:now:)`` was told; nil if none came.
+  /// When bytes last arrived, by the time given to ``receive(_:now:)``; nil if none did.
   private(set) var lastReceived: UInt64?
-  /// How many frames were received to which nghttp2 replies, since the last ``pull(into:upTo:)``.
+  /// How many frames that require a reply were received since the last ``pull(into:upTo:)``.
   var replyCount = 0
   /// The window of each stream.
   let streamWindow: Int
-  /// Whether the server's SETTINGS have come.
+  /// Whether the server's SETTINGS have arrived.
   var hasSettings = false
   /// The server's last GOAWAY.
   var goAway: GoAway?
@@ -67,7 +68,7 @@ final class HTTP2Session {
   private var session: OpaquePointer?
   /// Whether the owner has closed the session.
   private var isClosing = false
-  /// The frames that end a connection whose protocol the server has violated.
+  /// The last frames of a connection whose protocol the server has violated.
   private var farewell = SendBuffer()
 
   /// The server's announcement that it takes no more requests on this connection.
@@ -77,11 +78,11 @@ final class HTTP2Session {
     var code: HTTP2ErrorCode
   }
 
-  /// Begins a session: the connection preface, the settings and the window can be pulled at once.
+  /// Begins a session: the connection preface, settings and window can be pulled at once.
   ///
   /// - Parameters:
   ///   - peer: host and port, for messages.
-  ///   - handler: is told about the connection; held weakly.
+  ///   - handler: receives the events of the connection; held weakly.
   init(peer: String, settings: HTTP2Settings = HTTP2Settings(), handler: any HTTP2SessionHandler) throws(HTTPError) {
     self.peer = peer
     self.handler = handler
@@ -95,7 +96,7 @@ final class HTTP2Session {
     }
     Self.setCallbacks(callbacks)
     Self.setOptions(options)
-    // SAFETY: the pointer is used in calls of the session only, which this object makes and outlives
+    // SAFETY: only calls of the session use the pointer, and this object outlives the session that it makes.
     let context = Unmanaged.passUnretained(self).toOpaque()
     guard nghttp2_session_client_new2(&session, callbacks, context, options) == 0 else { throw outOfMemory }
     let entries = [
@@ -119,7 +120,7 @@ final class HTTP2Session {
     nghttp2_option_set_no_closed_streams(options, 1)
     nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(options, 1)
     nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.mostBytes)
-    // enough for 1 MiB in frames of the usual size; the default of 8 does not hold a head of 256 KiB
+    // Enough for 1 MiB in frames of the usual size; the default of 8 does not fit a head of 256 KiB.
     nghttp2_option_set_max_continuations(options, 64)
     nghttp2_option_set_max_outbound_ack(options, mostReplies)
   }
@@ -139,7 +140,7 @@ extension HTTP2Session {
   ///
   /// - Parameter now: the time in nanoseconds of a clock that does not go back, for the limit of frames without
   ///   content.
-  /// - Throws: if the connection cannot be used any more. All streams have failed then.
+  /// - Throws: an error if the connection is no longer usable. All streams have then failed.
   func receive(_ bytes: UnsafeRawBufferPointer, now: UInt64) throws(HTTPError) {
     if let failure { throw failure }
     budget.refill(now: now)
@@ -155,7 +156,7 @@ extension HTTP2Session {
   /// Appends the frames that are ready to the buffer, until it has `limit` bytes or more: answers to the server first,
   /// then new requests, then bodies.
   ///
-  /// - Throws: what ``receive(_:now:)`` has thrown: the buffer then has a GOAWAY that says so.
+  /// - Throws: the error that ``receive(_:now:)`` has thrown; the buffer then has a GOAWAY with the reason.
   func pull(into buffer: inout SendBuffer, upTo limit: Int = 64 << 10) throws(HTTPError) {
     if let failure {
       farewell.withUnsafeBytes { buffer.append($0) }
@@ -185,13 +186,13 @@ extension HTTP2Session {
     failAll(with: error ?? HTTPError(.connectionLost, message))
   }
 
-  /// Whether nghttp2 has found a violation of the connection's protocol: it then sends a GOAWAY and nothing else.
+  /// Whether nghttp2 has found a violation of the connection's protocol: it then sends only a GOAWAY.
   private var isTerminated: Bool {
     failure == nil && goAway == nil && !isClosing && nghttp2_session_check_request_allowed(session) == 0
       && nghttp2_session_get_next_stream_id(session) <= Int32.max
   }
 
-  /// Keeps the GOAWAY for ``pull(into:upTo:)``. Sending it ends the session: its callback is told.
+  /// Keeps the GOAWAY for ``pull(into:upTo:)``. Sending it ends the session through its callback.
   private func takeFarewell() {
     var bytes: UnsafePointer<UInt8>?
     while case let count = nghttp2_session_mem_send(session, &bytes), count > 0 {
@@ -203,7 +204,7 @@ extension HTTP2Session {
   /// Whether ``pull(into:upTo:)`` has something to append.
   var hasOutput: Bool { failure == nil && nghttp2_session_want_write(session) != 0 }
 
-  /// Whether the connection has no further use: it has failed, or one side has said goodbye and no stream is open.
+  /// Whether the connection has no further use: it has failed, or one side has sent GOAWAY and no stream is open.
   var isOver: Bool {
     failure != nil || nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
   }
@@ -212,27 +213,27 @@ extension HTTP2Session {
 // MARK: - Requests
 
 extension HTTP2Session {
-  /// How many requests may be submitted now: the server's limit, 100 before it is known, less the streams that are
-  /// open. 0 if the connection takes no more.
+  /// How many requests may be submitted now: the server's limit, assumed to be 100 before it is known, minus the open
+  /// streams. 0 if the connection takes no more.
   var capacity: Int {
     isDraining ? 0 : max(0, streamLimit - streams.count)
   }
 
-  /// How many streams the server allows at once, which may be none for a time; 100 before it has said so.
+  /// How many streams the server allows at once, which may be 0 for a time; 100 before it has said so.
   var streamLimit: Int {
     Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
-  /// The number of streams that are open or wait to be.
+  /// The number of streams that are open or wait to be opened.
   var streamCount: Int { streams.count }
 
-  /// Whether the connection takes no more requests: a GOAWAY came, it has failed, or its stream numbers are used up.
+  /// Whether the connection takes no more requests: a GOAWAY arrived, it has failed, or its stream numbers are used up.
   var isDraining: Bool {
     failure != nil || goAway != nil || isClosing || nghttp2_session_check_request_allowed(session) == 0
   }
 
-  /// The error of a request with more fields than the server accepts: most servers would end the connection, with all its
-  /// streams (RFC 9113 §6.5.2). nil if it may be sent.
+  /// Returns the error of a request with more fields than the server accepts, nil if it may be sent. Most servers would
+  /// close the connection with all its streams (RFC 9113 §6.5.2).
   func refusal(of head: HTTP2RequestHead) -> HTTPError? {
     let limit = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
     let size = head.fields.listSize
@@ -241,11 +242,11 @@ extension HTTP2Session {
     return HTTPError(.invalidRequest, "\(peer): \(message) (SETTINGS_MAX_HEADER_LIST_SIZE)", phase: .preparing)
   }
 
-  /// Submits a request, which ``pull(into:upTo:)`` then sends. Above ``capacity`` it waits for a stream to be closed.
+  /// Submits a request for ``pull(into:upTo:)`` to send. Above ``capacity`` it waits for another stream to close.
   ///
   /// - Parameters:
   ///   - headerLimit: the most bytes of the response's heads and trailers.
-  ///   - handler: gets all that follows; held until its last event.
+  ///   - handler: receives all events of the stream; held until its last event.
   /// - Returns: the number of its stream.
   /// - Throws: an error with the delivery `refused` if the connection takes no more requests.
   func submit(
@@ -263,7 +264,7 @@ extension HTTP2Session {
     return id
   }
 
-  /// Ends a stream whose response is not wanted any more. Its handler hears no more.
+  /// Ends a stream whose response is no longer wanted. Its handler gets no further calls.
   func reset(_ id: Int32, _ code: HTTP2ErrorCode = .cancel) {
     guard failure == nil, let stream = stream(id) else { return }
     stream.handler = nil
@@ -276,14 +277,14 @@ extension HTTP2Session {
     nghttp2_session_resume_data(session, id)
   }
 
-  /// Gives back a part of the stream's window: the reader took so many bytes of the body.
+  /// Returns `count` bytes to the stream's window: the reader has taken them from the body.
   func consumed(_ count: Int, of id: Int32) {
     guard failure == nil, streams[Int(id)] != nil else { return }
     nghttp2_session_consume_stream(session, id, count)
   }
 
-  /// Sends a PING, to see before it is reused whether a connection is alive from which nothing came for long
-  /// (``lastReceived``). Any bytes that come then show that it is.
+  /// Sends a PING to test whether a connection that was silent for long (``lastReceived``) is still alive before it is
+  /// reused. Any bytes that arrive afterwards show that it is.
   func ping() {
     guard failure == nil else { return }
     pingsSent += 1
@@ -292,7 +293,7 @@ extension HTTP2Session {
     }
   }
 
-  /// Says goodbye: no new request is submitted, and the session is over when the open streams are closed.
+  /// Takes no new requests; the session is over when the open streams are closed.
   func close() {
     guard failure == nil, !isClosing else { return }
     isClosing = true
@@ -316,7 +317,7 @@ extension HTTP2Session {
 
   func giveBackToConnection(_ count: Int) { nghttp2_session_consume_connection(session, count) }
 
-  /// Whether the peer's windows have no room for more of the stream's body.
+  /// Whether the peer's windows have no more room for the stream's body.
   func isWindowUsedUp(of id: Int32) -> Bool {
     nghttp2_session_get_remote_window_size(session) <= 0
       || nghttp2_session_get_stream_remote_window_size(session, id) <= 0
@@ -335,13 +336,13 @@ extension HTTP2Session {
     for stream in failed { stream.fail(connectionFailure(of: stream, error)) }
   }
 
-  /// The failure of a stream because its connection has failed.
+  /// Returns the failure of a stream whose connection has failed.
   ///
   /// - A request that was never sent is refused.
-  /// - If nothing came since the connection was idle, and something had come before, the server had most likely closed
-  ///   it in that time (RFC 9112 §9.3.1 says the same of HTTP/1). A connection that was opened for a request has received
-  ///   nothing before it; one that was opened ahead has the server's SETTINGS.
-  /// - Within a response, whatever happened to the connection is a loss for this stream.
+  /// - If nothing arrived since the connection was idle, but something had before, the server most likely closed it in
+  ///   that time (RFC 9112 §9.3.1 says the same of HTTP/1). A connection that was opened for a request has received
+  ///   nothing before it; one opened ahead of requests has received the server's SETTINGS.
+  /// - Within a response, any failure of the connection is a loss for this stream.
   private func connectionFailure(of stream: HTTP2Stream, _ error: HTTPError) -> HTTP2Failure {
     guard stream.isSent else {
       return .refused("\(peer): the connection failed before the request was sent (\(error.message))")
@@ -356,7 +357,7 @@ extension HTTP2Session {
     return HTTP2Failure(error: error, cause: .connection)
   }
 
-  /// The error of nghttp2 after which a session cannot be used.
+  /// The error of a fatal nghttp2 code, after which the session is unusable.
   private func fatal(_ code: Int32) -> HTTPError {
     switch nghttp2_error(rawValue: code) {
     case NGHTTP2_ERR_FLOODED:

@@ -3,13 +3,13 @@ import CSockets
 import Glibc
 @_spi(Transports) import MartletEngine
 
-/// A time that never goes back, whatever the clock does: some virtual machines set it back when they are moved.
+/// A time that never goes back, even if the clock does: some virtual machines set it back when they are moved.
 struct SteadyTime {
   private var last: UInt64 = 0
   /// By how much the clock has gone back so far.
   private var lost: UInt64 = 0
 
-  /// Returns the time when the clock shows a time.
+  /// Returns the steady time for a time of the clock.
   mutating func advance(to clock: UInt64) -> UInt64 {
     if clock < last { lost &+= last - clock }
     last = clock
@@ -17,8 +17,8 @@ struct SteadyTime {
   }
 }
 
-/// Watches sockets and timers, on one thread. It is not `Sendable`: whoever has it is on its thread, or has borrowed what
-/// belongs to it (``LoopLoan``).
+/// Watches sockets and timers on one thread. It is not `Sendable`: code that has it runs on its thread, or has borrowed
+/// the loop's state (``LoopLoan``).
 final class EventLoop {
   /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
   private(set) var now: UInt64
@@ -29,18 +29,18 @@ final class EventLoop {
   /// How often each place in ``sockets`` was used: an event for an earlier user is recognized and dropped.
   private var generations: [UInt32] = []
   private var freeSlots: [Int] = []
-  /// The sockets of which epoll has to watch something else than before.
+  /// The sockets whose interest has changed since epoll was last updated.
   private var changed: [Socket] = []
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 1024)
   private var isStopped = false
   /// Whether a handler of a socket is being called.
   private(set) var isHandlingEvents = false
-  /// Whether a socket failed at the end of the turn: what that leads to is finished in the next, without a wait.
+  /// Whether a socket failed at the end of the turn: the next turn handles it, without waiting.
   private var hasUnfinishedWork = false
-  /// Until when its thread sleeps, if it does.
+  /// Until when the loop's thread sleeps, if it sleeps.
   private var sleepsUntil = UInt64.max
 
-  /// The number that stands for the wake-up descriptor in an event.
+  /// The number that represents the wake-up descriptor in an event.
   private static let wakeUpData = UInt64.max
 
   /// Makes a descriptor for a ``JobQueue``; negative if the system has none left.
@@ -51,11 +51,11 @@ final class EventLoop {
   init(wakeUp: Int32) throws(HTTPError) {
     now = time.advance(to: Self.clock())
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    // edge-triggered: every write ends one wait, and nothing has to be read
+    // Edge-triggered: every write ends one wait, and nothing has to be read.
     guard wakeUp >= 0, epoll >= 0,
       martlet_watch(epoll, EPOLL_CTL_ADD, wakeUp, EPOLLIN.rawValue | EPOLLET.rawValue, Self.wakeUpData) == 0
     else {
-      // everything is set, so that `deinit` frees it
+      // All properties are set, so that `deinit` frees them.
       throw HTTPError(.other, "the transport cannot be started: the system has no descriptor left", phase: .preparing)
     }
   }
@@ -65,7 +65,7 @@ final class EventLoop {
     events.deallocate()
   }
 
-  /// The time in nanoseconds, on the clock of ``now``, which a virtual machine may set back.
+  /// The time in nanoseconds, on the clock of ``now``; a virtual machine may set it back.
   @Sendable static func clock() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -74,8 +74,8 @@ final class EventLoop {
 
   /// Does the work of a queue and handles events, until ``stop()``.
   ///
-  /// Jobs are taken from the queue before events are looked for, and done after these were handled: what had happened
-  /// on a connection before a request was submitted is known when the request chooses its connection.
+  /// Jobs are taken from the queue before the loop looks for events, and run after these were handled. So anything that
+  /// happened on a connection before a request was submitted is known when the request chooses its connection.
   ///
   /// - Parameters:
   ///   - loan: lends the context while the thread sleeps; nil to lend nothing.
@@ -103,13 +103,13 @@ final class EventLoop {
     }
   }
 
-  /// Sleeps until there are events, or a timer is due. Another thread may borrow the context meanwhile.
+  /// Sleeps until there are events or a timer is due. Another thread may borrow the context in the meantime.
   private func sleep<Context>(lending context: Context, by loan: LoopLoan<Context>?) {
-    // An earlier time stays, even if its timer was cancelled: the next request's limit is later then, and the turn on
+    // An earlier time stays, even if its timer was cancelled. The next request's limit is then later, and a turn on
     // another thread that sets it does not have to wake this one.
     sleepsUntil = min(timers.next, sleepsUntil > now ? sleepsUntil : .max)
     let timeout = milliseconds(until: sleepsUntil)
-    // from here on everything belongs to the thread that borrows it, the time too
+    // From here on everything belongs to the thread that borrows it, including the time.
     loan?.offer(context)
     let count = waitForEvents(upTo: timeout)
     loan?.takeBack()
@@ -152,7 +152,7 @@ extension EventLoop {
     if socket.watched != [] { _ = martlet_watch(epoll, EPOLL_CTL_DEL, socket.descriptor, 0, 0) }
   }
 
-  /// Notes that something else of a socket is to be watched; epoll gets to know it once, at the end of the turn.
+  /// Notes that a socket's interest has changed; epoll is updated once, at the end of the turn.
   func noteChange(of socket: Socket) { changed.append(socket) }
 
   /// Ends a turn.
@@ -165,7 +165,7 @@ extension EventLoop {
       let operation =
         socket.interest == [] ? EPOLL_CTL_DEL : socket.watched == [] ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
       let data = UInt64(socket.slot) << 32 | UInt64(generations[socket.slot])
-      // without interest it is not watched at all: epoll reports a reset connection in any case, again and again
+      // Without interest it is not watched at all: epoll would report a reset connection again and again.
       if martlet_watch(epoll, operation, socket.descriptor, socket.interest.rawValue, data) == 0 {
         socket.watched = socket.interest
       } else {
@@ -177,7 +177,7 @@ extension EventLoop {
     if changed.isEmpty { swap(&batch, &changed) }  // keeps its memory
   }
 
-  /// Returns the number of events. It touches nothing that a thread may have borrowed.
+  /// Waits, and returns the number of events. It touches nothing that a thread may have borrowed.
   private func waitForEvents(upTo timeout: Int32) -> Int32 {
     epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)
   }
@@ -204,7 +204,7 @@ extension EventLoop {
     }
   }
 
-  /// The time until then, rounded up; -1 for no limit.
+  /// The time until `due`, rounded up; -1 for no limit.
   private func milliseconds(until due: UInt64) -> Int32 {
     if due == .max { return -1 }
     let now = time.advance(to: Self.clock())

@@ -1,8 +1,8 @@
 #if os(Linux)
-/// A value of a loop's thread that other threads may hold and hand over, but not use.
+/// A value of a loop's thread that other threads may hold and pass on, but not use.
 ///
-/// To use it, the loop itself is needed, which is not `Sendable` and therefore known to its own thread only.
-final class LoopBound<Value>: @unchecked Sendable {  // SAFETY: the value is used on the loop's thread only, as said.
+/// Using it requires the loop itself, which is not `Sendable` and therefore only reachable on its own thread.
+final class LoopBound<Value>: @unchecked Sendable {  // SAFETY: only the loop's thread uses the value, see above.
   private var value: Value
 
   /// - Parameter value: the first value; one that belongs to no thread yet, such as nil.

@@ -2,8 +2,8 @@
 import Glibc
 import Synchronization
 
-/// Lends what belongs to a loop's thread to other threads while that thread sleeps: to wake it takes longer than a short
-/// piece of work. Whoever borrows it is as alone with it as the loop's thread otherwise is.
+/// Lends the state of a loop's thread to other threads while that thread sleeps: waking it takes longer than a short
+/// piece of work. The borrowing thread has exclusive access, just as the loop's thread has otherwise.
 final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belongs to the thread that `state` names.
   private enum State: UInt8, AtomicRepresentable {
     /// The loop's thread works.
@@ -52,14 +52,14 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
     context = nil
   }
 
-  /// Whether another thread has asked for it since this was called last. Called by the thread that has it.
+  /// Returns whether another thread has asked for it since the last call. Called by the thread that has it.
   func wasWanted() -> Bool {
     isWanted.load(ordering: .relaxed) && isWanted.exchange(false, ordering: .relaxed)
   }
 
-  /// Does short work on the calling thread. Returns nil, and does nothing, while the loop's thread or another one works.
+  /// Does short work on the calling thread. Returns nil without doing it while the loop's thread or another one works.
   ///
-  /// - Parameter work: is given a descriptor that becomes readable when the loop's thread waits for its end.
+  /// - Parameter work: gets a descriptor that becomes readable when the loop's thread waits for the work to end.
   func borrow<Result>(_ work: (Context, Int32) -> Result) -> Result? {
     let (isLent, before) = state.compareExchange(expected: .offered, desired: .lent, ordering: .acquiring)
     guard isLent, let context else {

@@ -2,7 +2,8 @@
 import CSockets
 import MartletSemantics
 
-/// How many processors the process may use at the same time. With one, a thread that waits keeps all others from running.
+/// How many processors the process may use at the same time. With only one, a waiting thread keeps all others from
+/// running.
 enum Processors {
   /// The number that the process's affinity and its control groups allow, at least 1.
   static func available() -> Int {
@@ -14,7 +15,7 @@ enum Processors {
 
   /// The files with the quotas of a process's group and of the groups around it (cgroups(7), version 2).
   ///
-  /// - Parameter groups: what `/proc/self/cgroup` says.
+  /// - Parameter groups: the content of `/proc/self/cgroup`.
   static func quotaFiles(of groups: String) -> [String] {
     guard let line = groups.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return [] }
     var names = line.dropFirst(4).split(separator: "/")

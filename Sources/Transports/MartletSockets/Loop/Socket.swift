@@ -3,14 +3,14 @@ import CSockets
 import Glibc
 import MartletSemantics
 
-/// What a loop watches of a socket.
+/// The events of a socket that a loop watches.
 struct SocketInterest: OptionSet {
   let rawValue: UInt32
   static let read = SocketInterest(rawValue: EPOLLIN.rawValue)
   static let write = SocketInterest(rawValue: EPOLLOUT.rawValue)
 }
 
-/// Is told what happens on a socket. Called on the loop's thread.
+/// Receives the events of a socket. Called on the loop's thread.
 protocol SocketHandler: AnyObject {
   func socketIsReadable(_ socket: Socket)
   func socketIsWritable(_ socket: Socket)
@@ -18,11 +18,11 @@ protocol SocketHandler: AnyObject {
   func socketFailed(_ socket: Socket, _ code: Int32)
 }
 
-/// A stream socket of a loop that never blocks. It is used and closed on the loop's thread.
+/// A non-blocking stream socket of a loop. It is used and closed on the loop's thread.
 final class Socket {
   let descriptor: Int32
   private(set) var isOpen = true
-  /// What is to be watched. The loop applies it at the end of its turn.
+  /// The events to watch. The loop applies them at the end of its turn.
   var interest: SocketInterest = [] {
     didSet {
       guard !isChanged, interest != watched, isOpen else { return }
@@ -30,7 +30,7 @@ final class Socket {
       loop.noteChange(of: self)
     }
   }
-  /// What epoll watches.
+  /// The events that epoll watches.
   var watched: SocketInterest = []
   /// Whether the loop has noted that the interest changed.
   var isChanged = false
@@ -38,7 +38,7 @@ final class Socket {
   private(set) var slot = 0
   private let loop: EventLoop
 
-  /// Makes a socket; nil if the system has none left, with the reason in `errno`.
+  /// Makes a socket; nil if the system has none left; `errno` then has the reason.
   ///
   /// - Parameter family: the family of its addresses: `AF_INET`, `AF_INET6` or `AF_UNIX`.
   convenience init?(family: Int32, on loop: EventLoop) {
@@ -48,7 +48,7 @@ final class Socket {
     self.init(owning: descriptor, on: loop)
   }
 
-  /// Takes over a descriptor that does not block.
+  /// Takes over a non-blocking descriptor.
   init(owning descriptor: Int32, on loop: EventLoop) {
     self.descriptor = descriptor
     self.loop = loop
@@ -71,7 +71,7 @@ final class Socket {
 extension Socket {
   /// The result of sending or receiving.
   enum Transferred: Equatable {
-    /// So many bytes, at least one.
+    /// This many bytes, at least one.
     case bytes(Int)
     /// The socket is not ready.
     case notReady
@@ -84,27 +84,27 @@ extension Socket {
     var count: Int { if case .bytes(let count) = self { count } else { 0 } }
   }
 
-  /// Sets the local address, with a port that the system chooses when it connects. Returns an error number; nil if it is
-  /// set.
+  /// Sets the local address; the system chooses a port when it connects. Returns an error number, or nil on success.
   func bind(to address: IPAddress) -> Int32? {
     var one: Int32 = 1
-    // otherwise a port is taken for the address alone, and there are no more connections than ports
+    // Otherwise the port would be reserved for the address alone, which limits the number of connections to that of the
+    // ports.
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
     let code = SocketAddress(address, port: 0).withSockaddr { Glibc.bind(descriptor, $0, $1) }
     return code == 0 ? nil : errno
   }
 
-  /// Begins to connect. Returns 0 if it is connected, `EINPROGRESS` if it will be writable when that is decided, or
-  /// another error number.
+  /// Begins to connect. Returns 0 if it is connected, `EINPROGRESS` if the socket becomes writable once the result is
+  /// known, or another error number.
   func connect(to address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
     guard Glibc.connect(descriptor, address, size) != 0 else { return 0 }
-    return errno == EINTR ? EINPROGRESS : errno  // after a signal it goes on (POSIX)
+    return errno == EINTR ? EINPROGRESS : errno  // after a signal, connecting continues (POSIX)
   }
 
-  /// Whether a connection that was begun has been made: 0 or an error number.
+  /// The result of connecting: 0 on success, otherwise an error number.
   var connectionError: Int32 { martlet_socket_error(descriptor) }
 
-  /// Receives into memory that is not empty.
+  /// Receives into a buffer that must not be empty.
   func receive(into room: UnsafeMutableRawBufferPointer) -> Transferred {
     while true {
       let count = recv(descriptor, room.baseAddress, room.count, 0)
@@ -115,19 +115,19 @@ extension Socket {
     }
   }
 
-  /// Whether nothing has arrived that was not received yet, not even the end.
+  /// Whether there is nothing to receive, not even the end.
   var isQuiet: Bool {
     var byte: UInt8 = 0
     return recv(descriptor, &byte, 1, Int32(MSG_PEEK)) < 0 && errno == EAGAIN
   }
 
-  /// Waits until something arrives, for at most so many nanoseconds, unless another descriptor becomes readable. Returns
+  /// Waits until something arrives, for at most `time` nanoseconds, unless another descriptor becomes readable. Returns
   /// whether something has arrived, which may be the end.
   func waitForInput(upTo time: UInt64, unless interrupt: Int32) -> Bool {
     martlet_wait_for_input(descriptor, interrupt, Int(time)) != 0
   }
 
-  /// Sends bytes, of which there is at least one. A connection that the peer has closed is an error, never a signal.
+  /// Sends bytes, at least one. If the peer has closed the connection, that is an error, never a signal.
   ///
   /// - Parameter hasMore: whether more bytes follow at once, so that the system may wait for them.
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Transferred {
@@ -140,13 +140,13 @@ extension Socket {
     }
   }
 
-  /// Fails the connection when the peer has acknowledged nothing for so many nanoseconds (RFC 5482 §3.1), neither bytes nor
-  /// probes; a peer that has no room for more bytes must take some in this time. It has no effect on a unix socket.
+  /// Fails the connection when the peer has acknowledged nothing for `time` nanoseconds (RFC 5482 §3.1), neither bytes
+  /// nor probes. A peer without room for more bytes must take some in this time. It has no effect on a Unix socket.
   func limitAcknowledgement(to time: UInt64) {
     martlet_limit_acknowledgement(descriptor, UInt32(clamping: time / 1_000_000))
   }
 
-  /// Ends the direction to the peer, after what was sent.
+  /// Ends the direction to the peer after all sent bytes.
   func finishSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
   var localPort: Int { Int(martlet_local_port(descriptor)) }

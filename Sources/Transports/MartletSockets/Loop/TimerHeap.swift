@@ -1,27 +1,27 @@
-/// A point in time at which something is done, on a clock in nanoseconds. It can be moved and cancelled.
+/// An action at a point in time, on a clock in nanoseconds. It can be moved and cancelled.
 class HeapTimer {
   /// When it is due; the maximum for never.
   fileprivate(set) var due = UInt64.max
-  /// The time that its place in the heap stands for: never later than ``due``.
+  /// The time by which it is placed in the heap: never later than ``due``.
   fileprivate var placeTime = UInt64.max
   /// Its place in the heap; nil if it is in none.
   fileprivate var position: Int?
   private let body: (() -> Void)?
 
-  /// - Parameter body: what is done; it must not refer strongly to the owner of the timer.
+  /// - Parameter body: the action; it must not refer strongly to the owner of the timer.
   init(_ body: @escaping () -> Void) { self.body = body }
 
-  /// Makes the timer of a class that overrides ``action()``.
+  /// Makes a timer for a class that overrides ``action()``.
   init() { body = nil }
 
-  /// Does what is to be done when it is due.
+  /// Runs when the timer is due.
   func action() { body?() }
 }
 
 /// The timers of an owner, such as an event loop, in a binary heap.
 ///
-/// Most timers are timeouts that are moved to a later time again and again and never due. Moving one to a later time
-/// costs nothing: its place is corrected when the earlier time has come.
+/// Most timers are timeouts that are repeatedly moved to a later time and never due. Moving one to a later time costs
+/// nothing: its place is corrected when the earlier time is reached.
 struct TimerHeap {
   private var timers: [HeapTimer] = []
 

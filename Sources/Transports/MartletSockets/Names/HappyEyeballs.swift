@@ -1,10 +1,10 @@
 #if os(Linux)
 import MartletEngine
 
-/// The order and the times at which connections to the addresses of a host are attempted, until the first one succeeds
-/// (Happy Eyeballs, RFC 8305). It knows no socket and no clock.
+/// The order and timing of connection attempts to the addresses of a host, until the first one succeeds (Happy
+/// Eyeballs, RFC 8305). It uses no socket and no clock.
 ///
-/// The owner calls ``next(now:)`` until it returns something other than `.start`, and again after each failure and at
+/// The owner calls ``next(now:)`` until it returns something other than `.start`, then again after each failure and at
 /// the returned time.
 ///
 /// Decisions where the RFC leaves a choice:
@@ -16,8 +16,8 @@ struct HappyEyeballs {
   enum Action: Equatable {
     /// Open a connection to this address now.
     case start(SocketAddress)
-    /// Nothing is to be done before this time, unless an attempt ends; nil if all addresses have been tried and attempts
-    /// are under way.
+    /// Do nothing before this time, unless an attempt ends; nil if all addresses have been tried and attempts are in
+    /// progress.
     case wait(until: UInt64?)
     /// All attempts have failed.
     case giveUp
@@ -34,9 +34,9 @@ struct HappyEyeballs {
   static let standardDelay: UInt64 = 250_000_000
 
   private let delay: UInt64
-  /// The addresses that were not tried, the next one last.
+  /// The untried addresses, the next one last.
   private var remaining: [SocketAddress]
-  /// The attempts under way, in the order of their start.
+  /// The attempts in progress, in the order of their start.
   private(set) var attempts: [SocketAddress] = []
   private(set) var failures: [Failure] = []
   /// When the next attempt is due: 0 means at once.
@@ -53,7 +53,7 @@ struct HappyEyeballs {
     remaining = Self.interleaved(addresses).reversed()
   }
 
-  /// Returns what is to be done at this time (nanoseconds of a clock that never goes back).
+  /// Returns what to do at this time (nanoseconds of a clock that never goes back).
   mutating func next(now: UInt64) -> Action {
     if isOver { return .wait(until: nil) }
     guard let address = remaining.last else { return attempts.isEmpty ? .giveUp : .wait(until: nil) }
@@ -73,8 +73,8 @@ struct HappyEyeballs {
     nextStart = 0
   }
 
-  /// Records that an attempt has succeeded, and ends the schedule. Returns the other attempts, which are to be
-  /// abandoned; nil if this address is not being tried, as after an earlier success.
+  /// Records that an attempt has succeeded and ends the schedule. Returns the other attempts, which have to be
+  /// abandoned; nil if this address is not being tried, for example after an earlier success.
   mutating func connected(_ address: SocketAddress) -> [SocketAddress]? {
     guard !isOver, let index = attempts.firstIndex(of: address) else { return nil }
     isOver = true
@@ -106,13 +106,13 @@ extension HappyEyeballs {
     HTTPError(.cannotConnect, "\(peer): cannot connect to \(summary)", phase: .connecting)
   }
 
-  /// The error after the time for connecting is over.
+  /// Returns the error for a connection that took too long.
   func timeout(connectingTo peer: String, after limit: Duration) -> HTTPError {
     HTTPError(
       .connectTimeout, "\(peer): there was no connection within \(limit): \(summary)", phase: .connecting)
   }
 
-  /// Each address and what became of it. A host may have many: eight are named.
+  /// Each address and its result. A host may have many addresses: eight are named.
   private var summary: String {
     var parts: [String] = []
     for failure in failures { parts.append("\(Self.text(failure.address)): \(failure.reason)") }
@@ -122,7 +122,7 @@ extension HappyEyeballs {
     return parts.prefix(8).joined(separator: "; ") + (omitted > 0 ? "; and \(omitted) more" : "")
   }
 
-  // not inlined: the optimizer of Swift 6.3.1 crashes on the copies that it makes of the address
+  // Not inlined: the optimizer of Swift 6.3.1 crashes on its copies of the address.
   @inline(never)
   private static func text(_ address: SocketAddress) -> String {
     address.ip.map { "\($0) port \(address.port)" } ?? address.description

@@ -5,25 +5,26 @@ import MartletSemantics
 struct LookUpFailure: Error, Sendable {
   /// The system's or the resolver's message.
   let message: String
-  /// What a resolver of the caller's has thrown.
+  /// The error that the caller's resolver has thrown.
   var underlying: (any Error)?
 }
 
 /// The addresses of a name, or why there are none.
 typealias LookUpResult = Result<[IPAddress], LookUpFailure>
 
-/// Which names are being looked up, who waits for them, and which results are known. It decides, and does nothing: it
-/// has no clock, lock or thread. Times are nanoseconds of a clock that never goes back.
+/// Which names are being looked up, which callers wait for them, and which results are known. It only decides: it has
+/// no clock, lock or thread. Times are nanoseconds of a clock that never goes back.
 ///
-/// - Equal look-ups are shared: callers that ask for a name meanwhile wait for the same result.
-/// - Results are kept for 60 s, failures for 1 s. The system does not tell how long a name server allows.
+/// - Equal look-ups are shared: callers that ask for the same name in the meantime wait for the same result.
+/// - Results are kept for 60 s, failures for 1 s. The system does not report the lifetime that a name server sets.
 /// - At most 256 results are kept; the one that expires first is dropped.
-/// - A name that nothing waits for any more is not looked up, if that has not begun. If it has, another worker takes its
-///   place, because a blocked look-up cannot be ended: slow names keep others waiting only while something waits for them.
+/// - If no caller waits for a name any more and its look-up has not begun, it is skipped. If it has begun, another
+///   worker takes its place, because a blocked look-up cannot be ended: slow names delay others only while callers wait
+///   for them.
 struct LookUpTable<Waiter> {
   enum Decision {
     case known(LookUpResult)
-    /// The result will come from ``finish(_:with:now:)``. If a worker is to be started, it takes names with
+    /// The result will be passed to ``finish(_:with:now:)``. If a worker is to be started, it takes names with
     /// ``takeHost()`` until there are none.
     case waits(startsWorker: Bool)
   }
@@ -34,25 +35,25 @@ struct LookUpTable<Waiter> {
   }
 
   private let workerLimit: Int
-  /// The most workers in all, with those whose results nothing waits for.
+  /// The most workers in all, including those whose results no caller waits for.
   private var mostWorkers: Int { workerLimit * 4 }
   private let lifetime: UInt64 = 60_000_000_000
   private let failureLifetime: UInt64 = 1_000_000_000
   private let capacity = 256
 
   private var entries: [String: Entry] = [:]
-  /// The callers that wait, by name and number. A name is here from its first request until its result.
+  /// The waiting callers, by name and number. A name is here from its first request until its result.
   private var waiters: [String: [Int: Waiter]] = [:]
   /// The names whose look-up has not begun, in the order of their requests.
   private var queue: [String] = []
   private var workers = 0
-  /// How many of them look up names that nothing waits for.
+  /// How many workers look up names that no caller waits for.
   private var abandoned = 0
 
   /// Makes an empty table.
   ///
-  /// - Parameter workerLimit: the number of look-ups with waiting callers that may run at the same time, and a quarter of
-  ///   all.
+  /// - Parameter workerLimit: how many look-ups with waiting callers may run at the same time; four times as many may
+  ///   run in all.
   init(workerLimit: Int) { self.workerLimit = workerLimit }
 
   /// Asks for a name.
@@ -80,8 +81,8 @@ struct LookUpTable<Waiter> {
     return true
   }
 
-  /// Returns the next name to look up; nil if there is none, or too many others are looked up: the worker that asks must
-  /// then end.
+  /// Returns the next name to look up. nil means that the calling worker must end: there is no name, or too many
+  /// look-ups are running.
   mutating func takeHost() -> String? {
     guard !queue.isEmpty, workers - abandoned <= workerLimit else {
       workers -= 1
@@ -108,8 +109,8 @@ struct LookUpTable<Waiter> {
     return queue.flatMap { host in waiters.removeValue(forKey: host).map { Array($0.values) } ?? [] }
   }
 
-  /// Removes a caller; nothing happens if its result has come before. Returns whether a worker is to be started, as
-  /// ``Decision/waits(startsWorker:)`` does.
+  /// Removes a caller; does nothing if its result has already arrived. Returns whether to start a worker, like
+  /// ``Decision/waits(startsWorker:)``.
   mutating func cancel(_ id: Int, of host: String) -> Bool {
     guard waiters[host]?.removeValue(forKey: id) != nil, waiters[host]?.isEmpty == true else { return false }
     if let index = queue.firstIndex(of: host) {

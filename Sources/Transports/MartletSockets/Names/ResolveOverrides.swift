@@ -2,7 +2,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// Addresses of hosts that take precedence over name servers, as for a server that is not in DNS yet:
+/// Addresses of hosts that take precedence over name servers, for example for a server that is not in DNS yet:
 /// `ResolveOverrides(["api.example.com": ["192.0.2.7"], "api.example.com:8443": ["127.0.0.1", "::1"]])`
 struct ResolveOverrides: Sendable, Hashable {
   private let table: [String: [IPAddress]]
@@ -16,7 +16,7 @@ struct ResolveOverrides: Sendable, Hashable {
   ///
   /// - Parameter entries: the addresses of `host`, or of `host:port` for one port only, which takes precedence. A host
   ///   may be written as in a URL.
-  /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or something else in its place.
+  /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or text that is no address.
   init(_ entries: [String: [String]]) throws(HTTPError) {
     var table: [String: [IPAddress]] = [:]
     for (host, texts) in entries {

@@ -24,13 +24,13 @@ final class Resolver: Sendable {
   /// Receives the addresses on the thread of the look-up. It must return quickly.
   typealias Completion = @Sendable (Result<[SocketAddress], HTTPError>) -> Void
 
-  /// What looks names up.
+  /// The source of addresses.
   enum Source: Sendable {
-    /// A function that blocks, such as `getaddrinfo`: on at most 32 threads, which end when there is nothing to do. A thread
-    /// whose result nothing waits for any more is replaced, up to 128 in all.
+    /// A blocking function such as `getaddrinfo`, on at most 32 threads, which end when they have nothing to do. If no
+    /// caller waits for a thread's result any more, another thread replaces it; there are at most 128 in all.
     case blocking(BlockingLookUp)
-    /// A resolver of the caller's, which is given up after a time: for at most 64 names at the same time that something
-    /// waits for, and 256 in all.
+    /// A resolver of the caller, abandoned after a time limit. At most 64 names with waiting callers are resolved at
+    /// the same time, and 256 in all.
     case async(AsyncLookUp, limit: Duration, clock: any Clock<Duration>)
 
     /// The system's `getaddrinfo`.
@@ -39,10 +39,10 @@ final class Resolver: Sendable {
     fileprivate var workerLimit: Int { if case .blocking = self { 32 } else { 64 } }
   }
 
-  /// What is known at once.
+  /// The immediate answer to a look-up.
   enum Answer: Sendable {
     case known(Result<[SocketAddress], HTTPError>)
-    /// The completion will be called.
+    /// The completion will be called later.
     case pending(Pending)
   }
 
@@ -67,7 +67,7 @@ final class Resolver: Sendable {
   /// Makes a resolver without known names.
   ///
   /// - Parameters:
-  ///   - source: what looks names up; `getaddrinfo` by default.
+  ///   - source: looks up names; `getaddrinfo` by default.
   ///   - overrides: addresses that take precedence over it.
   ///   - now: returns the time in nanoseconds of a clock that never goes back.
   init(
@@ -80,7 +80,7 @@ final class Resolver: Sendable {
     table = Mutex(LookUpTable(workerLimit: source.workerLimit))
   }
 
-  /// Finds the addresses of a host. The completion is called unless the answer is known at once.
+  /// Finds the addresses of a host. The completion is called unless the addresses are known at once.
   ///
   /// - Parameters:
   ///   - host: a name, or an address with or without brackets.
@@ -101,14 +101,15 @@ final class Resolver: Sendable {
     }
   }
 
-  /// Ends a wait. The completion is not called any more, except by a thread that is about to call it.
+  /// Ends a wait. The completion is no longer called, unless a thread is already about to call it.
   func cancel(_ pending: Pending) {
     if table.withLock({ $0.cancel(pending.id, of: pending.host) }) { startWorker() }
   }
 
   /// Finds the addresses of a host, at least one.
   ///
-  /// - Throws: ``HTTPError/Kind/cancelled`` at once if the task is cancelled; the errors that the type's comment names.
+  /// - Throws: ``HTTPError/Kind/cancelled`` at once if the task is cancelled; otherwise the errors in the type's
+  ///   comment.
   func addresses(of host: String, port: Int) async throws(HTTPError) -> [SocketAddress] {
     let result = OneShot<[SocketAddress]>()
     switch lookUp(host, port: port, then: { result.answer($0.mapError { $0 as any Error }) }) {
@@ -139,7 +140,7 @@ extension Resolver {
     host.hasPrefix("[") && host.hasSuffix("]") ? ASCII.lowercased(host.dropFirst().dropLast()) : ASCII.lowercased(host)
   }
 
-  /// Returns the addresses of a host that is not looked up; nil if it is to be.
+  /// Returns the addresses of a host that needs no look-up; nil for all others.
   private func knownAddresses(of host: String, port: UInt16) -> LookUpResult? {
     if let addresses = overrides.addresses(of: host, port: Int(port)) { return .success(addresses) }
     if let address = IPAddress(host) { return .success([address]) }
@@ -202,12 +203,12 @@ extension Resolver {
     while let host = table.withLock({ $0.takeHost() }) {
       let result: LookUpResult
       do {
-        // as a value, so that the caller's own error of this kind is not taken for that of the limit
+        // As a value, so that the resolver's own error of this kind is not mistaken for that of the limit.
         result = try await Deadline(limit, for: "", on: clock).holding {
           do {
             return .success(try await lookUp(host))
           } catch {
-            // only messages of our own are known to contain no secrets
+            // Only our own messages are known to contain no secrets.
             let message = (error as? HTTPError)?.message ?? "the resolver failed, see the error beneath"
             return .failure(LookUpFailure(message: message, underlying: error))
           }

@@ -4,7 +4,7 @@ import Glibc
 package import MartletEngine
 package import MartletSemantics
 
-/// Where a socket connects to: an address and a port, or the path of a unix socket.
+/// The destination of a socket: an address and a port, or the path of a Unix socket.
 package struct SocketAddress: Sendable, Hashable {
   private enum Storage: Sendable, Hashable {
     case ip(IPAddress, port: UInt16)
@@ -18,10 +18,10 @@ package struct SocketAddress: Sendable, Hashable {
   /// Makes the address of a TCP port.
   package init(_ address: IPAddress, port: UInt16) { storage = .ip(address, port: port) }
 
-  /// Makes the address of a unix socket.
+  /// Makes the address of a Unix socket.
   ///
-  /// - Throws: ``HTTPError/Kind/invalidRequest`` if the path is empty, longer than 107 bytes, which is the system's
-  ///   limit, or contains a NUL.
+  /// - Throws: ``HTTPError/Kind/invalidRequest`` if the path is empty, contains a NUL, or exceeds the system's limit of
+  ///   107 bytes.
   package init(unixPath path: String) throws(HTTPError) {
     let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
     guard !path.isEmpty, path.utf8.count <= limit, !path.utf8.contains(0) else {
@@ -33,7 +33,7 @@ package struct SocketAddress: Sendable, Hashable {
     storage = .unix(path: path)
   }
 
-  /// Reads an address that the system has written; nil if its family is not supported or it is too short.
+  /// Reads an address in the system's form; nil if its family is not supported or it is too short.
   init?(_ address: UnsafePointer<sockaddr>, length: socklen_t) {
     let bytes = UnsafeRawBufferPointer(start: address, count: Int(length))
     guard bytes.count >= MemoryLayout<sa_family_t>.size else { return nil }
@@ -53,14 +53,14 @@ package struct SocketAddress: Sendable, Hashable {
     }
   }
 
-  /// The address; nil for a unix socket.
+  /// The address; nil for a Unix socket.
   package var ip: IPAddress? { if case .ip(let address, _) = storage { address } else { nil } }
-  /// The port; 0 for a unix socket.
+  /// The port; 0 for a Unix socket.
   package var port: Int { if case .ip(_, let port) = storage { Int(port) } else { 0 } }
-  /// The path; nil unless it is a unix socket.
+  /// The path; nil unless it is a Unix socket.
   package var path: String? { if case .unix(let path) = storage { path } else { nil } }
 
-  /// The family, as `socket` takes it.
+  /// The family, as an argument of `socket`.
   package var family: Int32 {
     switch storage {
     case .ip(let address, _): address.family == .v4 ? AF_INET : AF_INET6
@@ -68,8 +68,7 @@ package struct SocketAddress: Sendable, Hashable {
     }
   }
 
-  /// Calls the closure with the address as `connect` and `bind` take it. The pointer must not be used after it has
-  /// returned.
+  /// Calls the closure with the address in the form of `connect` and `bind`. The pointer is valid only during the call.
   func withSockaddr<Result>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
   ) rethrows -> Result {
@@ -90,7 +89,7 @@ package struct SocketAddress: Sendable, Hashable {
     case .unix(let path):
       var value = sockaddr_un()
       value.sun_family = sa_family_t(AF_UNIX)
-      // the rest of the structure is 0, which ends the path
+      // The rest of the structure is 0, which ends the path.
       withUnsafeMutableBytes(of: &value.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
       return try Self.pass(&value, MemoryLayout<sockaddr_un>.size, to: body)
     }
@@ -106,7 +105,7 @@ package struct SocketAddress: Sendable, Hashable {
 }
 
 extension SocketAddress: CustomStringConvertible {
-  /// `192.0.2.1:80`, `[2001:db8::1]:80`, or the path of a unix socket.
+  /// `192.0.2.1:80`, `[2001:db8::1]:80`, or the path of a Unix socket.
   package var description: String {
     switch storage {
     case .ip(let address, let port): address.family == .v4 ? "\(address):\(port)" : "[\(address)]:\(port)"

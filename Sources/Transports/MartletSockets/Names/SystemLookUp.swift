@@ -3,14 +3,14 @@ import CSockets
 import Glibc
 import MartletSemantics
 
-/// The addresses of names from the system's resolver: the hosts file, DNS and whatever else it is configured for.
+/// Looks up names with the system's resolver: the hosts file, DNS, and its other configured sources.
 enum SystemLookUp {
   /// Returns the addresses of a name in the order of RFC 6724. It blocks the thread, for minutes if name servers do not
-  /// answer.
+  /// respond.
   static let addresses: Resolver.BlockingLookUp = { host in
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
-    // without a type, each address is returned once for each type
+    // Without a socket type, each address is returned once per type.
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
     let code = getaddrinfo(host, nil, &hints, &list)
@@ -31,7 +31,7 @@ enum SystemLookUp {
     return .success(addresses)
   }
 
-  /// More addresses of one name are not tried.
+  /// The most addresses of one name that are tried.
   private static let limit = 64
 }
 #endif

@@ -1,5 +1,4 @@
-/// Values by their numbers, which rise from one value to the next, as those of connections do: a hash table whose hash is
-/// the number itself.
+/// Values by rising numbers, such as those of connections: a hash table whose hash is the number itself.
 struct NumberTable<Value>: Sequence {
   fileprivate struct Slot {
     var number = 0
@@ -7,7 +6,7 @@ struct NumberTable<Value>: Sequence {
     var value: Value?
   }
 
-  /// A power of two of slots, of which no more than half are in use; or none.
+  /// A power of two of slots, at most half of them in use; or none.
   private var slots: [Slot] = []
   private(set) var count = 0
 
@@ -61,7 +60,7 @@ struct NumberTable<Value>: Sequence {
     var free = index
     count -= 1
     slots[free].value = nil
-    // those behind it that could not have its place move up, so that they are still found
+    // Later entries that were displaced move up, so that they are still found.
     var next = (free + 1) & mask
     while slots[next].value != nil {
       if (next - slots[next].number) & mask >= (next - free) & mask {

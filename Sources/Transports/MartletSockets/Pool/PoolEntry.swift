@@ -1,6 +1,6 @@
 import MartletEngine
 
-/// A connection as the pool sees it.
+/// The pool's view of a connection.
 struct PoolConnection: Sendable {
   /// The index of its key's entry.
   let entry: Int
@@ -12,9 +12,9 @@ struct PoolConnection: Sendable {
   var isOpening = true
   /// Whether it gets no further requests.
   var isDraining = false
-  /// Whether it gets none for now.
+  /// Whether it gets no requests for now.
   var isSuspended = false
-  /// Since when it is idle; nil if it is opening or in use.
+  /// When it became idle; nil if it is opening or in use.
   var idleSince: UInt64?
   /// How long its server lets it be idle, in nanoseconds.
   var idleLimit = UInt64.max
@@ -30,9 +30,9 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   var waiters = WaiterQueue()
   /// The waiters that need a connection which has not served before.
   var waitersForNew = WaiterQueue()
-  /// The connections that are being opened, in their order.
+  /// The connections that are being opened, in the order of their start.
   private(set) var opening: [Int] = []
-  /// The idle connections, the one that was used last at the end.
+  /// The idle connections, the most recently used at the end.
   var idle: [Int] = []
   /// The multiplexed connections that are in use and get further requests.
   var shared: [Int] = []
@@ -43,11 +43,11 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   var reusedCount = 0
   /// How many requests the next connection will serve at once; nil if that is not known.
   var capacity: Int?
-  /// Whether the key is among those that wait for room.
+  /// Whether the key waits for room.
   var isBlocked = false
-  /// How many requests have got a connection while other keys waited for room.
+  /// How many requests got a connection while other keys waited for room.
   var grants = 0
-  /// How many requests that have not come yet connections are to be opened for.
+  /// For how many future requests connections are opened ahead.
   var expected = 0
 
   init(_ key: Key) {
@@ -61,7 +61,7 @@ struct PoolEntry<Key: PoolKey>: Sendable {
   /// The number of all waiters.
   var waiterCount: Int { waiters.count + waitersForNew.count }
 
-  /// How many more connections have to be opened for the waiters; negative if more are being opened.
+  /// How many more connections to open for the waiters; negative if more are being opened.
   var missing: Int { needed(for: waiterCount) - opening.count }
 
   /// The same for the waiters and the expected requests.
@@ -70,14 +70,14 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     return needed(for: overflows ? .max : requests) - opening.count
   }
 
-  /// Expects no more requests than the connections that are being opened can serve besides the waiters.
+  /// Limits the expected requests to those that the opening connections can serve besides the waiters.
   mutating func expectWhatIsOpened() {
     let (served, overflows) = opening.count.multipliedReportingOverflow(by: capacity ?? 0)
     expected = max(0, min(expected, (overflows ? .max : served) - waiterCount))
   }
 
   private func needed(for requests: Int) -> Int {
-    // rounded up; the capacity may be any number
+    // Rounded up; the capacity may be any number.
     requests == 0 ? 0 : 1 + (requests - 1) / (capacity ?? .max)
   }
 
@@ -96,7 +96,7 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     opening.removeAll { $0 == connection }
     openedCount += 1
     self.capacity = capacity
-    // what the waiters do not need
+    // The capacity that the waiters do not need.
     expected = max(0, expected - max(0, capacity - waiterCount))
   }
 
@@ -117,8 +117,8 @@ struct WaiterPlace: Sendable {
   let needsNew: Bool
 }
 
-/// The waiters of a key in their order. One that does not wait any more stays in the queue until its turn, and is then
-/// recognized by its ticket; there are never more of these than waiters that do wait.
+/// The waiters of a key in their order. A waiter that was removed stays in the queue until its turn, and is then
+/// recognized by its ticket. Removed waiters never outnumber those that still wait.
 struct WaiterQueue: Sendable {
   struct Place: Sendable {
     let waiter: Int
@@ -162,7 +162,7 @@ struct WaiterQueue: Sendable {
     return nil
   }
 
-  /// Whether a waiter that is in the queue, by its ticket, is one of the first so many.
+  /// Whether the waiter with this ticket is one of the first `most` in the queue.
   func contains(_ ticket: Int, amongFirst most: Int, of waiting: NumberTable<WaiterPlace>) -> Bool {
     if most >= count { return true }
     var rest = most
@@ -174,10 +174,10 @@ struct WaiterQueue: Sendable {
     return false
   }
 
-  /// One of the waiters does not wait any more.
+  /// Notes that one of the waiters no longer waits.
   mutating func removedOne(of waiting: NumberTable<WaiterPlace>) {
     count -= 1
-    // those at the beginning are not to be passed over again and again
+    // Removed waiters at the beginning are dropped, so that they are not skipped again and again.
     while head < places.count, waiting[places[head].waiter]?.ticket != places[head].ticket { head += 1 }
     if head > 64, head > places.count / 2 {
       places.removeFirst(head)

@@ -1,17 +1,17 @@
-// Room for connections, and who gets it.
+// Room for connections, and which key gets it.
 //
-// A key without room for a connection that it needs is *blocked*. Blocked keys have turns: whenever a connection is
-// closed or becomes idle, the first in line that can opens one and goes to the end of the line. A key whose connections
-// are always in use would keep them for ever, so it yields one to a blocked key when it is released: at once if it has
-// at least two more than the other key, and after 16 more requests if the other key has none. A multiplexed connection
-// that yields gets no further requests, and is closed after its last one.
+// A key without room for a connection that it needs is *blocked*. Blocked keys take turns: whenever a connection is
+// closed or becomes idle, the first key in line that can open a connection does so and goes to the end of the line. A
+// key whose connections are always in use could keep them forever, so it yields one on release to a blocked key: at
+// once if it has at least two more than the other key, and after 16 more requests if the other key has none. A
+// multiplexed connection that yields gets no further requests and is closed after its last one.
 
 extension PoolState {
   private static var requestsPerTurn: Int { 16 }
 
   // MARK: Serving
 
-  /// Gives the waiters of a key the connections that are available, then opens what is missing.
+  /// Gives the waiters of a key the available connections, then opens the missing ones.
   mutating func serve(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) {
     guard entries[entry].waiterCount > 0 || entries[entry].expected > 0 else { return }
     while !entries[entry].waiters.isEmpty, let connection = takeAvailable(entry, now, &actions) {
@@ -21,7 +21,7 @@ extension PoolState {
     openMore(entry, &actions)
   }
 
-  /// Returns a connection that can serve one more request, as far as the pool knows. An idle one is not idle any more.
+  /// Returns a connection that can serve one more request, as far as the pool knows. An idle one stops being idle.
   mutating func takeAvailable(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) -> Int? {
     while let shared = entries[entry].shared.first(where: hasRoom) {
       guard let other = entryToYield(for: entry) else { return shared }
@@ -32,7 +32,7 @@ extension PoolState {
       stopIdling(last)
       return last
     }
-    // the others are idle for longer, but their servers may allow them more time
+    // The others have been idle longer, but their servers may allow more time.
     for connection in entries[entry].idle where connections[connection].map({ isExpired($0, now) }) == true {
       close(connection, &actions)
     }
@@ -41,7 +41,7 @@ extension PoolState {
     return next
   }
 
-  /// Gives a connection that was just opened to waiters that need a new one.
+  /// Gives a newly opened connection to waiters that need a new one.
   mutating func serveWaitersForNew(_ entry: Int, with connection: Int, _ actions: inout [Action]) {
     while hasRoom(connection), let waiter = nextWaiterForNew(of: entry) {
       stopIdling(connection)
@@ -85,7 +85,7 @@ extension PoolState {
 
   // MARK: Opening and closing
 
-  /// Opens the connections that a key needs; if there is no room, the key is blocked.
+  /// Opens the connections that a key needs; without room, the key is blocked.
   mutating func openMore(_ entry: Int, _ actions: inout [Action]) {
     guard !entries[entry].waitersForNew.isEmpty || !allowsNone(entry) else { return }
     while entries[entry].missing > 0, !entries[entry].isBlocked {
@@ -97,11 +97,11 @@ extension PoolState {
     }
     guard entries[entry].expected > 0 else { return }
     while entries[entry].missingAhead > 0, fits(entry) { open(entry, &actions) }
-    // for requests that have not come, nothing is closed, and nothing waits for room
+    // For future requests, nothing is closed and nothing waits for room.
     if entries[entry].missingAhead > 0 { entries[entry].expectWhatIsOpened() }
   }
 
-  /// Whether a peer allows no requests for now on a connection of the key.
+  /// Whether a peer currently allows no requests on a connection of the key.
   private func allowsNone(_ entry: Int) -> Bool {
     let isHeld = { connections[$0]?.capacity == 0 }
     return entries[entry].idle.contains(where: isHeld) || entries[entry].shared.contains(where: isHeld)
@@ -111,7 +111,7 @@ extension PoolState {
     actions.append(.open(connection: addConnection(for: entry), key: entries[entry].key))
   }
 
-  /// Closes the youngest of the connections that are being opened and that nobody waits for.
+  /// Closes the youngest opening connections that no waiter needs.
   mutating func closeSurplus(of entry: Int, _ actions: inout [Action]) {
     while entries[entry].missingAhead < 0, let youngest = entries[entry].opening.last { close(youngest, &actions) }
   }
@@ -120,7 +120,7 @@ extension PoolState {
     let state = connections[connection]
     remove(connection)
     actions.append(.close(connection: connection))
-    // requests may have waited until its peer allows some
+    // Requests may have waited until its peer allows some.
     guard let state, state.capacity == 0, entries[state.entry].missing > 0, !entries[state.entry].isBlocked else {
       return
     }
@@ -143,7 +143,7 @@ extension PoolState {
     guard let state = connections[connection], state.idleSince == nil else { return }
     connections[connection]?.idleSince = now
     idleCount += 1
-    // whatever its capacity is now: it may have changed since the connection was added
+    // Whatever its current capacity: it may have changed since the connection was added.
     if !entries[state.entry].shared.isEmpty { entries[state.entry].shared.removeAll { $0 == connection } }
     entries[state.entry].idle.append(connection)
   }
@@ -159,22 +159,22 @@ extension PoolState {
     }
   }
 
-  /// How long a connection may be idle: no longer than its server says.
+  /// How long a connection may be idle: no longer than its server allows.
   func idleLifetime(of state: PoolConnection) -> UInt64 { min(limits.idleLifetime, state.idleLimit) }
 
   func isExpired(_ state: PoolConnection, _ now: UInt64) -> Bool {
     guard let since = state.idleSince, now >= since, now - since >= idleLifetime(of: state) else { return false }
-    // one that was just opened may be used once, whatever the lifetime
+    // A newly opened connection may be used once, whatever the lifetime.
     return state.useCount > 0 || now > since
   }
 
-  /// The connection that is idle for the longest, of a host or of all.
+  /// The connection that has been idle longest, of a host or of all.
   private func longestIdle(of host: Key.Host?) -> Int? {
     guard idleCount > 0 else { return nil }
     var found: (connection: Int, since: UInt64)?
     for (connection, state) in connections {
       guard let since = state.idleSince, host == nil || entries[state.entry].key.host == host else { continue }
-      // of several since the same time, the one that was opened first: the order of a dictionary is random
+      // If several became idle at the same time, the one opened first: the order of a dictionary is random.
       if let best = found, (since, connection) > (best.since, best.connection) { continue }
       found = (connection, since)
     }
@@ -183,7 +183,7 @@ extension PoolState {
 
   // MARK: Turns
 
-  /// Gives room that has become free to blocked keys, and closes idle connections beyond the limit.
+  /// Gives free room to blocked keys, and closes idle connections beyond the limit.
   mutating func settle(_ now: UInt64, _ actions: inout [Action]) {
     if !blocked.isEmpty { serveBlocked(&actions) }
     let most = limits.idleLifetime == 0 ? 0 : max(0, limits.idle)
@@ -192,11 +192,11 @@ extension PoolState {
     if !blocked.isEmpty { serveBlocked(&actions) }
   }
 
-  /// Lets each blocked key open one connection in turn, as long as there is room.
+  /// Lets each blocked key open one connection in turn while there is room.
   private mutating func serveBlocked(_ actions: inout [Action]) {
     var refused = 0
-    var taken = 0  // those are taken out together: each removal moves the whole line
-    // without room for any of them, a long line is not gone through
+    var taken = 0  // removed together: each removal moves the whole line
+    // If none of them can have room, the long line is not searched.
     while refused < blocked.count - taken, !isFull || idleCount > 0 {
       let entry = blocked[taken]
       taken += 1
@@ -218,13 +218,13 @@ extension PoolState {
     blocked.append(entry)
   }
 
-  /// A key does not need a connection any more.
+  /// Unblocks a key that no longer needs a connection.
   mutating func unblock(_ entry: Int) {
     entries[entry].isBlocked = false
     blocked.removeAll { $0 == entry }
   }
 
-  /// Whether a connection of the key can be opened now, if need be after an idle one was closed.
+  /// Whether a connection of the key can be opened now, if necessary by closing an idle one.
   private mutating func makeRoom(for entry: Int, _ actions: inout [Action]) -> Bool {
     if isFull(entries[entry].key.host) {
       guard let idle = longestIdle(of: entries[entry].key.host) else { return false }
@@ -237,7 +237,7 @@ extension PoolState {
     return true
   }
 
-  /// Whether a connection of the key can be opened without closing another.
+  /// Whether a connection of the key can be opened without closing another one.
   private func fits(_ entry: Int) -> Bool { !isFull && !isFull(entries[entry].key.host) }
 
   /// Whether the limit of all connections is reached.
@@ -251,13 +251,13 @@ extension PoolState {
     limits.perHost.map { hosts[host, default: 0] >= max(1, $0) } ?? false
   }
 
-  /// The blocked key to which a key has to yield a connection; nil if there is none.
+  /// The blocked key to which this key must yield a connection; nil if there is none.
   func entryToYield(for entry: Int) -> Int? {
     guard !blocked.isEmpty else { return nil }
     let own = entries[entry]
     return blocked.first { index in
       let other = entries[index]
-      // closing a connection of this key must make room for one of the other
+      // Closing a connection of this key must make room for one of the other.
       guard index != entry, other.missing > 0, other.key.host == own.key.host || !isFull(other.key.host) else {
         return false
       }
@@ -273,7 +273,7 @@ extension PoolState {
     startDraining(connection)
     guard state.active == 0 else { return }
     close(connection, &actions)
-    // at the head of the line, so that no other key takes the room
+    // At the head of the line, so that no other key takes the room.
     blocked.removeAll { $0 == other }
     blocked.insert(other, at: 0)
     serveBlocked(&actions)

@@ -1,7 +1,7 @@
-// Connections that may be dead: they get no requests until they have shown that they live.
+// Connections that may be dead: they get no requests until they prove to be alive.
 
 extension PoolState {
-  /// A connection gets no requests for now, because it may be dead; it is not idle either.
+  /// Suspends a connection that may be dead: it gets no requests for now, and it is not idle either.
   mutating func suspend(_ connection: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], !state.isOpening, !state.isDraining else { return [] }
     var actions: [Action] = []
@@ -13,7 +13,7 @@ extension PoolState {
     return actions
   }
 
-  /// A suspended connection can be used again.
+  /// Makes a suspended connection usable again.
   mutating func resume(_ connection: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], state.isSuspended else { return [] }
     var actions: [Action] = []

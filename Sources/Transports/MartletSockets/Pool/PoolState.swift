@@ -1,34 +1,35 @@
 import MartletEngine
 
-/// What makes connections interchangeable: those with equal keys serve the same requests.
+/// Identifies interchangeable connections: those with equal keys serve the same requests.
 protocol PoolKey: Hashable, Sendable {
   associatedtype Host: Hashable, Sendable
-  /// What the limit per host counts; several keys may have the same host.
+  /// The host for the limit per host; several keys may have the same one.
   var host: Host { get }
-  /// Whether a connection may turn out to serve several requests at once. Then only one is opened until that is known.
+  /// Whether a connection may turn out to serve several requests at once. Until that is known, only one is opened.
   var mayMultiplex: Bool { get }
 }
 
-/// Decides which request uses which connection, when connections are opened, and which are closed. It has no
-/// connections: it gets reports, and returns what has to be done, in order.
+/// Decides which request uses which connection, when to open connections, and which to close. It has no connections: it
+/// gets reports, and returns the actions to perform, in order.
 ///
-/// Requests are *waiters* with numbers that the caller gives; connections have numbers that this pool gives. Time is in
-/// nanoseconds on any clock that does not go back. A report about an unknown number is ignored, because a connection may
-/// be closed on both sides at once.
+/// Requests are *waiters* with numbers from the caller; connections have numbers from this pool. Time is in nanoseconds
+/// on any clock that does not go back. A report about an unknown number is ignored, because both sides may close a
+/// connection at once.
 ///
-/// - A waiter takes whichever connection of its key is ready first: one that another request has released, or one that
-///   was opened. Waiters of a key are served in their order.
-/// - One connection is opened for each waiter. While it is not known whether a key's connections are multiplexed, one is
-///   opened for all of them; later as many as their capacity requires.
-/// - If an opening fails, the waiter that waits for the longest gets the failure: so every failure ends one wait, and in
-///   their order. The others then open connections of their own at once, because to fail one after another would take a
-///   connect timeout each.
-/// - A request whose connection turned out to be closed may demand a new one, so that it is not lost on another one of the
-///   same age. It gets the next that is opened; at a limit, one of its key that is released is closed for it.
-/// - Of idle connections, the one that was used last is used first; it is the most likely to be alive.
-/// - Where the system has no descriptor for a connection, the number of those that there are is a limit for a while.
-/// - At a limit, the connection that is idle for the longest and has another key is closed to make room. Keys for which
-///   there is no room take turns (see `PoolState+Room`).
+/// - A waiter takes the first connection of its key that becomes ready: one that another request has released, or a new
+///   one. Waiters of a key are served in their order.
+/// - One connection is opened for each waiter. While it is not known whether a key's connections are multiplexed, one
+///   is opened for all of them; later as many as their capacity requires.
+/// - If an opening fails, the longest-waiting waiter gets the failure, so every failure ends one wait, in their order.
+///   The others then open connections of their own at once: failing one after another would take a connect timeout
+///   each.
+/// - A request whose connection turned out to be closed may demand a new one, so that it is not lost on another
+///   connection of the same age. It gets the next one that is opened; at a limit, a released connection of its key is
+///   closed for it.
+/// - The most recently used idle connection is used first; it is the most likely to be alive.
+/// - If the system has no descriptor for a connection, the current number of connections is the limit for a while.
+/// - At a limit, the connection of another key that has been idle longest is closed to make room. Keys without room
+///   take turns (see `PoolState+Room`).
 struct PoolState<Key: PoolKey>: Sendable {
   /// The limits of a pool.
   struct Limits: Sendable {
@@ -50,29 +51,30 @@ struct PoolState<Key: PoolKey>: Sendable {
     indirect case open(connection: Int, key: Key)
     /// Close a connection, which may be one that is being opened. The pool has forgotten it already.
     case close(connection: Int)
-    /// Fail the waiter with the error with which the connection could not be opened.
+    /// Fail the waiter with the error that prevented the connection from opening.
     case fail(waiter: Int, connection: Int)
     /// Fail the waiter, because the pool is shut down.
     case refuse(waiter: Int)
   }
 
   let limits: Limits
-  /// The keys that are or were in use; connections and waiters have their indices, because hashing a key is not cheap.
+  /// The keys that are or were in use. Connections and waiters refer to them by index, because hashing a key is not
+  /// cheap.
   var entries: [PoolEntry<Key>] = []
   private var indices: [Key: Int] = [:]
-  /// The index of the key that was looked up last, which is most often the next: hashing takes longer than comparing.
+  /// The index of the last key that was looked up, most often the next one too: hashing takes longer than comparing.
   private var lastIndex: Int?
-  /// The indices of entries that were forgotten.
+  /// The free indices of forgotten entries.
   private var unusedIndices: [Int] = []
   var connections = NumberTable<PoolConnection>()
   /// The waiters of all queues, with their places.
   var waiting = NumberTable<WaiterPlace>()
   /// The number of connections of each host.
   var hosts: [Key.Host: Int] = [:]
-  /// The entries that have waiters and no room for a connection, in the order of their turns.
+  /// The entries with waiters but no room for a connection, in the order of their turns.
   var blocked: [Int] = []
   var idleCount = 0
-  /// How many connections there are room for in the system, as far as the last opening has shown; nil if nothing is known.
+  /// How many connections the system has room for, as shown by the last opening; nil if that is not known.
   private(set) var room: Int?
   private var lastConnection = 0
   private var lastTicket = 0
@@ -90,10 +92,10 @@ struct PoolState<Key: PoolKey>: Sendable {
 // MARK: - Waiters
 
 extension PoolState {
-  /// A request needs a connection.
+  /// Requests a connection.
   ///
   /// - Parameters:
-  ///   - isAgain: whether it had one that turned out to be closed: then it is served before others.
+  ///   - isAgain: whether its previous connection turned out to be closed: then it is served before others.
   ///   - needsNew: whether it needs one that has not served before (RFC 9112 §9.3.1).
   mutating func request(
     _ waiter: Int, for key: Key, isAgain: Bool = false, needsNew: Bool = false, now: UInt64
@@ -117,8 +119,8 @@ extension PoolState {
     return actions
   }
 
-  /// Gives a request a connection for which nothing else has to be done: no other request waits, and none is opened or
-  /// closed. Returns its number; nil if ``request(_:for:isAgain:needsNew:now:)`` has to decide.
+  /// Gives a request a connection if that needs no other action: no other request waits, and none is opened or closed.
+  /// Returns its number; nil if ``request(_:for:isAgain:needsNew:now:)`` has to decide.
   mutating func useAvailable(for key: Key, now: UInt64) -> Int? {
     guard let available = available(for: key, now: now) else { return nil }
     if !available.isShared { stopIdling(available.connection) }
@@ -142,7 +144,7 @@ extension PoolState {
     return index
   }
 
-  /// A waiter does not need a connection any more. Ignored if it has one: then the connection has to be released or
+  /// Removes a waiter that no longer needs a connection. Ignored if it has one: that connection has to be released or
   /// closed.
   mutating func cancelled(_ waiter: Int, now: UInt64) -> [Action] {
     guard let place = waiting.take(waiter) else { return [] }
@@ -166,15 +168,15 @@ extension PoolState {
     guard let capacity = entry.capacity else { return false }
     let (product, overflows) = entry.opening.count.multipliedReportingOverflow(by: capacity)
     let served = overflows ? Int.max : product
-    // those that need a new connection are served first
+    // Waiters that need a new connection are served first.
     if place.needsNew { return !entry.waitersForNew.contains(place.ticket, amongFirst: served, of: waiting) }
     let rest = max(0, served - entry.waitersForNew.count)
     return !entry.waiters.contains(place.ticket, amongFirst: rest, of: waiting)
   }
 
-  /// Opens connections ahead of requests: so many that as many requests could be sent at once. Idle connections are not
-  /// closed to make room, and no more are opened than may be idle. Once they are open, the connection that is idle for
-  /// the longest is closed if there are more idle ones than the limit of all keys.
+  /// Opens enough connections ahead of requests for this many to be sent at once. Idle connections are not closed to
+  /// make room, and no more are opened than may be idle. Once they are open, if all keys together exceed the limit of
+  /// idle connections, the longest-idle connection is closed.
   mutating func expect(_ requests: Int, for key: Key, now: UInt64) -> [Action] {
     guard !isShutDown, limits.idleLifetime > 0 else { return [] }
     let entry = index(of: key) ?? addEntry(for: key)
@@ -212,7 +214,7 @@ extension PoolState {
 // MARK: - Connections
 
 extension PoolState {
-  /// A connection is open.
+  /// Adds an open connection.
   ///
   /// - Parameter capacity: how many requests it serves at once: 1 for HTTP/1, the peer's limit of streams for HTTP/2.
   ///   Values below 1 count as 1.
@@ -225,13 +227,13 @@ extension PoolState {
     becomeIdle(connection, now)
     serveWaitersForNew(state.entry, with: connection, &actions)
     serve(state.entry, now, &actions)
-    // one multiplexed connection serves those for whom others are being opened
+    // One multiplexed connection serves the waiters for which others are being opened.
     if capacity > 1 { closeSurplus(of: state.entry, &actions) }
     settle(now, &actions)
     return actions
   }
 
-  /// A connection could not be opened.
+  /// Handles a connection that could not be opened.
   mutating func failed(_ connection: Int, now: UInt64) -> [Action] {
     guard let entry = connections[connection]?.entry else { return [] }
     var actions: [Action] = []
@@ -246,9 +248,9 @@ extension PoolState {
     return actions
   }
 
-  /// A connection could not be opened, because the system has no room for it, such as a descriptor. Its requests wait as they do
-  /// at a limit, and idle connections make room for them. Returns nil, and does nothing, if there is no other connection:
-  /// then it has ``failed(_:now:)``.
+  /// Handles a connection for which the system has no room, such as no descriptor. Its requests wait as at a limit, and
+  /// idle connections make room for them. Returns nil, and does nothing, if there is no other connection: the opening
+  /// then counts as ``failed(_:now:)``.
   mutating func lacksRoom(for connection: Int, now: UInt64) -> [Action]? {
     guard let entry = connections[connection]?.entry, connections.count > 1 else { return nil }
     var actions: [Action] = []
@@ -260,7 +262,7 @@ extension PoolState {
     return actions
   }
 
-  /// The system may have room again.
+  /// Forgets the lack of room: the system may have room again.
   mutating func forgetLackOfRoom(now: UInt64) -> [Action] {
     var actions: [Action] = []
     room = nil
@@ -268,7 +270,7 @@ extension PoolState {
     return actions
   }
 
-  /// A request has ended, and its connection can serve another one.
+  /// Handles the end of a request; its connection can serve another one.
   mutating func released(_ connection: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], state.active > 0 else { return [] }
     var actions: [Action] = []
@@ -291,8 +293,8 @@ extension PoolState {
     return actions
   }
 
-  /// The limit of requests on a connection has changed: a peer's SETTINGS came. With 0, the connection gets none until it
-  /// changes again, and no other is opened for the requests that wait meanwhile: the same peer would say the same.
+  /// Updates the limit of requests on a connection after a peer's SETTINGS. With 0, the connection gets none until it
+  /// changes again, and no other is opened for the requests that wait: the same peer would answer the same.
   mutating func changed(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection], !state.isOpening else { return [] }
     var actions: [Action] = []
@@ -307,7 +309,7 @@ extension PoolState {
     return actions
   }
 
-  /// A connection serves its requests to their ends, and no further ones: a GOAWAY came.
+  /// Lets a connection finish its requests and gives it no further ones: a GOAWAY arrived.
   mutating func drain(_ connection: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection] else { return [] }
     var actions: [Action] = []
@@ -318,7 +320,7 @@ extension PoolState {
     return actions
   }
 
-  /// A connection is closed. What happens to the requests that used it is the caller's to decide.
+  /// Removes a closed connection. The caller decides what happens to the requests that used it.
   mutating func closed(_ connection: Int, now: UInt64) -> [Action] {
     guard let state = connections[connection] else { return [] }
     let entry = state.entry
@@ -340,8 +342,8 @@ extension PoolState {
     return actions
   }
 
-  /// When ``expire(now:)`` has to be called next; nil if no connection is idle. It looks at all connections: ask when
-  /// the time has come, not at every report.
+  /// When to call ``expire(now:)`` next; nil if no connection is idle. It looks at all connections: use it when the
+  /// time has come, not at every report.
   var nextExpiry: UInt64? {
     guard idleCount > 0 else { return nil }
     return connections.values.compactMap { state in
@@ -351,12 +353,11 @@ extension PoolState {
     }.min()
   }
 
-  /// The server of a connection closes it when it was idle for this time, in nanoseconds. The report counts until the
-  /// next one.
+  /// Sets after how much idle time, in nanoseconds, the server closes a connection. It holds until the next report.
   mutating func limitIdling(of connection: Int, to time: UInt64) { connections[connection]?.idleLimit = time }
 
-  /// Closes all connections that no request uses, and refuses all waiters, those that still come too. A connection that
-  /// is in use is closed when it is released.
+  /// Closes all connections that no request uses, and refuses all current and future waiters. A connection in use is
+  /// closed when it is released.
   mutating func shutDown() -> [Action] {
     isShutDown = true
     var actions: [Action] = []
@@ -377,7 +378,7 @@ extension PoolState {
     return actions
   }
 
-  /// Counts a connection that is opened from now on. Returns its number.
+  /// Counts a connection that is about to be opened. Returns its number.
   mutating func addConnection(for entry: Int) -> Int {
     lastConnection += 1
     connections[lastConnection] = PoolConnection(entry: entry)

@@ -2,23 +2,23 @@
 import MartletEngine
 import MartletSemantics
 
-/// The handshake with an HTTP proxy that opens a tunnel to an origin (RFC 9110 §9.3.6). It knows no socket: bytes go in
+/// The handshake with an HTTP proxy that opens a tunnel to an origin (RFC 9110 §9.3.6). It uses no socket: bytes go in
 /// and come out.
 ///
 /// - A 2xx opens the tunnel; its fields do not frame anything.
-/// - A 407 is answered on the same connection, if the proxy keeps it open and the body is not larger than 64 KiB, on
-///   another one otherwise. Both are the same attempt of the request.
+/// - A 407 is answered on the same connection if the proxy keeps it open and the body is not larger than 64 KiB;
+///   otherwise on another one. Both are the same attempt of the request.
 /// - Any other status refuses the tunnel, and so does a 407 that cannot be answered. The error has the head in
 ///   ``HTTPError/response`` and the first 64 KiB of the body in ``HTTPError/body``.
 struct ConnectHandshake {
   /// The most bytes of a response's heads.
   static let headerLimit = 64 << 10
-  /// The most bytes of a body that are kept, or read to answer a 407 on the same connection.
+  /// The most bytes of a body that are kept, or read in order to answer a 407 on the same connection.
   static let bodyLimit = 64 << 10
 
   private enum Stage {
     case waiting
-    /// The rest of a 407 that will be answered.
+    /// The rest of a 407 that will be answered is being read.
     case answering
     case refusing(ResponseHead)
     case open
@@ -35,7 +35,7 @@ struct ConnectHandshake {
   /// Prepares a handshake.
   ///
   /// - Parameters:
-  ///   - origin: where the proxy is to connect to.
+  ///   - origin: the destination for the proxy to connect to.
   ///   - userAgent: the `User-Agent` of the request, which some proxies require; nil for none.
   init(to origin: Origin, through server: ProxyServer, userAgent: String? = nil) {
     self.origin = origin
@@ -47,7 +47,7 @@ struct ConnectHandshake {
   ///
   /// - Parameters:
   ///   - authentication: that of the proxy, which all connections to it share.
-  ///   - token: the token that the authentication needs.
+  ///   - token: the token that the authentication needs, if any.
   /// - Throws: ``HTTPError/Kind/authenticationFailed`` if the scheme cannot transmit user name or password.
   mutating func request(
     _ authentication: inout ProxyAuthentication, token: String? = nil
@@ -74,7 +74,7 @@ struct ConnectHandshake {
   ///
   /// - Parameters:
   ///   - input: bytes of the connection.
-  ///   - position: the offset of the first byte that was not consumed yet; it is moved behind what is consumed.
+  ///   - position: the offset of the first unconsumed byte; it is moved behind the consumed bytes.
   ///   - authentication: that of the proxy.
   /// - Throws: ``HTTPError/Kind/proxyFailed`` if the tunnel is refused or the response is invalid.
   mutating func receive(
@@ -98,7 +98,7 @@ struct ConnectHandshake {
   /// Processes the end of the connection.
   ///
   /// - Returns: that another connection is needed.
-  /// - Throws: ``HTTPError/Kind/proxyFailed``: the refusal, with what has come of its body, or that there is no response.
+  /// - Throws: ``HTTPError/Kind/proxyFailed``: the refusal, with the received part of its body, or a missing response.
   func receiveEnd() throws(HTTPError) -> ProxyStep {
     switch stage {
     case .answering: return .reconnect
@@ -107,7 +107,7 @@ struct ConnectHandshake {
     }
   }
 
-  /// The error of a refusal whose head has come, with what has come of its body so far; nil before. For an owner that
+  /// The error of a refusal whose head has arrived, with the received part of its body; nil before. For an owner that
   /// does not wait for the rest.
   var refusal: HTTPError? {
     if case .refusing(let head) = stage { refusal(head) } else { nil }
@@ -120,7 +120,7 @@ struct ConnectHandshake {
     return error
   }
 
-  /// Processes the final head. Returns nil if its body is to be read.
+  /// Processes the final head. Returns nil if its body is still to be read.
   private mutating func take(
     _ head: ResponseHead, _ status: Int, _ framing: BodyFraming, _ authentication: inout ProxyAuthentication
   ) throws(HTTPError) -> ProxyStep? {
@@ -165,7 +165,7 @@ struct ConnectHandshake {
     server.error("its response to CONNECT is invalid: \(message)", for: origin)
   }
 
-  /// Why the proxy has refused, as far as that is known.
+  /// Why the proxy has refused, if that is known.
   private func reason(_ head: ResponseHead) -> String {
     guard head.status.code == 407 else { return "" }
     let schemes = AuthenticationChallenge.challenges(in: head.fields, .proxyAuthenticate).prefix(4)
@@ -183,7 +183,7 @@ struct ConnectHandshake {
     HTTP1ResponseParser(answering: .connect, allowsUpgrade: false, headerLimit: headerLimit)
   }
 
-  /// Host and port, the default port too (RFC 9112 §3.2.3).
+  /// Host and port, including the default port (RFC 9112 §3.2.3).
   private static func authority(of origin: Origin) -> String {
     let hasPort = origin.port != (origin.isSecure ? 443 : 80)
     return hasPort ? origin.authority : "\(origin.authority):\(origin.port)"

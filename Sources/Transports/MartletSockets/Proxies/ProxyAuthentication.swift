@@ -2,18 +2,18 @@
 import MartletEngine
 import MartletSemantics
 
-/// Authentication to one HTTP proxy, by Basic (RFC 7617), Digest (RFC 7616), or tokens that its owner asks for
-/// (Negotiate, RFC 4559). It keeps what the proxy has asked for and counts the uses of its nonce, for all connections to
-/// it; it belongs to one ``ProxyServer`` and never sees an origin's challenge.
+/// Authentication to one HTTP proxy, by Basic (RFC 7617), Digest (RFC 7616), or tokens from the caller (Negotiate, RFC
+/// 4559). It keeps the proxy's challenge and counts the uses of its nonce, for all connections to the proxy. It belongs
+/// to one ``ProxyServer`` and never sees an origin's challenge.
 ///
 /// - If Basic is the only scheme, the password is sent with the first request. Otherwise the first request is sent
-///   without, and what the proxy asked for is answered from then on.
+///   without, and later ones answer the proxy's challenge.
 /// - Of the allowed schemes, the strongest that the proxy offers is used: Digest before Basic.
-/// - A Digest answer is renewed if the nonce is stale, or was learned by an earlier request and has been replaced. Any
-///   other second challenge means that the proxy does not accept the password, or the token. A request is sent five
+/// - A Digest answer is renewed if the nonce is stale, or if an earlier request learned it and it has been replaced.
+///   Any other second challenge means that the proxy does not accept the password or the token. A request is sent five
 ///   times at most.
 struct ProxyAuthentication: Sendable {
-  /// What one request or one handshake has sent. A new one begins with each.
+  /// The authentication that one request or one handshake has sent. Each begins with a new value.
   struct Progress: Sendable {
     fileprivate enum Sent: Equatable {
       case nothing
@@ -55,13 +55,13 @@ struct ProxyAuthentication: Sendable {
 
   private let credentials: ProxyCredentials?
   private let makeClientNonce: @Sendable () -> String
-  /// How the next request authenticates; nil if that is not known.
+  /// How the next request authenticates; nil if that is not known yet.
   private var method: Method?
 
   /// Makes the authentication to a proxy.
   ///
   /// - Parameters:
-  ///   - credentials: user name and password, or what makes tokens; nil if there are none: then nothing is ever sent.
+  ///   - credentials: user name and password, or a source of tokens; nil if there are none: then nothing is ever sent.
   ///   - makeClientNonce: makes a random text; 128 random bits by default.
   init(
     _ credentials: ProxyCredentials?, makeClientNonce: @escaping @Sendable () -> String = Self.randomText
@@ -71,22 +71,22 @@ struct ProxyAuthentication: Sendable {
     if isOnlyBasic { method = .basic }
   }
 
-  /// What makes the token that the next request needs; nil if it needs none.
+  /// The source of the token that the next request needs; nil if it needs none.
   var neededTokens: (any ProxyTokens)? {
     if case .token = method, case .tokens(let tokens) = credentials { tokens } else { nil }
   }
 
-  /// Whether the password may be sent by Basic, and not by any other scheme.
+  /// Whether the password may be sent by Basic and by no other scheme.
   private var isOnlyBasic: Bool {
     if case .password(_, let schemes) = credentials { schemes == [.basic] } else { false }
   }
 
-  /// Returns the value of `Proxy-Authorization` for a request; nil if none is to be sent. A nonce counts as used.
+  /// Returns the value of `Proxy-Authorization` for a request; nil to send none. A nonce counts as used.
   ///
   /// - Parameters:
   ///   - request: the method, and the target as it is sent: `host:port` for CONNECT, the absolute URL otherwise.
-  ///   - token: the token of ``neededTokens``. Without it, the request gets a 407 if another one has learned in the
-  ///     meantime that the proxy asks for tokens.
+  ///   - token: the token of ``neededTokens``. Without it, the request gets a 407 if another one has found out in the
+  ///     meantime that the proxy wants tokens.
   /// - Throws: ``CredentialError`` if the scheme cannot transmit the user name or the password.
   mutating func authorization(
     for request: (method: HTTPMethod, target: String), _ progress: inout Progress, token: String? = nil
@@ -112,8 +112,8 @@ struct ProxyAuthentication: Sendable {
     }
   }
 
-  /// Processes a 407. Returns whether the request is to be sent again, with the answer to the challenge; false means that
-  /// the 407 is final.
+  /// Processes a 407. Returns whether to send the request again, with the answer to the challenge; false means that the
+  /// 407 is final.
   mutating func answers(_ fields: HTTPFields, _ progress: inout Progress) -> Bool {
     guard let challenge = challenge(in: fields) else { return false }
     switch (progress.sent, challenge) {
@@ -148,14 +148,14 @@ struct ProxyAuthentication: Sendable {
     case .token: method = .token
     case .password(.basic): method = .basic
     case .password(.digest(let challenge)):
-      // a nonce that is in use is counted further: it is never sent twice with the same count
+      // A nonce in use continues to be counted: it is never sent twice with the same count.
       if case .digest(let session) = method, session.nonce == challenge.nonce { return }
       method = .digest(
         DigestSession(challenge: challenge, clientNonce: makeClientNonce(), nonce: challenge.nonce))
     }
   }
 
-  /// Forgets what was refused, unless another request has learned something newer. Returns false.
+  /// Forgets the refused method, unless another request has learned something newer. Returns false.
   private mutating func refused(nonce: String?) -> Bool {
     switch method {
     case .digest(let session) where session.nonce == nonce: method = nil

@@ -1,7 +1,7 @@
 #if os(Linux)
 import MartletSemantics
 
-/// The hosts that are connected to without a proxy, in the syntax of `no_proxy`: entries that commas or spaces separate.
+/// The hosts that are connected to without a proxy, in the syntax of `no_proxy`: entries separated by commas or spaces.
 ///
 /// | entry | matches |
 /// |---|---|
@@ -11,10 +11,10 @@ import MartletSemantics
 /// | `2001:db8::1`, `[2001:db8::1]`, `2001:db8::/32` | the same for IPv6, in any notation and whatever the zone |
 /// | `example.com:8080`, `[::1]:8080` | the same hosts, at this port only |
 ///
-/// This is how curl reads it, with these differences, where curl 7.88 ignores what the entry says: an entry with a port
-/// matches (curl: never), IPv6 addresses are compared as addresses (curl: as text), and a prefix of length 0 is the whole
-/// family (curl: one address). As in curl, a name is not looked up to compare its address, and `*.example.com` has no
-/// meaning.
+/// This follows curl, with some differences where curl 7.88 ignores what the entry says. An entry with a port matches
+/// (curl: never), IPv6 addresses are compared as addresses (curl: as text), and a prefix of length 0 is the whole
+/// family (curl: one address). As in curl, names are not resolved to compare their addresses, and `*.example.com` has
+/// no meaning.
 struct ProxyBypass: Sendable, Hashable {
   private enum Hosts: Sendable, Hashable {
     case all
@@ -31,7 +31,7 @@ struct ProxyBypass: Sendable, Hashable {
 
   private let entries: [Entry]
 
-  /// Parses a list. Entries that have no meaning match nothing.
+  /// Parses a list. Entries without a meaning match nothing.
   init(_ list: String) {
     let items = list.split { $0 == "," || $0 == " " || $0 == "\t" }
     entries = list == "*" ? [Entry(hosts: .all, port: nil)] : items.compactMap(Self.entry)

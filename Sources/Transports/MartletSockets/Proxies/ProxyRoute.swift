@@ -2,10 +2,10 @@
 import MartletEngine
 import MartletSemantics
 
-/// How a request reaches its origin. It is a part of the pool's key: connections by different routes are never mixed.
+/// How a request reaches its origin. It is part of the pool's key: connections by different routes are never mixed.
 enum ProxyRoute: Sendable, Hashable {
   case direct
-  /// An HTTP proxy; the connection to it is over TLS if it is an https one.
+  /// An HTTP proxy; TLS protects the connection to an https one.
   case http(ProxyServer, isTLS: Bool)
   /// A SOCKS5 proxy, which gets the origin's name if it resolves names, its address otherwise.
   case socks5(ProxyServer, resolvesNames: Bool)
@@ -21,13 +21,12 @@ enum ProxyRoute: Sendable, Hashable {
   /// Whether the connection to the proxy is over TLS.
   var isSecure: Bool { if case .http(_, isTLS: true) = self { true } else { false } }
 
-  /// Whether requests are sent to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not
-  /// through a tunnel.
+  /// Whether requests go to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not through
+  /// a tunnel.
   func sendsToProxy(for origin: Origin) -> Bool { if case .http = self { !origin.isSecure } else { false } }
 }
 
-/// The proxy settings of a transport: which requests go through which proxy. Made once, from ``Proxy`` and the
-/// environment.
+/// The proxy settings of a transport: which requests use which proxy. Made once, from ``Proxy`` and the environment.
 ///
 /// The environment is read as curl reads it; an empty variable counts as missing:
 ///
@@ -43,7 +42,7 @@ struct ProxySettings: Sendable {
   private let secure: Result<ProxyRoute, HTTPError>
   private let bypasses: [ProxyBypass]
 
-  /// Reads the settings. What is wrong in them is an error of the requests that would use it.
+  /// Reads the settings. A mistake in them fails the requests that would use them.
   init(_ proxy: Proxy, environment: [String: String]) {
     var bypasses = [ProxyBypass(proxy.bypass.joined(separator: ","))]
     switch proxy.route {
@@ -102,7 +101,7 @@ struct ProxySettings: Sendable {
     }
   }
 
-  /// Returns the credentials of the URL, else those of the settings. Without settings Basic is the only scheme, as in
+  /// Returns the URL's credentials, or else those of the settings. Without settings, Basic is the only scheme, as in
   /// curl.
   private static func credentials(_ ofURL: Credential?, _ ofSettings: Proxy.Credentials?) -> ProxyCredentials? {
     switch ofSettings {

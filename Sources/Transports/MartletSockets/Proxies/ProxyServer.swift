@@ -2,13 +2,13 @@
 import MartletEngine
 import MartletSemantics
 
-/// A proxy: where it is, the user's credentials, and where the setting came from. Descriptions show no credentials.
+/// A proxy: its address, the user's credentials, and the source of the setting. Descriptions show no credentials.
 struct ProxyServer: Sendable, Hashable {
   /// Where a proxy is configured, for errors.
   enum Source: Sendable, Hashable {
     /// ``ConnectionConfiguration/proxy``.
     case setting
-    /// A variable of the environment.
+    /// An environment variable.
     case variable(String)
   }
 
@@ -37,8 +37,8 @@ struct ProxyServer: Sendable, Hashable {
     HTTPError(kind, "\(origin.authority): \(self): \(reason)", phase: phase)
   }
 
-  /// Returns the error of a connection to the proxy as one that names the proxy: if its name cannot be resolved or no
-  /// connection can be opened, it is ``HTTPError/Kind/proxyFailed``.
+  /// Returns an error of the connection to the proxy as one that names the proxy. If its name cannot be resolved or no
+  /// connection can be opened, the kind is ``HTTPError/Kind/proxyFailed``.
   func unreachable(_ cause: HTTPError, for origin: Origin) -> HTTPError {
     var error = cause
     if [.cannotResolveHost, .cannotConnect].contains(cause.kind) { error.kind = .proxyFailed }
@@ -47,11 +47,11 @@ struct ProxyServer: Sendable, Hashable {
   }
 }
 
-/// What makes a client known to a proxy.
+/// The credentials that identify a client to a proxy.
 enum ProxyCredentials: Sendable, Hashable {
   /// A user name and a password, and the schemes by which they may be sent to an HTTP proxy.
   case password(Credential, schemes: Set<Proxy.Scheme>)
-  /// What makes a token for each request to an HTTP proxy.
+  /// The source of a token for each request to an HTTP proxy.
   case tokens(any ProxyTokens)
 
   /// The user name and the password.
@@ -77,8 +77,8 @@ enum ProxyCredentials: Sendable, Hashable {
 extension ProxyServer {
   /// Returns a token for a request to the proxy.
   ///
-  /// - Throws: the error of what makes tokens, as one that names the proxy; ``HTTPError/Kind/authenticationFailed`` if the
-  ///   token cannot be sent.
+  /// - Throws: the error of the source of tokens, as one that names the proxy; ``HTTPError/Kind/authenticationFailed``
+  ///   if the token cannot be sent.
   func token(by tokens: any ProxyTokens, for origin: Origin) async throws(HTTPError) -> String {
     let token: String
     do { token = try await tokens.token(for: host) } catch {
@@ -115,7 +115,8 @@ extension ProxyServer.Source: CustomStringConvertible {
 }
 
 extension Proxy {
-  /// What errors call ``ConnectionConfiguration/proxy``. A program whose users set it elsewhere may put that in its place.
+  /// The name of ``ConnectionConfiguration/proxy`` in errors. A program whose users set the proxy elsewhere may name
+  /// that place.
   package static let placeInErrors = "named by the connection's settings"
 }
 
@@ -133,7 +134,7 @@ struct ProxyURL {
     case socks5h
   }
 
-  /// What is wrong with the text. It contains nothing of it, since it may contain a password.
+  /// The mistake in the text. It quotes none of the text, which may contain a password.
   struct Fault: Error {
     let reason: String
   }
@@ -155,7 +156,7 @@ struct ProxyURL {
     }
     rest = rest.prefix { !"/?#".contains($0) }
     credential = Self.credential(in: &rest)
-    // the parser of URLs checks host and port
+    // The URL parser checks host and port.
     guard let url = URL(string: "http://\(rest)/"), let origin = Origin(url) else {
       throw Fault(reason: "it is no 'scheme://host:port' with a port from 1 to 65535")
     }

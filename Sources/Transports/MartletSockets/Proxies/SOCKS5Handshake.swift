@@ -2,22 +2,23 @@
 import MartletEngine
 import MartletSemantics
 
-/// What the owner of a handshake with a proxy has to do next.
+/// The next step for the owner of a handshake with a proxy.
 enum ProxyStep: Equatable {
   /// Receive more; all of the input was consumed.
   case needsMore
-  /// Send these bytes, then go on.
+  /// Send these bytes, then continue.
   case send([UInt8])
-  /// Begin again on the same connection: the answer to a challenge can be given.
+  /// Begin again on the same connection: the challenge can be answered.
   case beginAgain
-  /// Open another connection to the proxy and begin again there: the answer can be given, but not on this connection.
+  /// Open another connection to the proxy and begin again there: the challenge can be answered, but not on this
+  /// connection.
   case reconnect
-  /// The tunnel is open. What is left of the input comes from the origin.
+  /// The tunnel is open. The rest of the input is from the origin.
   case open
 }
 
-/// The handshake with a SOCKS5 proxy (RFC 1928) that opens a connection to an origin, with user name and password if there
-/// are any (RFC 1929). It knows no socket: bytes go in and come out.
+/// The handshake with a SOCKS5 proxy (RFC 1928) that opens a connection to an origin, with user name and password if
+/// there are any (RFC 1929). It uses no socket: bytes go in and come out.
 ///
 /// Decisions where servers differ from the RFCs: the version in the reply to user name and password is not checked, and
 /// neither is the reserved byte. The password may be empty.
@@ -46,25 +47,25 @@ struct SOCKS5Handshake {
 
   private let origin: Origin
   private let server: ProxyServer
-  /// Where the proxy connects to, with the addresses that were not tried if the client resolves names.
+  /// The request to the proxy, and the untried addresses if the client resolves names.
   private var request: [UInt8]
   private var addresses: ArraySlice<IPAddress>
-  /// What the proxy said about the addresses that were tried.
+  /// The proxy's replies about the addresses that were tried.
   private var refusals: [String] = []
   /// User name and password as they are sent; nil if there are none.
   private let password: [UInt8]?
   private var stage = Stage.method
-  /// The bytes of the stage that have come, at most 257.
+  /// The received bytes of the stage, at most 257.
   private var received: [UInt8] = []
 
   /// Prepares a handshake.
   ///
   /// - Parameters:
-  ///   - origin: where the proxy is to connect to.
+  ///   - origin: the destination for the proxy to connect to.
   ///   - addresses: the origin's addresses, if the client resolves names: each is tried over another connection to the
   ///     proxy until one succeeds. Empty if the proxy resolves the name.
   /// - Throws: ``HTTPError/Kind/proxyFailed`` if the host's name is longer than 255 bytes,
-  ///   ``HTTPError/Kind/authenticationFailed`` if user name or password are: the protocol cannot transmit them.
+  ///   ``HTTPError/Kind/authenticationFailed`` if the user name or the password is: the protocol cannot transmit them.
   init(to origin: Origin, at addresses: [IPAddress] = [], through server: ProxyServer) throws(HTTPError) {
     self.origin = origin
     self.server = server
@@ -85,14 +86,14 @@ struct SOCKS5Handshake {
     password = [1] + user + secret
   }
 
-  /// The first bytes to send: the methods of authentication that the client offers.
+  /// The first bytes to send: the authentication methods that the client offers.
   var greeting: [UInt8] { password == nil ? [5, 1, 0] : [5, 2, 0, 2] }
 
   /// Processes bytes from the proxy.
   ///
   /// - Parameters:
   ///   - input: bytes of the connection.
-  ///   - position: the offset of the first byte that was not consumed yet; it is moved behind what is consumed.
+  ///   - position: the offset of the first unconsumed byte; it is moved behind the consumed bytes.
   /// - Throws: ``HTTPError/Kind/proxyFailed``, with the meaning of the proxy's code.
   mutating func receive(_ input: RawSpan, from position: inout Int) throws(HTTPError) -> ProxyStep {
     while true {
@@ -157,7 +158,7 @@ struct SOCKS5Handshake {
     }
   }
 
-  /// Goes on with the next address, if there is one and the refusal may be that of this address only.
+  /// Continues with the next address, if there is one and the refusal may concern only this address.
   private mutating func takeRefusal(_ code: UInt8) throws(HTTPError) -> ProxyStep {
     let reason = "\(Self.meaning(of: code)) (code \(code))"
     refusals.append(addresses.first.map { "\($0): \(reason)" } ?? reason)
@@ -194,8 +195,8 @@ struct SOCKS5Handshake {
     }
   }
 
-  /// Returns type and bytes of an address, or of a name to be resolved by the proxy (RFC 1928 §5); nil for a name that is
-  /// too long.
+  /// Returns the type and bytes of an address, or of a name for the proxy to resolve (RFC 1928 §5); nil for a name that
+  /// is too long.
   private static func target(_ host: String, _ address: IPAddress?) -> [UInt8]? {
     guard let address = address ?? IPAddress(host) else { return counted(host).map { [3] + $0 } }
     let bytes = withUnsafeBytes(of: address.bits.bigEndian) { Array($0) }

@@ -3,7 +3,7 @@ import COpenSSL
 import MartletEngine
 import MartletSemantics
 
-/// A certificate that OpenSSL has parsed, read for messages and pins. It is valid only while its owner is.
+/// A certificate parsed by OpenSSL, read for messages and pins. It is valid only while its owner is.
 struct Certificate {
   let raw: OpaquePointer
 
@@ -16,20 +16,20 @@ struct Certificate {
     return MessageDigest.hash(.sha256, data)?.base64EncodedString()
   }
 
-  /// The common name of the subject, or what it has instead.
+  /// The common name of the subject, or its other names.
   var subject: String { Self.text(of: X509_get_subject_name(raw)) }
 
-  /// The common name of the issuer, or what it has instead.
+  /// The common name of the issuer, or its other names.
   var issuer: String { Self.text(of: X509_get_issuer_name(raw)) }
 
-  /// The first and the last second in which it is valid, in UTC.
+  /// The first second of its validity, in UTC.
   var validFrom: String { Self.text(of: X509_get0_notBefore(raw)) }
   var validUntil: String { Self.text(of: X509_get0_notAfter(raw)) }
 
   /// Whether it has expired.
   var isExpired: Bool { X509_get0_notAfter(raw).map { X509_cmp_current_time($0) <= 0 } ?? true }
 
-  /// The DNS names and addresses that it is for; the first 20.
+  /// The DNS names and addresses that it is valid for; the first 20.
   var hosts: [String] {
     guard let names = martlet_names(raw) else { return [] }
     defer { martlet_free_names(names) }
@@ -75,7 +75,7 @@ struct Certificate {
     return "\(day) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) UTC"
   }
 
-  /// Text from a certificate for a message: at most 200 bytes, other characters than printable ones replaced.
+  /// Returns text from a certificate for a message: at most 200 bytes, with unprintable characters replaced.
   private static func printable(_ bytes: UnsafeRawBufferPointer) -> String {
     String(
       String.UnicodeScalarView(
@@ -84,7 +84,7 @@ struct Certificate {
   }
 }
 
-/// A stack of certificates as OpenSSL has them.
+/// A stack of certificates in OpenSSL's form.
 struct CertificateStack {
   let raw: OpaquePointer?
 

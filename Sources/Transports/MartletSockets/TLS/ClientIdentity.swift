@@ -7,7 +7,7 @@ import MartletSemantics
 struct ClientIdentity: ~Copyable {
   private let certificate: OpaquePointer
   private let key: OpaquePointer
-  /// The certificates that are sent with the own one.
+  /// The certificates that are sent with the client's own.
   private let chain: [OpaquePointer]
 
   /// Reads a certificate.
@@ -41,7 +41,7 @@ struct ClientIdentity: ~Copyable {
     for certificate in chain { X509_free(certificate) }
   }
 
-  /// Makes the sessions of a context send the certificate to servers that ask for one.
+  /// Makes the sessions of a context send the certificate to servers that request one.
   func install(in context: OpaquePointer) throws(HTTPError) {
     ERR_clear_error()
     guard SSL_CTX_use_certificate(context, certificate) == 1, SSL_CTX_use_PrivateKey(context, key) == 1,
@@ -109,7 +109,7 @@ extension ClientIdentity {
 }
 
 extension PEMReader.Block {
-  /// The steps in which the key of an encrypted key is derived; 0 of any other block.
+  /// The number of steps that derive the key of an encrypted key; 0 for any other block.
   fileprivate var derivationSteps: Int64 {
     guard label == "ENCRYPTED PRIVATE KEY" else { return 0 }
     return content.withUnsafeBufferPointer { bytes in

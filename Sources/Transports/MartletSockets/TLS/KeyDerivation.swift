@@ -3,7 +3,7 @@ import COpenSSL
 import MartletEngine
 import MartletSemantics
 
-/// How long it takes to derive keys from a password: a file says itself in how many steps, up to hours.
+/// Limits the time for deriving keys from a password: a file itself sets the number of steps, up to hours of work.
 enum KeyDerivation {
   /// The most steps, as in Java. Programs write 2048 to a million.
   static let limit: Int64 = 5_000_000
@@ -18,17 +18,17 @@ enum KeyDerivation {
       """)
   }
 
-  /// The steps of an algorithm that encrypts with a password (RFC 8018, RFC 7292 Appendix B); 0 of any other.
+  /// The steps of an algorithm for encryption with a password (RFC 8018, RFC 7292 Appendix B); 0 for any other.
   static func steps(of algorithm: UnsafePointer<X509_ALGOR>?) -> Int64 {
     guard let algorithm else { return 0 }
     switch OBJ_obj2nid(algorithm.pointee.algorithm) {
     case NID_pbes2, NID_pbmac1:
-      // both begin with the algorithm that derives the key
+      // Both parameters begin with the algorithm that derives the key.
       return withParameter(of: algorithm, d2i_PBE2PARAM, PBE2PARAM_free) { steps(of: $0.pointee.keyfunc) }
     case NID_id_pbkdf2:
       return withParameter(of: algorithm, d2i_PBKDF2PARAM, PBKDF2PARAM_free) { number($0.pointee.iter) }
     case NID_id_scrypt:
-      // RFC 7914 §6: the work is the product of the three
+      // RFC 7914 §6: the work is the product of the three.
       return withParameter(of: algorithm, d2i_SCRYPT_PARAMS, SCRYPT_PARAMS_free) { parameters in
         let factors = [
           parameters.pointee.costParameter, parameters.pointee.blockSize, parameters.pointee.parallelizationParameter,
@@ -42,7 +42,7 @@ enum KeyDerivation {
     }
   }
 
-  /// The value of a number; the largest one if it has more than 64 bits.
+  /// The value of a number; the largest one if it does not fit into 64 bits.
   static func number(_ integer: UnsafePointer<ASN1_INTEGER>?) -> Int64 {
     guard let integer else { return 0 }
     var value: Int64 = 0
@@ -88,7 +88,7 @@ extension KeyDerivation {
     return max(number(count), steps(of: algorithm), parts)
   }
 
-  /// The most steps of the keys within a container's encrypted parts, as far as the password is theirs.
+  /// The most steps of the keys within a container's encrypted parts that this password decrypts.
   static func steps(within container: OpaquePointer, password: String?) -> Int64 {
     forEachPart(of: container) { part in
       guard OBJ_obj2nid(part.pointee.type) == NID_pkcs7_encrypted else { return 0 }
@@ -112,7 +112,7 @@ extension KeyDerivation {
     return steps(ofBags: bags)
   }
 
-  /// Bags may be in bags: OpenSSL parses 30 levels at most.
+  /// Bags may contain bags: OpenSSL parses 30 levels at most.
   private static func steps(ofBags bags: OpaquePointer?) -> Int64 {
     (0..<max(0, martlet_bag_count(bags))).reduce(0) { most, index in
       guard let bag = martlet_bag_at(bags, index) else { return most }

@@ -6,7 +6,7 @@ import MartletSemantics
 struct PEMReader: ~Copyable {
   private let bio: OpaquePointer?
   private let data: Data
-  /// Whether the text has a block that cannot be read, where ``next()`` stopped.
+  /// Whether ``next()`` stopped at a block that cannot be read.
   private(set) var isDamaged = false
 
   /// Reads at most 16 MiB.
@@ -21,7 +21,7 @@ struct PEMReader: ~Copyable {
 
   deinit { BIO_free(bio) }
 
-  /// One block: what it contains, and its content.
+  /// One block: its kind and its content.
   struct Block {
     let label: String
     let content: [UInt8]

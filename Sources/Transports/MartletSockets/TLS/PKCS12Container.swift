@@ -11,7 +11,7 @@ struct PKCS12Container {
   private let legacyProvider: String
 
   /// - Parameters:
-  ///   - name: where the container is, for messages; not the password.
+  ///   - name: the location of the container, for messages; not the password.
   ///   - legacyProvider: OpenSSL's module with old ciphers; some systems do not install it.
   init(_ data: Data, name: String, password: String, legacyProvider: String = "legacy") {
     self.data = data
@@ -55,7 +55,7 @@ struct PKCS12Container {
     case unsupported(TLSFailure)
   }
 
-  /// Opens the container with the algorithms of a library context; nil is that of the process.
+  /// Opens the container with the algorithms of a library context; nil for the process's own.
   private func open(in library: OpaquePointer?) -> Outcome {
     ERR_clear_error()
     guard let container = parsed(in: library) else {
@@ -106,9 +106,9 @@ struct PKCS12Container {
 
   private struct Password { let text: String? }
 
-  /// The password with which the container's checksum is right: an empty one is written in two ways. nil if there is none.
+  /// The password that matches the container's checksum; an empty one is written in two ways. nil if none matches.
   private func acceptedPassword(of container: OpaquePointer) -> Password? {
-    // containers may be without a checksum
+    // A container may have no checksum.
     if PKCS12_mac_present(container) == 0 { return Password(text: password) }
     if PKCS12_verify_mac(container, password, -1) == 1 { return Password(text: password) }
     if password.isEmpty, PKCS12_verify_mac(container, nil, 0) == 1 { return Password(text: nil) }
@@ -125,7 +125,7 @@ struct PKCS12Container {
     }
   }
 
-  /// Copies the content to the library context of the process, and frees it.
+  /// Copies the content to the process's library context, and frees it.
   private static func copy(
     of key: OpaquePointer, and certificate: OpaquePointer, _ others: OpaquePointer?
   ) -> ClientIdentity? {

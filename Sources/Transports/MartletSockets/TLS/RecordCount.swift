@@ -1,9 +1,9 @@
-/// Counts the records of TLS that have brought nothing since the last application data: tickets, KeyUpdate, alerts, empty
-/// records (RFC 8446 §4.6). A server may send them without end, each costs more than the bytes that it has, and a
-/// KeyUpdate is replied to.
+/// Counts the TLS records without application data since the last one with some: tickets, KeyUpdate, alerts, empty
+/// records (RFC 8446 §4.6). A server may send them without end. Each costs more work than its bytes suggest, and a
+/// KeyUpdate requires a reply.
 ///
-/// An honest server sends a few: two tickets after the handshake, at most ten in servers that can be set up, of 0.2 to 1.6
-/// KiB each, and a KeyUpdate after some million records.
+/// An honest server sends few: two tickets after the handshake, or at most ten in servers with a setting for it, of 0.2
+/// to 1.6 KiB each, and a KeyUpdate after some million records.
 struct RecordCount {
   /// The most records, and their bytes, without application data.
   static let most = 32
@@ -16,13 +16,13 @@ struct RecordCount {
   private var missing = 0
   private var records = 0
   private var bytes = 0
-  /// The bytes of the record that is being read, which may have application data.
+  /// The bytes of the record that is being read, which may contain application data.
   private var size = 0
 
   /// Whether there were too many. The record that is being read does not count.
   var isExceeded: Bool { records > Self.most + 1 || bytes > Self.mostBytes }
 
-  /// Application data has come.
+  /// Starts again after application data.
   mutating func reset() { (records, bytes, size) = (0, 0, 0) }
 
   /// Counts bytes as they are decrypted.

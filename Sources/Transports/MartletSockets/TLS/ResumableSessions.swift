@@ -8,12 +8,12 @@ import Synchronization
 final class ResumableSession: @unchecked Sendable {
   let raw: OpaquePointer
 
-  /// Takes over one count of the session.
+  /// Takes over one reference to the session.
   init(owning raw: OpaquePointer) { self.raw = raw }
 
   deinit { SSL_SESSION_free(raw) }
 
-  /// Whether it is one of TLS 1.3, whose tickets are used once (RFC 8446 §C.4).
+  /// Whether it is a TLS 1.3 session, whose tickets are used once (RFC 8446 §C.4).
   var isUsedOnce: Bool { SSL_SESSION_get_protocol_version(raw) >= TLS1_3_VERSION }
 
   /// Whether the server may still accept it, and its certificate is still valid and has one of the pins.
@@ -26,9 +26,10 @@ final class ResumableSession: @unchecked Sendable {
   }
 }
 
-/// The sessions of one context that can be resumed: the last four of each server, of at most 256 servers.
+/// The resumable sessions of one context: the last four of each server, of at most 256 servers.
 final class ResumableSessions: Sendable {
-  /// What must be equal for a session to be resumed. The context has the rest: authorities, pins, client certificate.
+  /// The properties that must be equal to resume a session. The context has the rest: authorities, pins, client
+  /// certificate.
   struct Key: Hashable, Sendable {
     let identity: TLSPeer.Identity
     let port: Int
@@ -43,13 +44,13 @@ final class ResumableSessions: Sendable {
 
   private struct State {
     var sessions: [Key: [ResumableSession]] = [:]
-    /// The keys in the order in which they came.
+    /// The keys in the order of their arrival.
     var order: [Key] = []
   }
 
   private let state = Mutex(State())
 
-  /// Keeps a session of a server that was verified.
+  /// Keeps a session of a verified server.
   func store(_ session: ResumableSession, for key: Key) {
     state.withLock { state in
       var sessions = state.sessions[key] ?? []
@@ -62,7 +63,7 @@ final class ResumableSessions: Sendable {
     }
   }
 
-  /// Returns the newest session for a server. One of TLS 1.3 is not returned again.
+  /// Returns the newest session for a server. A TLS 1.3 session is returned only once.
   func take(for key: Key, pins verification: ServerVerification) -> ResumableSession? {
     let now = time(nil)
     return state.withLock { state in

@@ -4,10 +4,10 @@ import MartletSemantics
 
 /// The verification of a server's certificates within the handshake: chain, validity, host and pins.
 ///
-/// OpenSSL's own verification decides, without a callback that could overrule it. Only if it fails, a second one goes on
-/// after each error, to find all that is wrong.
+/// OpenSSL's own verification decides, without a callback that could overrule it. Only if it fails, a second one
+/// continues after each error to find all problems.
 struct ServerVerification {
-  /// The pins of which the server's key must have one; empty allows any key.
+  /// The allowed pins of the server's key; empty allows any key.
   let pins: Set<String>
 
   /// Verifies the certificates of a handshake; nil if the server is trusted.
@@ -33,7 +33,7 @@ struct ServerVerification {
     return pin.map { pins.contains($0) } == true ? nil : .pinMismatch(pin: pin)
   }
 
-  /// All that is wrong with certificates that were refused; at least one problem.
+  /// All problems of refused certificates; at least one.
   private func problems(
     of certificate: Certificate, sent: OpaquePointer?, like context: OpaquePointer
   ) -> [TrustFailure.Problem] {
@@ -56,12 +56,12 @@ struct ServerVerification {
   }
 }
 
-/// What the second verification finds.
+/// The problems that the second verification finds.
 private struct FoundProblems {
   var list: [TrustFailure.Problem] = []
   private var lacksIssuer = false
 
-  /// OpenSSL's callback for each certificate and error: it notes the error and goes on.
+  /// OpenSSL's callback for each certificate and error: it notes the error and continues.
   static func goOn(_ isValid: Int32, _ context: OpaquePointer?) -> Int32 {
     guard isValid != 1, let context, let data = X509_STORE_CTX_get_ex_data(context, 0) else { return 1 }
     data.assumingMemoryBound(to: FoundProblems.self).pointee
@@ -70,7 +70,7 @@ private struct FoundProblems {
   }
 
   private mutating func add(_ code: Int32, _ certificate: Certificate?) {
-    // without an issuer, the signature cannot be verified either
+    // Without an issuer, the signature cannot be verified either.
     if code == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, lacksIssuer { return }
     let problem = TrustFailure.Problem(code: code, certificate: certificate)
     switch problem {

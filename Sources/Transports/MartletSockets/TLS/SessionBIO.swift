@@ -1,14 +1,14 @@
 #if os(Linux)
 import COpenSSL
 
-/// The received bytes of a session: those that were copied, then those that the owner lends for the time of a call.
+/// The received bytes of a session: first the copied ones, then those that the owner lends for the time of a call.
 struct ReceivedBytes {
   private var copied = SendBuffer()
   private var lent = UnsafeRawBufferPointer(start: nil, count: 0)
 
   var count: Int { copied.count + lent.count }
 
-  /// Copies the bytes behind those that are there.
+  /// Copies the bytes behind the existing ones.
   mutating func append(_ bytes: UnsafeRawBufferPointer) { copied.append(bytes) }
 
   /// Adds bytes without copying them; ``endLending()`` must follow while they are valid.
@@ -17,7 +17,7 @@ struct ReceivedBytes {
     lent = bytes
   }
 
-  /// Copies what is left of the bytes that were lent.
+  /// Copies the unread rest of the lent bytes.
   mutating func endLending() {
     if !lent.isEmpty { copied.append(lent) }
     lent = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -41,7 +41,7 @@ struct ReceivedBytes {
   }
 }
 
-/// OpenSSL's access to the bytes of a ``TLSSession``: it reads what was received and writes to what is to be sent.
+/// OpenSSL's access to the bytes of a ``TLSSession``: it reads the received bytes and writes the bytes to send.
 ///
 /// Unlike OpenSSL's BIO over memory, it neither moves nor allocates for each record.
 enum SessionBIO {
@@ -67,7 +67,7 @@ enum SessionBIO {
         BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
         let taken = session.takeReceived(into: UnsafeMutableRawBufferPointer(start: target, count: size))
         count?.pointee = taken
-        // the end of the input is for the session to report: OpenSSL would answer it with an alert
+        // The session reports the end of the input: OpenSSL would answer it with an alert.
         if taken == 0 { BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY) }
         return taken > 0
       }

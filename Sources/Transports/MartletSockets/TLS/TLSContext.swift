@@ -3,11 +3,11 @@ import COpenSSL
 import MartletEngine
 import MartletSemantics
 
-/// What TLS sessions of one identity have in common: trusted authorities, pins, the lowest version, the client certificate,
-/// and the sessions that may be resumed. It does not change after it was made.
+/// The state that TLS sessions of one identity share: trusted authorities, pins, the lowest version, the client
+/// certificate, and resumable sessions. It does not change after it was made.
 ///
-/// It belongs to one identity: sessions are resumed within it only, so that everything that decides about trust must be
-/// equal for all its users.
+/// It belongs to one identity: sessions are resumed only within it, so every setting that affects trust must be equal
+/// for all its users.
 // SAFETY: `raw` does not change after `init`, and OpenSSL counts its uses atomically; the other values are constants.
 final class TLSContext: @unchecked Sendable {
   let raw: OpaquePointer
@@ -29,9 +29,9 @@ final class TLSContext: @unchecked Sendable {
     case hold
   }
 
-  /// Reads what the settings name: the authorities, unless they were read before, and the client certificate.
+  /// Reads the authorities, unless they were read before, and the client certificate that the settings name.
   ///
-  /// Files are read and a key may be decrypted, so that this does not belong on a loop's thread.
+  /// It reads files and may decrypt a key, so it must not run on a loop's thread.
   ///
   /// - Throws: ``HTTPError/Kind/tlsFailed`` for authorities that cannot be read,
   ///   ``HTTPError/Kind/badClientCertificate`` and ``HTTPError/Kind/badClientCertificatePassword``.

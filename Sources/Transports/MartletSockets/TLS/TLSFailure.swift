@@ -44,7 +44,7 @@ struct TLSFailure {
       .first { (1..<256).contains($0) }
   }
 
-  /// Whether the first bytes of a server may be a TLS record: its type and version (RFC 8446 §5.1).
+  /// Whether a server's first bytes may be a TLS record, by its type and version (RFC 8446 §5.1).
   static func isTLS(_ opening: [UInt8]) -> Bool {
     guard let type = opening.first else { return true }
     return (20...24).contains(type) && (opening.count < 2 || opening[1] == 3)
@@ -54,7 +54,7 @@ struct TLSFailure {
 // MARK: - Errors
 
 extension TLSFailure {
-  /// The error of a handshake that failed for another reason than the server's certificate.
+  /// The error of a handshake that failed for a reason other than the server's certificate.
   func error(
     ofHandshakeWith peer: TLSPeer, opening: [UInt8], minimumVersion: TLSSettings.Version, hasClientCertificate: Bool
   ) -> HTTPError {
@@ -82,12 +82,12 @@ extension TLSFailure {
 
   /// The error of a connection that fails after the handshake. The owner adds the phase, unless it is set.
   func error(afterHandshakeWith peer: TLSPeer) -> HTTPError {
-    // with TLS 1.3, the alert about a client certificate comes after the client's part of the handshake
+    // With TLS 1.3, the alert about a client certificate arrives after the client's part of the handshake.
     certificateRefusal(by: peer)
       ?? HTTPError(.connectionLost, "\(peer.description): the TLS connection failed: \(reason)")
   }
 
-  /// The error if the server refused the client certificate, or misses one (RFC 8446 §6.2).
+  /// The error if the server refused the client certificate or requires one (RFC 8446 §6.2).
   private func certificateRefusal(by peer: TLSPeer) -> HTTPError? {
     guard let alert else { return nil }
     if alert == SSL_AD_CERTIFICATE_REQUIRED {
@@ -105,7 +105,7 @@ extension TLSFailure {
     SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_UNKNOWN_CA,
   ]
 
-  /// The beginning of what a server sent in place of TLS: its text, or the bytes.
+  /// The beginning of what a server sent instead of TLS: its text, or the bytes.
   private static func beginning(_ bytes: [UInt8]) -> String {
     let line = bytes.prefix { $0 != 0x0d && $0 != 0x0a }.prefix(48)
     if !line.isEmpty, line.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) {

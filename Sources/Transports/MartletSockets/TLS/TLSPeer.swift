@@ -3,9 +3,9 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// The server that a TLS session is for: the name or address that its certificate must have, and the port.
+/// The server of a TLS session: the name or address that its certificate must have, and the port.
 struct TLSPeer: Sendable {
-  /// What the certificate must be for (RFC 9110 §4.3.4).
+  /// The name or address that the certificate must cover (RFC 9110 §4.3.4).
   enum Identity: Hashable, Sendable {
     /// A DNS name, in lower case and without a dot at its end.
     case name(String)
@@ -15,18 +15,18 @@ struct TLSPeer: Sendable {
 
   let identity: Identity
   let port: Int
-  /// The host as it was given, for messages; without brackets.
+  /// The original host, for messages; without brackets.
   let host: String
-  /// Host and port for messages; without the port if it is that of https.
+  /// Host and port for messages; without the default port of https.
   let description: String
 
-  /// Makes a peer of the host of a URL or of a proxy's setting.
+  /// Makes a peer from the host of a URL or of a proxy's setting.
   ///
   /// - Parameters:
   ///   - host: a name in ASCII, with or without a dot at its end; an IPv4 address; an IPv6 address, with or without
   ///     brackets and zone (the zone is no part of an address in a certificate).
   ///   - port: the port.
-  /// - Throws: ``HTTPError/Kind/invalidRequest`` if the host can be in no certificate.
+  /// - Throws: ``HTTPError/Kind/invalidRequest`` if no certificate can contain the host.
   init(host: String, port: Int) throws(HTTPError) {
     self.port = port
     let literal = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
@@ -37,7 +37,7 @@ struct TLSPeer: Sendable {
       return
     }
     let name = literal.hasSuffix(".") ? String(literal.dropLast()) : literal
-    // 253 is the longest name (RFC 1035 §2.3.4); OpenSSL would take a dot at the beginning for any subdomain
+    // 253 is the longest name (RFC 1035 §2.3.4); OpenSSL would take a leading dot to mean any subdomain.
     guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
       name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty })
     else {
@@ -47,7 +47,7 @@ struct TLSPeer: Sendable {
   }
 
   private static func address(_ text: String) -> [UInt8]? {
-    // inet_pton reads up to the first zero byte
+    // inet_pton reads up to the first zero byte.
     guard !text.utf8.contains(0) else { return nil }
     var bytes = [UInt8](repeating: 0, count: 16)
     if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes.prefix(4)) }
@@ -55,7 +55,7 @@ struct TLSPeer: Sendable {
     return inet_pton(AF_INET6, withoutZone, &bytes) == 1 ? bytes : nil
   }
 
-  /// The text of an address in a certificate, or nil if its length is that of none.
+  /// The text of an address in a certificate, or nil if it has neither length of an address.
   static func text(ofAddress bytes: UnsafeRawBufferPointer) -> String? {
     guard bytes.count == 4 || bytes.count == 16 else { return nil }
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

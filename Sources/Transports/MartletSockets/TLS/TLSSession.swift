@@ -13,9 +13,9 @@ import MartletSemantics
 final class TLSSession {
   /// The bytes to send. The owner consumes them.
   var outgoing = SendBuffer()
-  /// The bytes that were received and not decrypted yet.
+  /// The received bytes that are not decrypted yet.
   var received = ReceivedBytes()
-  /// Why the server's certificates were refused; nil before they were verified, and if they are trusted.
+  /// Why the server's certificates were refused; nil before their verification, and if they are trusted.
   private(set) var trustFailure: TrustFailure?
 
   private let context: TLSContext
@@ -27,9 +27,9 @@ final class TLSSession {
   private var records = RecordCount()
   private var isClosed = false
   private var isVerified = false
-  /// The first bytes that the server sent, to recognize one that does not use TLS.
+  /// The server's first bytes, which show whether it uses TLS.
   private var opening: [UInt8] = []
-  /// Tickets that came before the handshake was complete.
+  /// Tickets that arrived before the handshake was complete.
   private var early: [ResumableSession] = []
 
   private enum State {
@@ -44,7 +44,7 @@ final class TLSSession {
   ///
   /// - Parameters:
   ///   - context: trust and client certificate.
-  ///   - peer: the host that the certificate must be for. Its name is sent to the server (SNI, RFC 6066 §3), an address is
+  ///   - peer: the host that the certificate must cover. A name is sent to the server (SNI, RFC 6066 §3), an address is
   ///     not.
   ///   - protocols: the protocols to negotiate (ALPN, RFC 7301), in order of preference; empty for no negotiation.
   ///   - resumes: whether an earlier session of the context with the same peer and protocols may be resumed.
@@ -73,12 +73,13 @@ final class TLSSession {
   }
 
   deinit {
-    // without this, OpenSSL takes the last ticket of a connection that ends without close_notify for unusable
+    // Without this, OpenSSL considers the last ticket of a connection unusable if the connection ends without
+    // close_notify.
     if case .open = state { SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN) }
     SSL_free(ssl)
   }
 
-  /// Continues the handshake with what was received.
+  /// Continues the handshake with the received bytes.
   ///
   /// - Returns: whether it is complete: the server's chain, host and pin were verified.
   /// - Throws: ``HTTPError/Kind/untrustedCertificate`` and ``HTTPError/Kind/pinMismatch``, with ``trustFailure``;
@@ -100,14 +101,14 @@ final class TLSSession {
     return true
   }
 
-  /// What ``read(into:)`` has done.
+  /// The result of ``read(into:)``.
   enum ReadResult: Equatable {
-    /// So many bytes are there; there may be more.
+    /// This many bytes; there may be more.
     case bytes(Int)
-    /// All that was received was read.
+    /// All received bytes were read.
     case needsMore
-    /// The server sends no more. It is clean after close_notify; otherwise the connection has ended before, which an
-    /// attacker can cause too (RFC 8446 §6.1).
+    /// The server sends no more. The end is clean after close_notify; otherwise the connection ended without it, which
+    /// an attacker can cause too (RFC 8446 §6.1).
     case end(isClean: Bool)
   }
 
@@ -153,7 +154,7 @@ final class TLSSession {
     }
   }
 
-  /// Says that nothing more will be written (close_notify). Without a complete handshake, it does nothing.
+  /// Announces that nothing more will be written (close_notify). Without a complete handshake, it does nothing.
   func close() {
     guard case .open = state, !isClosed else { return }
     isClosed = true
@@ -172,7 +173,8 @@ extension TLSSession {
     received.append(ciphertext)
   }
 
-  /// Calls the closure with received bytes at hand: what it reads is not copied before, only what it leaves.
+  /// Calls the closure with received bytes available: bytes that it reads are not copied first, only those that it
+  /// leaves.
   func withReceived<Result>(
     _ ciphertext: UnsafeRawBufferPointer, _ body: () throws(HTTPError) -> Result
   ) throws(HTTPError) -> Result {
@@ -182,8 +184,8 @@ extension TLSSession {
     return try body()
   }
 
-  /// Moves received bytes to OpenSSL; none after too many records without application data, of which it would decrypt all
-  /// that are there at once.
+  /// Moves received bytes to OpenSSL. Returns none after too many records without application data: OpenSSL would
+  /// decrypt all that are available.
   func takeReceived(into target: UnsafeMutableRawBufferPointer) -> Int {
     guard case .open = state else { return received.take(into: target) }
     guard !records.isExceeded else { return 0 }
@@ -192,7 +194,7 @@ extension TLSSession {
     return count
   }
 
-  /// Says that the server sends no more bytes.
+  /// Notes that the server sends no more bytes.
   func receiveEnd() { hasEnded = true }
 
   private func noteOpening(_ ciphertext: UnsafeRawBufferPointer) {
@@ -204,7 +206,7 @@ extension TLSSession {
 // MARK: - What was negotiated
 
 extension TLSSession {
-  /// The protocol that was negotiated with ALPN; nil if there is none.
+  /// The protocol negotiated with ALPN; nil if there is none.
   var negotiatedProtocol: String? {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0
@@ -212,8 +214,8 @@ extension TLSSession {
     return count == 0 ? nil : String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
   }
 
-  /// The certificates that the server sent, in DER, its own first: also if they were refused, and those of the first
-  /// session if this one was resumed.
+  /// The server's certificates in DER, its own first. They are available even if they were refused; a resumed session
+  /// has those of the first session.
   var certificates: [Data] {
     trustFailure?.certificates ?? CertificateStack(raw: SSL_get_peer_cert_chain(ssl)).certificates.compactMap(\.data)
   }
@@ -246,7 +248,7 @@ extension TLSSession {
     let parameters = SSL_get0_param(ssl)
     switch peer.identity {
     case .name(let name):
-      // a name in the subject is not considered (RFC 9110 §4.3.4), nor `w*.example.com` (RFC 9525 §6.3)
+      // A name in the subject is not considered (RFC 9110 §4.3.4), nor `w*.example.com` (RFC 9525 §6.3).
       SSL_set_hostflags(
         ssl, UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT) | UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
       return martlet_set_server_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1
@@ -288,7 +290,7 @@ extension TLSSession {
 
   private func completeHandshake() throws(HTTPError) {
     if isResumed, let own = SSL_get0_peer_certificate(ssl).map(Certificate.init) {
-      // the chain was verified before its session was kept; the pins hold for every handshake
+      // The chain was verified before its session was kept; the pins apply to every handshake.
       isVerified = true
       if let problem = context.verification.pinProblem(of: own) {
         trustFailure = TrustFailure(problems: [problem], certificates: certificates)
@@ -314,7 +316,7 @@ extension TLSSession {
     early = []
   }
 
-  /// OpenSSL's callback for a session that can be resumed; it returns 1 if the session is kept.
+  /// OpenSSL's callback for a resumable session; it returns 1 if the session is kept.
   static func keep(_ resumable: OpaquePointer?, of ssl: OpaquePointer?) -> Int32 {
     guard let resumable, let ssl, let data = SSL_get_ex_data(ssl, 0) else { return 0 }
     let ticket = ResumableSession(owning: resumable)
@@ -323,7 +325,7 @@ extension TLSSession {
   }
 
   private func keep(_ ticket: ResumableSession) {
-    // a session is resumed without verification, so that only those of trusted servers are kept
+    // A session is resumed without verification, so only those of trusted servers are kept.
     if case .open = state, trustFailure == nil {
       context.resumable.store(ticket, for: resumptionKey)
     } else if case .handshaking = state, early.count < 4 {

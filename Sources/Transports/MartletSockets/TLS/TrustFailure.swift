@@ -5,12 +5,12 @@ import MartletSemantics
 
 /// Why a server is not trusted, with the certificates that it sent.
 struct TrustFailure: Error, Hashable, CustomStringConvertible {
-  /// What is wrong; at least one.
+  /// The problems; at least one.
   var problems: [Problem]
   /// The certificates that the server sent, in DER, its own first.
   var certificates: [Data]
 
-  /// One thing that is wrong with a server's certificates.
+  /// One problem of a server's certificates.
   enum Problem: Hashable, Sendable {
     /// A certificate has expired.
     case expired(subject: String, at: String)
@@ -18,26 +18,26 @@ struct TrustFailure: Error, Hashable, CustomStringConvertible {
     case notYetValid(subject: String, from: String)
     /// The server's certificate is for other hosts.
     case wrongHost(names: [String])
-    /// The issuer of the last certificate that the server sent is no trusted authority.
+    /// The issuer of the last certificate in the server's chain is not a trusted authority.
     case unknownIssuer(String)
     /// The server's certificate is its own issuer.
     case selfSigned
-    /// The server's key is none of those that are pinned.
+    /// The server's key is none of the pinned ones.
     case pinMismatch(pin: String?)
     /// Another problem, in OpenSSL's words.
     case other(String, subject: String?)
   }
 
-  /// Whether only the pinned keys are the reason.
+  /// Whether pins are the only problem.
   var isPinMismatch: Bool { problems.allSatisfy { if case .pinMismatch = $0 { true } else { false } } }
 
-  /// Whether a pinned key is missing, whatever else is wrong.
+  /// Whether no pinned key was found, regardless of other problems.
   var includesPinMismatch: Bool { problems.contains { if case .pinMismatch = $0 { true } else { false } } }
 
-  /// What is wrong, as the end of a sentence that names the server.
+  /// The problems, as the end of a sentence that names the server.
   ///
   /// - Parameters:
-  ///   - host: the host that was expected.
+  ///   - host: the expected host.
   ///   - authorities: the trusted authorities, as ``TrustSources/description`` names them.
   func reason(host: String, authorities: String) -> String {
     problems.map { problem in
@@ -59,10 +59,10 @@ struct TrustFailure: Error, Hashable, CustomStringConvertible {
     }.joined(separator: "; ")
   }
 
-  /// The number of certificates and the problems: the certificates themselves would fill a page.
+  /// The number of certificates, and the problems: the certificates themselves would fill a page.
   var description: String { "\(certificates.count) certificates, refused: \(problems)" }
 
-  /// The error for a server that is refused, with this failure as its underlying error.
+  /// The error for a refused server, with this failure as its underlying error.
   func error(peer: TLSPeer, authorities: String) -> HTTPError {
     let reason = reason(host: peer.host, authorities: authorities)
     let message = isPinMismatch ? reason : "the server is not trusted: \(reason)"
@@ -73,7 +73,7 @@ struct TrustFailure: Error, Hashable, CustomStringConvertible {
 }
 
 extension TrustFailure.Problem {
-  /// Makes a problem of one of OpenSSL's codes and the certificate that it is about.
+  /// Makes a problem from one of OpenSSL's codes and its certificate.
   init(code: Int32, certificate: Certificate?) {
     switch code {
     case X509_V_ERR_CERT_HAS_EXPIRED:

@@ -4,15 +4,15 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// Where certificate authorities come from: files that are read at once, and folders with one file per authority, named
-/// after the hash of its subject (`openssl rehash`), which are searched when an authority is needed.
+/// The sources of certificate authorities: files, which are read at once, and folders with one file per authority,
+/// named by the hash of its subject (`openssl rehash`) and searched when an authority is needed.
 struct TrustSources: Hashable, Sendable {
   /// A file in PEM.
   struct File: Hashable, Sendable {
     var path: String
-    /// The variable of the environment that names it, for messages.
+    /// The environment variable that names it, for messages.
     var variable: String?
-    /// Whether it belongs to the system, so that certificates in it that OpenSSL cannot parse are left out.
+    /// Whether it belongs to the system: its certificates that OpenSSL cannot parse are skipped.
     var isSystems = false
   }
 
@@ -42,8 +42,8 @@ struct TrustSources: Hashable, Sendable {
   }
 }
 
-/// Where the system's authorities are: in the folder of hashed names, which costs nothing until it is needed, else in a
-/// file with all of them. As with OpenSSL, `SSL_CERT_FILE` names another file, and `SSL_CERT_DIR` other folders,
+/// The locations of the system's authorities: the folder of hashed names, which costs nothing until it is needed, or
+/// else a file with all of them. As with OpenSSL, `SSL_CERT_FILE` names another file, and `SSL_CERT_DIR` other folders,
 /// separated by colons.
 struct SystemAuthorities: Sendable {
   /// The value of `SSL_CERT_FILE`; nil if it is not set.
@@ -54,7 +54,7 @@ struct SystemAuthorities: Sendable {
   var folders: [String]
   var files: [String]
 
-  /// Those of this process. A program with more rights than its user (setuid) ignores the environment.
+  /// The authorities of this process. A program with more rights than its user (setuid) ignores the environment.
   static var current: SystemAuthorities {
     func variable(_ name: String) -> String? {
       OPENSSL_issetugid() == 1 ? nil : getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

@@ -6,8 +6,8 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// The certificate authorities of contexts, parsed once a process for all contexts with the same sources: the file with
-/// all authorities of a system takes about 20 ms.
+/// The certificate authorities of contexts. They are parsed once per process for all contexts with the same sources,
+/// because a system's file with all authorities takes about 20 ms.
 // SAFETY: OpenSSL locks a store's list of certificates; everything else of it is complete after `init`.
 final class TrustStore: @unchecked Sendable {
   let raw: OpaquePointer
@@ -16,7 +16,7 @@ final class TrustStore: @unchecked Sendable {
 
   deinit { X509_STORE_free(raw) }
 
-  /// Returns the store of the sources, from memory if no file has changed since.
+  /// Returns the store of the sources, from memory if no file has changed.
   ///
   /// - Throws: ``HTTPError/Kind/tlsFailed`` with the name of a file that cannot be read.
   static func shared(_ sources: TrustSources) throws(HTTPError) -> TrustStore {
@@ -24,7 +24,7 @@ final class TrustStore: @unchecked Sendable {
     if let store = stores.withLock({ $0.first { $0.key == key }?.store }) { return store }
     let store = try TrustStore(reading: sources)
     stores.withLock { stores in
-      // a version of the same files that has changed is not needed again
+      // An outdated version of the same files is not needed again.
       stores.removeAll { $0.key.sources == sources }
       stores = stores.suffix(7) + [(key, store)]
     }
@@ -42,12 +42,12 @@ final class TrustStore: @unchecked Sendable {
     CryptoLibrary.start()
     guard let raw = X509_STORE_new() else { throw HTTPError(.tlsFailed, "no memory for TLS", phase: .preparing) }
     self.init(raw)
-    // an authority that was named is trusted even if another authority has issued it
+    // A named authority is trusted even if another authority has issued it.
     X509_STORE_set_flags(raw, UInt(X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST))
     for file in sources.files { try add(file) }
     for folder in sources.folders {
       guard let lookup = X509_STORE_add_lookup(raw, X509_LOOKUP_hash_dir()) else { continue }
-      // a folder that does not exist has no authorities
+      // A missing folder has no authorities.
       X509_LOOKUP_ctrl(lookup, X509_L_ADD_DIR, folder, Int(X509_FILETYPE_PEM), nil)
     }
     ERR_clear_error()
@@ -80,7 +80,7 @@ final class TrustStore: @unchecked Sendable {
   }
 }
 
-/// What tells one content of a file from another, without reading it.
+/// Distinguishes versions of a file's content without reading it.
 private struct FileVersion: Hashable, Sendable {
   private var numbers: [Int] = []
 

@@ -3,24 +3,24 @@
 import MartletSemantics
 import Synchronization
 
-/// What the task that uses an upgraded connection and the loop share of it.
+/// The state of an upgraded connection that its task and the loop share.
 final class Upgrade: Sendable {
   let input: SignalQueue<Signal>
   let output = UploadQueue(waitsForDemand: false)
-  /// The loop's part of it.
+  /// The loop's part of the state.
   let stage = LoopBound(Stage.expected)
   /// Why nothing more can be written.
   private let failure = Mutex<(any Error)?>(nil)
 
   enum Stage {
-    /// The server has not answered the request.
+    /// The server has not responded yet.
     case expected
     case open(UpgradedDriver)
     /// It is closed, or was closed before it was open.
     case over
   }
 
-  /// What the loop reports.
+  /// The reports of the loop.
   enum Signal: QueuedSignal {
     case bytes(Data)
     /// The peer has ended its direction.
@@ -34,21 +34,21 @@ final class Upgrade: Sendable {
 
   init(readAhead: Int) { input = SignalQueue(highWater: max(Exchange.leastReadAhead, readAhead)) }
 
-  /// Nothing more can be written. The first error counts.
+  /// Ends writing. The first error counts.
   func failWriting(_ error: any Error) {
     failure.withLock { $0 = $0 ?? error }
     output.close()
   }
 
-  /// The error of a write that was not taken.
+  /// The error of a write that was refused.
   var writingError: any Error { failure.withLock { $0 } ?? CancellationError() }
 }
 
 extension Network {
-  /// The reader of an upgraded connection wants more.
+  /// Reads on: the reader of an upgraded connection wants more.
   func resumeReading(_ upgrade: Upgrade) { driver(of: upgrade)?.resumeReading() }
 
-  /// There is more to send over an upgraded connection, or the end.
+  /// Sends the rest of an upgraded connection's output, or its end.
   func continueOutput(of upgrade: Upgrade) { driver(of: upgrade)?.send() }
 
   /// Nobody uses an upgraded connection any more.

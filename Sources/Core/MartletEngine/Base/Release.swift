@@ -1,5 +1,5 @@
-/// The release of Martlet that this is.
+/// The release of Martlet.
 package enum Release {
-  /// The version that the changelog describes first; `scripts/check` compares them.
+  /// The version of the latest entry in the changelog; `scripts/check` compares them.
   package static let version = "0.1.0"
 }

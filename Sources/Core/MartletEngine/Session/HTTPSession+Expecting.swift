@@ -1,7 +1,7 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// Sends the request and collects the response's body like ``data(for:)``, if the status is expected.
+  /// Sends the request and, if the status is expected, collects the response's body like ``data(for:)``.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
   @concurrent public func data(
@@ -30,11 +30,11 @@ extension HTTPSession {
 }
 
 extension HTTPSession {
-  /// Ends the call of a response that is not expected.
+  /// Ends the call of an unexpected response.
   ///
-  /// - Parameter message: what was not expected; the status by default.
+  /// - Parameter message: the mismatch; the status by default.
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
-  @inline(never)  // its variables would have room in the frames of the verbs
+  @inline(never)  // its variables would take space in the frames of the verbs
   func unexpected(_ response: HTTPResponse, to request: HTTPRequest, _ message: String? = nil) async -> HTTPError {
     let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response, to: request)
     guard let body = response.body.source as? SessionBody else { return error }

@@ -1,8 +1,8 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// Returns the pages of a list that a server divides, each decoded from JSON: those that the `Link` fields of the
-  /// responses call `next` (RFC 8288).
+  /// Returns the pages of a list that a server splits, each decoded from JSON. The `next` links in the `Link` fields of
+  /// the responses lead from page to page (RFC 8288).
   ///
   /// ```swift
   /// for try await orders in session.pages(of: [Order].self, for: HTTPRequest(.get, url)) {
@@ -10,10 +10,10 @@ extension HTTPSession {
   /// }
   /// ```
   ///
-  /// A page is requested when it is taken, as by ``value(of:for:expecting:decoder:)``; the next ones with a GET, and with
-  /// the fields and options of the request. A link to another origin is followed like a redirect to it: without the
+  /// Each page is requested on demand, like ``value(of:for:expecting:decoder:)``. Later pages are requested with a GET
+  /// and with the request's fields and options. A link to another origin is followed like a redirect: without the
   /// session's default fields, credentials, cookies and other fields with names of secrets, and only if the request's
-  /// ``RedirectPolicy`` follows such redirects; never from https to http unless it allows that.
+  /// ``RedirectPolicy`` follows such redirects. It is never followed from https to http unless the policy allows that.
   ///
   /// - Parameters:
   ///   - type: the type of a page.
@@ -33,8 +33,8 @@ extension HTTPSession {
 /// The pages of a list: see ``HTTPSession/pages(of:for:limit:expecting:decoder:)``.
 ///
 /// The sequence ends after a page without a link to the next one. It throws the errors of
-/// ``HTTPSession/value(of:for:expecting:decoder:)``, and an ``HTTPError`` of kind `.unexpectedResponse` if a link cannot
-/// be followed, leads back to a page that was read, or there are more pages than the limit.
+/// ``HTTPSession/value(of:for:expecting:decoder:)``, and an ``HTTPError`` of kind `.unexpectedResponse` if a link
+/// cannot be followed or leads back to an earlier page, or if there are more pages than the limit.
 public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
   public typealias Element = Page
   public typealias Failure = HTTPError
@@ -50,7 +50,7 @@ public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private enum Step {
       case request(HTTPRequest)
-      /// The last page was returned; the link in it cannot be followed.
+      /// The last page was returned; its link cannot be followed.
       case fail(HTTPError)
       case end
     }
@@ -112,7 +112,7 @@ extension URL {
 }
 
 extension HTTPRequest {
-  /// Returns the request for the page after a response, as a 303 to it would lead to; nil if it is the last one.
+  /// Returns the request for the next page, like a 303 redirect to it; nil after the last page.
   fileprivate func following(_ response: HTTPResponse) throws(HTTPError) -> HTTPRequest? {
     let link = response.fields.links.first { $0.relations.contains("next") && $0.anchor == nil }
     guard let link else { return nil }

@@ -8,11 +8,11 @@ extension HTTPSession {
   /// ```
   ///
   /// A request without an `Accept` field is sent with that of ``SessionConfiguration/fields``, or else with
-  /// `application/json`. The response's `Content-Type` is not checked. An empty body, of a 204 for example, is nil if the
-  /// type is an optional.
+  /// `application/json`. The response's `Content-Type` is not checked. If the type is optional, an empty body, such as
+  /// that of a 204, is nil.
   ///
-  /// The body is decoded where the caller runs. The value need not be `Sendable`: on an actor it may be of a class of
-  /// that actor, and its conformance to `Decodable` may be isolated to it.
+  /// The body is decoded where the caller runs. The value need not be `Sendable`: on an actor, it may be of one of that
+  /// actor's classes, and its conformance to `Decodable` may be isolated to the actor.
   ///
   /// - Parameters:
   ///   - type: the type to decode.
@@ -32,7 +32,7 @@ extension HTTPSession {
     return (try decode(type, from: data, of: response, to: request, by: decoder), response)
   }
 
-  /// Returns the request for a value: with an `Accept` field, and with the statuses that are expected.
+  /// Returns the request for a value, with an `Accept` field and the expected statuses.
   func askingForJSON(_ request: HTTPRequest, _ expecting: StatusExpectation?) -> HTTPRequest {
     var request = request.expecting(expecting ?? options(of: request).expecting ?? .successful)
     if !request.fields.contains(.accept), !configuration.fields.contains(.accept) {
@@ -41,7 +41,7 @@ extension HTTPSession {
     return request
   }
 
-  /// Decodes the body of a response; by the session's decoder if none is given.
+  /// Decodes a response's body; by the session's decoder if none is given.
   func decode<Value: Decodable>(
     _ type: Value.Type, from data: Data, of response: HTTPResponse, to request: HTTPRequest, by decoder: JSONDecoder?
   ) throws(HTTPError) -> Value {
@@ -57,7 +57,7 @@ extension HTTPSession {
 }
 
 extension JSONDecoder {
-  /// Decodes a body. An empty one is nil if the type is an optional.
+  /// Decodes a body. If the type is optional, an empty body is nil.
   package func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
     try decode(type, from: body.isEmpty && type is any ExpressibleByNilLiteral.Type ? Data("null".utf8) : body)
   }

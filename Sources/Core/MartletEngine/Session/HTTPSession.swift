@@ -9,15 +9,15 @@ public import MartletSemantics
 ///
 /// A session is a value that is cheap to copy and can be used from any thread; all copies use the same transport and
 /// the same connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A
-/// status such as 404 is an error only for `download` and `value`, and where the caller says which statuses it
-/// expects: see ``StatusExpectation``.
+/// status such as 404 is an error only for `download` and `value`, or if the caller expects other statuses: see
+/// ``StatusExpectation``.
 public struct HTTPSession: Sendable {
   fileprivate let content: Content
 
   private var pipeline: Pipeline { content.pipeline }
   package var configuration: SessionConfiguration { content.configuration }
 
-  /// What the copies of a session share.
+  /// The state that the copies of a session share.
   fileprivate final class Content: CallRunner {
     let pipeline: Pipeline
     let configuration: SessionConfiguration
@@ -41,10 +41,10 @@ public struct HTTPSession: Sendable {
 
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
   ///
-  /// - Throws: ``HTTPError``. By its kind or a question, a caller can tell that the server could not be reached
-  ///   (``HTTPError/isUnreachable``), that a time limit is over (``HTTPError/isTimeout``), that its task was
-  ///   cancelled (``HTTPError/isCancelled``), that the body is too large (`.bodyTooLarge`), or that the response is not
-  ///   HTTP (`.protocolViolation`). ``HTTPError/Kind`` lists all. A status is an error, of kind `.unexpectedResponse`,
+  /// - Throws: ``HTTPError``. Its kind and its questions distinguish an unreachable server
+  ///   (``HTTPError/isUnreachable``), an exceeded time limit (``HTTPError/isTimeout``), a cancelled task
+  ///   (``HTTPError/isCancelled``), a body that is too large (`.bodyTooLarge`), and a response that is not HTTP
+  ///   (`.protocolViolation`). ``HTTPError/Kind`` lists all kinds. A status is an error, of kind `.unexpectedResponse`,
   ///   only with ``RequestOptions/expecting``.
   @concurrent public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
     let request = withOptions(request, isCollected: true)
@@ -73,13 +73,13 @@ public struct HTTPSession: Sendable {
   /// for try await chunk in body { print(chunk.count) }
   /// ```
   ///
-  /// - Throws: ``HTTPError``, as ``data(for:)``; the body throws what goes wrong while it is read.
+  /// - Throws: ``HTTPError``, as ``data(for:)``; the body throws errors that occur while it is read.
   @concurrent public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, isCollected: false)
   }
 
-  /// Like ``bytes(for:)``, for a caller that reads the whole body at once and keeps it. Identical requests then wait
-  /// for the body as well.
+  /// Does the same for a caller that reads the whole body at once and keeps it. Identical requests then wait for the
+  /// body as well.
   package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, isCollected: true)
   }
@@ -106,13 +106,13 @@ public struct HTTPSession: Sendable {
 }
 
 extension HTTPSession {
-  /// The options of a request in this session: its own, and the session's where it sets none.
+  /// Returns the options of a request in this session: its own, and the session's for those that it does not set.
   package func options(of request: HTTPRequest) -> RequestOptions {
     request.options.inheriting(from: configuration.options)
   }
 
   /// Returns the request with its options in this session.
-  @inline(never)  // options are large, and would have room in the frames of the verbs
+  @inline(never)  // options are large, and would take space in the frames of the verbs
   private func withOptions(_ request: HTTPRequest, isCollected: Bool) -> HTTPRequest {
     var options = options(of: request)
     options.isCollected = isCollected
@@ -121,8 +121,8 @@ extension HTTPSession {
     return request
   }
 
-  /// Returns the request with its URL resolved against the session's base URL, and normalized: cookies, the cache and
-  /// credentials must be those of the path and the host that the server gets.
+  /// Returns the request with its URL resolved against the session's base URL and normalized: cookies, cache and
+  /// credentials must match the path and host that the server gets.
   func resolved(_ request: HTTPRequest) -> HTTPRequest {
     guard let base = configuration.baseURL, request.url.scheme == nil else { return normalized(request) }
     var request = request
@@ -139,7 +139,7 @@ extension HTTPSession {
     return request
   }
 
-  /// Identifies the requests of this session that are identical to the given one; nil if its response is not shared.
+  /// Identifies the requests of this session that are identical to this one; nil if its response is not shared.
   package func route(of request: HTTPRequest) -> RequestRoute? {
     let request = resolved(request)
     guard RequestRoute.isShared(by: request) else { return nil }
@@ -154,8 +154,8 @@ extension HTTPSession {
     options.deadline.map { Deadline($0, on: configuration.clock) }
   }
 
-  /// Makes a call and runs it until the head of its response. Errors get the call's context here and in the body that
-  /// is returned.
+  /// Makes a call and runs it until the head of its response. The call's context is added to errors here, and in the
+  /// returned body.
   ///
   /// - Parameters:
   ///   - request: the request, with its options in this session.
@@ -174,7 +174,8 @@ extension HTTPSession {
     return answer
   }
 
-  // What follows is not inlined: its variables would have room in the frame of `respond`, which every waiting call keeps.
+  // The functions below are not inlined: their variables would take space in the frame of `respond`, which every
+  // waiting call keeps.
 
   @inline(never)
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?) -> Call {

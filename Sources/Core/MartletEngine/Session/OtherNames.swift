@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-// Names that other clients use, so that the compiler says what they are called here.
+// Names from other clients, so that the compiler can tell their counterparts here.
 
 extension HTTPRequest {
   /// Use ``fields``.

@@ -3,12 +3,12 @@ import MartletSemantics
 /// The order of interceptors and transports. See "The path of a call" in ARCHITECTURE.md.
 ///
 /// Interceptors prepare a request from first to last and review its outcome from last to first. Each transport calls
-/// the next one; the session's own, which uses the network, is the last.
+/// the next one; the session's own transport, which uses the network, is the last.
 struct Pipeline: Sendable {
   let loop: AttemptLoop
 
   init(transport: any Transport, configuration: SessionConfiguration) {
-    var interceptors: [any Interceptor] = []  // after those of the session and of the request
+    var interceptors: [any Interceptor] = []  // they follow those of the session and of the request
     if !configuration.fields.isEmpty || configuration.fields.refusal != nil {
       interceptors.append(
         configuration.baseURL.map { DefaultFieldsInterceptor(configuration.fields, for: [$0]) }
@@ -20,8 +20,8 @@ struct Pipeline: Sendable {
       RetryInterceptor(
         budget: configuration.retryBudget, attemptLimit: max(1, configuration.attemptLimit),
         clock: configuration.clock))
-    interceptors.append(ExpectationInterceptor())  // prepares when the body is known
-    interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see where a redirect led
+    interceptors.append(ExpectationInterceptor())  // prepares once the body is known
+    interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see the redirect's target
 
     var stack = configuration.limits.around(NetworkTransport(base: transport), clock: configuration.clock)
     if let cache = configuration.cache {

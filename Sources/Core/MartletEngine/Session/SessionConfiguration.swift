@@ -2,7 +2,7 @@ public import MartletSemantics
 
 /// The configuration of a session. The session copies it: later changes have no effect.
 public struct SessionConfiguration: Sendable {
-  /// The URL that requests with a relative one are resolved against; nil, the default, for none.
+  /// The URL against which relative URLs of requests are resolved; nil, the default, for none.
   ///
   /// ```swift
   /// configuration.baseURL = URL(string: "https://api.example.com/v1")
@@ -11,18 +11,18 @@ public struct SessionConfiguration: Sendable {
   /// // HTTPRequest(.get, "?page=2")      https://api.example.com/v1/?page=2
   /// ```
   ///
-  /// It is a folder, whether or not it ends with a slash; the rest is RFC 3986 §5.2, by which a reference such as
+  /// It is a folder, whether or not it ends with a slash. References are resolved by RFC 3986 §5.2, so one such as
   /// `//other.example/a` leads to another origin. Without a base, a relative URL is an error of kind
   /// ``HTTPError/Kind/invalidRequest``.
   public var baseURL: URL?
-  /// The fields that every request is sent with, unless it sets a field of that name itself. None by default.
+  /// The fields that are sent with every request, unless it sets a field of the same name. None by default.
   ///
-  /// With a ``baseURL`` only its origin gets them. Without one every origin does that a request is made for, so that they
-  /// must not be secret; the target of a redirect to another origin never gets them. See
-  /// ``DefaultFieldsInterceptor`` for fields of certain origins.
+  /// With a ``baseURL``, only its origin gets them. Without one, the origin of every request gets them, so they must
+  /// not be secret. The target of a redirect to another origin never gets them. See ``DefaultFieldsInterceptor`` for
+  /// fields of certain origins.
   public var fields: HTTPFields = [:]
-  /// The decoder of verbs that decode and are not given one. With Foundation's defaults by default. Do not change it
-  /// once a session has it.
+  /// The decoder of verbs that decode and have no decoder argument. With Foundation's defaults by default. Do not
+  /// change it once a session has it.
   public var decoder = JSONDecoder()
   /// The interceptors, which change requests and review outcomes, in order; see ``Interceptor``. None by default.
   public var interceptors: [any Interceptor] = []
@@ -30,8 +30,8 @@ public struct SessionConfiguration: Sendable {
   public var credentials: [any CredentialSource] = []
   /// The listeners, which receive the events of every call, in order; see ``EventListener``. None by default.
   public var listeners: [any EventListener] = []
-  /// The jar that stores the cookies of responses and sends them with requests; nil for none. By default one in memory,
-  /// which is made with the configuration: sessions with the same configuration, or copies of it, share it.
+  /// The jar that stores the cookies of responses and sends them with requests; nil for none. By default a jar in
+  /// memory, made with the configuration: sessions with the same configuration, or copies of it, share it.
   public var cookies: CookieJar?
   /// The options for requests that do not set them.
   public var options = RequestOptions()
@@ -47,11 +47,11 @@ public struct SessionConfiguration: Sendable {
   /// The `User-Agent` of requests that do not set one; `Martlet` by default, nil to send none. RFC 9110 §10.1.5 defines
   /// it as a list of products, the most significant first: `MyApp/2.1 Martlet`.
   public var userAgent: String? = "Martlet"
-  /// The cache of responses; nil for none. By default one in memory of at most 32 MiB, which is made with the
-  /// configuration. Several sessions may share a cache; see ``HTTPCache``.
+  /// The cache of responses; nil for none. By default a cache in memory of at most 32 MiB, made with the configuration.
+  /// Several sessions may share a cache; see ``HTTPCache``.
   public var cache: HTTPCache?
-  /// Limits of what each origin gets: how many requests at once and in a time, a circuit breaker, second requests where the
-  /// first is slow. None by default.
+  /// Limits for each origin: the number of simultaneous requests, the number in a period, a circuit breaker, and second
+  /// requests when the first is slow. None by default.
   public var limits = OriginLimits()
   /// The largest number of attempts of a call: the first one and all redirects, retries, challenges and other resends.
   /// 21 by default; one more is an error of kind ``HTTPError/Kind/tooManyAttempts``.
@@ -62,6 +62,6 @@ public struct SessionConfiguration: Sendable {
   /// Makes the default configuration.
   public init() { self.init(cookies: CookieJar(), cache: HTTPCache()) }
 
-  /// Makes a configuration with this jar and this cache, without the default ones, whose making takes its time.
+  /// Makes a configuration with this jar and this cache, without making the default ones, which takes time.
   package init(cookies: CookieJar?, cache: HTTPCache?) { (self.cookies, self.cache) = (cookies, cache) }
 }

@@ -1,14 +1,14 @@
 import MartletSemantics
 import Synchronization
 
-/// Runs an action once, after a delay, unless it is cancelled before.
+/// Runs an action once after a delay, unless it is cancelled first.
 ///
 /// All alarms on a `ContinuousClock` share one task, which sleeps until the first of them is due. An alarm on another
-/// clock, a test's for example, has a task of its own.
+/// clock, such as a test's, has its own task.
 package struct Alarm: Sendable {
   private let entry: AlarmEntry
 
-  /// Sets an alarm. Its owner keeps it, and cancels it when it is not needed any more.
+  /// Sets an alarm. Its owner keeps it, and cancels it when it is no longer needed.
   ///
   /// - Parameters:
   ///   - delay: the time from now; if it is not positive, the alarm is due at once.
@@ -18,7 +18,7 @@ package struct Alarm: Sendable {
     self.init(at: delay, on: Stopwatch(clock), action)
   }
 
-  /// Sets an alarm for the moment when a stopwatch measures a time.
+  /// Sets an alarm for the moment when a stopwatch reaches a time.
   init(at time: Duration, on stopwatch: Stopwatch, _ action: @escaping @Sendable () -> Void) {
     entry = AlarmEntry(action)
     if let instant = stopwatch.continuousInstant(at: time) {
@@ -39,8 +39,8 @@ package struct Alarm: Sendable {
   }
 }
 
-/// An alarm, and its place among all of the shared timer.
-// SAFETY: its place is changed only under the lock of the timer; the rest has locks.
+/// An alarm and its place in the shared timer.
+/// SAFETY: its place changes only under the timer's lock; the rest has its own locks.
 private final class AlarmEntry: HeapTimer, @unchecked Sendable {
   private let alarm: Mutex<(@Sendable () -> Void)?>
   /// The task of an alarm that does not use the shared timer.
@@ -70,7 +70,7 @@ private final class AlarmTimer: Sendable {
     var sleeper: Task<Void, Never>?
     /// When it wakes; the maximum without one.
     var wakes = UInt64.max
-    /// Tells it from the sleepers that it has replaced.
+    /// Distinguishes the current sleeper from those that it replaced.
     var sleeperNumber = 0
   }
 
@@ -105,7 +105,7 @@ private final class AlarmTimer: Sendable {
 
   private func fireDue(sleeper number: Int) {
     let due = state.withLock { state -> [AlarmEntry] in
-      // A sleeper that was replaced too late to be cancelled leaves the alarms to the one that wakes earlier.
+      // If a sleeper was replaced too late to be cancelled, it leaves the alarms to the new one, which wakes earlier.
       guard state.sleeperNumber == number else { return [] }
       let now = nanoseconds(at: .now)
       var due: [AlarmEntry] = []

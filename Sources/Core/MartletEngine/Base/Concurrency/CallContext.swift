@@ -1,10 +1,11 @@
 import Synchronization
 
-/// The calls for which the current code runs. A request that an interceptor, an observer or the renewal of a token
-/// makes carries them, so that it never waits for a call that waits for it.
+/// The calls for which the current code runs. Requests that an interceptor, an observer or a token renewal makes carry
+/// them, so that such a request never waits for a call that waits for it.
 ///
-/// The context is a task-local value: whatever such code awaits has it, and so has every `Task { }` that it starts and
-/// every request that is made there. Code that continues on a dispatch queue or in a `Task.detached { }` passes it on:
+/// The context is a task-local value. Everything that such code awaits inherits it, and so does every `Task { }` that
+/// it starts and every request made there. Code that continues on a dispatch queue or in a `Task.detached { }` passes
+/// it on:
 ///
 /// ```swift
 /// let tokens = TokenSource(for: .origin(of: api)) { old in
@@ -15,14 +16,14 @@ import Synchronization
 /// }
 /// ```
 ///
-/// A request waits for work that another one has begun: for the response to an identical request, or for the renewal of
-/// a token. If that work itself waits for a call of the context, the request continues on its own instead: it is sent
-/// although an identical one is in progress, or without the token. If the context was lost, such a wait lasts no longer
+/// A request may wait for work that another request has begun: for the response to an identical request, or for the
+/// renewal of a token. If that work itself waits for a call of the context, the request continues on its own: without
+/// the token, or even though an identical request is in progress. If the context was lost, such a wait lasts no longer
 /// than ``RequestOptions/responseTimeout``, 60 seconds by default.
 public struct CallContext: Sendable {
   @TaskLocal private static var innermost: (any Work)?
 
-  /// The innermost of the calls; nil if the code runs for none.
+  /// The innermost call; nil if the code runs for none.
   let work: (any Work)?
 
   init(_ work: (any Work)?) { self.work = work }
@@ -31,7 +32,7 @@ public struct CallContext: Sendable {
   public static var current: CallContext {
     guard innermost != nil else { return CallContext(nil) }
     let context = CallContext(innermost).live
-    for _ in context.works {}  // releases ended works further out, so that requests of requests do not accumulate
+    for _ in context.works {}  // releases ended outer works, so that requests of requests do not accumulate
     return context
   }
 
@@ -63,7 +64,7 @@ public struct CallContext: Sendable {
     try await Self.$innermost.withValue(self.work, operation: work)
   }
 
-  /// The works, the innermost first, each followed by the one for which it is done.
+  /// The works, from the innermost outwards.
   package var works: some Sequence<any Work> {
     sequence(state: work) { next in
       next.take().map { work in
@@ -74,8 +75,7 @@ public struct CallContext: Sendable {
   }
 }
 
-/// The context in which work began, with which it can be found what the work is done for. Works of it that have ended
-/// are released.
+/// The context in which work began, which shows what the work is done for. Works that have ended are released.
 struct ParentContext: ~Copyable, Sendable {
   private let context: Mutex<CallContext>
 

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// A value that observers follow. Each gets the current value first, then the newest one after every change, and never
-/// an older one after a newer one.
+/// A value that observers follow. Each observer gets the current value first, then the newest one after every change,
+/// and never an older one after a newer one.
 ///
-/// One thread at a time calls the observers, without a lock. Changes that are made meanwhile, by other threads or by an
-/// observer, are delivered by that thread too: then only the last of them, to all observers.
+/// One thread at a time calls the observers, without a lock. If other threads or an observer change the value in the
+/// meantime, that thread delivers the last change to all observers.
 package final class LatestValue<Value: Sendable>: Sendable {
   private struct Observer: Sendable {
     let update: @Sendable (Value) -> Void
     let end: @Sendable () -> Void
-    /// The version that it was given last.
+    /// The version that it received last.
     var version = 0
   }
 
@@ -38,7 +38,7 @@ package final class LatestValue<Value: Sendable>: Sendable {
     return setUndelivered(change)
   }
 
-  /// Changes the value without delivering it, for a caller that holds a lock; ``deliver()`` has to follow.
+  /// Changes the value without delivering it, for a caller that holds a lock. A call of ``deliver()`` must follow.
   @discardableResult
   package func setUndelivered<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
     state.withLock { state in
@@ -47,7 +47,7 @@ package final class LatestValue<Value: Sendable>: Sendable {
     }
   }
 
-  /// Delivers the current value to the observers that do not have it. If another thread is delivering, that one does.
+  /// Delivers the current value to the observers that do not have it yet. If another thread is delivering, it does so.
   package func deliver() {
     var isFirst = true
     while true {
@@ -67,7 +67,7 @@ package final class LatestValue<Value: Sendable>: Sendable {
   /// Adds an observer.
   ///
   /// - Parameters:
-  ///   - update: gets the current value and those that follow. It may be called on any thread.
+  ///   - update: gets the current value and later ones. It may be called on any thread.
   ///   - end: called when this object is released.
   /// - Returns: the number for ``remove(_:)``.
   @discardableResult

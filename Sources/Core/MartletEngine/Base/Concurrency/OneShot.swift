@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A result that arrives once and that one task waits for: it turns a callback, or the first of several, into an
+/// A result that arrives once and that one task waits for. It turns a callback, or the first of several, into an
 /// `await`.
 package final class OneShot<Value: Sendable>: Sendable {
   private enum State {

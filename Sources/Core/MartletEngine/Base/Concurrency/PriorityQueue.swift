@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A priority that may change while the work that has it waits.
+/// A priority that may change while its work waits.
 package final class PriorityBox: Sendable {
   private let value: Atomic<Int>
 
@@ -11,7 +11,7 @@ package final class PriorityBox: Sendable {
   package func set(_ priority: Int) { value.store(priority, ordering: .relaxed) }
 }
 
-/// What waits for its turn: next is what has the highest priority; of equal ones, the first.
+/// A queue of waiting elements. The one with the highest priority is next; of several, the oldest.
 package struct PriorityQueue<Element: Sendable>: Sendable {
   private struct Item {
     let number: UInt64
@@ -34,7 +34,7 @@ package struct PriorityQueue<Element: Sendable>: Sendable {
     return lastNumber
   }
 
-  /// Removes the element that is next, which is found now, because priorities change.
+  /// Removes the next element. It is determined only now, because priorities change.
   package mutating func removeNext() -> (number: UInt64, element: Element)? {
     guard var next = items.indices.first else { return nil }
     var highest = items[next].priority.current
@@ -46,7 +46,7 @@ package struct PriorityQueue<Element: Sendable>: Sendable {
     return (item.number, item.element)
   }
 
-  /// Removes the element with this number. Returns nil if it is not there any more.
+  /// Removes the element with this number. Returns nil if it is no longer there.
   package mutating func remove(_ number: UInt64) -> Element? {
     items.firstIndex { $0.number == number }.map { items.remove(at: $0).element }
   }

@@ -2,7 +2,7 @@ import MartletSemantics
 
 /// Measures time since its creation, on a clock of any type.
 package struct Stopwatch: Sendable {
-  /// The usual clock has a case of its own, because calls may start a stopwatch each.
+  /// The usual clock has its own case, because each call may start a stopwatch.
   private enum Start: Sendable {
     case continuous(ContinuousClock.Instant)
     case other(any ClockReading)

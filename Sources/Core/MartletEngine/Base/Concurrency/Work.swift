@@ -1,11 +1,10 @@
 import Synchronization
 
-/// Something that callers can wait for, and that may itself wait for other work: a call, or work that is done once for
-/// several callers.
+/// Work that callers can wait for and that may itself wait for other work: a call, or work shared by several callers.
 package protocol Work: AnyObject, Sendable {
   /// The calls for which the work is done.
   var parent: CallContext { get }
-  /// Whether the work has ended, so that nothing waits for it any more.
+  /// Whether the work has ended, so that nothing waits for it.
   var isOver: Bool { get }
   /// Identifies the object that started the work; nil for a call.
   var owner: UniqueID? { get }
@@ -15,8 +14,8 @@ extension Work {
   /// The context of code that does this work.
   package var context: CallContext { CallContext(self) }
 
-  /// Performs a wait for this work. Returns nil at once if this work is waiting, directly or indirectly, for one of the
-  /// works of the context: the wait would never end.
+  /// Waits for this work. Returns nil at once if this work is waiting, directly or indirectly, for one of the works of
+  /// the context: the wait would never end.
   package func wait<Result>(in context: CallContext, _ wait: () async throws -> Result) async rethrows -> Result? {
     let waiting = context.works.map(ObjectIdentifier.init)
     guard WaitGraph.begin(waiting, for: ObjectIdentifier(self)) else { return nil }
@@ -25,8 +24,7 @@ extension Work {
   }
 }
 
-/// The identity of an object as a number. Unlike an `ObjectIdentifier`, it is not used again for another object when this
-/// one has ended.
+/// The identity of an object as a number. Unlike an `ObjectIdentifier`, it is not reused after the object has ended.
 package struct UniqueID: Hashable, Sendable {
   private static let last = Atomic<UInt64>(0)
   private let number = Self.last.add(1, ordering: .relaxed).newValue
@@ -34,11 +32,11 @@ package struct UniqueID: Hashable, Sendable {
   package init() {}
 }
 
-/// Which work waits for which, in the whole process. Every wait is checked before it begins, so that there is never a
-/// circle of waits.
+/// Records which work waits for which, in the whole process. Every wait is checked before it begins, so that waits
+/// never form a cycle.
 ///
-/// The lock is taken for waits only. Works are identified by their object identity: both ends of a wait exist as long
-/// as it lasts.
+/// The lock is taken only for waits. Works are identified by their object identity: both ends of a wait exist as long
+/// as the wait lasts.
 private enum WaitGraph {
   private static let edges = Mutex<[ObjectIdentifier: [ObjectIdentifier]]>([:])
 

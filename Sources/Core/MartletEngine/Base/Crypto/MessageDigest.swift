@@ -20,7 +20,7 @@ package enum MessageDigest {
   }
 }
 
-/// A hash of bytes that come one after another.
+/// A hash of bytes that arrive in pieces.
 package final class IncrementalDigest {
   private let context: OpaquePointer
 
@@ -28,7 +28,7 @@ package final class IncrementalDigest {
   package init?(_ algorithm: RepresentationDigest.Algorithm) {
     CryptoLibrary.start()
     guard let context = EVP_MD_CTX_new() else { return nil }
-    self.context = context  // freed by the deinitializer, also if this returns nil
+    self.context = context  // the deinitializer frees it, even if this returns nil
     guard EVP_DigestInit_ex(context, algorithm == .sha256 ? EVP_sha256() : EVP_sha512(), nil) == 1 else { return nil }
   }
 
@@ -62,7 +62,7 @@ package enum MessageDigest {
   }
 }
 
-/// A hash of bytes that come one after another.
+/// A hash of bytes that arrive in pieces.
 package final class IncrementalDigest {
   private var hash: any HashFunction
 

@@ -1,10 +1,10 @@
 package import MartletSemantics
 
-/// A checksum of values that a store keeps together, to detect bytes that have changed since: a damaged value is treated
-/// as missing, never returned.
+/// A checksum over the values of a stored item. It detects bytes that have changed: a damaged item is treated as
+/// missing and never returned.
 ///
-/// FNV-1a over words of eight bytes instead of single bytes. Every step is a bijection of its word, so that a change
-/// within one word is always detected, and any other change with near certainty. It detects accidents, not deliberate
+/// It is FNV-1a over words of eight bytes instead of single bytes. Every step is a bijection of its word, so a change
+/// within one word is always detected, and any other change almost certainly. It detects accidents, not deliberate
 /// changes.
 package struct Checksum: Sendable {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325

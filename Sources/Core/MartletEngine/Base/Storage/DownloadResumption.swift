@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// The state of an incomplete download, to resume it in this or a later run of the program.
+/// The state of an incomplete download, for resuming it in this or a later run of the program.
 ///
 /// ```swift
 /// do {
@@ -18,10 +18,10 @@ import Darwin
 /// }
 /// ```
 ///
-/// It names the file with the bytes so far: resume the download or ``discard()`` the file. It contains the URL of the
-/// request, but no fields and no credentials.
+/// It names the file with the bytes received so far: resume the download, or ``discard()`` the file. It contains the
+/// request's URL, but no fields and no credentials.
 ///
-/// A stored value is checked before it is used, so that one which was tampered with cannot name another file: see
+/// A stored value is checked before it is used, so that a manipulated one cannot name another file: see
 /// `HTTPSession.resumableDownload(for:to:resuming:)`.
 public struct DownloadResumption: Sendable, Hashable, Codable {
   /// The URL of the request, before redirects.
@@ -30,14 +30,14 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
   public let file: URL
   /// The number of bytes in the file.
   public let byteCount: Int64
-  /// The number of bytes of the whole; nil if the server did not send it.
+  /// The size of the whole file; nil if the server did not send it.
   public let size: Int64?
   /// The strong entity tag or `Last-Modified` date that the rest must have.
   public let validator: String
   /// Identifies the file; nil in values of an earlier version, which start again.
   let identity: FileStatus.Identity?
 
-  /// Removes the file if it is still the one that was kept; another file is not touched.
+  /// Removes the file if it is still the kept one; no other file is touched.
   public func discard() {
     let path = file.path
     guard file.isFileURL, let name = path.split(separator: "/").last, PartialFileName(String(name)) != nil,

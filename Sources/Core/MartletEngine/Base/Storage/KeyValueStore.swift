@@ -8,9 +8,9 @@ import Synchronization
 /// let colour = try await store.value(for: "colour")
 /// ```
 ///
-/// A key is any string, also the empty one; keys are equal if their UTF-8 bytes are. A value is any number of bytes; an
-/// empty value is not a missing one. Every call is atomic, its changes are visible to all later calls, and calls may be
-/// concurrent.
+/// A key is any string, including the empty one; keys are equal if their UTF-8 bytes are. A value is any number of
+/// bytes; an empty value is not a missing one. Every call is atomic, and its changes are visible to all later calls.
+/// Calls may be concurrent.
 ///
 /// A store throws the errors of its storage.
 public protocol KeyValueStore: Sendable {

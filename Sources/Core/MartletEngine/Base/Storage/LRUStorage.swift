@@ -1,7 +1,7 @@
 /// Values by key, bounded by count and total cost: the least recently used are removed first.
 ///
-/// Every operation takes constant time, except those that remove several values, which also depends on their number. A
-/// use looks the key up once: the order of use is a list of places in an array.
+/// Every operation takes constant time; one that removes several values also depends on their number. Using a value
+/// looks its key up once: the order of use is a list of places in an array.
 package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The highest total cost.
   package let costLimit: Int
@@ -103,7 +103,7 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return removed
   }
 
-  /// Empties a place, which another value may have later.
+  /// Empties a place for a later value.
   private mutating func clear(_ place: Int) -> Content? {
     guard let content = contents[place] else { return nil }
     contents[place] = nil

@@ -30,8 +30,8 @@ struct PartialFileName {
 
   var text: String { ".\(label).\(id).partial" }
 
-  /// 40 scalars are 160 bytes at most, of the 255 that a name may have. The dot of a hidden file is left out: the partial file
-  /// has its own.
+  /// 40 scalars are at most 160 of the 255 bytes of a name. The dot of a hidden file is dropped: the partial file has
+  /// its own.
   static func label(for destination: URL) -> String {
     String(String.UnicodeScalarView(destination.lastPathComponent.unicodeScalars.drop { $0 == "." }.prefix(40)))
   }
@@ -71,8 +71,8 @@ struct FileStatus {
     return lstat(path, &status) == 0 ? FileStatus(status) : nil
   }
 
-  /// Returns the file to which symbolic links lead, which may be missing; nil if the system does not follow them
-  /// (`protected_symlinks`), or there are too many.
+  /// Returns the file that symbolic links lead to, which may be missing; nil if the system does not follow them
+  /// (`protected_symlinks`) or there are too many.
   static func followingLinks(_ url: URL) -> URL? {
     var status = stat()
     guard lstat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return url }
@@ -86,7 +86,7 @@ struct FileStatus {
 }
 
 extension DownloadResumption {
-  /// Whether a file is the one that was kept, with the same size.
+  /// Whether a file is the kept one, with the same size.
   func describes(_ status: FileStatus?) -> Bool {
     guard let status, let identity else { return false }
     return status.isOwnAndSingle && status.identity == identity && status.size == byteCount

@@ -1,4 +1,4 @@
-/// Numbers of bytes and durations as people read them.
+/// Formats numbers of bytes and durations for people.
 package enum Quantity {
   /// `17 B`, `1.2 kB`, `34.5 MB`.
   package static func text(_ bytes: Int64) -> String {
@@ -17,7 +17,7 @@ package enum Quantity {
     return milliseconds < 999.5 ? "\(rounded(milliseconds)) ms" : "\(rounded(milliseconds / 1000)) s"
   }
 
-  /// With one decimal below ten, without any from there on.
+  /// Rounds to one decimal below ten, to none above.
   private static func rounded(_ value: Double) -> String {
     let tenths = (value * 10).rounded()
     guard tenths < 100, tenths.truncatingRemainder(dividingBy: 10) != 0 else { return String(Int(value.rounded())) }

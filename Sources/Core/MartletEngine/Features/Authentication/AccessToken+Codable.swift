@@ -8,14 +8,14 @@ extension AccessToken: Codable {
     case refreshToken = "refresh_token"
   }
 
-  /// Reads a token endpoint's response (RFC 6749 §5.1), or what ``encode(to:)`` wrote.
+  /// Reads a token endpoint's response (RFC 6749 §5.1), or the output of ``encode(to:)``.
   ///
   /// ```swift
   /// let (token, _) = try await session.value(of: AccessToken.self, for: request)
   /// ```
   ///
-  /// `expires_in` counts from now. `expires_at`, in seconds since 1970 or as a date of RFC 3339, takes precedence; what
-  /// is neither is ignored. Without `token_type`, which is required, the type is `Bearer`.
+  /// `expires_in` counts from now. `expires_at` takes precedence: a number of seconds since 1970 or an RFC 3339 date;
+  /// any other value is ignored. If the required `token_type` is missing, the type is `Bearer`.
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     let seconds = try? members.decodeIfPresent(Double.self, forKey: .expires)
@@ -30,8 +30,8 @@ extension AccessToken: Codable {
       .first
   }
 
-  /// Writes the token with the names of RFC 6749 §5.1, but with the date at which it expires (`expires_at`, in seconds
-  /// since 1970), so that it can be read at any time.
+  /// Writes the token with the names of RFC 6749 §5.1. In place of a lifetime it writes the expiry date (`expires_at`,
+  /// in seconds since 1970), so that the output can be read at any time.
   ///
   /// The output contains the secrets: keep it where only the app can read it.
   public func encode(to encoder: any Encoder) throws {

@@ -3,11 +3,11 @@ import MartletSemantics
 /// Runs credential sources: adds credentials before each attempt, and decides after a 401 whether to send the request
 /// again.
 ///
-/// A session makes one from ``SessionConfiguration/credentials``. It comes after the caller's interceptors, which may
-/// set `Authorization` themselves. Retries and redirects are reviewed before it, so that the sources are called for the
-/// origin to which a redirect leads.
+/// A session makes one from ``SessionConfiguration/credentials``. It runs after the caller's interceptors, which may
+/// set `Authorization` themselves. Retries and redirects are reviewed before it, so sources are called for the origin
+/// that a redirect leads to.
 ///
-/// The schemes of origins are computed here, for every transport alike: only the engine has the history of a call. Those
+/// It computes the schemes of origins for every transport, because only the engine has the history of a call. Schemes
 /// of proxies belong to a connection, and thus to the transport.
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
@@ -27,7 +27,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     var authorizer: Int?
     /// The source that has new credentials after the last 401.
     var answering: Int?
-    /// The error because of which there are no new credentials after the last 401: a server could not be reached.
+    /// The error that prevented new credentials after the last 401: a server could not be reached.
     var credentialsError: HTTPError?
   }
 
@@ -118,8 +118,8 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   }
 
   /// Returns the error that keeps a request off the network because its credentials are unavailable: a server could not
-  /// be reached, or the request may only be answered from the cache anyway. Then a stored response may do, and a retry
-  /// may help.
+  /// be reached, or the request may only be answered from the cache anyway. A stored response may still answer it, and
+  /// a retry may help.
   ///
   /// - Throws: any other error, which ends the call.
   private static func credentialsError(from error: any Error, for request: HTTPRequest) throws -> HTTPError {
@@ -131,7 +131,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return wrapped
   }
 
-  /// The sources for an origin: in their order, but for the one that comes first.
+  /// The sources for an origin in their order, with one source moved to the front.
   private func candidates(for origin: Origin?, first: Int?, in call: Call) -> [Int] {
     guard let origin else { return [] }
     let candidates = sources.indices.filter { index in
@@ -142,8 +142,8 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   }
 }
 
-/// The user information of URLs, `http://user:password@host/`: credentials for the URL's origin, for the duration of a
-/// call. They answer challenges, and are not sent as part of the URL (RFC 9110 §4.2.4).
+/// The user information of URLs, `http://user:password@host/`: credentials for the URL's origin during a call. They
+/// answer challenges and are never sent as part of the URL (RFC 9110 §4.2.4).
 private struct URLCredentials: Sendable {
   let source: PasswordSource
   private let credentials: CallLocal<[Origin: Credential]>

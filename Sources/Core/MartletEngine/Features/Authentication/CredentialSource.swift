@@ -25,12 +25,12 @@ public import MartletSemantics
 /// ``authenticate(after:in:)`` is called first, then those of the others, until one of them returns true; then the
 /// request is sent again. If none does, the caller gets the 401.
 ///
-/// **What is left alone.** A request that has an `Authorization` field already is sent as it is, and its 401 is the
-/// caller's.
+/// **Requests that are left alone.** A request that already has an `Authorization` field is sent unchanged, and the
+/// caller handles its 401.
 ///
 /// **Bodies.** A request whose body can be read only once (``RequestBody/singleUse(length:_:)``) is not sent again if
-/// the transport has begun to read the body: its caller gets the 401. The sources are called nevertheless, so that the
-/// next request has credentials from the start.
+/// the transport has begun to read the body: its caller gets the 401. The sources are still called, so that the next
+/// request has credentials from the start.
 ///
 /// **Redirects and retries.** Sources are called for every attempt, with the URL of that attempt, so that a redirect to
 /// another origin never carries the credentials of the first.
@@ -40,15 +40,15 @@ public protocol CredentialSource: Sendable {
 
   /// Adds credentials to a request, if they are known before the server asks for them.
   ///
-  /// Called before every attempt within the ``scope``, unless the request has `Authorization` already.
+  /// Called before every attempt within the ``scope``, unless the request already has `Authorization`.
   ///
   /// - Parameters:
   ///   - request: the request of this attempt.
-  ///   - call: the call that the attempt belongs to. Keep what belongs to one call in a ``CallLocal``.
+  ///   - call: the call that the attempt belongs to. Keep the state of a call in a ``CallLocal``.
   /// - Returns: the request with credentials, or the request unchanged.
-  /// - Throws: any error ends the call, with one exception: if an ``HTTPError`` means that a server could not be
-  ///   reached, the request is not sent, but a stored response may answer it, and otherwise its ``RetryPolicy`` applies
-  ///   as if its own server could not be reached.
+  /// - Throws: any error ends the call, with one exception: an ``HTTPError`` that means that a server could not be
+  ///   reached. The request is then not sent, but a stored response may answer it; otherwise its ``RetryPolicy``
+  ///   applies as if its own server could not be reached.
   func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest
 
   /// Handles a 401: asks for another password, renews a token, stores a nonce.
@@ -77,9 +77,10 @@ public protocol CredentialSource: Sendable {
   func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
-/// A source that authorizes most requests at once. `begin` is called in place of `authorize`, which follows from it.
+/// A source that can authorize most requests at once. The engine calls `begin` in place of `authorize`, whose default
+/// implementation uses it.
 protocol ImmediateCredentialSource: CredentialSource, AnyObject {
-  /// Adds credentials to the request, and returns nil; or returns the work that leads to them.
+  /// Adds credentials to the request and returns nil, or returns work that does so.
   func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
 }
 

@@ -1,11 +1,11 @@
 import MartletSemantics
 import Synchronization
 
-/// Logs in when a response says that a login is required, once for all requests with such a response, and sends them
-/// again.
+/// Logs in when a response says that a login is required, once for all requests with such a response, and then sends
+/// these requests again.
 ///
-/// For servers that require a login with a page or a field of their own instead of a 401, and recognize the user by a
-/// cookie afterwards:
+/// It is for servers that require a login by a page or a field of their own instead of a 401, and afterwards recognize
+/// the user by a cookie:
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -25,7 +25,8 @@ import Synchronization
 /// - A request whose body can be read only once (``RequestBody``), and was read already, fails with
 ///   ``HTTPError/Kind/bodyNotReplayable`` after the login.
 /// - A challenge in a stored response does not start a login: the request is sent to the server.
-/// - Requests of the closure may use the same session: their challenges are the closure's (see ``CallContext``).
+/// - Requests of the closure may use the same session; the closure handles their challenges itself (see
+///   ``CallContext``).
 ///
 /// Use one interceptor for one session only.
 public final class LoginInterceptor: Interceptor {

@@ -14,7 +14,7 @@ extension Netrc {
   /// - Parameter url: the file. nil, the default, means the file at the path in `$NETRC`, or `.netrc` in the user's
   ///   home directory; if the latter does not exist, the result is empty.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the file cannot be read, is not valid, or is accessible
-  ///   to others than its owner.
+  ///   to users other than its owner.
   public static func file(_ url: URL? = nil) throws(HTTPError) -> Netrc {
     let named = url?.path ?? getenv("NETRC").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     let path = named ?? URL.homeDirectory.appending(component: ".netrc").path

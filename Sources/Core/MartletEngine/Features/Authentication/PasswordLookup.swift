@@ -9,7 +9,7 @@ public struct PasswordQuestion: Sendable, Hashable {
   public let failureCount: Int
   /// Whether the password itself is sent to the server (Basic), rather than a hash of it (Digest).
   public let sendsPassword: Bool
-  /// The credential that was refused last in this call; nil if there is none.
+  /// The last credential that was refused in this call; nil if there is none.
   package let refused: Credential?
 }
 
@@ -38,7 +38,7 @@ package final class AcceptedPasswords: Sendable {
   /// Whether there are none, so that requests are sent as they are.
   package var isEmpty: Bool { memory.withLock { $0.isEmpty } }
 
-  /// Removes all passwords. The answer to a question from before the removal is not used.
+  /// Removes all passwords. Answers to earlier questions are not used.
   package func removeAll() { memory.withLock { $0.removeAll() } }
 }
 

@@ -1,8 +1,8 @@
 public import MartletSemantics
 import Synchronization
 
-/// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616), whichever the server offers and is
-/// stronger.
+/// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616): the stronger of those that the server
+/// offers.
 ///
 /// ```swift
 /// configuration.credentials = [
@@ -14,14 +14,14 @@ import Synchronization
 /// further requests of the same protection space without a challenge: for Basic below the path of the first request,
 /// for Digest where the server's `domain` says so, with the server's nonces counted and renewed.
 ///
-/// Digest with `qop=auth-int`, which covers the body, is answered if the server offers no other quality, and the body is
-/// empty or ``RequestBody/data(_:)``: of a stream or a file it would have to be read before it is sent.
+/// Digest with `qop=auth-int`, which covers the body, is used only if the server offers no other quality, and the body
+/// is empty or ``RequestBody/data(_:)``: a stream or a file would have to be read before it is sent.
 ///
 /// A password that was refused is not sent again in the same call: the caller gets the 401. If the server proves its
 /// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with
 /// ``HTTPError/Kind/authenticationFailed``.
 ///
-/// Basic sends the password itself, as secret as the connection: use a scope of https origins.
+/// Basic sends the password itself, so it is only as secret as the connection: use a scope of https origins.
 public final class PasswordSource: CredentialSource {
   /// When the password is sent for the first time.
   @nonexhaustive public enum Offer: Sendable, Hashable {
@@ -105,8 +105,8 @@ public final class PasswordSource: CredentialSource {
   /// Returns a credential for one call, or nil if there is none.
   package typealias AskingOnce = @Sendable (PasswordQuestion, Call) async throws -> PasswordAnswer?
 
-  /// Makes a source that calls the closure for each call, in the call's task: cancelling the call cancels it, and an
-  /// error that it throws ends the call.
+  /// Makes a source that calls the closure for each call, in the call's task: cancelling the call cancels the closure,
+  /// and an error that the closure throws ends the call.
   ///
   /// - Parameters:
   ///   - accepted: the passwords that servers have accepted, to which more are added.
@@ -183,8 +183,8 @@ public final class PasswordSource: CredentialSource {
     accepted.memory.withLock { $0.markAccepted(used.answer, by: request.url, nextNonce: nextNonce) }
   }
 
-  /// Stores the answer to a challenge, which the next attempt will send. Returns false if all passwords were removed
-  /// since the challenge was received.
+  /// Stores the answer to a challenge for the next attempt. Returns false if all passwords were removed after the
+  /// challenge was received.
   private func adopt(
     _ challenge: PasswordChallenge, _ answer: PasswordAnswer, _ rejection: Rejection,
     _ progress: inout PasswordProgress, _ generation: Int

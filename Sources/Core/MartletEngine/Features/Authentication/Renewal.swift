@@ -3,8 +3,8 @@ import Synchronization
 
 /// A value that many calls use and one task at a time renews, such as an access token.
 ///
-/// A renewal runs in a task of its own. No cancellation ends it, not even that of all waiters: a server that has issued
-/// a new token has invalidated the old one, so that the result must not be lost. It is kept for the next caller.
+/// A renewal runs in its own task. No cancellation ends it, not even that of all waiters: a server that has issued a
+/// new token has invalidated the old one, so the result must not be lost. It is kept for the next caller.
 package final class Renewal<Value: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
   package typealias Work = @Sendable (Value?) async throws -> Value?
@@ -15,7 +15,7 @@ package final class Renewal<Value: Sendable>: Sendable {
     case version(Version)
     /// There is no value.
     case none
-    /// The caller did not wait, or no longer, because the running renewal waits for the caller, or may do so. The
+    /// The caller did not wait, or stopped waiting, because the running renewal waits for the caller or may do so. The
     /// caller continues without the value.
     case skipped
 
@@ -29,10 +29,10 @@ package final class Renewal<Value: Sendable>: Sendable {
 
   package init(_ value: Value?) { state = Mutex(State(value)) }
 
-  /// The number of the current value, nil if there is none; and the running renewal, nil if there is none.
+  /// The number of the current value, and the running renewal; each is nil if there is none.
   package var now: (number: Int?, running: RunningWork<Version?>?) { state.withLock { ($0.number, $0.runningWork) } }
 
-  /// Returns the value if it can be used at once; nil if it would have to be renewed, or waited for.
+  /// Returns the value if it can be used at once; nil if it has to be renewed or awaited.
   func usable(where isUsable: (Version) -> Bool) -> Version? { state.withLock { $0.usable(where: isUsable) } }
 
   /// Returns the value if it meets the condition, a new one otherwise.
@@ -43,9 +43,9 @@ package final class Renewal<Value: Sendable>: Sendable {
     return try await result(of: decision, call, factor: 1, renew)
   }
 
-  /// Returns another value than one that was refused.
+  /// Returns a value other than the refused one.
   ///
-  /// The wait can be five times as long as that of ``value(where:by:renew:)`` where it is limited: the request cannot
+  /// If its wait is limited, it may be five times as long as that of ``value(where:by:renew:)``: the request cannot
   /// succeed without the value, and a user may be signing in.
   package func value(
     insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Work
@@ -67,8 +67,7 @@ package final class Renewal<Value: Sendable>: Sendable {
     ended?.finish(.failure(HTTPError.signedOut))
   }
 
-  /// - Parameter factor: the limit of the wait in multiples of the response timeout, where the renewal may wait for the
-  ///   call.
+  /// - Parameter factor: how many response timeouts the wait may last if the renewal may wait for the call.
   private func result(
     of decision: State.Decision, _ call: Call, factor: Int, _ renew: @escaping Work
   ) async throws -> Outcome {
@@ -102,7 +101,7 @@ package struct RenewedValue<Value: Sendable>: Sendable {
 /// The state machine of a ``Renewal``, without locks and tasks: callers use the value, wait for the running renewal, or
 /// start one.
 ///
-/// A refusal of an old value while a newer one is available does not cause a renewal.
+/// If an old value is refused while a newer one is available, there is no renewal.
 package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
 
@@ -140,7 +139,7 @@ package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
     return latest
   }
 
-  /// Decides how a caller gets another value than the refused one, which meets the condition.
+  /// Decides how a caller gets a value other than the refused one, which meets the condition.
   ///
   /// - Parameter work: the work of the renewal if one has to be started.
   package mutating func replacement(where wasRefused: (Version) -> Bool, _ work: @autoclosure () -> Work) -> Decision {

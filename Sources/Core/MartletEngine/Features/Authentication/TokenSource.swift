@@ -12,28 +12,28 @@ public import MartletSemantics
 /// For the tokens of an OAuth 2 server, ``OAuthClient/tokens(for:by:)`` makes a source.
 ///
 /// The token is renewed shortly before it expires (see ``AccessToken/expires``), and after a 401. The closure runs once
-/// at a time, in a task of its own, and all requests that need the new token wait for it: a thousand requests with an
+/// at a time, in its own task, and all requests that need the new token wait for it: a thousand requests with an
 /// expired token cause one renewal. If a request gets a 401 for an old token while a newer one is available, it is sent
-/// again with that one.
+/// again with the newer one.
 ///
 /// - **Second refusal.** A request renews the token once at most. If the new token is refused too, the caller gets the
-///   401. So it does after `insufficient_scope` and `invalid_request` (RFC 6750 §3.1), where a new token would not
+///   401. The same holds after `insufficient_scope` and `invalid_request` (RFC 6750 §3.1), where a new token would not
 ///   help.
-/// - **The closure throws.** All requests that wait fail with ``HTTPError/Kind/authenticationFailed`` and the error as
-///   ``HTTPError/underlying``; the next request tries again. An ``HTTPError`` that means that a server could not be
-///   reached keeps its kind, so that it is not mistaken for a logout: a stored response may answer the request if its
-///   cache policy and ``RequestOptions/partition`` allow that, and otherwise its ``RetryPolicy`` applies.
-/// - **The closure returns nil.** There is no token: requests are sent without one, and a 401 is the caller's.
+/// - **The closure throws.** All waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and the error as
+///   ``HTTPError/underlying``; the next request tries again. If an ``HTTPError`` means that a server could not be
+///   reached, it keeps its kind, so that it is not mistaken for a logout. A stored response may then answer the request
+///   if its cache policy and ``RequestOptions/partition`` allow that; otherwise its ``RetryPolicy`` applies.
+/// - **The closure returns nil.** There is no token: requests are sent without one, and the caller handles a 401.
 /// - **Cancellation.** Cancelling a request ends its wait, but never the renewal: the server may have invalidated the
 ///   old refresh token already. The new token is kept for the next request.
-/// - **Requests of the closure.** They may use the same session. They are sent without a token, and their 401 is the
-///   closure's. The engine recognizes them by their ``CallContext``, and requests that obtain an OAuth 2 token (RFC
+/// - **Requests of the closure.** They may use the same session. They are sent without a token, and the closure handles
+///   their 401. The engine recognizes them by their ``CallContext``, and requests that obtain an OAuth 2 token (RFC
 ///   6749 §3) by their form. It cannot recognize a request that the closure starts in a detached task or on a dispatch
 ///   queue: like any request that begins during a renewal, it waits for the token for its
 ///   ``RequestOptions/responseTimeout`` (after a 401 five times as long) and is then sent without one. Give such a task
-///   the context, or such a request an `Authorization` of its own.
+///   the context, or such a request its own `Authorization`.
 ///
-/// Tokens are as secret as the connection: use a scope of https origins, and http only for the loopback interface.
+/// Tokens are only as secret as the connection: use a scope of https origins, and http only for the loopback interface.
 public final class TokenSource: ImmediateCredentialSource {
   /// Returns the next token, or nil if there is none. The argument is the last token; nil if there was none. Called by
   /// one task at a time.
@@ -77,7 +77,7 @@ public final class TokenSource: ImmediateCredentialSource {
     renewal = Renewal(token.map { Received(token: $0, date: now()) })
   }
 
-  /// Makes a source with a token that is not renewed. ``use(_:)`` replaces it.
+  /// Makes a source with a token that is not renewed; ``use(_:)`` replaces it.
   ///
   /// - Parameters:
   ///   - token: the token; nil for none.
@@ -100,23 +100,23 @@ public final class TokenSource: ImmediateCredentialSource {
     self.init(token, scope, now, refresh)
   }
 
-  /// - Parameter logout: is set when the user logs out.
+  /// - Parameter logout: set when the user logs out.
   convenience init(
     _ token: AccessToken?, for scope: CredentialScope, logout: SignOutMark, refresh: @escaping Refresh
   ) {
     self.init(token, scope, { .now }, refresh, logout)
   }
 
-  /// Replaces the token: with the one of a login, or with nil after a logout.
+  /// Replaces the token: with a new one after a login, or with nil after a logout.
   ///
-  /// The result of a renewal that is running is discarded, and the requests that wait for it continue with this token.
+  /// The result of a running renewal is discarded, and the requests that wait for it continue with this token.
   public func use(_ token: AccessToken?) {
     if token == nil { logout.set() }
     renewal.use(token.map { Received(token: $0, date: now()) })
   }
 
-  /// Removes the token because the user signs out. Like ``use(_:)`` with nil, but requests that wait for a renewal
-  /// fail.
+  /// Removes the token because the user signs out. It acts like ``use(_:)`` with nil, but requests that wait for a
+  /// renewal fail.
   package func forget() {
     logout.set()
     renewal.forget()
@@ -211,8 +211,8 @@ public struct AccessToken: Sendable, Hashable {
   /// only `Bearer`.
   package var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
 
-  /// Returns whether the token can be sent without expiring on the way: there are more than 30 seconds left, or more
-  /// than a quarter of its lifetime.
+  /// Returns whether the token can be sent without expiring in transit: more than 30 seconds, or more than a quarter of
+  /// its lifetime, are left.
   ///
   /// - Parameter received: when the token was received.
   package func isFresh(at now: Date, received: Date) -> Bool {

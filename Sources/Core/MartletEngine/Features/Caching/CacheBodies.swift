@@ -3,8 +3,8 @@ import Synchronization
 
 /// The body of a response that is written to the store while it is read.
 ///
-/// It is stored only if it is complete. If the reader stops early, the body fails or has another length than announced,
-/// or the store fails, nothing is stored, and the reader continues as without a cache.
+/// It is stored only if it is complete. If the reader stops early, if the body fails or differs from its announced
+/// length, or if the store fails, nothing is stored. The reader then continues as without a cache.
 final class StoringBody: FinishableBody, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
@@ -25,7 +25,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   ///
   /// - Parameters:
   ///   - body: The body as it is received.
-  ///   - entry: The entry that is written.
+  ///   - entry: The entry to write.
   ///   - writer: The writer of the entry.
   ///   - transaction: The request, which finishes when the body is stored or known not to be.
   init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for transaction: CacheTransaction) {
@@ -60,8 +60,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
     return chunk
   }
 
-  /// Completes the entry, unless the body has another length than announced, or the response was removed from the cache
-  /// while it was received.
+  /// Completes the entry, unless the body's length differs from the announced one, or the response was removed from the
+  /// cache while it was received.
   private func commit(_ writer: any CacheWriter, count: Int64) async throws -> CacheTransaction.Outcome {
     guard length == nil || count == length, transaction.canStore else {
       await writer.abort()
@@ -76,7 +76,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
     return .stored
   }
 
-  /// Reads the rest, so that it is stored, unless it is longer than the limit or takes longer than the time.
+  /// Reads the rest so that it is stored, unless it is too long or takes too long.
   func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async {
     guard length ?? 0 <= limit, state.withLock({ $0.writer != nil }) else { return }
     _ = try? await Deadline(time, on: clock).holding { [self] in
@@ -106,8 +106,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
   }
 }
 
-/// A writer that calls the request's ``RequestOptions/storageDecision`` with the complete response before that is
-/// stored, and stores the response that it returns, or nothing. The body is in memory until then.
+/// A writer that passes the complete response to the request's ``RequestOptions/storageDecision`` before storing it. It
+/// stores the returned response, or nothing. The body is in memory until then.
 private final class DecidingWriter: CacheWriter {
   private let entry: CacheEntry
   private let base: any CacheWriter
@@ -168,7 +168,7 @@ final class StoredBody: BodySource, DeadlineAware {
   private let cache: HTTPCache
   private let call: Call
 
-  /// Opens the body of an entry; nil if the store does not have it any more, or cannot read it.
+  /// Opens the body of an entry; nil if the store no longer has it or cannot read it.
   static func open(
     _ id: CacheEntry.ID, range: Range<Int64>, of cache: HTTPCache, in call: Call
   ) async -> StoredBody? {
@@ -206,7 +206,7 @@ final class StoredBody: BodySource, DeadlineAware {
 
   var endsAtDeadline: Bool { Deadline.ends(base) }
 
-  /// Returns the whole body if that is what was read when it was opened, and nothing of it was read since.
+  /// Returns the whole body if it was read when it was opened and the reader has taken none of it.
   func takeReceived() -> Data? {
     first.withLock { first in
       guard first?.count == length else { return nil }
@@ -218,12 +218,12 @@ final class StoredBody: BodySource, DeadlineAware {
 }
 
 extension HTTPResponse {
-  /// Whether the transport has decoded the body: it has removed `Content-Encoding` then.
+  /// Whether the transport has decoded the body and therefore removed `Content-Encoding`.
   var isUnpacked: Bool {
     networkHead.map { $0.fields[.contentEncoding] != fields[.contentEncoding] } ?? false
   }
 
-  /// Discards the body. That of a 304 is empty, and is read so that the connection can be used again.
+  /// Discards the body. The empty body of a 304 is read, so that the connection can be used again.
   func discardBody() async {
     guard status == .notModified else { return body.cancel() }
     _ = try? await body.collect(upTo: 0)

@@ -1,11 +1,11 @@
 public import MartletSemantics
 
-/// Where a cache stores responses: in memory, in a database, on a server.
+/// The place where a cache stores responses: memory, a database, a server.
 ///
-/// A store does not apply the rules of HTTP: what is stored, how long and for whom is decided by ``HTTPCache``. Many
+/// A store does not apply the rules of HTTP: ``HTTPCache`` decides what is stored, for how long and for whom. Many
 /// tasks call it at the same time. Its capacity is limited: it removes the least recently used entries to make room
 /// (``open(_:range:)``, ``update(_:)`` and ``CacheWriter/commit()`` count as uses), and may remove any entry at any
-/// time. An error that it throws never fails a request: the cache continues as if nothing were stored.
+/// time. An error of the store never fails a request: the cache continues as if nothing were stored.
 ///
 /// Requirements:
 /// - An entry can be found when it is committed, and is complete then. Before that, and after an abort, it does not
@@ -41,7 +41,7 @@ public protocol CacheStore: Sendable {
   /// Removes entries. Those that are being written are not affected.
   func remove(_ selection: CacheSelection) async throws
 
-  /// Returns the amount of what is stored.
+  /// Returns how much is stored.
   func usage() async throws -> CacheUsage
 }
 
@@ -55,7 +55,7 @@ public protocol CacheWriter: Sendable {
   /// Completes the entry: it can be found from now on, and replaces the one with the same key and variant.
   func commit() async throws
 
-  /// Removes what was written. May be called more than once; after ``commit()`` it does nothing.
+  /// Removes everything that was written. May be called more than once; after ``commit()`` it does nothing.
   func abort() async
 }
 
@@ -96,7 +96,7 @@ public enum CacheSelection: Sendable, Hashable {
   case all
 }
 
-/// The amount of what is stored.
+/// How much a cache stores.
 public struct CacheUsage: Sendable, Hashable {
   /// The number of entries that can be found.
   public var entries: Int

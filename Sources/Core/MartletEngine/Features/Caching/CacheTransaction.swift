@@ -10,8 +10,8 @@ import Synchronization
 /// | started, without waiters | ``start()``, ``releaseWaiters()`` | are sent | the same |
 /// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
 ///
-/// Before it starts, a transaction may itself ``wait(for:on:)`` for an identical one; then the stored responses are looked
-/// up again. The first outcome counts; a transaction that is deallocated without one is abandoned.
+/// Before it starts, a transaction may itself ``wait(for:on:)`` for an identical one; then the stored responses are
+/// looked up again. The first outcome counts. A transaction that is deallocated without an outcome is abandoned.
 final class CacheTransaction: Sendable {
   /// How a transaction ends, for the identical requests that wait for it.
   enum Outcome: Sendable {
@@ -19,9 +19,9 @@ final class CacheTransaction: Sendable {
     case stored
     /// The response is not stored: each waiting request is sent.
     case unshared
-    /// The rules forbid to store the response: each waiting request is sent, and later ones do not wait.
+    /// The rules forbid storing the response: each waiting request is sent, and later ones do not wait.
     case unstorable
-    /// No response was received completely: one of the waiting requests is sent, and the others wait for that one.
+    /// No complete response was received: one of the waiting requests is sent, and the others wait for it.
     case abandoned
   }
 
@@ -29,8 +29,8 @@ final class CacheTransaction: Sendable {
   let key: CacheKey
   let call: Call
   let cache: HTTPCache
-  /// Whether stored responses can answer the request. The key contains neither the body nor a host other than that of
-  /// the URL, and a connection that changes its protocol belongs to one caller.
+  /// Whether stored responses can answer the request. The key contains neither the body nor a `Host` other than the
+  /// URL's, and a connection that changes its protocol belongs to one caller.
   let isCacheable: Bool
   private let isShareable: Bool
   private let state = Mutex(State())
@@ -63,12 +63,12 @@ final class CacheTransaction: Sendable {
       && !CacheKey.isForeignHost(in: request.head) && !request.fields.contains(.upgrade)
   }
 
-  /// Whether the request does not have the credentials that it should have, and no partition identifies the user. Only
-  /// what is the same for all users can answer it.
+  /// Whether the request lacks credentials that it should have, and no partition identifies the user. Only a response
+  /// that is the same for all users can answer it.
   var lacksCredentials: Bool { request.options.credentialsError != nil && key.partition.isEmpty }
 
-  /// Whether a response may be used for identical requests: not if the request cannot be sent, must be sent itself,
-  /// or lacks credentials.
+  /// Whether a response may be used for identical requests: not if the request cannot be sent, must be sent itself, or
+  /// lacks credentials.
   private static func isShareable(_ request: HTTPRequest) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
@@ -76,7 +76,7 @@ final class CacheTransaction: Sendable {
     }
   }
 
-  /// The longest body that the request's reader takes: a longer one is given up, and not stored.
+  /// The longest body that the request's reader accepts: a longer one is abandoned and not stored.
   var longestBody: Int64 {
     let options = request.options
     return min(options.bodyLimit ?? .max, options.isCollected ? Int64(options.collectLimit) : .max)
@@ -94,7 +94,7 @@ final class CacheTransaction: Sendable {
   /// - Parameters:
   ///   - sent: The request as it was sent.
   ///   - requestTime: When it was sent.
-  @inline(never)  // its variables would have room in the frame of its caller, which every waiting call keeps
+  @inline(never)  // its variables would take space in the frame of its caller, which every waiting call keeps
   func update(after response: HTTPResponse, to sent: OriginRequest, sentAt requestTime: Date) -> CacheUpdate {
     var context = CacheUpdate.Context(
       request: request.head, sent: sent.head, policy: isCacheable ? policy : .useProtocolCachePolicy,
@@ -117,17 +117,17 @@ final class CacheTransaction: Sendable {
 
   // MARK: Other requests
 
-  /// What comes after the lookup of a request that no stored response answers.
+  /// The next step after no stored response could answer a request.
   enum Start {
-    /// The request is registered, and to be sent.
+    /// The request is registered and has to be sent.
     case started
     /// A response may have been stored since the lookup: look again.
     case outdated
-    /// An identical request is under way: wait for it, and look again.
+    /// An identical request is in progress: wait for it, and look again.
     case identical(RunningWork<Outcome>)
   }
 
-  /// Registers the request before it is sent, unless an identical request is under way.
+  /// Registers the request before it is sent, unless an identical request is in progress.
   ///
   /// - Parameter storedCount: ``CacheTransactions/storedCount`` before the lookup.
   func start(since storedCount: Int) -> Start {
@@ -147,7 +147,7 @@ final class CacheTransaction: Sendable {
     }
   }
 
-  /// Waits for an identical request, as long as for a response at most.
+  /// Waits for an identical request, no longer than for a response.
   ///
   /// - Parameter clock: Measures the time of the wait.
   /// - Throws: `CancellationError` if the task is cancelled while it waits.
@@ -158,7 +158,7 @@ final class CacheTransaction: Sendable {
     if outcome != .abandoned { state.withLock { $0.waitsForOthers = false } }
   }
 
-  /// Registers the request, without regard to identical ones, unless it is registered already.
+  /// Registers the request even if there are identical ones, unless it is already registered.
   func start() {
     guard registration == nil else { return }
     let registration = cache.transactions.register(key)
@@ -173,10 +173,10 @@ final class CacheTransaction: Sendable {
 
   var isFinished: Bool { state.withLock { $0.isFinished } }
 
-  /// Sends the identical requests that wait, before the transaction has finished. Nothing waits in this process for one without
-  /// a route, as a validation in the background, and its lease stays.
+  /// Lets the waiting identical requests be sent before the transaction has finished. If it has no route, as in a
+  /// background validation, nothing in this process waits for it, and its lease stays.
   ///
-  /// - Parameter outcome: What other processes do.
+  /// - Parameter outcome: The outcome for other processes.
   func releaseWaiters(_ outcome: FlightOutcome) {
     let (route, lease) = state.withLock { state in
       let route = state.registration?.route.take()
@@ -189,8 +189,8 @@ final class CacheTransaction: Sendable {
   /// Ends the transaction; only the first outcome counts.
   func finish(_ outcome: Outcome) { finish(outcome, for: FlightOutcome(outcome)) }
 
-  /// Ends the transaction of a request whose response is not stored. After a refusal or a temporary error another process may
-  /// have more luck.
+  /// Ends the transaction of a request whose response is not stored. After a refusal or a temporary error, another
+  /// process may succeed.
   func finish(_ outcome: Outcome, after status: HTTPStatus) {
     finish(outcome, for: FlightOutcome(outcome, after: status))
   }
@@ -206,23 +206,24 @@ final class CacheTransaction: Sendable {
     cache.transactions.remove(registration, of: key, outcome)
   }
 
-  /// Ends the transaction of a request that failed. If its caller gave it up, or it is sent again because a pooled connection
-  /// was closed, one of the waiting requests is sent in its place.
+  /// Ends the transaction of a request that failed. If its caller abandoned it, or it is sent again because a pooled
+  /// connection was closed, one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
     finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
   }
 
   // MARK: Other processes
 
-  /// Whether other processes are to be asked before the request is sent: those that share the store, for a request that
-  /// identical ones wait for, once.
+  /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
+  /// request that identical ones can wait for.
   var asksOthers: Bool {
     cache.flights != nil && state.withLock { !$0.flight.isDecided && $0.registration?.route != nil }
   }
 
-  /// Asks the other processes that share the store, and waits a moment if one of them sends an identical request.
+  /// Asks the other processes that share the store, and waits a moment if one of them is sending an identical request.
   ///
-  /// - Returns: Whether to look up the stored responses again, since there may be one; otherwise the request is to be sent.
+  /// - Returns: Whether to look up the stored responses again, since there may be one; otherwise the request has to be
+  ///   sent.
   /// - Throws: `CancellationError` if the task is cancelled.
   func isAnswerLikely(on clock: any Clock<Duration>) async throws -> Bool {
     switch try await askOthers() {
@@ -235,7 +236,7 @@ final class CacheTransaction: Sendable {
     }
   }
 
-  /// Whether the entry is to be validated in the background: not if another process does that, or has done it.
+  /// Whether to validate the entry in the background: not if another process is doing so, or has done so.
   func mayRevalidate(_ entry: CacheEntry) async -> Bool {
     guard cache.flights != nil else { return true }
     switch try? await askOthers() {
@@ -247,7 +248,7 @@ final class CacheTransaction: Sendable {
     }
   }
 
-  /// Asks whether this process is to send the request; nil if nobody knows. A lease ends with the transaction.
+  /// Asks whether this process has to send the request; nil if that is unknown. A lease ends with the transaction.
   private func askOthers() async throws -> SharedFlight? {
     guard let flights = cache.flights else { return nil }
     let name = RequestRoute(key, request.fields).fingerprint
@@ -271,15 +272,15 @@ final class CacheTransaction: Sendable {
 }
 
 extension HTTPError {
-  /// Whether only this call has ended, by its cancellation or its deadline, and not what it waited for.
+  /// Whether only this call has ended, by its cancellation or its deadline, and not the work that it waited for.
   var isOfTheCaller: Bool { isCancelled || kind == .deadlineExceeded }
 }
 
-/// The transactions of a cache whose requests are under way.
+/// The running transactions of a cache.
 ///
 /// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestRoute``
-/// defines which are identical; `Vary` is applied when the response is stored. The keys whose responses cannot be
-/// stored are remembered, because waiting for those is useless.
+/// defines which requests are identical; `Vary` is applied when the response is stored. Keys whose responses cannot be
+/// stored are remembered, because waiting for them is useless.
 final class CacheTransactions: Sendable {
   /// The registration of a transaction.
   struct Registration: Sendable {
@@ -289,16 +290,16 @@ final class CacheTransactions: Sendable {
   }
 
   enum Admission: Sendable {
-    /// The request is to be sent.
+    /// The request has to be sent.
     case registered(Registration)
-    /// An identical request is under way.
+    /// An identical request is in progress.
     case identical(RunningWork<CacheTransaction.Outcome>)
   }
 
-  /// A request for which identical ones can wait.
+  /// A request that identical ones can wait for.
   private struct SentRequest {
     let call: Call
-    /// nil as long as no other request waits.
+    /// nil while no other request waits.
     var result: RunningWork<CacheTransaction.Outcome>?
   }
 
@@ -319,7 +320,7 @@ final class CacheTransactions: Sendable {
   private let stored = Atomic(0)
   private static let unstorableLimit = 1024
 
-  /// How many responses have been stored for which others could wait.
+  /// How many stored responses other requests could have waited for.
   var storedCount: Int { stored.load(ordering: .acquiring) }
 
   /// Whether the responses of a key cannot be stored, so that waiting for one is useless.
@@ -327,10 +328,10 @@ final class CacheTransactions: Sendable {
     state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
   }
 
-  /// Registers a transaction for which no request can wait.
+  /// Registers a transaction that no request can wait for.
   func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
 
-  /// Registers a transaction for which identical requests can wait, unless one is under way.
+  /// Registers a transaction that identical requests can wait for, unless one is in progress.
   func register(_ route: RequestRoute, for call: Call) -> Admission {
     state.withLock { state in
       guard !state.unstorable.contains(route.key) else { return .registered(state.register(route.key)) }
@@ -344,10 +345,10 @@ final class CacheTransactions: Sendable {
     }
   }
 
-  /// Whether a transaction is registered and nothing that includes its response was removed from the cache.
+  /// Whether a transaction is registered and no removal from the cache has included its response.
   func contains(_ registration: Registration) -> Bool { state.withLock { $0.keys[registration.id] != nil } }
 
-  /// Removes a registration, and ends the waits for its request.
+  /// Removes a registration and ends the waits for its request.
   func remove(_ registration: Registration, of key: CacheKey, _ outcome: CacheTransaction.Outcome) {
     let sent = state.withLock { state in
       state.keys[registration.id] = nil
@@ -374,9 +375,9 @@ final class CacheTransactions: Sendable {
     state.withLock { $0.sent.removeValue(forKey: route) }?.result?.finish(.success(.unshared))
   }
 
-  /// Prevents that the responses of running transactions are stored, as far as a removal includes them.
+  /// Prevents running transactions from storing responses that a removal includes.
   ///
-  /// - Parameter own: that of the transaction that causes the removal.
+  /// - Parameter own: the registration of the transaction that causes the removal.
   func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {
     state.withLock { state in
       let key = own.flatMap { state.keys[$0.id] }

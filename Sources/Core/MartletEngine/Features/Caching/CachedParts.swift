@@ -3,9 +3,9 @@ import Synchronization
 
 // Responses that are combined with a stored part of the same representation (RFC 9111 §3.4).
 extension CachingTransport {
-  /// Returns a response, which is a part, with a body that is stored together with the stored part while it is read.
+  /// Returns a partial response whose body is stored, together with the stored part, while it is read.
   ///
-  /// - Parameter joined: What is stored then.
+  /// - Parameter joined: The entry to store.
   func extend(
     _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for transaction: CacheTransaction
   ) async -> HTTPResponse {
@@ -20,8 +20,8 @@ extension CachingTransport {
     return await store(response, as: joined, for: transaction, with: part)
   }
 
-  /// Returns the stored part and a response, which is the rest, as one. If the part cannot be read, the request is sent
-  /// again for the whole.
+  /// Returns the stored part and the rest in the response as one response. If the part cannot be read, the whole is
+  /// requested again.
   func complete(
     _ entry: CacheEntry, by response: HTTPResponse, to whole: StoredResponse, isStored: Bool,
     for transaction: CacheTransaction
@@ -45,8 +45,8 @@ extension CachingTransport {
 }
 
 extension CacheTransaction {
-  /// Whether a response is stored as far as the request's options say. What decides about complete responses is not asked
-  /// about a part.
+  /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
+  /// a part.
   func stores(_ response: HTTPResponse) -> Bool {
     let options = request.options
     return options.storesResponse && (response.status != .partialContent || options.storageDecision == nil)
@@ -54,7 +54,7 @@ extension CacheTransaction {
 }
 
 extension HTTPResponse {
-  /// The body, with the length that it must have: a part's length is in its `Content-Range`, too.
+  /// The body with its expected length: a part's length is in its `Content-Range`, too.
   var expectedBody: ResponseBody {
     guard body.length == nil, status == .partialContent,
       let bytes = fields[.contentRange].flatMap({ ContentRange($0)?.bytes })
@@ -64,7 +64,8 @@ extension HTTPResponse {
 }
 
 extension StoredResponse {
-  /// Whether this response makes a stored one useless that has another variant: a part of the whole, or the whole of a part.
+  /// Whether this response makes a stored one with another variant useless: a part of the whole, or the whole of a
+  /// part.
   func replaces(_ other: StoredResponse) -> Bool {
     !CacheUpdate.isRefusalOrTemporaryError(head.status) && head.status != other.head.status
       && (head.status == .partialContent || other.head.status == .partialContent)
@@ -81,7 +82,7 @@ struct PartOfBody {
 
   /// Opens the bytes of an entry that are stored with those of a response.
   ///
-  /// - Throws: What the store throws, or an error if it does not have the entry any more.
+  /// - Throws: The store's error, or an error if the store no longer has the entry.
   init?(
     _ entry: CacheEntry, around head: ResponseHead, to joined: StoredResponse, in cache: HTTPCache
   ) async throws {
@@ -101,7 +102,7 @@ struct PartOfBody {
     self.length = length
   }
 
-  /// The part is already in the body that is stored.
+  /// Uses no part: the body to store already contains it.
   init(replacing entry: CacheEntry, length: Int64) {
     self.entry = entry
     self.length = length
@@ -117,8 +118,8 @@ struct PartOfBody {
   }
 }
 
-/// A writer that adds stored bytes before and after those that are written, and removes the entry that had them if the new
-/// one does not replace it.
+/// A writer that adds stored bytes before and after the written ones. It removes the old entry if the new one does not
+/// replace it.
 private final class JoiningWriter: CacheWriter {
   private let base: any CacheWriter
   private let before: Mutex<(any BodySource)?>
@@ -162,7 +163,7 @@ private final class JoiningWriter: CacheWriter {
   }
 }
 
-/// A body whose number of bytes is known, and which fails if it has another one.
+/// A body of known length, which fails if its length differs.
 private final class ExactBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let rest: Mutex<Int64>
@@ -190,7 +191,7 @@ private final class ExactBody: BodySource, DeadlineAware {
   var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
-/// Bodies one after another.
+/// A sequence of bodies.
 private final class JoinedBody: BodySource, DeadlineAware {
   private let pieces: [any BodySource]
   private let last: any BodySource

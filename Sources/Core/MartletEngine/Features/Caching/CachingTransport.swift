@@ -3,7 +3,7 @@ import MartletSemantics
 /// Answers requests from the cache, and stores responses.
 ///
 /// It follows the rules of MartletSemantics: `CachePlan` before a request is sent, `CacheUpdate` when there is a
-/// response. What concerns other requests that are under way is in ``CacheTransaction``.
+/// response. ``CacheTransaction`` handles its relation to other running requests.
 struct CachingTransport: Transport, DeadlineAware {
   let base: any Transport
   let cache: HTTPCache
@@ -32,14 +32,15 @@ struct CachingTransport: Transport, DeadlineAware {
     indirect case serve(CacheEntry, CachePlan.Serving)
     /// Wait for an identical request, then look again.
     case wait(RunningWork<CacheTransaction.Outcome>)
-    /// Ask other processes first whether one of them sends an identical request.
+    /// Ask other processes first whether one of them is sending an identical request.
     case ask(OriginRequest)
     case lookUp
   }
 
-  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
+  // call keeps.
 
-  /// Looks up the stored responses, and answers with one, as far as that needs no `await`.
+  /// Looks up the stored responses and answers with one, unless that requires an `await`.
   @inline(never)
   private func firstStep(of transaction: CacheTransaction) throws -> Step {
     let storedCount = cache.transactions.storedCount
@@ -53,7 +54,7 @@ struct CachingTransport: Transport, DeadlineAware {
     return .answer(response)
   }
 
-  /// Does what a step says, and then looks up the stored responses unless the request is answered or has to be sent.
+  /// Performs a step, and then looks up the stored responses again unless the request is answered or has to be sent.
   @inline(never)
   private func step(
     of transaction: CacheTransaction, after step: Step, without unreadable: inout Set<CacheEntry.ID>
@@ -108,7 +109,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // MARK: From the store
 
-  /// Returns the stored response, at once if the store has its body at hand; nil if the body cannot be read.
+  /// Returns the stored response, without suspending if the store has its body at hand; nil if the body cannot be read.
   ///
   /// - Parameter received: The response that it replaces.
   @inline(never)
@@ -130,7 +131,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
   }
 
-  /// The same, awaited. The body of the response that it replaces is discarded.
+  /// Does the same with an `await`. The body of the replaced response is discarded.
   private func readableResponse(
     from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
     replacing received: HTTPResponse? = nil
@@ -158,17 +159,17 @@ struct CachingTransport: Transport, DeadlineAware {
       url: transaction.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
   }
 
-  /// Validates a stale response in the background (RFC 5861 §3), once at a time for an entry.
+  /// Validates a stale response in the background (RFC 5861 §3). An entry is validated once at a time.
   private func revalidate(_ sent: OriginRequest, for transaction: CacheTransaction) {
     guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
     var request = transaction.request
     request.options.isCollected = false
-    request.options.storesResponse = true  // also where a download started it
-    // A call of its own: for listeners, the first one ends with its response.
+    request.options.storesResponse = true  // even if a download started it
+    // A separate call: for listeners, the first one ends with its response.
     let call = Call(runner: transaction.call.runner, asked: nil, listeners: [], deadline: nil)
     call.takeLocals(of: transaction.call)
     let background = CacheTransaction(request, in: call, of: cache)
-    background.start()  // now, so that a removal that comes next includes its response
+    background.start()  // now, so that a later removal includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
       guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
@@ -180,11 +181,11 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // MARK: From the origin
 
-  /// Sends a request to the origin, and does with the response what the rules say.
+  /// Sends a request to the origin and processes the response by the rules.
   ///
   /// - Parameters:
   ///   - sent: The request.
-  ///   - transaction: The same, as its caller made it. It has started.
+  ///   - transaction: The request as its caller made it. The transaction has started.
   private func fetch(_ sent: OriginRequest, for transaction: CacheTransaction) async throws -> HTTPResponse {
     let requestTime = cache.now()
     let response: HTTPResponse
@@ -200,7 +201,7 @@ struct CachingTransport: Transport, DeadlineAware {
     return response
   }
 
-  /// Returns the stored response instead of an error, if it may be used then.
+  /// Returns the stored response instead of an error, if the rules allow that.
   private func stale(
     _ entry: CacheEntry?, insteadOf error: any Error, to transaction: CacheTransaction
   ) async throws -> HTTPResponse {
@@ -212,7 +213,7 @@ struct CachingTransport: Transport, DeadlineAware {
     return stale
   }
 
-  /// Does with a response what the rules say.
+  /// Processes a response by the rules.
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
@@ -252,7 +253,7 @@ struct CachingTransport: Transport, DeadlineAware {
     return response
   }
 
-  /// Returns the stored response that the origin has validated, updated to this.
+  /// Returns the stored response that the origin has validated, updated with this one.
   private func confirm(
     _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
@@ -263,7 +264,7 @@ struct CachingTransport: Transport, DeadlineAware {
     return confirmed
   }
 
-  /// Sends the request of the caller, without conditions and a range of the cache, in place of a response that is of no use.
+  /// Sends the caller's request, without the cache's conditions and range, in place of an unusable response.
   func fetchAgain(instead response: HTTPResponse, for transaction: CacheTransaction) async throws -> HTTPResponse {
     await response.discardBody()
     return try await fetch(OriginRequest(transaction.request.head), for: transaction)
@@ -271,7 +272,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Returns the response with a body that is stored while it is read.
   ///
-  /// - Parameter part: The stored part that belongs to it.
+  /// - Parameter part: The matching stored part.
   func store(
     _ response: HTTPResponse, as stored: StoredResponse, for transaction: CacheTransaction, with part: PartOfBody? = nil
   ) async -> HTTPResponse {
@@ -284,7 +285,8 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     cache.transactions.removeUnstorable(transaction.key)
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
-    // temporary error may never be read, because the request is sent again, and one that is too long is not read to its end.
+    // temporary error may never be read because the request is sent again, and a body that is too long is not read to
+    // its end.
     if !transaction.request.options.isCollected || response.body.length ?? 0 > transaction.longestBody
       || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
     {
@@ -300,7 +302,7 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Sends a request that no stored response can answer. If it changes something at the origin, the stored responses
-  /// that it makes invalid are removed.
+  /// that become invalid are removed.
   private func sendUncached(_ transaction: CacheTransaction) async throws -> HTTPResponse {
     guard transaction.policy != .returnCacheDataDontLoad else {
       throw HTTPError(
@@ -310,7 +312,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let request = transaction.request.head
     let requestTime = cache.now()
-    // Now, so that a removal that comes next includes its response.
+    // Started now, so that a later removal includes its response.
     if request.method == .post, !transaction.hasForeignHost { transaction.start() }
     let response = try await base.send(transaction.request, in: transaction.call)
     for key in InvalidationRule.keys(after: response.head, to: request, partition: transaction.key.partition) {
@@ -323,13 +325,13 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 }
 
-/// A request on its way to the origin. It is a reference, because every waiting call would have a copy.
+/// A request on its way to the origin. It is a class, because every waiting call would keep a copy.
 final class OriginRequest: Sendable {
-  /// The request as it is sent.
+  /// The head as it is sent.
   let head: RequestHead
-  /// The stored response that it validates; nil if there is none.
+  /// The stored response to validate; nil if there is none.
   let entry: CacheEntry?
-  /// The stored responses whose entity tags it carries, although they do not match it.
+  /// The stored responses that do not match the request, but whose entity tags it carries.
   let offered: [CacheEntry]
   /// The stored part of the response; nil if there is none.
   let part: CacheEntry?

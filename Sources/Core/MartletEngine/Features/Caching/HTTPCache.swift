@@ -1,7 +1,7 @@
 public import MartletSemantics
 import Synchronization
 
-/// A private HTTP cache (RFC 9111, RFC 5861, RFC 8246): stores responses, and answers later requests from them as long
+/// A private HTTP cache (RFC 9111, RFC 5861, RFC 8246): stores responses and answers later requests with them as long
 /// as their origin allows.
 ///
 /// ```swift
@@ -14,17 +14,15 @@ import Synchronization
 /// ```
 ///
 /// The responses to one user must not be used for another: set a partition for each user
-/// (``RequestOptions/partition``). Without one, a response to a request with `Authorization` is used only for
-/// requests with the same value, unless the response is `public`. A request whose `Host` field has another host than
-/// its URL does not use the cache.
+/// (``RequestOptions/partition``). Without one, a response to a request with `Authorization` is used only for requests
+/// with the same value, unless the response is `public`. Requests whose `Host` differs from their URL bypass the cache.
 ///
 /// Bodies are stored as the transport returns them, with their content codings removed. Validators still match, because
-/// the request that validates accepts the same codings. Parts of such bodies (`Range`) are always requested from the
-/// origin. Other stored bodies answer requests for one range. A part (206) is stored if it has a strong validator, is
-/// combined with later ones that touch it, and completed when the whole is requested.
+/// the validating request accepts the same codings. Parts of such bodies (`Range`) are always requested from the
+/// origin; other stored bodies answer requests for one range. A part (206) is stored if it has a strong validator.
+/// Later parts that touch it are added, and a request for the whole completes it.
 ///
-/// Identical requests at the same time are sent once. A store that fails does not fail a request: it is treated as
-/// empty.
+/// Simultaneous identical requests are sent once. A failing store does not fail a request: it is treated as empty.
 public final class HTTPCache: Sendable {
   /// Where the responses are stored.
   public let store: any CacheStore
@@ -52,25 +50,25 @@ public final class HTTPCache: Sendable {
   /// The counts of requests and responses since the cache was created.
   public var statistics: CacheStatistics { counts.withLock { $0 } }
 
-  /// Returns the amount of what is stored. Throws what the store throws.
+  /// Returns how much is stored. Throws the store's errors.
   public func usage() async throws -> CacheUsage { try await store.usage() }
 
-  /// Removes all responses; those that are being received are not stored either. Throws what the store throws.
+  /// Removes all responses; those that are being received are not stored either. Throws the store's errors.
   public func removeAll() async throws { try await remove(.all) }
 
-  /// Removes the responses of a URL, in all partitions. Throws what the store throws.
+  /// Removes the responses of a URL, in all partitions. Throws the store's errors.
   public func remove(_ url: URL) async throws { try await remove(.url(CacheKey(url).url)) }
 
-  /// Removes all responses of a partition, for example when its user signs out. Throws what the store throws.
+  /// Removes all responses of a partition, for example when its user signs out. Throws the store's errors.
   public func removePartition(_ partition: String) async throws { try await remove(.partition(partition)) }
 
-  /// Removes the responses that were received or last validated longer ago than `age`. Throws what the store throws.
+  /// Removes the responses that were received or last validated longer ago than `age`. Throws the store's errors.
   public func remove(olderThan age: Duration) async throws {
     let seconds = Double(age.components.seconds) + Double(age.components.attoseconds) * 1e-18
     try await remove(.olderThan(now().addingTimeInterval(-seconds)))
   }
 
-  /// Removes entries. Throws what the store throws.
+  /// Removes entries. Throws the store's errors.
   public func remove(_ selection: CacheSelection) async throws {
     transactions.invalidate(selection)
     try await store.remove(selection)
@@ -85,12 +83,11 @@ extension HTTPCache {
 
 /// A store that can find, read and remove entries without suspending its caller.
 package protocol ImmediateCacheStore: CacheStore {
-  /// Returns all entries of a key; nil if that would take long, or does not succeed: then ``CacheStore/entries(for:)`` is
-  /// called.
+  /// Returns all entries of a key; nil if that would take long or fails: then ``CacheStore/entries(for:)`` is called.
   func blockingEntries(for key: CacheKey) -> [CacheEntry]?
 
-  /// Returns a part of the body of an entry; nil if that would take long, or does not succeed: then
-  /// ``CacheStore/open(_:range:)`` is called.
+  /// Returns a part of the body of an entry; nil if that would take long or fails: then ``CacheStore/open(_:range:)``
+  /// is called.
   func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
 
   /// Removes entries.
@@ -98,8 +95,8 @@ package protocol ImmediateCacheStore: CacheStore {
 }
 
 extension HTTPCache {
-  /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws what the
-  /// store throws.
+  /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws the
+  /// store's errors.
   package func blockingRemove(_ selection: CacheSelection) throws -> Bool {
     guard let immediate else { return false }
     transactions.invalidate(selection)
@@ -108,7 +105,7 @@ extension HTTPCache {
   }
 }
 
-// What a transaction does with the store. An error of the store becomes a note.
+// How a transaction uses the store. An error of the store becomes a note.
 extension HTTPCache {
   static let variantLimit = 32
 
@@ -123,13 +120,13 @@ extension HTTPCache {
     }
   }
 
-  /// Returns the entries of the request's key, without those that it may not use.
+  /// Returns the entries of the request's key that it may use.
   func entries(for transaction: CacheTransaction) async -> [CacheEntry] {
     let entries = await attempt(in: transaction.call) { try await store.entries(for: transaction.key) } ?? []
     return usable(entries, for: transaction)
   }
 
-  /// The same without an `await`; nil if the store needs one.
+  /// Does the same without an `await`; nil if the store needs one.
   func blockingEntries(for transaction: CacheTransaction) -> [CacheEntry]? {
     immediate?.blockingEntries(for: transaction.key).map { usable($0, for: transaction) }
   }
@@ -154,8 +151,8 @@ extension HTTPCache {
     await attempt(in: transaction.call) { try await store.remove(selection) }
   }
 
-  /// Removes the oldest variant, where there are ``variantLimit`` or more. If a response varies by a field whose values do not repeat, such as a
-  /// cookie, each lookup would otherwise take longer than the one before.
+  /// Removes the oldest variant if there are ``variantLimit`` or more. If a response varies by a field whose values
+  /// never repeat, such as a cookie, each lookup would otherwise take longer than the last.
   func removeOldest(of entries: [CacheEntry], for transaction: CacheTransaction) async {
     guard entries.count >= Self.variantLimit,
       let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
@@ -165,7 +162,7 @@ extension HTTPCache {
 
   func count(_ change: (inout CacheStatistics) -> Void) { counts.withLock { change(&$0) } }
 
-  /// Returns whether the entry may be validated in the background: false while that is under way.
+  /// Returns whether the entry may be validated in the background: false while a validation is in progress.
   func beginRevalidation(of id: CacheEntry.ID) -> Bool { revalidating.withLock { $0.insert(id).inserted } }
 
   func endRevalidation(of id: CacheEntry.ID) { _ = revalidating.withLock { $0.remove(id) } }
@@ -183,8 +180,7 @@ extension StoredResponse {
 public struct CacheStatistics: Sendable, Hashable {
   /// Requests answered with a stored response that is fresh.
   public var hits = 0
-  /// Requests answered with a stored response that is stale, which the origin or the caller allows, or without a
-  /// network.
+  /// Requests answered with a stale stored response: the origin or the caller allows it, or there is no network.
   public var staleHits = 0
   /// Requests answered with a stored response after the origin had validated it.
   public var revalidations = 0

@@ -1,9 +1,9 @@
 public import MartletSemantics
 import Synchronization
 
-/// Stores responses in memory, as long as the store exists.
+/// Stores responses in memory while the store exists.
 ///
-/// A body is copied once, into one block of its size, when it is stored; reading it copies nothing.
+/// A body is copied once when it is stored, into one block of its size; reading it copies nothing.
 public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
   private let storage: Mutex<StoredResponses>
 
@@ -44,7 +44,7 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 
   public func usage() async -> CacheUsage { storage.withLock { $0.usage } }
 
-  /// Collects the bytes of a body; the entry is stored when they are complete.
+  /// Collects the bytes of a body; stores the entry when they are complete.
   ///
   /// They are copied, because a chunk may be a small part of a large buffer that its transport reuses.
   private final class Writer: CacheWriter {

@@ -6,8 +6,8 @@ package struct RequestRoute: Sendable, Hashable {
   package let key: CacheKey
   private let selecting: [String]
 
-  /// Compares credentials and preferences only, for a request as it is sent: other fields, such as a correlation
-  /// identifier, differ between requests that want the same. `Vary` has to be applied to the response.
+  /// Compares only credentials and preferences, for a request as it is sent: other fields, such as a correlation
+  /// identifier, differ between requests for the same response. `Vary` has to be applied to the response.
   package init(_ key: CacheKey, _ fields: HTTPFields) {
     self.key = key
     selecting = Self.selecting.map { fields[$0] ?? "" }
@@ -23,7 +23,7 @@ package struct RequestRoute: Sendable, Hashable {
     selecting = lines.flatMap { name, lines in lines.map { "\(name): \($0.value)" } }
   }
 
-  /// A digest, by which processes recognize identical requests without knowing what they contain.
+  /// A digest by which processes recognize identical requests without knowing their content.
   var fingerprint: String {
     Fingerprint.of(([key.partition, key.url] + selecting).map { "\($0.utf8.count):\($0)" }.joined())
   }

@@ -1,40 +1,42 @@
 import MartletSemantics
 
-/// A cache store whose processes send identical requests once: implement it on a store that several processes share.
+/// A cache store whose processes send identical requests once. Implement it for a store that several processes share.
 ///
-/// Within a process an ``HTTPCache`` sends one of identical requests, and the others wait for its response. With this protocol
-/// the process asks the others before it sends that one: when no stored response can answer it, or one has to be validated.
-/// Then it looks up the stored responses again, so that one that was stored in between is used.
+/// Within a process, an ``HTTPCache`` sends one of several identical requests, and the others wait for its response.
+/// With this protocol, the process asks the other processes before it sends that request: when no stored response can
+/// answer it, or when one has to be validated. It then looks up the stored responses again, in case one was stored in
+/// between.
 ///
-/// A lease saves requests, and excludes nothing: when the store fails or a wait takes too long, the request is sent. A store
-/// that throws counts as one that knows nothing.
+/// A lease saves requests, but guarantees nothing: when the store fails or a wait takes too long, the request is sent.
+/// A store that throws counts as one without information.
 public protocol SharedFlights: CacheStore {
-  /// Asks whether this process is to send a request. It is asked again, after a moment, as long as the answer is to wait.
+  /// Asks whether this process has to send a request. While the answer is to wait, it is asked again after a moment.
   ///
-  /// - Parameter name: a digest of what makes requests identical: URL, partition, credentials, cookies and preferences.
-  /// - Returns: nil if processes are not to share the request.
+  /// - Parameter name: a digest of the properties that make requests identical: URL, partition, credentials, cookies
+  ///   and preferences.
+  /// - Returns: nil if processes should not share the request.
   func beginFlight(_ name: String) async throws -> SharedFlight?
 }
 
-/// Who sends a request that several processes need.
+/// The process that sends a request that several processes need.
 public enum SharedFlight: Sendable {
-  /// This process. It ends the lease when the response is stored, or known not to be.
+  /// This process. It ends the lease when the response is stored, or will not be.
   case lead(any FlightLease)
-  /// Another process: look up the stored responses again after a moment, for that long altogether; then send the request.
+  /// Another process: look up the stored responses again after a moment. Send the request after this time in total.
   case wait(Duration)
 }
 
-/// The right to send a request for other processes, which ends by itself if the process does.
+/// The right to send a request for other processes. It ends by itself if the process does.
 public protocol FlightLease: AnyObject, Sendable {
-  /// Ends the lease, without a wait. Called once.
+  /// Ends the lease without waiting. Called once.
   func end(_ outcome: FlightOutcome)
 }
 
-/// What other processes do that wait for a request.
+/// What the processes that wait for a request do next.
 public enum FlightOutcome: Sendable, Hashable {
   /// The response is stored: they look it up.
   case stored
-  /// There is no response: one of them sends its request, and the others wait for that one.
+  /// There is no response: one of them sends its request, and the others wait for it.
   case failed
   /// The response cannot be shared: each sends its request.
   case unshared
@@ -47,23 +49,23 @@ public enum FlightOutcome: Sendable, Hashable {
     }
   }
 
-  /// What others do after a response that is not stored.
+  /// The outcome for other processes after a response that is not stored.
   init(_ outcome: CacheTransaction.Outcome, after status: HTTPStatus) {
     self = CacheUpdate.isRefusalOrTemporaryError(status) ? .failed : FlightOutcome(outcome)
   }
 }
 
-/// Where a request is that asks other processes.
+/// The progress of a request that asks other processes.
 struct FlightProgress: Sendable {
   /// The right to send the request, while the process has it.
   var lease: (any FlightLease)?
-  /// Whether it is known that the request is to be sent, unless a stored response answers it.
+  /// Whether it is settled that the request has to be sent, unless a stored response answers it.
   var isDecided = false
   private var stopwatch: Stopwatch?
   private var pause = Duration.milliseconds(2)
 
-  /// Returns how long to wait until the next look: short at first, since most responses come soon. nil if the request has waited
-  /// for long enough.
+  /// Returns how long to wait until the next look: a short time at first, since most responses arrive soon. nil if the
+  /// request has waited long enough.
   mutating func nextPause(_ longest: Duration, on clock: any Clock<Duration>) -> Duration? {
     let stopwatch = stopwatch ?? Stopwatch(clock)
     self.stopwatch = stopwatch

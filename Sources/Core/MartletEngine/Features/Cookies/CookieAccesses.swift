@@ -1,9 +1,9 @@
 import MartletSemantics
 
-/// What a jar knows of the cookies that it sent, and has not written to its store: when that was, and the last line.
+/// The cookies that a jar has sent but not yet recorded in its store: the times, and the last line.
 ///
-/// The times only decide which cookies are removed when there are too many, so they are written with the next change, or
-/// once an hour.
+/// The times only decide which cookies are removed when there are too many, so they are written with the next change,
+/// or once an hour.
 struct CookieAccesses {
   private var sites: [String: [Cookie.Identity: Date]] = [:]
   private var last: SentCookies?
@@ -15,12 +15,12 @@ struct CookieAccesses {
     return Self.dueDate(of: cookies) < now
   }
 
-  /// When the times of cookies that are sent are to be written.
+  /// Returns when the access times of these cookies have to be written.
   static func dueDate(of cookies: [Cookie]) -> Date {
     cookies.map { $0.lastAccessed.addingTimeInterval(interval) }.min() ?? .distantFuture
   }
 
-  /// The line of the last request if it is that of this one too: then its cookies are sent now.
+  /// Returns the line of the last request if this request has the same one; its cookies then count as sent now.
   mutating func line(
     for request: HTTPRequest, in context: CookieContext, of mark: String, revision: Int, at now: Date
   ) -> HTTPFields? {
@@ -68,8 +68,8 @@ struct CookieAccesses {
   mutating func removeAll() { self = CookieAccesses() }
 }
 
-/// The `Cookie` line of a request, which is that of most requests after it: for the same origin and partition, as long as
-/// the cookies are the same and none of the line expires.
+/// The `Cookie` line of a request. Most later requests reuse it: those for the same origin and partition, while the
+/// cookies are the same and none of them expires.
 struct SentCookies {
   /// The cookies of the line; empty if there are none for such requests.
   let cookies: [Cookie]
@@ -81,12 +81,12 @@ struct SentCookies {
   var mark = ""
 
   private let origin: Origin
-  /// The path of the requests; nil for every path, because all cookies of the site are for every path.
+  /// The path of the requests; nil for every path, because all cookies of the site apply to every path.
   private let path: String?
   private let context: CookieContext
-  /// The number that the store had when its cookies were read.
+  /// The revision of the store when its cookies were read.
   private let revision: Int
-  /// From when and until when the cookies are these.
+  /// The period in which these cookies apply.
   private let period: Range<Date>
 
   /// Makes the line of a request; nil if others cannot use it.

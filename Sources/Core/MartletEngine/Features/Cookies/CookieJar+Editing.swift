@@ -1,12 +1,12 @@
 public import MartletSemantics
 import Synchronization
 
-// What a program does with cookies itself, without a request.
+// Changes that a program makes to cookies without a request.
 extension CookieJar {
   /// Stores a cookie, and replaces the one with the same name, domain, host-only flag and path.
   ///
-  /// The rules for servers that depend on a request do not apply. A cookie is refused if it can never be sent, or does
-  /// not fulfil what its name promises (`__Host-`, `__Secure-`). An expired cookie removes the one that it replaces.
+  /// Rules for servers that depend on a request do not apply. A cookie is refused if it can never be sent, or does not
+  /// fulfil the promise of its name (`__Host-`, `__Secure-`). An expired cookie removes the one that it replaces.
   ///
   /// - Throws: ``CookieRefusal``, or the error of the store.
   public func set(_ cookie: Cookie) async throws {
@@ -49,14 +49,14 @@ extension CookieJar {
     try await removeCookies { $0.isSession }
   }
 
-  /// Removes all cookies: those of the partition, or of all partitions if the jar is that of none. The cookies of a
-  /// response whose request began before are not stored, because they would be those of the user who has signed out.
+  /// Removes all cookies: those of the partition, or those of all partitions if this is the jar without a partition.
+  /// Cookies of a response whose request began before are not stored: they would belong to the user who has signed out.
   ///
   /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
     memory.signOut(of: mark)
     guard mark.isEmpty else {
-      // A change that began before the sign-out has been made when a later one has, and is listed then.
+      // A change that began before the sign-out is complete when a later one is, and is then listed.
       try await backing.update(mark) { _ in }
       return try await removeCookies { _ in true }
     }
@@ -93,7 +93,7 @@ extension CookieJar {
   /// Lifetimes are limited to 400 days. If there are more cookies than the jar may contain, the last ones are stored.
   ///
   /// - Parameter text: The text of the file.
-  /// - Returns: The lines whose cookies were not stored, and why; empty if all were.
+  /// - Returns: The lines whose cookies were not stored, with the reasons; empty if all were stored.
   /// - Throws: The error of the store.
   public func importNetscape(_ text: String) async throws -> [CookieFileProblem] {
     let moment = now()

@@ -3,9 +3,9 @@ import Synchronization
 
 // A CSRF token is valid only with the session cookie of the same response. Many servers create a session for every
 // request without one, or with an expired one. If parallel requests bring several sessions, the jar would keep the
-// cookie of the last response, and the token would be refused. Therefore the values that the cookies have when a token
-// is received are paired with the token. While the jar has such a value, a response replaces it only if its request
-// carried it. Which cookie is that of the session need not be known. A value that has replaced it is paired with no
+// cookie of the last response, and the token would be refused. Therefore the jar pairs a received token with the
+// current values of the cookies. While the jar has a paired value, a response replaces it only if its request carried
+// it. It is not necessary to know which cookie is that of the session. A value that has replaced a paired one has no
 // token until the next token is received.
 extension CookieJar {
   /// Stores the cookies of a response.
@@ -17,7 +17,7 @@ extension CookieJar {
   /// - Parameters:
   ///   - head: The head as it came over the network.
   ///   - url: The URL of the request.
-  ///   - context: What else is known of the request.
+  ///   - context: Other information about the request.
   ///   - line: The `Cookie` line that the jar added to the request; nil if that is not known.
   ///   - begun: The number of the call, which shows whether it began before a sign-out.
   /// - Returns: The refused cookies.
@@ -39,8 +39,8 @@ extension CookieJar {
     }
   }
 
-  /// Pairs the cookies for a request with the CSRF token of its response, and returns whether they are those of the
-  /// session of the token: whether every cookie in the jar has the value that the request carried or the response set.
+  /// Pairs the cookies for a request with the CSRF token of its response. Returns whether they belong to the session of
+  /// the token: whether every cookie in the jar has the value that the request carried or the response set.
   ///
   /// The result is true if the store fails, because nothing is known then.
   func holdsSession(of response: HTTPResponse, in context: CookieContext) async -> Bool {

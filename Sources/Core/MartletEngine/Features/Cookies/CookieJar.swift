@@ -3,8 +3,8 @@ import Synchronization
 
 /// Stores cookies and adds them to requests (RFC 6265bis).
 ///
-/// A session has a jar by default (``SessionConfiguration/cookies``); sessions with the same configuration share it. A
-/// jar can also be used without a session:
+/// A session has a jar by default (``SessionConfiguration/cookies``); sessions with the same configuration share it.
+/// You can also use a jar without a session:
 ///
 /// ```swift
 /// let jar = CookieJar()
@@ -13,13 +13,14 @@ import Synchronization
 /// ```
 ///
 /// A session that sends requests of several users names the user in ``RequestOptions/partition``. Each partition has
-/// cookies of its own, and ``partition(_:)`` returns the jar that holds them. Requests without a name use the jar itself.
+/// its own cookies, and ``partition(_:)`` returns the jar that holds them. Requests without a partition use the jar
+/// itself.
 ///
-/// The cookies are in a ``CookieStore``, in memory by default. An error of the store is thrown by these methods, but
+/// The cookies are in a ``CookieStore``, in memory by default. These methods throw the store's errors, but an error
 /// does not fail a request: an ``Event/note(_:)`` reports it.
 ///
-/// Where drafts differ, the newest applies: of RFC 6265bis (draft 22) and of *layered cookies*, its successor. Only
-/// https is secure. A cookie that is paired with a CSRF token is not replaced by responses of other sessions: see
+/// If drafts differ, the newest applies: of RFC 6265bis (draft 22), and of *layered cookies*, its successor. Only https
+/// is secure. Responses of other sessions do not replace a cookie that is paired with a CSRF token: see
 /// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, which the RFC allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
@@ -28,10 +29,10 @@ public final class CookieJar: Sendable {
   package let limits: CookieLimits
   let now: @Sendable () -> Date
   let memory: CookieMemory
-  /// Set by ``removeAll()`` of the jar of all partitions.
+  /// Set by ``removeAll()`` of the jar without a partition.
   package var signOut: SignOutMark { memory.signOut }
-  /// What follows a site in the store: a slash and a fingerprint of the partition's name, which may be that of a person.
-  /// Empty for the jar itself, because the name of a site has no slash.
+  /// The suffix of a site's name in the store: a slash and a fingerprint of the partition's name, which may name a
+  /// person. Empty for the jar itself: the name of a site has no slash.
   let mark: String
 
   /// Creates a jar.
@@ -39,7 +40,7 @@ public final class CookieJar: Sendable {
   /// - Parameters:
   ///   - store: Where the cookies are stored; by default in memory, and not shared with other jars.
   ///   - publicSuffixes: The domains for which cookies are refused; by default the list of the system.
-  ///   - limits: The maximum numbers of cookies; by default 180 of a domain and 3000 altogether, in all partitions.
+  ///   - limits: The maximum numbers of cookies; by default 180 of a domain and 3000 in total, in all partitions.
   ///   - now: Returns the current time; by default that of the system.
   public init(
     store: any CookieStore = MemoryCookieStore(), publicSuffixes: PublicSuffixes = .system,
@@ -68,7 +69,7 @@ public final class CookieJar: Sendable {
   /// try await jar.partition("anna").removeAll()   // when Anna signs out
   /// ```
   ///
-  /// - Parameter name: The name; an empty one is that of the jar without a partition.
+  /// - Parameter name: The name; an empty one means the jar without a partition.
   public func partition(_ name: String) -> CookieJar { CookieJar(self, mark: memory.mark(of: name)) }
 
   // MARK: Responses
@@ -78,7 +79,7 @@ public final class CookieJar: Sendable {
   /// - Parameters:
   ///   - lines: The values of its `Set-Cookie` fields, in order.
   ///   - url: The URL of the request.
-  ///   - context: What else is known of the request.
+  ///   - context: Other information about the request.
   /// - Returns: The refused cookies, with the reasons; usually empty. A refusal is not an error.
   /// - Throws: The error of the store.
   @discardableResult
@@ -88,7 +89,7 @@ public final class CookieJar: Sendable {
     try await store(lines, for: url, in: context) { _ in { _ in false } }
   }
 
-  /// Stores cookies, except those that belong to another session than the cookies of the list.
+  /// Stores cookies, except those that belong to a session other than that of the cookies in the list.
   func store(
     _ lines: [String], for url: URL, in context: CookieContext,
     except foreign: @escaping @Sendable (CookieList) -> (Cookie) -> Bool
@@ -117,7 +118,7 @@ public final class CookieJar: Sendable {
     try await store(setCookie: fields[values: .setCookie], for: url, in: context)
   }
 
-  /// Returns the cookies of `Set-Cookie` lines, without regard to those in the jar.
+  /// Returns the cookies of `Set-Cookie` lines, regardless of those in the jar.
   func read(
     _ lines: [String], for request: CookieRequest, in context: CookieContext, now moment: Date
   ) -> [Result<Cookie, CookieRefusal>] {
@@ -143,8 +144,9 @@ public final class CookieJar: Sendable {
     return isDue ? await writeAccesses(of: site, then: chosen) : chosen
   }
 
-  /// Returns the `Cookie` line for a request, empty if there are no cookies for it: at once if the store is immediate.
-  @inline(never)  // its variables would have room in the frame of a call
+  /// Returns the `Cookie` line for a request, empty if there are no cookies for it. It does not suspend if the store is
+  /// immediate.
+  @inline(never)  // its variables would take space in the frame of a call
   func line(for request: HTTPRequest, in context: CookieContext) -> Immediate<HTTPFields> {
     guard let immediate else {
       return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
@@ -168,7 +170,8 @@ public final class CookieJar: Sendable {
     return .now(line)
   }
 
-  /// Stores the times at which the site's cookies were sent, and returns what is sent: a failure does not change that.
+  /// Stores the times at which the site's cookies were sent, and returns the sent value. A failure does not change that
+  /// value.
   private func writeAccesses<Sent: Sendable>(of site: String, then sent: Sent) async -> Sent {
     try? await change(site) { _, _ in }
     return sent
@@ -193,7 +196,7 @@ public final class CookieJar: Sendable {
   /// Returns whether two URLs belong to the same site (RFC 6265bis §5.2): both or neither are secure, and their hosts
   /// have the same registrable domain. A URL without a host belongs to no site.
   ///
-  /// A program that loads resources of pages needs it:
+  /// A program that loads the resources of pages needs it:
   ///
   /// ```swift
   /// request.options.cookieContext.isSameSite = jar.isSameSite(request.url, as: page)
@@ -210,10 +213,10 @@ public final class CookieJar: Sendable {
     memory.sites.value(for: host) { publicSuffixes.site(of: host) }
   }
 
-  /// Returns the name under which the store has the cookies of a host's site in this partition.
+  /// Returns the name under which the store keeps the cookies of a host's site in this partition.
   func place(of host: String) -> String { mark.isEmpty ? site(of: host) : site(of: host) + mark }
 
-  /// Whether the store's name of a site is one of this partition.
+  /// Whether a site's name in the store belongs to this partition.
   func isOwn(_ place: String) -> Bool { mark.isEmpty ? !place.contains("/") : place.hasSuffix(mark) }
 
   // MARK: The store

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// What the jars of one store's partitions have in memory together.
+/// The state in memory that the jars of one store's partitions share.
 final class CookieMemory: Sendable {
   let accesses = Mutex(CookieAccesses())
   /// The values that are paired with CSRF tokens; see ``CookieJar/holdsSession(of:in:)``.
@@ -19,7 +19,7 @@ final class CookieMemory: Sendable {
     let identity: Cookie.Identity
   }
 
-  /// Returns what follows the sites of a partition in the store: ``CookieJar/mark``.
+  /// Returns the suffix of a partition's sites in the store: ``CookieJar/mark``.
   func mark(of partition: String) -> String {
     partition.isEmpty ? "" : marks.value(for: partition) { "/" + Fingerprint.of(partition) }
   }
@@ -35,8 +35,8 @@ final class CookieMemory: Sendable {
   }
 }
 
-/// The sign-outs of the partitions. Of the oldest only the latest is known, and counts for all partitions: their calls
-/// have ended long ago.
+/// The sign-outs of the partitions. Of the oldest, only the latest is kept and counts for all partitions: their calls
+/// ended long ago.
 struct PartitionSignOuts {
   private var marks: [String: SignOutMark] = [:]
   private var forgotten: UInt64 = 0
@@ -57,7 +57,7 @@ struct PartitionSignOuts {
   func isAfter(_ begun: UInt64, _ mark: String) -> Bool { begun < forgotten || marks[mark]?.isAfter(begun) == true }
 }
 
-/// Texts that are computed of others, the last few hundred of which are kept.
+/// Computed texts, of which the last few hundred are kept.
 final class KnownTexts: Sendable {
   private let known = Mutex<[String: String]>([:])
 

@@ -1,12 +1,12 @@
 public import MartletSemantics
 import Synchronization
 
-/// Where a ``CookieJar`` stores its cookies: in memory, in a file, on a server.
+/// The place where a ``CookieJar`` stores its cookies: memory, a file, a server.
 ///
 /// A store does not apply rules: ``CookieJar`` decides which cookies are accepted, sent and removed. Cookies are stored
 /// by *site*: the registrable domain (`example.co.uk`), to whose hosts they are sent, or the host itself if it has none
-/// (an address, a name without dots). In a partition (``CookieJar/partition(_:)``) a slash and 64 hexadecimal digits
-/// follow; a store need not tell them apart. There are at most 180 cookies of a domain and about 3,000 of all sites.
+/// (an address, a name without dots). In a partition (``CookieJar/partition(_:)``), a slash and 64 hexadecimal digits
+/// follow; a store need not distinguish them. There are at most 180 cookies of a domain and about 3,000 of all sites.
 ///
 /// The cookies of a site are a set: their order has no meaning (see ``Cookie/created``), and
 /// ``Cookie/identity-swift.property`` is unique among them.
@@ -23,7 +23,7 @@ import Synchronization
 /// - A store returns every property of a cookie exactly as it was stored, including fractions of seconds.
 /// - An error does not fail a request: the jar continues without cookies, and an ``Event/note(_:)`` reports the error.
 /// - The jar reads the cookies of a site for every request. It writes only when a response sets a cookie, or when the
-///   stored times of last access are more than an hour old. So reading should be fast, and writes need not be avoided.
+///   stored times of last access are more than an hour old. So reading should be fast, and writing may be slow.
 public protocol CookieStore: Sendable {
   /// Returns the cookies of a site, including expired ones; none if the site is unknown.
   func cookies(in site: String) async throws -> [Cookie]
@@ -31,7 +31,7 @@ public protocol CookieStore: Sendable {
   /// Changes the cookies of a site atomically: no other task or process changes them between the reading and the
   /// writing.
   ///
-  /// The closure has no effect except its result, and may be called again if the medium detects conflicts only
+  /// The closure has no effect except its result. It may be called again if the medium detects conflicts only
   /// afterwards. It neither suspends nor calls the store. A site without cookies is removed. If the closure changes
   /// nothing, nothing need be written.
   ///
@@ -51,16 +51,16 @@ public protocol CookieStore: Sendable {
   func removeAll() async throws
 }
 
-/// A store that never waits, and knows at once whether it has cookies.
+/// A store that never suspends and always knows whether it has cookies.
 package protocol ImmediateCookieStore: CookieStore, AnyObject {
-  /// A number that every change replaces by a larger one; nil if there are no cookies.
+  /// A number that grows with every change; nil if there are no cookies.
   var revision: Int? { get }
 
   /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``.
   func currentCookies(in site: String) -> [Cookie]
 }
 
-/// Stores cookies in memory, as long as the store exists. This is the default of ``CookieJar``.
+/// Stores cookies in memory while the store exists. This is the default of ``CookieJar``.
 public final class MemoryCookieStore: ImmediateCookieStore {
   private struct State {
     var sites: [String: [Cookie]] = [:]

@@ -2,8 +2,8 @@ import MartletSemantics
 
 /// Adds the cookies of the jar to requests, and stores those of responses, for every request of a redirect chain.
 ///
-/// Cookies are stored only from a head that came over the network in this call: a response from the cache must not set
-/// old cookies again. Those of informational responses are ignored, as RFC 6265bis §5.6 allows.
+/// Cookies are stored only from a head that this call received over the network: a cached response must not set old
+/// cookies again. Cookies of informational responses are ignored, as RFC 6265bis §5.6 allows.
 struct CookieTransport: Transport, DeadlineAware {
   let base: any Transport
   let jar: CookieJar
@@ -25,7 +25,8 @@ struct CookieTransport: Transport, DeadlineAware {
     request.options.partition.isEmpty ? jar : jar.partition(request.options.partition)
   }
 
-  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
+  // call keeps.
 
   @inline(never)
   private static func context(of request: HTTPRequest) -> CookieContext {

@@ -4,16 +4,16 @@ public import MartletSemantics
 import CPSL
 
 extension PublicSuffixes {
-  /// The Public Suffix List of the system, including private registries such as `github.io`: the newer of the file that
-  /// the distribution updates and the list that libpsl was built with. It is read at the first use.
+  /// The system's Public Suffix List, including private registries such as `github.io`: the newer of the file that the
+  /// distribution updates and the list built into libpsl. It is read at first use.
   public static let system: PublicSuffixes = {
     guard let list = SuffixList() else { return .singleLabels }
     return PublicSuffixes { list.contains($0) }
   }()
 }
 
-/// The list of libpsl, loaded once and never released. It does not change, and libpsl only reads it, so that any thread
-/// may use it. It is stored as an address because a pointer is not `Sendable`.
+/// The list of libpsl, loaded once and never released. It does not change, and libpsl only reads it, so any thread may
+/// use it. It is stored as an address because a pointer is not `Sendable`.
 private struct SuffixList: Sendable {
   private let address: UInt
 

@@ -1,10 +1,9 @@
 public import MartletSemantics
 
-/// Adds an identifier to every call that servers can log, so that its requests can be found in the logs of all of them.
+/// Adds an identifier to every call. Servers can log it, so that the call's requests can be found in all their logs.
 ///
 /// All attempts of a call have the same identifier: redirects, retries, and resends after challenges. If the request
-/// has the field already, its value is the identifier. Listeners and interceptors find it in
-/// ``Call/correlationID``.
+/// already has the field, its value is the identifier. Listeners and interceptors find it in ``Call/correlationID``.
 ///
 /// ```swift
 /// configuration.interceptors = [CorrelationInterceptor(trace: .sampled)]
@@ -12,14 +11,15 @@ public import MartletSemantics
 /// ```
 ///
 /// With a ``Trace``, the field `traceparent` of W3C Trace Context (level 1) is sent too. Its trace ID is the same for
-/// all attempts, and is the identifier itself if that is a UUID; its parent ID is new for every attempt, so that redirects and
-/// retries are spans of their own.
+/// all attempts, and equals the identifier if that is a UUID. Its parent ID is new for every attempt, so that redirects
+/// and retries are separate spans.
 ///
-/// A request that has a `traceparent` continues that trace, as a service does with the one it was called with: trace ID and
-/// sampling flag stay, the parent ID is replaced by a new one, and `tracestate` is passed on. If the value is not valid, a new
-/// trace begins without `tracestate` (§4.3). Without a ``Trace`` both fields are sent unchanged.
+/// A request that already has a `traceparent` continues that trace, as a service does with the trace of its caller.
+/// Trace ID and sampling flag stay, a new parent ID replaces the old one, and `tracestate` is passed on. If the value
+/// is not valid, a new trace begins without `tracestate` (§4.3). Without a ``Trace`` both fields are sent unchanged.
 ///
-/// If a tracing system has set `traceparent`, as `CallTracer` of `MartletTracing` does, that one is sent: its span is the parent.
+/// If a tracing system such as `CallTracer` of `MartletTracing` has set `traceparent`, it is sent unchanged: its span
+/// is the parent.
 ///
 /// ```swift
 /// // `fields` are those of the request that the service was called with
@@ -27,7 +27,7 @@ public import MartletSemantics
 /// request.fields["tracestate"] = fields["tracestate"]
 /// ```
 public struct CorrelationInterceptor: ImmediateInterceptor {
-  /// It prepares requests, and reviews nothing.
+  /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
   /// Whether `traceparent` is sent, and with which sampling flag a new trace begins.

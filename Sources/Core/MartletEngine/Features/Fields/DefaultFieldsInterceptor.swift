@@ -2,7 +2,7 @@ public import MartletSemantics
 
 /// Adds fields to every request to certain origins: an API key, an `Accept`, a tenant.
 ///
-/// Fields that the request has already are not changed. After a redirect to another origin the fields are not sent.
+/// Fields that the request already has are not changed. After a redirect to another origin the fields are not sent.
 ///
 /// ```swift
 /// DefaultFieldsInterceptor(["X-Api-Key": key], for: [serviceURL], subdomains: .included)
@@ -13,7 +13,7 @@ public import MartletSemantics
 ///
 /// Without URLs, the fields are added to requests to every origin, but not after a redirect to another one.
 public struct DefaultFieldsInterceptor: ImmediateInterceptor {
-  /// It prepares requests, and reviews nothing.
+  /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
   /// Whether subdomains get the fields too.

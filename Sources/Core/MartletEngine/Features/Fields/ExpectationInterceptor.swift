@@ -3,8 +3,8 @@ import MartletSemantics
 /// Announces long and single-use bodies with `Expect: 100-continue`, if ``RequestOptions/continueTimeout`` is set, and
 /// sends the request again without it if the server refuses it with 417 (RFC 9110 §10.1.1).
 ///
-/// The transport then waits for a 100 before it sends the body. A single-use stream that it has begun to send cannot be
-/// sent again: then the 417 is the response, as it is to a request with an `Expect` of the caller's.
+/// The transport then waits for a 100 before it sends the body. A single-use stream cannot be sent again once the
+/// transport has begun to send it: then the 417 is the response. The same holds if the caller set `Expect`.
 struct ExpectationInterceptor: ImmediateInterceptor {
   func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation {
@@ -24,8 +24,8 @@ struct ExpectationInterceptor: ImmediateInterceptor {
 }
 
 extension RequestBody {
-  /// Whether it is worth a round trip to ask before the body is sent: it has more than 1 MiB or an unknown length, or
-  /// can be sent only once.
+  /// Whether asking before the body is sent is worth a round trip: the body has more than 1 MiB or an unknown length,
+  /// or can be sent only once.
   fileprivate var deservesExpectation: Bool {
     guard !isEmpty else { return false }
     return estimatedLength.map { $0 > 1 << 20 } ?? true || !isReplayable
@@ -33,8 +33,7 @@ extension RequestBody {
 }
 
 extension HTTPRequest {
-  /// Whether the body, if there is one, is sent after a 100 response only, or when ``RequestOptions/continueTimeout`` is
-  /// over.
+  /// Whether the body, if there is one, waits for a 100 response or for the end of ``RequestOptions/continueTimeout``.
   package var expectsContinue: Bool {
     fields[.expect].map { ASCII.equalIgnoringCase($0, "100-continue") } ?? false
   }

@@ -5,7 +5,7 @@ import MartletSemantics
 /// It replaces the field of a request. Languages are tags of BCP 47; `en_US` is accepted for `en-US`. Each language has
 /// a slightly lower weight than the one before it: `de-CH, fr;q=0.9, en;q=0.8`.
 public struct LanguageInterceptor: ImmediateInterceptor {
-  /// It prepares requests, and reviews nothing.
+  /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
   /// The value of the field; nil to leave it unchanged.
@@ -50,7 +50,7 @@ enum PreferredLanguages {
   #endif
 
   /// Returns the languages in the environment of a POSIX process: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that
-  /// is set; if it is a language and `LANGUAGE` is set, GNU's list in that variable.
+  /// is set. If that is a language and `LANGUAGE` is set, GNU's list in `LANGUAGE` applies.
   ///
   /// `C` and `POSIX` are not languages. Encoding and variant (`.UTF-8`, `@euro`) are removed.
   static func named(in environment: [String: String]) -> [String] {

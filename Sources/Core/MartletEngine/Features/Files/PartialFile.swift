@@ -21,10 +21,10 @@ package final class PartialFile: Sendable {
 
   /// The permissions of a file.
   package enum Access: Sendable {
-    /// Those of the file that is replaced; without one, read and write for everybody, without the bits of the process's
-    /// `umask`. A symbolic link stands for the file that it leads to.
+    /// The permissions of the replaced file. Without one, read and write for everybody, minus the process's `umask`. A
+    /// symbolic link stands for the file that it leads to.
     case standard
-    /// Read and write for the owner. A symbolic link is replaced: a secret does not go where it leads.
+    /// Read and write for the owner. A symbolic link is replaced: a secret must not go where it leads.
     case ownerOnly
 
     func place(of destination: URL) -> URL? {
@@ -36,7 +36,7 @@ package final class PartialFile: Sendable {
 
   /// - Parameters:
   ///   - url: the destination.
-  ///   - label: what the name of the partial file begins with; by default the beginning of the destination's name.
+  ///   - label: the beginning of the partial file's name; by default the beginning of the destination's name.
   package init(for url: URL, label: String? = nil, access: Access = .standard) throws(HTTPError) {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
@@ -54,8 +54,8 @@ package final class PartialFile: Sendable {
   }
 
   /// Opens the file that an earlier download to this destination kept. Returns nil unless the destination's folder has
-  /// exactly that file: with a name as of ``init(for:label:access:)``, the recorded device, inode and size, one link,
-  /// and not in use. No other file is touched.
+  /// exactly that file: with a name as made by ``init(for:label:access:)``, the recorded device, inode and size, one
+  /// link, and not in use. No other file is touched.
   init?(resuming resumption: DownloadResumption, for url: URL, label: String?, access: Access) {
     guard url.isFileURL, resumption.byteCount > 0, let url = access.place(of: url),
       let name = PartialFileName(resumption.file.lastPathComponent),
@@ -64,7 +64,7 @@ package final class PartialFile: Sendable {
     let path = url.deletingLastPathComponent().appending(component: name.text).path
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
-    // checked again under the lock: the download that held it may have changed, renamed or removed the file
+    // Checked again under the lock: the download that held it may have changed, renamed or removed the file.
     guard resumption.describes(.of(descriptor)), flock(descriptor, LOCK_EX | LOCK_NB) == 0,
       resumption.describes(.of(descriptor)), resumption.describes(.named(path)),
       lseek(descriptor, 0, SEEK_END) == off_t(resumption.byteCount)
@@ -121,12 +121,12 @@ package final class PartialFile: Sendable {
     state.withLock { $0.count = 0 }
   }
 
-  /// Sets whether the file is kept although it is not complete.
+  /// Sets whether an incomplete file is kept.
   func keep(_ isKept: Bool) { state.withLock { $0.isKept = isKept } }
 
   /// Renames the file to its destination, replacing a file there.
   package func complete() throws(HTTPError) {
-    // a full disk may show only now
+    // A full disk may show only now.
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
     if access == .standard, let old = FileStatus.named(destination)?.permissions { fchmod(descriptor, old) }
     guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
@@ -134,10 +134,11 @@ package final class PartialFile: Sendable {
   }
 
   deinit {
-    // before the descriptor is closed, which ends the lock: another download must not open a file that is about to be
-    // removed
+    // Before the descriptor is closed, which ends the lock: another download must not open a file that is about to be
+    // removed.
     if !state.withLock({ $0.isKept }) { unlink(path) }
-    // not left to `close`: a process that is just being started has a copy of the descriptor, and with it the lock
+    // Closing alone is not enough: a process that is just being started has a copy of the descriptor, and thus the
+    // lock.
     _ = flock(descriptor, LOCK_UN)
     close(descriptor)
   }

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// Stops sending to an origin that fails, so that it can recover, and its callers need not wait for failures.
+/// Stops sending to a failing origin, so that it can recover and callers do not wait for failures.
 ///
 /// ```swift
 /// var breaker = CircuitBreaker()
@@ -15,23 +15,23 @@ import Synchronization
 /// | open | fail at once with ``HTTPError/Kind/circuitOpen``, for ``openTime`` |
 /// | half-open | ``probes`` are sent, the others fail. It closes when all have succeeded, and opens when one fails |
 ///
-/// A response that is stored and may be used when the origin fails (`stale-if-error`, RFC 5861 §4) is used while the circuit is
-/// open.
+/// While the circuit is open, a stored response that may be used when the origin fails (`stale-if-error`, RFC 5861 §4)
+/// still answers requests.
 public struct CircuitBreaker: Sendable {
-  /// The share of failures with which it opens, from 0 to 1; 0.5 by default.
+  /// The share of failures that opens the circuit, from 0 to 1; 0.5 by default.
   public var failureShare = 0.5
-  /// The fewest outcomes in the window with which it opens; 10 by default.
+  /// The fewest outcomes in the window before the circuit may open; 10 by default.
   public var minimumCount = 10
-  /// The time whose outcomes count; 30 seconds by default. Old ones are forgotten half a window at a time.
+  /// The period whose outcomes count; 30 seconds by default. Old outcomes are forgotten half a window at a time.
   public var window = Duration.seconds(30)
   /// How long it stays open; 10 seconds by default.
   public var openTime = Duration.seconds(10)
-  /// How many requests are sent to find out whether the origin works again; 1 by default.
+  /// How many requests test whether the origin works again; 1 by default.
   public var probes = 1
-  /// Decides whether an outcome is a failure of the origin: by default the statuses 500, 502, 503 and 504, and errors because
-  /// of which there was no response: no connection, no TLS, a lost connection, an invalid response, a timeout and the call's
-  /// deadline. It is not asked about requests that were cancelled or not sent. It is called for each response, so it must
-  /// return quickly; it must not read the body.
+  /// Decides whether an outcome is a failure of the origin. By default these are the statuses 500, 502, 503 and 504,
+  /// and errors without a response: no connection, no TLS, a lost connection, an invalid response, a timeout, and the
+  /// call's deadline. It is not called for requests that were cancelled or not sent. It is called for each response, so
+  /// it must return quickly, and must not read the body.
   public var isFailure: @Sendable (Outcome) -> Bool = CircuitBreaker.isUsualFailure
 
   /// Makes the default circuit breaker.
@@ -63,9 +63,9 @@ public struct CircuitBreaker: Sendable {
     guard case .failure(let error) = outcome else { return isFailure(outcome) ? .failure : .success }
     let reason = HTTPError(wrapping: error)
     guard !reason.isCancelled, reason.phase != .preparing else { return .neutral }
-    // a deadline that passes while the request waits for a connection is a sign of a slow origin
+    // A deadline that passes while the request waits for a connection is a sign of a slow origin.
     guard reason.phase != .queued || reason.kind == .deadlineExceeded else { return .neutral }
-    // an error that is no failure of the origin is no sign of its health either
+    // An error that is no failure of the origin is no sign of its health either.
     return isFailure(outcome) ? .failure : .neutral
   }
 }

@@ -1,17 +1,17 @@
 import MartletSemantics
 import Synchronization
 
-/// How many requests an origin gets at the same time, so that a slow one does not use up what all others need.
+/// Limits how many requests an origin gets at the same time, so that a slow origin does not use up shared resources.
 ///
 /// ```swift
 /// configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, wait: .seconds(2))
 /// ```
 ///
-/// Further requests wait, those that came first before the others. A request counts from its sending until its response's
-/// body was read to the end or dropped. One that waits too long, or finds the queue full, fails with
-/// ``HTTPError/Kind/concurrencyLimit``; nothing of it was sent. One whose task is cancelled, or whose deadline passes,
-/// leaves the queue. A connection that is not used for HTTP any more (a WebSocket) does not count. A request that another
-/// one needs, for a token for example, does not wait: the other may hold what it would wait for.
+/// Further requests wait and are served in their order. A request counts from being sent until its response's body is
+/// read to the end or dropped. If it waits too long or the queue is full, it fails with
+/// ``HTTPError/Kind/concurrencyLimit``; nothing of it was sent. A request whose task is cancelled or whose deadline
+/// passes leaves the queue. A connection that is no longer used for HTTP (a WebSocket) does not count. A request that
+/// another one needs, for example for a token, does not wait: the other one may hold the slot.
 public struct ConcurrencyLimit: Sendable, Hashable {
   /// The most requests to one origin; at least 1.
   public var requests: Int
@@ -57,7 +57,7 @@ struct ConcurrencyTransport: Transport, DeadlineAware {
 final class OriginSlots: Sendable {
   private struct Entry {
     var active = 0
-    /// In the order in which they came.
+    /// The waiting requests, in the order of their arrival.
     var waiters: [OneShot<Void>] = []
   }
 
@@ -140,7 +140,7 @@ final class OriginSlots: Sendable {
   }
 
   private func release(_ origin: Origin) {
-    // a waiter that has given up meanwhile does not take the slot
+    // A waiter that has given up in the meantime does not take the slot.
     while let next = passOn(origin), !next.answer(.success(())) {}
   }
 

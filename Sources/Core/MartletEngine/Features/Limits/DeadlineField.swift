@@ -1,17 +1,17 @@
 public import MartletSemantics
 
-/// The field that tells a server how much time a call has left, so that it need not begin what nobody waits for any more.
+/// A field that tells a server how much time a call has left, so that it need not begin work that no client waits for.
 ///
 /// ```swift
 /// configuration.limits.deadlineField = DeadlineField("X-Request-Timeout-Ms")
 /// configuration.options.deadline = .seconds(2)
 /// ```
 ///
-/// The time is that until ``RequestOptions/deadline``, and is set for each attempt just before it is sent; without a deadline
-/// there is no field. A request with a field of that name keeps it. If no time is left, nothing is sent, and the call fails
-/// with ``HTTPError/Kind/deadlineExceeded``.
+/// The time is the rest until ``RequestOptions/deadline``, set for each attempt just before it is sent. Without a
+/// deadline there is no field. A request that already has a field of that name keeps it. If no time is left, nothing is
+/// sent, and the call fails with ``HTTPError/Kind/deadlineExceeded``.
 ///
-/// A server passes the deadline on with its own requests:
+/// A server passes the deadline on to its own requests:
 ///
 /// ```swift
 /// // `fields` are those of the request that the server has received
@@ -51,8 +51,8 @@ public struct DeadlineField: Sendable, Hashable {
     }
   }
 
-  /// Returns the time that a request has left, as its field says when it arrives; nil without a field, or if its value is
-  /// not valid. Make it the ``RequestOptions/deadline`` of what is sent for the request.
+  /// Returns the time that a received request has left according to its field; nil without a field, or if its value is
+  /// not valid. Use it as the ``RequestOptions/deadline`` of requests made for it.
   public func time(in fields: HTTPFields) -> Duration? {
     guard let text = fields[name] else { return nil }
     switch format {

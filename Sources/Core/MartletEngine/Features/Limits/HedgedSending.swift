@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// Below the other limits: notes when a request has passed them.
+/// Notes when a request has passed the other limits, which are above it.
 struct HedgedSendingTransport: Transport, DeadlineAware {
   let base: any Transport
   var endsAtDeadline: Bool { Deadline.ends(base) }
@@ -12,14 +12,14 @@ struct HedgedSendingTransport: Transport, DeadlineAware {
   }
 }
 
-/// One sending of a request, whose time begins when the other limits let it pass.
+/// One of the times a request is sent. Its time begins when the other limits let it pass.
 final class HedgedSending: Sendable {
   private struct State {
     var stopwatch: Stopwatch?
     var action: (@Sendable () -> Void)?
   }
 
-  /// The one for which code below ``HedgingTransport`` runs.
+  /// The one for which the code below ``HedgingTransport`` runs.
   @TaskLocal static var current: HedgedSending?
 
   private let clock: any Clock<Duration>
@@ -38,7 +38,7 @@ final class HedgedSending: Sendable {
     action?()
   }
 
-  /// Calls the closure once, when it is sent, or now if it was.
+  /// Calls the closure once, when the request is sent, or now if it was already sent.
   func whenSent(_ action: @escaping @Sendable () -> Void) {
     let isSent = state.withLock { state in
       if state.stopwatch == nil { state.action = action }

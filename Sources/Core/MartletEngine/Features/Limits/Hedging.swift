@@ -1,27 +1,28 @@
 import MartletSemantics
 import Synchronization
 
-/// Sends a second request when the first has not been answered in the time in which most are, and uses the response that
-/// comes first: a few slow answers of an origin that has several machines then hardly count.
+/// Sends a second request if the first takes longer than most, and uses the response that arrives first. A few slow
+/// answers of an origin with several machines then hardly matter.
 ///
 /// ```swift
 /// configuration.limits.hedging = Hedging()
 /// ```
 ///
-/// The time is learned from the origin's own answers: by default that of nine in ten. It begins when the other limits let the
-/// request pass: to wait for these is not the origin's time, and a second request would not end that wait. Only requests with a safe method are
-/// sent twice (RFC 9110 §9.2.1), and those with ``RequestOptions/isIdempotent``: of two PUTs at the same time the second can
-/// be refused because the first has succeeded. Never one whose body can be read only once. The slower of the two is
-/// cancelled; a second request that is refused (a status from 400) waits for the first. A budget limits second requests to a
-/// share of all, so that an origin that is slow because of its load does not get much more of it.
+/// The delay is learned from the origin's own answers: by default the time within which nine in ten arrive. It begins
+/// when the other limits let the request pass: waiting for them is not the origin's time, and a second request would
+/// not end that wait. Only requests with a safe method are sent twice (RFC 9110 §9.2.1), and those with
+/// ``RequestOptions/isIdempotent``: of two simultaneous PUTs, the second may be refused because the first has
+/// succeeded. A request whose body can be read only once is never sent twice. The slower of the two is cancelled. A
+/// second request that is refused (a status of 400 or above) waits for the first. A budget limits second requests to a
+/// share of all requests, so that an overloaded origin does not get much more load.
 ///
 /// Listeners get ``Event/limit(_:)``, and ``HTTPResponse/history`` contains the slower request.
 public struct Hedging: Sendable, Hashable {
-  /// The share of the origin's answers that are there before a second request is sent; 0.9 by default.
+  /// The share of the origin's answers that arrive before a second request is sent; 0.9 by default.
   public var quantile = 0.9
-  /// The share of requests for which a second one may be sent; 0.1 by default.
+  /// The share of requests that may be followed by a second one; 0.1 by default.
   public var budget = 0.1
-  /// The number of answers of an origin before a second request is sent to it; 20 by default.
+  /// How many answers of an origin are needed before it gets a second request; 20 by default.
   public var minimumCount = 20
   /// The shortest time before a second request; one millisecond by default.
   public var shortestDelay = Duration.milliseconds(1)
@@ -91,7 +92,7 @@ struct HedgingTransport: Transport, DeadlineAware {
   }
 }
 
-/// How fast each origin answers, and how many second requests it may get.
+/// How fast each origin answers, and how many second requests it may still get.
 private final class HedgedOrigins: Sendable {
   private struct Entry {
     var latencies = LatencyEstimate()
@@ -109,7 +110,7 @@ private final class HedgedOrigins: Sendable {
     entries = Mutex(OriginStates(Entry(budget: budget), capacity: 200) { $0.latencies.weight == 0 })
   }
 
-  /// Returns after which time a second request is sent; nil while too little is known. Adds the request to the budget.
+  /// Returns the delay before a second request; nil while too little is known. Adds the request to the budget.
   func delay(for origin: Origin) -> Duration? {
     let now = stopwatch.elapsed
     return entries.withLock { entries in
@@ -139,13 +140,13 @@ private final class HedgeRace: Sendable {
     let outcome: Outcome
     /// How often the request was sent.
     let count: Int
-    /// How long the answers took; of one that did not come, how long it was waited for.
+    /// How long the answers took; for a missing answer, how long it was waited for.
     let latencies: [Duration]
   }
 
   private struct State {
     var runs: [Run] = []
-    /// What has ended first, and counts only if the other one is no better.
+    /// The outcome that arrived first; it counts only if the other one is no better.
     var kept: (index: Int, outcome: Outcome)?
     var winner: (index: Int, outcome: Outcome)?
     var isCancelled = false
@@ -197,8 +198,8 @@ private final class HedgeRace: Sendable {
     if isOver { task.cancel() }
   }
 
-  /// Waits for the first response, or for the error of all that were sent; nil if there is none within the time after the
-  /// first was sent.
+  /// Waits for the first response, or for the error of all requests that were sent; nil if there is none within this
+  /// time after the first was sent.
   func end(within time: Duration?) async throws -> End? {
     let waiter = OneShot<Void>()
     let (isOver, first) = state.withLock { state in
@@ -218,7 +219,7 @@ private final class HedgeRace: Sendable {
       guard let winner = state.winner else { return nil }
       let latencies = state.runs.indices.compactMap { index -> Duration? in
         if case .failure = winner.outcome { return nil }
-        // a second request that is overtaken says nothing
+        // If the second request is overtaken, its time means nothing.
         return state.runs[index].latency ?? (index == 0 ? state.runs[index].sending.elapsed : nil)
       }
       return End(winner: winner.index, outcome: winner.outcome, count: state.runs.count, latencies: latencies)
@@ -233,15 +234,15 @@ private final class HedgeRace: Sendable {
     last?.cancel()
   }
 
-  /// Reports the events of the request that has won, now and from now on, and no others.
+  /// Reports the events of the request that has won, past and future, and no others.
   func report(_ winner: Int) {
     let events = state.withLock { $0.runs.map(\.events) }
     for (index, events) in events.enumerated() where index != winner { events?.drop() }
-    // of one attempt, one request is reported
+    // One request of an attempt is reported.
     events[winner]?.release(withRequest: events[0]?.hasReportedRequest != true || winner == 0)
   }
 
-  /// Cancels what is running. A response that still comes is dropped.
+  /// Cancels the running requests. A response that still arrives is dropped.
   func cancel() {
     let (tasks, kept) = state.withLock { state in
       state.isCancelled = true
@@ -280,8 +281,8 @@ extension Outcome {
   /// An outcome of a higher rank ends a race.
   fileprivate static var decisive: Int { 2 }
 
-  /// Orders the outcomes of two requests: a response before a refusal of the second, which may be due to the first, and
-  /// that before an error; of two errors the first request's counts.
+  /// Orders the outcomes of two requests: a response ranks above a refusal of the second request, which may be due to
+  /// the first, and a refusal above an error. Of two errors, that of the first request counts.
   fileprivate func rank(of index: Int) -> Int {
     switch self {
     case .failure: index == 0 ? 1 : 0
@@ -342,9 +343,9 @@ private final class HeldEvents: EventListener {
 
   func drop() { state.withLock { $0.mode = .dropping } }
 
-  /// Reports what was held, and what comes from now on.
+  /// Reports the held events and all later ones.
   ///
-  /// - Parameter withRequest: whether the events of the request are among them, or only those of its response.
+  /// - Parameter withRequest: whether to report the events of the request too, or only those of its response.
   func release(withRequest: Bool) {
     let events = state.withLock { state in
       defer {
@@ -359,7 +360,7 @@ private final class HeldEvents: EventListener {
 }
 
 extension Event {
-  /// Whether it is about what is sent.
+  /// Whether it concerns the request rather than the response.
   fileprivate var isOfRequest: Bool {
     switch self {
     case .sending, .written, .bytes(_, .sent, _): true

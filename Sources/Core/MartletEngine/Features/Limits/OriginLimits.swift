@@ -1,7 +1,7 @@
 import MartletSemantics
 
-/// Limits of what a session sends to each origin, and of how long it waits for a slow one: for services, where one slow or
-/// failing upstream must not use up everything. All are off by default.
+/// Limits of the requests that a session sends to each origin, and of its waits for a slow one. They are for services,
+/// where one slow or failing upstream must not use up all resources. All are off by default.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -12,26 +12,26 @@ import MartletSemantics
 /// configuration.limits.deadlineField = DeadlineField("X-Request-Timeout-Ms")
 /// ```
 ///
-/// They hold for each request that goes over the network, with every redirect, retry and second attempt; a response from
-/// the cache is not limited. A request passes them in this order: hedging, circuit breaker, rate, concurrency, deadline.
-/// Each session keeps its own state, except in a ``RateLimitStore`` that several share. What the limits do is reported as
-/// ``Event/limit(_:)``.
+/// They apply to each request that goes over the network, including every redirect, retry and second attempt; a
+/// response from the cache is not limited. A request passes them in this order: hedging, circuit breaker, rate,
+/// concurrency, deadline. Each session keeps its own state, unless several share a ``RateLimitStore``. The limits
+/// report their actions as ``Event/limit(_:)``.
 public struct OriginLimits: Sendable {
   /// How many requests an origin gets at the same time; nil, the default, for no limit.
   public var concurrency: ConcurrencyLimit?
-  /// How many requests an origin gets in a time; nil, the default, for no limit.
+  /// How many requests an origin gets per period; nil, the default, for no limit.
   public var rate: RateLimit?
-  /// Stops sending to an origin that fails; nil, the default, for none.
+  /// Stops sending to a failing origin; nil, the default, for none.
   public var circuitBreaker: CircuitBreaker?
   /// Sends a second request when the first takes unusually long; nil, the default, for none.
   public var hedging: Hedging?
   /// The field that tells servers how much time a call has left; nil, the default, for none.
   public var deadlineField: DeadlineField?
 
-  /// Makes limits of which none is set.
+  /// Makes limits, none of which is set.
   public init() {}
 
-  /// Returns a transport that applies the limits to what it sends.
+  /// Returns a transport that applies the limits to the requests of this one.
   func around(_ network: any Transport, clock: any Clock<Duration>) -> any Transport {
     var stack = network
     if let deadlineField { stack = DeadlineFieldTransport(base: stack, field: deadlineField) }
@@ -52,7 +52,7 @@ extension HTTPError {
   }
 }
 
-/// States of origins, of a bounded number: those of origins that need none, or else any, are dropped first.
+/// The states of a bounded number of origins. Origins that need no state are dropped first, then any.
 struct OriginStates<State: Sendable>: Sendable {
   private var states: [Origin: State] = [:]
   private let capacity: Int

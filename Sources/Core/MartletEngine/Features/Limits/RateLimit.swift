@@ -1,43 +1,43 @@
 import MartletSemantics
 
-/// How many requests an origin gets in a time, by the generic cell rate algorithm, and obedience to what servers say about
-/// their own limits.
+/// Limits how many requests an origin gets per period, by the generic cell rate algorithm, and obeys the limits that
+/// servers announce.
 ///
 /// ```swift
 /// configuration.limits.rate = RateLimit(100, per: .seconds(1), burst: 20)
 /// configuration.limits.rate = .ofServers      // no limit of one's own
 /// ```
 ///
-/// A request above the rate waits for its time; if that is longer than ``wait``, or than the rest of the call's deadline, it
-/// fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. One that is cancelled or refused before it has
-/// a connection gives its place back: those behind it wait as long as if it had never come.
+/// A request above the rate waits for its time. If that is longer than ``wait``, or than the rest of the call's
+/// deadline, it fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. A request that is
+/// cancelled or refused before it has a connection returns its place: later requests wait as if it had never existed.
 ///
-/// After a response that asks for it, the following requests to the origin wait: `Retry-After` of a 429 or 503 (RFC 9110
-/// §10.2.3), and `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains, with its earlier forms
-/// (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see ``RetryPolicy`` for sending its
-/// request again.
+/// A response may ask for a pause, and later requests to the origin then wait: by `Retry-After` of a 429 or 503 (RFC
+/// 9110 §10.2.3), or by `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains, including its earlier
+/// forms (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see ``RetryPolicy`` for
+/// sending its request again.
 public struct RateLimit: Sendable {
-  /// The most requests to one origin in the long run, in the time ``per``; nil for no limit of one's own.
+  /// The most requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
   public var requests: Int?
-  /// The time for ``requests``.
+  /// The period of ``requests``.
   public var per: Duration
   /// The most requests that are sent at once; at least 1.
   public var burst: Int
   /// The longest time a request waits; 10 seconds by default.
   public var wait = Duration.seconds(10)
-  /// Whether what servers say is obeyed; true by default.
+  /// Whether announced limits of servers are obeyed; true by default.
   public var obeysServers = true
-  /// The longest pause that a server may ask for; a longer one is cut to it. An hour by default.
+  /// The longest pause that a server may ask for; longer ones are shortened to it. An hour by default.
   public var longestPause = Duration.seconds(3600)
-  /// Where the state is kept; nil, the default, for the session's own memory. One that several processes share makes the
-  /// limit that of all of them.
+  /// The store of the state; nil, the default, for the session's own memory. Processes that share a store share the
+  /// limit.
   public var store: (any RateLimitStore)?
 
   /// Makes a limit.
   ///
   /// - Parameters:
   ///   - requests: the most requests to one origin; at least 1.
-  ///   - per: the time in which so many may be sent.
+  ///   - per: the period of `requests`.
   ///   - burst: the most requests at once; as many as `requests` by default.
   public init(_ requests: Int, per: Duration, burst: Int? = nil) {
     self.requests = max(1, requests)
@@ -45,7 +45,7 @@ public struct RateLimit: Sendable {
     self.burst = burst ?? requests
   }
 
-  /// No limit but what servers say.
+  /// Only the limits that servers announce.
   public static let ofServers: RateLimit = {
     var limit = RateLimit(1, per: .zero)
     limit.requests = nil
@@ -57,7 +57,7 @@ public struct RateLimit: Sendable {
 }
 
 extension HTTPError {
-  /// Whether a request failed before there was a connection for it, for another limit or its caller.
+  /// Whether a request failed before it had a connection, because of another limit or its caller.
   fileprivate var isBeforeConnecting: Bool { phase == .preparing || phase == .queued }
 }
 
@@ -98,7 +98,7 @@ struct RateTransport: Transport, DeadlineAware {
     return response
   }
 
-  /// The place of a request that may be sent. It is a reference, because every waiting call would have a copy.
+  /// The place of a request that may be sent. It is a class, because every waiting call would keep a copy.
   private final class Turn: Sendable {
     let place: RateLimitPlace
     let origin: Origin
@@ -109,7 +109,7 @@ struct RateTransport: Transport, DeadlineAware {
     }
   }
 
-  /// Returns the place, if the store has named it.
+  /// Returns the place, if the store has named one.
   private func wait(for origin: Origin, in call: Call) async throws -> Turn? {
     let longest = min(limit.wait, call.remainingTime ?? limit.wait)
     let take = RateLimitChange.take(interval: limit.interval, burst: limit.burst, wait: longest)
@@ -139,11 +139,11 @@ struct RateTransport: Transport, DeadlineAware {
   private func giveBack(_ turn: Turn) {
     let (change, name) = (RateLimitChange.giveBack(turn.place), turn.origin.description)
     guard turn.isShared, let store = limit.store else { return _ = local.decision(on: change, for: name) }
-    // the task of the request may be cancelled; what the store does not take back, passes with its time
+    // The request's task may be cancelled. If the store does not take the place back, it expires with its time.
     Task { _ = try? await store.apply(change, to: name) }
   }
 
-  /// Returns what the limit says, and whether that is what the shared store says.
+  /// Returns the limit's decision, and whether the shared store made it.
   private func apply(
     _ change: RateLimitChange, to origin: Origin, in call: Call
   ) async throws -> (RateLimitDecision, isShared: Bool) {
@@ -158,8 +158,8 @@ struct RateTransport: Transport, DeadlineAware {
     }
   }
 
-  /// Asks a shared store, in a task of its own: the place of a request that is cancelled meanwhile has to become known, so that
-  /// it can be given back.
+  /// Asks a shared store in a separate task: if the request is cancelled in the meantime, its place must still become
+  /// known, so that it can be returned.
   private func ask(
     _ store: any RateLimitStore, _ change: RateLimitChange, _ name: String, in call: Call
   ) async throws -> RateLimitDecision {

@@ -1,25 +1,25 @@
 public import MartletSemantics
 import Synchronization
 
-/// Keeps the state of rate limits. Implement it on a database, and all processes that use it share their limits.
+/// Keeps the state of rate limits. If you implement it on a database, all processes that use it share their limits.
 ///
-/// It has one operation, which must be atomic: reading and writing the state in two steps lets two processes take the same
-/// place. On Redis it is a script, on an SQL database a transaction. Measure the time on the store's clock. If it throws,
-/// or takes longer than the call may, each process limits alone for that request.
+/// Its one operation must be atomic: reading and writing the state in two steps would let two processes take the same
+/// place. On Redis it is a script, on an SQL database a transaction. Measure the time on the store's clock. If it
+/// throws, or takes longer than the call may, each process applies the limit alone for that request.
 public protocol RateLimitStore: Sendable {
-  /// Changes the limit with a name, and returns what it says. The result of a pause is not used.
+  /// Changes the limit of a name and returns its decision. The result of a pause is not used.
   func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision
 }
 
 /// A change of a rate limit's state.
 public enum RateLimitChange: Sendable, Hashable {
-  /// One request is to be sent. Unless it is refused, it counts: with the time `interval` between two requests in the long
-  /// run, so many as `burst` at once, and a wait of at most `wait`.
+  /// A request is about to be sent. Unless it is refused, it counts: with the time `interval` between two requests in
+  /// the long run, up to `burst` at once, and a wait of at most `wait`.
   case take(interval: Duration, burst: Int, wait: Duration)
-  /// Nothing is to be sent for so long. A longer pause stays.
+  /// Nothing may be sent for this time. A longer pause stays.
   case pause(Duration)
-  /// The request with this place was cancelled before it was sent: another one may have the place. A store whose decisions
-  /// name no places never gets this. The result is not used.
+  /// The request with this place was cancelled before it was sent: another one may have the place. A store that names
+  /// no places never gets this. The result is not used.
   case giveBack(RateLimitPlace)
 }
 
@@ -27,7 +27,7 @@ public enum RateLimitChange: Sendable, Hashable {
 public final class MemoryRateLimitStore: RateLimitStore {
   private let limits = Mutex<[String: CellRate]>([:])
   private let stopwatch: Stopwatch
-  /// With more names, those without effect are dropped, or else any.
+  /// With more names, those without effect are dropped first, then any.
   private let capacity = 1000
 
   /// Makes an empty store.

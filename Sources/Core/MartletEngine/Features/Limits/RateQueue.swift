@@ -3,9 +3,10 @@ import Synchronization
 
 /// The requests of a session that wait because of a rate limit.
 ///
-/// One that gives up leaves its place to the next of the same limit, that one its own to the one after it, and so on.
+/// A request that gives up leaves its place to the next of the same limit, which leaves its own to the one after it,
+/// and so on.
 final class RateQueue: Sendable {
-  /// A limit: the same name means another one in the session's memory than in the store that it shares.
+  /// The name of a limit: the same text means different limits in the session's memory and in a shared store.
   struct Name: Hashable, Sendable {
     let origin: Origin
     let isShared: Bool
@@ -16,7 +17,7 @@ final class RateQueue: Sendable {
     let turn = OneShot<Void>()
     private let alarm = Mutex<(due: Duration, alarm: Alarm)?>(nil)
 
-    /// Sets when the request is sent, unless that is known to be earlier.
+    /// Sets when the request is sent, unless an earlier time is already set.
     func set(_ due: Duration, on stopwatch: Stopwatch) {
       let new = Alarm(at: due, on: stopwatch) { [weak self] in self?.turn.answer(.success(())) }
       let unneeded = alarm.withLock { alarm -> Alarm? in
@@ -40,8 +41,8 @@ final class RateQueue: Sendable {
   /// - Parameters:
   ///   - delay: The time until the start of its place.
   ///   - place: Its place; nil if the store has none.
-  ///   - giveBack: Called with the place that is free if the request is cancelled meanwhile.
-  /// - Returns: The place that it has in the end.
+  ///   - giveBack: Called with the free place if the request is cancelled in the meantime.
+  /// - Returns: The place that it finally has.
   func wait(
     _ delay: Duration, at place: RateLimitPlace?, in name: Name, of call: Call,
     giveBack: (RateLimitPlace) -> Void

@@ -1,7 +1,7 @@
 public import MartletSemantics
 import Synchronization
 
-/// Writes one line for each call, when it has ended.
+/// Writes one line for each call when it has ended.
 ///
 /// ```swift
 /// configuration.listeners = [LogListener()]
@@ -18,11 +18,10 @@ import Synchronization
 /// | a call that failed | error |
 ///
 /// The lines show no secrets: see `Redaction`. Each begins with the number of the call, which is unique in the process.
-/// Bytes are those of bodies on the network, as far as the transport measures them; the time is that until the end of
-/// the body.
+/// Bytes are those of bodies on the network, if the transport measures them; the time lasts until the end of the body.
 ///
-/// A sink that implements ``LogSink/write(_:)`` gets the following metadata with each line, as far as they are known; the names
-/// are those of OpenTelemetry's conventions for HTTP, where these have one:
+/// A sink that implements ``LogSink/write(_:)`` gets the following metadata, if known, with each line. The names are
+/// those of OpenTelemetry's conventions for HTTP where these define one:
 ///
 /// | name | value |
 /// |---|---|
@@ -43,7 +42,7 @@ public struct LogListener: EventListener {
   /// Makes a listener.
   ///
   /// - Parameters:
-  ///   - sink: where the lines go; standard error by default.
+  ///   - sink: the destination of the lines; standard error by default.
   ///   - redaction: what the lines leave out.
   ///   - clock: measures the time of calls.
   public init(
@@ -95,7 +94,7 @@ public struct LogListener: EventListener {
     let (number, label, correlation, redaction) = (call.id, call.label, call.correlationID, redaction)
     let elapsed = isEnd ? summary.elapsed : nil
     let prefix = label.map { "\($0): " } ?? ""
-    // most sinks write the line alone
+    // Most sinks write only the line.
     let entry = LogEntry("#\(number) " + (prefix + text()).printable, at: level) {
       var metadata: [(name: String, value: LogEntry.Value)] = [("call", .integer(Int64(clamping: number)))]
       if let label { metadata.append(("label", .text(label.printable))) }

@@ -22,7 +22,7 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
   case warning
   /// Something failed.
   case error
-  /// Something failed that needs attention at once. Nothing of this library has this level.
+  /// Something failed that needs attention at once. This library does not use it.
   case critical
   /// No line has this level. As a minimum it disables a log.
   case off
@@ -44,13 +44,13 @@ public enum LogLevel: String, Sendable, Hashable, CaseIterable, Comparable {
   }
 }
 
-/// A line of a log, with what it is about as values, for logs that are searched.
+/// A line of a log, with its data as values for searchable logs.
 public struct LogEntry: Sendable {
   /// The level.
   public var level: LogLevel
   /// The line, which has no line break at its end.
   public var line: String
-  /// What the line is about, in a fixed order; see ``LogListener`` for the names. No value contains a secret, and no text a
+  /// The line's data, in a fixed order; see ``LogListener`` for the names. No value contains a secret, and no text a
   /// control character.
   public var metadata: [(name: String, value: Value)] {
     get {
@@ -66,7 +66,7 @@ public struct LogEntry: Sendable {
 
   private enum Content: Sendable {
     case made([(name: String, value: Value)])
-    /// It is made when it is read, because most sinks write the line alone.
+    /// Made on access, because most sinks write only the line.
     case onDemand(@Sendable () -> [(name: String, value: Value)])
   }
 
@@ -106,11 +106,11 @@ public struct LogEntry: Sendable {
   }
 }
 
-/// The destination of lines, for example the logging of the program. All methods are called on any thread.
+/// The destination of lines, for example the program's logging. All methods may be called on any thread.
 ///
-/// To swift-log: `LoggerSink` of the product `MartletLogging`, behind the trait `Logging`.
+/// For swift-log: `LoggerSink` of the product `MartletLogging`, behind the trait `Logging`.
 ///
-/// To Apple's unified logging:
+/// For Apple's unified logging:
 /// ```swift
 /// struct UnifiedLog: LogSink {
 ///   let logger = os.Logger(subsystem: "com.example.app", category: "http")
@@ -169,7 +169,7 @@ public struct StandardErrorLog: LogSink {
 
   public func write(_ entry: LogEntry) {
     guard isEnabled(entry.level) else { return }
-    // a line is written with one call, so that lines of several threads are not mixed
+    // A line is written with one call, so that lines of several threads are not mixed.
     let bytes = Array((text(of: entry) + "\n").utf8)
     bytes.withUnsafeBytes(writeToStandardError)
   }

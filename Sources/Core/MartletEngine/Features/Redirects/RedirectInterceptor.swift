@@ -1,7 +1,7 @@
 import MartletSemantics
 
-/// Follows redirects within the limits of the request's ``RedirectPolicy``. The redirected request is decided by
-/// `RedirectRule`.
+/// Follows redirects within the limits of the request's ``RedirectPolicy``. `RedirectRule` decides the redirected
+/// request.
 ///
 /// The location is relative to the URL that the request was sent to. The next request is based on the original request:
 /// fields that interceptors added for one origin are not sent to the next.
@@ -41,7 +41,7 @@ struct RedirectInterceptor: ImmediateInterceptor {
 }
 
 extension Attempt {
-  /// The URLs of all redirects so far, with this attempt's.
+  /// The URLs of all redirects so far, including this attempt's.
   fileprivate var visited: [URL] {
     history.filter { $0.response?.status.isRedirection == true }.map(\.request.url) + [sent.url]
   }

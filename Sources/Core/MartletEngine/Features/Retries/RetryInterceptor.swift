@@ -67,7 +67,7 @@ struct RetryInterceptor: ImmediateInterceptor {
       cause, for: facts(of: attempt, in: call), now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
-      // without a policy of retries, that nothing is retried is not worth a note
+      // Without a retry policy, a missing retry is not worth a note.
       return policy.limit > 0 || cause.isReplaceable ? decline(reason, in: call) : .accept
     case .retry, .replace:
       guard attempt.number < attemptLimit else {

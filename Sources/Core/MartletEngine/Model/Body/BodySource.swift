@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// A source of a body's bytes, from which one reader pulls chunks.
+/// A source of a body's bytes. One reader pulls chunks from it.
 public protocol BodySource: Sendable {
   /// Returns the next chunk, which is never empty; nil at the end, and in all later calls.
   ///
@@ -17,15 +17,15 @@ public protocol BodySource: Sendable {
   /// returned.
   func next() async throws -> Data?
 
-  /// Discards the rest. Called when a reader stops early, and after ``takeReceived()``; it may be called more than once,
-  /// and after the end.
+  /// Discards the rest. Called when a reader stops early, and after ``takeReceived()``. It may be called more than
+  /// once, and after the end.
   func cancel()
 
   /// The trailer fields; complete after ``next()`` has returned nil.
   var trailers: HTTPFields { get }
 
-  /// Returns all bytes if nothing was read and they need not be waited for; nil otherwise. They then count as read to
-  /// their end, and the trailers are complete. Nil by default; a source whose bytes are often there with the head saves
+  /// Returns all bytes if none were read and they have all arrived; nil otherwise. They then count as read to their
+  /// end, and the trailers are complete. Returns nil by default. A source whose bytes often arrive with the head saves
   /// the reader of a small body a call that may suspend.
   ///
   /// - Throws: the error with which the body ends.
@@ -41,7 +41,7 @@ extension BodySource {
   public func takeReceived() throws(HTTPError) -> Data? { nil }
 }
 
-/// A body whose rest may be worth reading when its reader stops early, so that the whole can be stored.
+/// A body whose rest may be worth reading when its reader stops early, so that the whole body can be stored.
 protocol FinishableBody: BodySource {
   /// Reads the rest if it is no longer than the limit and arrives within the time.
   func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async
@@ -65,7 +65,7 @@ package final class DataSource: BodySource, DeadlineAware {
 
 /// A source that reads a file.
 final class FileSource: BodySource {
-  /// The size of the file when it was opened, which is sent as `Content-Length`.
+  /// The size of the file when it was opened; it is sent as `Content-Length`.
   let length: Int64
   private let path: String
   private let state: Mutex<(descriptor: Int32, rest: Int64)>
@@ -118,7 +118,7 @@ final class FileSource: BodySource {
 }
 
 extension HTTPError {
-  /// Makes an error with the file's path and the system's reason, which is taken from `errno`.
+  /// Makes an error with the file's path and the system's reason from `errno`.
   static func file(_ path: String, _ what: String) -> HTTPError {
     HTTPError(.file, "'\(path)' \(what): \(String(cString: strerror(errno)))", phase: .preparing)
   }
@@ -126,7 +126,7 @@ extension HTTPError {
 
 /// A source that pulls from an asynchronous sequence of `Data`.
 final class SequenceSource<Chunks: AsyncSequence & Sendable>: BodySource where Chunks.Element == Data {
-  /// An iterator is not Sendable. SAFETY: a `BodySource` has one reader, which waits for `next` before it calls again.
+  /// An iterator is not Sendable. SAFETY: a `BodySource` has one reader, which awaits `next` before it calls again.
   nonisolated(unsafe) private var iterator: Chunks.AsyncIterator
 
   init(_ chunks: Chunks) { iterator = chunks.makeAsyncIterator() }
@@ -153,18 +153,18 @@ final class SingleUse: Sendable {
     return source
   }
 
-  /// Returns the source of an empty stream at its end: nothing is missing in the next attempt.
+  /// Returns the source of an empty stream at its end: the next attempt misses nothing.
   func giveBack() { wasTaken.store(false, ordering: .relaxed) }
 }
 
-/// A reader of a single-use stream. It takes the stream when the first bytes are read, so that an attempt which fails
-/// before its body is sent leaves the stream for the next attempt.
+/// A reader of a single-use stream. It takes the stream when the first bytes are read: if an attempt fails before its
+/// body is sent, the next attempt can still use the stream.
 final class SingleUseReader: BodySource {
   private let once: SingleUse
   private let taken = Mutex<(any BodySource)?>(nil)
   private let isEmpty: Bool
 
-  /// - Parameter isEmpty: whether the stream has no bytes, which counts as unused when it was read to its end.
+  /// - Parameter isEmpty: whether the stream has no bytes; it then still counts as unused after it was read to its end.
   init(of once: SingleUse, isEmpty: Bool) {
     self.once = once
     self.isEmpty = isEmpty

@@ -1,19 +1,19 @@
 package import MartletSemantics
 
-/// Both directions of a connection that is not used for HTTP any more, as bytes: the server has switched to the protocol
-/// that the request's `Upgrade` asked for (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
+/// Both directions of a connection that is no longer used for HTTP, as bytes: the server has switched to the protocol
+/// in the request's `Upgrade` (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
 ///
-/// One task may read while another one writes. A task that is cancelled while it reads or writes closes the stream, and
-/// so does the release of its last reference. None of the request's timeouts applies.
+/// One task may read while another one writes. If a task is cancelled while it reads or writes, the stream is closed,
+/// and also when the last reference to it is released. None of the request's timeouts applies.
 package protocol DuplexStream: Sendable {
-  /// Returns the next bytes, of which there is at least one; nil after the peer has ended its direction. While nobody
-  /// reads, the peer has to wait.
+  /// Returns the next bytes, at least one; nil after the peer has ended its direction. The peer has to wait while there
+  /// is no read in progress.
   ///
   /// - Throws: ``HTTPError`` of kind `connectionLost`, also if TLS ends without `close_notify`; `CancellationError` after
   ///   ``close()``.
   func read() async throws -> Data?
 
-  /// Sends bytes, after those of earlier calls. It waits while too many of them have not been sent.
+  /// Sends bytes after those of earlier calls. It waits while too many bytes are unsent.
   ///
   /// - Throws: ``HTTPError`` of kind `connectionLost` if the peer takes no more, or after ``finish()``;
   ///   `CancellationError` after ``close()``. Bytes of earlier calls may be lost too.
@@ -22,6 +22,6 @@ package protocol DuplexStream: Sendable {
   /// Ends this direction after all bytes that were written. The peer may still send.
   func finish()
 
-  /// Closes the connection. Bytes that were not sent are lost.
+  /// Closes the connection. Unsent bytes are lost.
   func close()
 }

@@ -80,7 +80,7 @@ struct MultipartPlan: Sendable {
   }
 
   private(set) var segments: [Segment] = []
-  /// Why the form cannot be sent.
+  /// The reason why the form cannot be sent.
   private var refusal: HTTPError?
   /// The largest content in memory that is joined with the bytes around it.
   private static let joinLimit = 64 << 10
@@ -110,7 +110,7 @@ struct MultipartPlan: Sendable {
   /// The length, if it is known without opening files.
   var length: Int64? { sum(of: segments.map(\.length)) }
 
-  /// The length, from the sizes of files now.
+  /// The length according to the current sizes of files.
   var estimatedLength: Int64? {
     sum(
       of: segments.map { segment in
@@ -118,12 +118,12 @@ struct MultipartPlan: Sendable {
       })
   }
 
-  /// Opens the body. Every file is checked, so that a missing one is an error before anything is sent.
+  /// Opens the body. Every file is checked, so that a missing file is an error before anything is sent.
   func open() async throws -> OpenBody {
     if let refusal { throw refusal }
     var lengths: [Int64?] = []
     for segment in segments {
-      // opened and closed again: a form of a thousand files must not take a thousand descriptors
+      // Opened and closed again: a form of a thousand files must not use a thousand descriptors.
       if case .body(let body, _) = segment, case .file = body.storage {
         lengths.append(try await body.open().length)
       } else {
@@ -144,7 +144,8 @@ struct MultipartPlan: Sendable {
     lengths.reduce(0) { sum, length in sum.flatMap { sum in length.map { sum + $0 } } }
   }
 
-  /// Returns why a part cannot be sent: a type with a control character, trailers, or a content coding (RFC 7578 §4.8).
+  /// Returns the reason why a part cannot be sent: a type with a control character, trailers, or a content coding (RFC
+  /// 7578 §4.8).
   private static func refusal(of part: MultipartForm.Part) -> HTTPError? {
     var fields = HTTPFields()
     fields[.contentType] = part.contentType?.description
@@ -195,7 +196,7 @@ final class MultipartSource: BodySource {
       case (.bytes(let data), _)?: return data
       case (.body(let body, let name), let length)?:
         let open = try await body.open()
-        // without a known length, as for a form within the form, any is right
+        // If the length is unknown, as for a form within the form, any length is right.
         guard length == nil || open.length == length else {
           throw HTTPError(
             .file, "the content of the part '\(name)' changed its length while the form was being sent", phase: .sending

@@ -17,7 +17,7 @@ extension RequestBody {
   /// ```
   ///
   /// Members are written as in JSON, without quotes; nil is left out. A form is flat: a member that is an array or has
-  /// members of its own is an error. For names that repeat, and for an order of your own, use ``form(_:)``.
+  /// its own members is an error. For repeated names, or an order of your own, use ``form(_:)``.
   ///
   /// - Parameters:
   ///   - value: the value, a struct or a dictionary; it is encoded at once.

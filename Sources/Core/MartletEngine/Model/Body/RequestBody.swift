@@ -11,8 +11,8 @@ public import MartletSemantics
 /// | ``multipart(_:)`` | known if that of every part is | if every part can |
 /// | ``compressed(_:)`` | known if the body is small | if the body can |
 ///
-/// A body that can be sent again is sent again in redirects that keep the method, retries, and after challenges. The
-/// request is sent with the body's ``fields``, except for those that it sets itself.
+/// A body that can be sent again is sent again in redirects that keep the method, in retries, and after challenges. The
+/// request is sent with the body's ``fields``, except those that it sets itself.
 public struct RequestBody: Sendable {
   package enum Storage: Sendable {
     case data(Data)
@@ -27,7 +27,7 @@ public struct RequestBody: Sendable {
   /// of length 0 is read to its end before its request is sent.
   public let length: Int64?
   /// The fields that describe the body: `Content-Type`, `Content-Encoding`. Each is sent unless the request has a field
-  /// with that name. Empty for bytes, files and streams.
+  /// of that name. Empty for bytes, files and streams.
   public var fields: HTTPFields = [:]
   /// Whether trailer fields follow the body; see ``stream(length:trailers:_:)``.
   ///
@@ -36,7 +36,7 @@ public struct RequestBody: Sendable {
   public let hasTrailers: Bool
   /// The single-use streams that the body reads.
   let singleUses: [SingleUse]
-  /// Returns about how many bytes a body has whose length is not known before it is opened; nil if that is not known
+  /// Returns the approximate size of a body whose length is only known when it is opened; nil if that is not known
   /// either.
   private let estimate: (@Sendable () -> Int64?)?
 
@@ -60,11 +60,11 @@ public struct RequestBody: Sendable {
   /// Returns a body of bytes.
   public static func data(_ data: Data) -> RequestBody { RequestBody(.data(data), length: Int64(data.count)) }
 
-  /// Returns a body that is read from a file while it is sent. A file that cannot be read is an error of kind
-  /// ``HTTPError/Kind/file`` when the request is sent.
+  /// Returns a body that is read from a file while it is sent. If the file cannot be read, sending the request fails
+  /// with an error of kind ``HTTPError/Kind/file``.
   public static func file(_ url: URL) -> RequestBody { RequestBody(.file(url), length: nil) }
 
-  /// Returns a body that is read from a stream, and the fields that follow it.
+  /// Returns a body that is read from a stream, with the trailer fields that follow it.
   ///
   /// ```swift
   /// let request = HTTPRequest(
@@ -77,14 +77,15 @@ public struct RequestBody: Sendable {
   ///   })
   /// ```
   ///
-  /// Over HTTP/1.1 a body with trailers is chunked (RFC 9112 §7.1.2); a length is then checked, but not sent. A `Trailer` field that announces them is the caller's to set (RFC 9110 §6.6.2). Only the
-  /// transport over sockets sends them: with another one the request fails with ``HTTPError/Kind/invalidRequest``.
+  /// Over HTTP/1.1, a body with trailers is chunked (RFC 9112 §7.1.2); a length is then checked, but not sent. The
+  /// caller may set a `Trailer` field that announces them (RFC 9110 §6.6.2). Only the transport over sockets sends
+  /// trailers: with another one the request fails with ``HTTPError/Kind/invalidRequest``.
   ///
   /// - Parameters:
   ///   - length: the number of bytes; nil, the default, if it is not known.
   ///   - trailers: returns the trailer fields (RFC 9110 §6.5); called for each attempt, after all bytes of its stream
-  ///     were read. nil, the default, for none. Fields that are not allowed there, such as `Content-Length`, are an error
-  ///     of kind ``HTTPError/Kind/invalidRequest`` (§6.5.1).
+  ///     were read. nil, the default, for none. Fields that are not allowed there, such as `Content-Length`, are an
+  ///     error of kind ``HTTPError/Kind/invalidRequest`` (§6.5.1).
   ///   - make: makes the stream; called for each attempt.
   public static func stream<Chunks: AsyncSequence & Sendable>(
     length: Int64? = nil, trailers: (@Sendable () async throws -> HTTPFields)? = nil,
@@ -97,8 +98,9 @@ public struct RequestBody: Sendable {
     return RequestBody(.made(open), length: length, hasTrailers: trailers != nil, singleUses: [])
   }
 
-  /// Returns a body that is read from a stream which can be read only once. A request that would have to send it twice
-  /// fails with ``HTTPError/Kind/bodyNotReplayable``; an attempt that failed before it read the stream does not count.
+  /// Returns a body that is read from a stream that can be read only once. If the request has to be sent a second time,
+  /// it fails with ``HTTPError/Kind/bodyNotReplayable``; an attempt that failed before it read the stream does not
+  /// count.
   public static func singleUse<Chunks: AsyncSequence & Sendable>(
     length: Int64? = nil, _ chunks: Chunks
   ) -> RequestBody where Chunks.Element == Data {
@@ -110,7 +112,7 @@ public struct RequestBody: Sendable {
     return RequestBody(.made(open), length: length, singleUses: [once])
   }
 
-  /// The length, or about how many bytes it has at most, from the sizes of files now; nil if that is not known.
+  /// The length, or an approximate upper limit from the current sizes of files; nil if that is not known.
   var estimatedLength: Int64? {
     if case .file(let url) = storage { return FileSource.length(at: url) }
     return length ?? estimate?()
@@ -119,10 +121,10 @@ public struct RequestBody: Sendable {
   /// Whether the body can always be sent again: it contains no single-use stream.
   public var isReplayable: Bool { singleUses.isEmpty }
 
-  /// Whether the body can be sent now: a single-use stream can until it has been read.
+  /// Whether the body can be sent now: a single-use stream can be sent until it has been read.
   ///
-  /// Check this, and not ``isReplayable``, before a request is sent again: if the server could not be reached, or
-  /// refused the request before its body was sent, a single-use stream has not been read.
+  /// Check this, not ``isReplayable``, before you send a request again: if the server could not be reached, or refused
+  /// the request before its body was sent, a single-use stream has not been read.
   public var canBeSent: Bool { singleUses.allSatisfy { !$0.isTaken } }
 
   /// Whether the length is 0, and no trailers follow.
@@ -141,7 +143,7 @@ public struct RequestBody: Sendable {
   }
 
   /// Opens the body for an attempt; nil if it has no bytes. A stream of length 0 may still yield some: it is read
-  /// before the request is sent, because the server may answer that at once.
+  /// before the request is sent, because the server may respond at once.
   package func openUnlessEmpty() async throws -> OpenBody? {
     guard needsOpening else { return nil }
     let body = try await open()
@@ -256,7 +258,7 @@ public struct OpenBody: Sendable {
 }
 
 extension HTTPRequest {
-  /// Returns the request with the fields of its body that it does not set itself.
+  /// Returns the request with its body's fields, except those that it sets itself.
   package func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
 }
 
@@ -271,9 +273,9 @@ extension HTTPError {
 
 /// A request with the fields of its current body.
 ///
-/// Fields that the caller or an interceptor has set stay. Those of a body are replaced when the request gets another
-/// body. A field of the body that is only removed from the request is added again: to send a body without it, remove it
-/// from ``RequestBody/fields``.
+/// Fields that the caller or an interceptor has set stay. Fields of a body are replaced when the request gets another
+/// body. If an interceptor only removes a body's field from the request, it is added again: to send a body without the
+/// field, remove it from ``RequestBody/fields``.
 struct DescribedRequest {
   private(set) var request: HTTPRequest
   /// The fields that were added from the body.
@@ -295,7 +297,7 @@ struct DescribedRequest {
     for name in Set(added.map(\.name)) {
       let isUntouched = request.fields[values: name] == added[values: name]
       if isUntouched, request.body.fields[values: name] == added[values: name] { continue }
-      // another value was set by the interceptor
+      // The interceptor has set another value.
       if isUntouched { request.fields.remove(name) }
       added.remove(name)
     }

@@ -1,18 +1,18 @@
 public import MartletSemantics
 
 extension ResponseBody {
-  /// The body as lines of UTF-8, each at most 1 MiB: ``lines(limit:)``.
+  /// The body as lines of UTF-8, each at most 1 MiB: see ``lines(limit:)``.
   public var lines: ResponseLines { lines(limit: 1 << 20) }
 
-  /// Returns the body as lines of UTF-8, without their endings (LF or CRLF). The last line needs none.
+  /// Returns the body as lines of UTF-8, without their endings (LF or CRLF). The last line needs no ending.
   ///
   /// ```swift
   /// let (body, _) = try await session.bytes(for: request, expecting: .successful)
   /// for try await line in body.lines { print(line) }
   /// ```
   ///
-  /// Lines are read as they are taken, so that a slow reader slows the sender down. A line that is too long is an error
-  /// of kind ``HTTPError/Kind/bodyTooLarge``, and one that is not UTF-8 of kind ``HTTPError/Kind/undecodableBody``.
+  /// Lines are read on demand, so that a slow reader slows the sender down. A line that is too long is an error of kind
+  /// ``HTTPError/Kind/bodyTooLarge``, and a line that is not UTF-8 is one of kind ``HTTPError/Kind/undecodableBody``.
   ///
   /// - Parameter limit: the largest number of bytes of a line.
   public func lines(limit: Int) -> ResponseLines { ResponseLines(body: self, limit: limit) }
@@ -38,7 +38,7 @@ extension ResponseBody {
     return ResponseValues(body: self, decoder: decoder ?? own ?? JSONDecoder(), limit: limit)
   }
 
-  /// Ends the call of the body with an error, which is returned with the call's context.
+  /// Ends the body's call with an error, and returns the error with the call's context.
   fileprivate func ended(by error: HTTPError) -> HTTPError {
     if let source = source as? SessionBody { return source.ended(by: error) }
     cancel()
@@ -150,7 +150,7 @@ private struct LineReader {
     }
   }
 
-  /// Ends the body with an error, which is returned with the call's context.
+  /// Ends the body with an error, and returns the error with the call's context.
   mutating func end(_ error: HTTPError) -> HTTPError {
     isAtEnd = true
     return body.ended(by: error)

@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// The body of a response: a sequence of chunks that one reader pulls, once.
+/// The body of a response: a sequence of chunks that one reader pulls once.
 ///
 /// ```swift
 /// for try await chunk in response.body { print(chunk.count) }   // as it arrives
@@ -17,7 +17,7 @@ import Darwin
 /// ```
 ///
 /// Only a small buffer is read ahead, so that a slow reader slows the sender down (back-pressure). Reading a body twice
-/// is an error of kind ``HTTPError/Kind/bodyAlreadyRead``. When a body is released before its end, its connection is
+/// is an error of kind ``HTTPError/Kind/bodyAlreadyRead``. If a body is released before its end, its connection is
 /// closed.
 public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
@@ -110,7 +110,7 @@ extension ResponseBody {
     }
     var iterator = makeAsyncIterator()
     if let data = try iterator.takeReceived() {
-      source.cancel()  // it reports what was measured
+      source.cancel()  // reports the metrics
       guard data.count <= limit else { throw .bodyTooLarge(limit: limit) }
       return data
     }

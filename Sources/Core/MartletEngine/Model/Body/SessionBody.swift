@@ -1,8 +1,8 @@
 import MartletSemantics
 import Synchronization
 
-/// The response's body of a session's call: limited in size and time, reported to the listeners, with the call's
-/// context in its errors. Its end is the end of the call, which is reported once.
+/// The response's body in a session's call. It is limited in size and time, is reported to the listeners, and adds the
+/// call's context to its errors. Its end is the end of the call, which is reported once.
 final class SessionBody: BodySource {
   private let base: any BodySource
   private let length: Int64?
@@ -15,7 +15,7 @@ final class SessionBody: BodySource {
 
   /// - Parameters:
   ///   - response: the response that the loop returned.
-  ///   - method: that of the request that it is the response to: after a 303, another one than the caller's.
+  ///   - method: the method of the request that it answers: after a 303, it differs from the caller's.
   ///   - limit: the largest number of bytes; nil for no limit.
   ///   - deadline: the deadline of the call; nil for none.
   init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call) {
@@ -49,13 +49,13 @@ final class SessionBody: BodySource {
     } catch { throw ended(by: error) }
   }
 
-  /// Returns the whole body if it has been received and nothing was read: then the reader need not wait.
+  /// Returns the whole body if it has been received and none of it was read, so that the reader need not wait.
   func takeReceived() throws(HTTPError) -> Data? {
     do throws(HTTPError) {
       try checkLength()
       guard let data = try base.takeReceived() else { return nil }
       if !data.isEmpty { try report(data) }
-      base.cancel()  // it reports what was measured
+      base.cancel()  // reports the metrics
       finish(nil)
       return data
     } catch { throw ended(by: error) }
@@ -75,7 +75,7 @@ final class SessionBody: BodySource {
     call.reportReceived(chunk, completed: count, of: length)
   }
 
-  /// Ends the call with an error, which is returned with the call's context.
+  /// Ends the call with an error, and returns the error with the call's context.
   func ended(by error: any Error) -> HTTPError {
     let error = addingContext(HTTPError(wrapping: error))
     base.cancel()
@@ -89,7 +89,8 @@ final class SessionBody: BodySource {
     finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
   }
 
-  /// Ends the call with an error about the response, which gets the beginning of the body. Nothing else reads the body.
+  /// Ends the call with an error about the response, which gets the beginning of the body. No other code reads the
+  /// body.
   ///
   /// - Parameters:
   ///   - error: the error, with the call's context.
@@ -134,7 +135,7 @@ extension Call {
   ///
   /// - Parameters:
   ///   - chunk: the bytes.
-  ///   - count: how many the caller has, with these.
+  ///   - count: how many bytes the caller has, including these.
   ///   - length: how many there will be; nil if it is not known.
   func reportReceived(_ chunk: Data, completed count: Int64, of length: Int64?) {
     if events.contains(.bytes) { emit(.bytes(chunk, .received, attempt: currentAttempt)) }
@@ -142,8 +143,9 @@ extension Call {
   }
 }
 
-/// A body whose chunks do not arrive later than a deadline, around a source that does not end its own waits then. One task reads all
-/// of them, one at a time and only on demand. At its end the deadline is released: a response may be kept for long.
+/// A body whose chunks must arrive before a deadline, around a source that does not end its own waits at the deadline.
+/// One task reads all of them, one at a time and only on demand. At the end it releases the deadline, because a
+/// response may be kept for long.
 final class DeadlineBody: BodySource {
   private let base: any BodySource
   private let deadline: Mutex<Deadline?>

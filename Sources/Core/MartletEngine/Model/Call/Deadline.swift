@@ -1,11 +1,11 @@
 import MartletSemantics
 import Synchronization
 
-/// A time limit for one or several operations, on one alarm, which is set when something waits for the first time.
+/// A time limit for one or several operations. They share one alarm, which is set at the first wait.
 ///
-/// It ends a wait in one of two ways. What is known to end its own waits (``DeadlineAware``) is told when the time is up.
-/// All else, such as an interceptor or a store of the caller's, runs in a task of its own, which is cancelled then and
-/// not waited for (``holding(_:)``): so the deadline also holds against code that ignores cancellation.
+/// It ends a wait in one of two ways. A type that is known to end its own waits (``DeadlineAware``) is notified when
+/// the time is up. All other code, such as an interceptor or the caller's store, runs in a separate task, which is then
+/// cancelled and abandoned (``holding(_:)``): so the deadline also holds against code that ignores cancellation.
 package final class Deadline: Sendable {
   private let limit: Duration
   private let stopwatch: Stopwatch
@@ -17,7 +17,7 @@ package final class Deadline: Sendable {
   ///
   /// - Parameters:
   ///   - limit: the time from now.
-  ///   - subject: what the limit is for, in the error's message.
+  ///   - subject: the name of the limited operation, for the error's message.
   ///   - clock: measures the time.
   package init(_ limit: Duration, for subject: String = "the call", on clock: any Clock<Duration>) {
     self.limit = limit.bounded
@@ -35,8 +35,8 @@ package final class Deadline: Sendable {
     if remaining == .zero { throw waits.error }
   }
 
-  /// Runs work, and throws `.deadlineExceeded` if it does not end in time. The work is then cancelled and not waited
-  /// for.
+  /// Runs work, and throws `.deadlineExceeded` if it does not end in time. The work is then cancelled, and nothing
+  /// waits for its end.
   package func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let result = OneShot<Value>()
     guard add(result) else { return try await result.wait() }
@@ -57,7 +57,8 @@ package final class Deadline: Sendable {
     return try await result.wait()
   }
 
-  /// Adds a wait, which fails if it is not removed in time. After the deadline it fails at once, and false is returned.
+  /// Adds a wait, which fails if it is not removed in time. After the deadline it fails at once, and the result is
+  /// false.
   func add(_ wait: any FailableWait) -> Bool {
     guard waits.add(wait) else { return false }
     alarm.withLock { alarm in
@@ -69,7 +70,8 @@ package final class Deadline: Sendable {
   /// Removes a wait that has ended.
   func remove(_ wait: any FailableWait) { waits.remove(wait) }
 
-  /// The waits that the deadline ends. The alarm refers to them, and not to the deadline, whose end cancels the alarm.
+  /// The waits that the deadline ends. The alarm refers to this object and not to the deadline, whose release cancels
+  /// the alarm.
   private final class Waits: Sendable {
     private let limit: Duration
     private let subject: String
@@ -114,7 +116,7 @@ package final class Deadline: Sendable {
   }
 }
 
-/// A wait that an error can end, whatever it waits for.
+/// A wait that an error can end.
 protocol FailableWait: AnyObject, Sendable {
   func fail(_ error: HTTPError)
 }
@@ -123,10 +125,11 @@ extension OneShot: FailableWait {
   func fail(_ error: HTTPError) { answer(.failure(error)) }
 }
 
-/// A transport, a store or the source of a body that can be awaited in the task of a call with a deadline: it does not
-/// wait, or only for what ends its waits at the deadline. For any other a task is needed: see ``Deadline/holding(_:)``.
+/// A transport, a store or a body's source that can be awaited in the task of a call with a deadline: it does not wait,
+/// or only for operations that end their waits at the deadline. All others need a separate task: see
+/// ``Deadline/holding(_:)``.
 @_spi(Transports) public protocol DeadlineAware: Sendable {
-  /// Whether it is so; another one's answer if it wraps that.
+  /// Whether that holds; a wrapper returns the answer of the object that it wraps.
   var endsAtDeadline: Bool { get }
 }
 
@@ -136,6 +139,6 @@ extension OneShot: FailableWait {
 }
 
 extension Deadline {
-  /// Whether a transport, a store or the source of a body is known to end its waits at the deadline of its call.
+  /// Whether a transport, a store or a body's source is known to end its waits at the deadline of its call.
   static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
 }

@@ -1,8 +1,8 @@
 import MartletSemantics
 import Synchronization
 
-/// Work that runs once at a time for each key and is shared by all callers that need it meanwhile: fetching a token or
-/// a settings document.
+/// Work that runs once at a time for each key, and is shared by all callers that need it in the meantime: fetching a
+/// token or a settings document.
 ///
 /// ```swift
 /// struct TokenInterceptor: Interceptor {
@@ -17,28 +17,28 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The work runs in its own task, so that one caller's cancellation does not affect the others: a cancelled caller
-/// returns at once, and the work continues. The result is not kept: the next caller after the end starts the work
-/// again. A call never waits for itself, see ``CallContext``.
+/// The work runs in its own task, so one caller's cancellation does not affect the others: a cancelled caller returns
+/// at once, and the work continues. The result is not kept: the next caller after the end starts the work again. A call
+/// never waits for itself; see ``CallContext``.
 public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let id = UniqueID()
   private let running = Mutex<[Key: RunningWork<Value>]>([:])
 
-  /// Makes one without running work; its owner keeps it as a property.
+  /// Makes shared work; none is running yet. Its owner keeps it as a property.
   public init() {}
 
   /// Waits for the result of the work that runs for the key, or starts this work if there is none.
   ///
   /// - Returns: the result; nil if the running work already waits for the caller: the caller runs as part of it, or of
-  ///   something that it waits for.
-  /// - Throws: what the work throws, to all callers; a `CancellationError` to a caller that is cancelled.
+  ///   other work that it waits for.
+  /// - Throws: the error of the work, to all callers; a `CancellationError` to a cancelled caller.
   public func value(for key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value? {
     try Task.checkCancellation()
     return try await join(key, in: .current, work).result(in: .current)
   }
 
-  /// Like ``value(for:_:)``, for a call. The wait has a limit if the work itself may have begun the call: then it
-  /// returns nil after that time, too.
+  /// Does the same for a call. If the work itself may have begun the call, the wait is limited: it also returns nil
+  /// after that time.
   package func value(
     for key: Key, by call: Call, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value? {
@@ -47,8 +47,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
     return try await running.result(in: call.context, within: running.limit(for: call))
   }
 
-  /// Whether the current code runs as part of work of this object: a request that it makes should then be sent as it
-  /// is.
+  /// Whether the current code runs as part of this object's work: send its requests as they are.
   public var isCurrent: Bool { isDoing(.current) }
 
   /// Whether work of this object is part of the context.
@@ -85,7 +84,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 package final class RunningWork<Value: Sendable>: Work {
   private let parentContext: ParentContext
   package let owner: UniqueID?
-  /// The call that does the work; nil for work in a task of its own.
+  /// The call that does the work; nil for work in a separate task.
   private let call: Call?
   /// The number of the last call that began before the work did.
   private let lastCall = Call.lastNumber
@@ -97,7 +96,7 @@ package final class RunningWork<Value: Sendable>: Work {
     var waiters: [ObjectIdentifier: OneShot<Value?>] = [:]
   }
 
-  /// Makes work that an owner does in a task of its own, in the work's ``Work/context``.
+  /// Makes work that an owner does in a separate task, in the work's ``Work/context``.
   package init(owner: UniqueID, for parent: CallContext = .current) {
     parentContext = ParentContext(parent)
     self.owner = owner
@@ -136,7 +135,7 @@ package final class RunningWork<Value: Sendable>: Work {
   ///   - limit: the longest wait; nil for no limit.
   /// - Returns: the result; nil if the caller would wait for itself, or the time is up: the caller then continues
   ///   without it.
-  /// - Throws: what the work throws; a `CancellationError` at once if the caller is cancelled.
+  /// - Throws: the error of the work; a `CancellationError` at once if the caller is cancelled.
   package func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
     let waited = try await (call ?? self as any Work).wait(in: context) { try await result(within: limit) }
     return waited ?? nil
@@ -158,7 +157,7 @@ package final class RunningWork<Value: Sendable>: Work {
     return try await waiter.wait()
   }
 
-  /// Whether a call began after the work did, so that the work may have begun it, in a task that does not show that.
+  /// Whether a call began after the work did. The work may then have begun it in a task that does not show that.
   package func mayHaveBegun(_ call: Call) -> Bool { call.id > lastCall }
 
   /// The longest time that a call waits for this work; nil, for no limit, if the call began before the work did.
@@ -169,7 +168,7 @@ package final class RunningWork<Value: Sendable>: Work {
   }
 }
 
-/// Told, in the tasks that a test starts, of each wait for a ``RunningWork``, once it has begun, and of its limit.
+/// Observes, in the tasks that a test starts, each wait for a ``RunningWork`` once it has begun, and its limit.
 package struct WaitObserver: Sendable {
   @TaskLocal static var current: WaitObserver?
 
@@ -178,7 +177,7 @@ package struct WaitObserver: Sendable {
   package init(_ waits: @escaping @Sendable (_ limit: WaitLimit?) -> Void) { self.waits = waits }
 
   /// Observes the tasks that the closure starts. It is not generic code of another module: the optimizer of Swift 6.3.1
-  /// makes code that crashes of a task-local function there.
+  /// turns a task-local function there into code that crashes.
   package func observe<Result>(_ start: () -> Result) -> Result {
     Self.$current.withValue(self, operation: start)
   }

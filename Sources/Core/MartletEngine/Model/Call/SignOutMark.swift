@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The position of the last sign-out in the order in which calls begin. What began before it belongs to the previous
-/// user and must not store anything.
+/// The position of the last sign-out in the order in which calls begin. Calls that began before it belong to the
+/// previous user and must not store anything.
 ///
-/// Every store of one user's data has a mark: the cookie jar, the CSRF tokens, an observer's passwords. On a sign-out
-/// it sets the mark first and then removes everything. It checks the mark in the same lock or transaction in which it
-/// stores, so that a response that arrives after the sign-out is discarded, however late it is.
+/// Code that stores data of one user has a mark: the cookie jar, the CSRF tokens, an observer's passwords. On a
+/// sign-out it first sets the mark and then removes everything. It checks the mark in the same lock or transaction in
+/// which it stores, so that a response that arrives after the sign-out is discarded, however late it is.
 package final class SignOutMark: Sendable {
   private let position = Atomic<UInt64>(0)
 
   package init() {}
 
-  /// The position of what begins now. The position of a call is its ``Call/id``.
+  /// The position of a call that begins now. The position of a call is its ``Call/id``.
   package static var now: UInt64 { Call.lastID.load(ordering: .sequentiallyConsistent) }
 
   /// The position of the last sign-out; 0 if there was none.

@@ -1,24 +1,24 @@
 import Dispatch
 import Synchronization
 
-/// Runs work that computes or blocks for long on threads of its own, which a deadline can leave behind: decoding what a
-/// server has sent, deriving a key. It would block those that run Swift's tasks.
+/// Runs long computations and blocking work on separate threads that a deadline can abandon: decoding received data,
+/// deriving a key. Such work would block the threads that run Swift's tasks.
 ///
-/// A wait ends at its deadline, or when its task is cancelled, although its thread still works. Such a thread is left
-/// behind, and another takes its place, as long as there are no more than twice as many as may work at a time. It counts
-/// until its work ends: when all are left behind, further work waits, each for its own deadline.
+/// A wait ends at its deadline, or when its task is cancelled, although its thread still works. That thread is
+/// abandoned and replaced, up to twice as many threads as may work at a time. An abandoned thread counts until its work
+/// ends. When all are abandoned, further work waits, each piece until its own deadline.
 package final class WorkerThreads: Sendable {
   private typealias Piece = (number: UInt64, element: @Sendable () -> Void)
 
   private struct State {
     let limit: Int
     var waiting = PriorityQueue<@Sendable () -> Void>()
-    /// The numbers of the pieces that are running and waited for.
+    /// The numbers of the running pieces that callers wait for.
     var running: Set<UInt64> = []
-    /// How many pieces are running that nothing waits for.
+    /// How many pieces are running that no caller waits for.
     var leftBehind = 0
 
-    /// Takes the piece that is next, if a thread may run it.
+    /// Takes the next piece if a thread may run it.
     mutating func begin() -> Piece? {
       guard running.count < limit, running.count + leftBehind < 2 * limit, let next = waiting.removeNext() else {
         return nil
@@ -27,12 +27,12 @@ package final class WorkerThreads: Sendable {
       return next
     }
 
-    /// The work of a piece has ended.
+    /// Records that the work of a piece has ended.
     mutating func end(_ number: UInt64) {
       if running.remove(number) == nil { leftBehind -= 1 }
     }
 
-    /// Nothing waits for a piece any more. If it has not begun, it never does.
+    /// Abandons a piece. If it has not begun, it never does.
     mutating func leave(_ number: UInt64) {
       if waiting.remove(number) == nil, running.remove(number) != nil { leftBehind += 1 }
     }
@@ -59,7 +59,7 @@ package final class WorkerThreads: Sendable {
   /// - Parameters:
   ///   - priority: the order in which waiting work begins.
   ///   - deadline: ends the wait, both for a thread and for the work.
-  /// - Throws: what the work throws; `.deadlineExceeded`; `CancellationError` if the task is cancelled.
+  /// - Throws: the error of the work; `.deadlineExceeded`; `CancellationError` if the task is cancelled.
   package func run<Value: Sendable>(
     _ priority: PriorityBox = PriorityBox(0), within deadline: Deadline,
     _ work: @escaping @Sendable () throws -> Value
@@ -82,10 +82,10 @@ package final class WorkerThreads: Sendable {
     return try outcome.get()
   }
 
-  /// Starts a thread, which takes one piece after another: to hand each over from task to task would take a fifth of
+  /// Starts a thread, which takes one piece after another: handing each over from task to task would take a fifth of
   /// the time of decoding thumbnails.
   ///
-  /// It is that of a serial queue: those of a concurrent queue are of the pool that Swift's tasks use.
+  /// It is the thread of a serial queue: those of a concurrent queue belong to the pool that Swift's tasks use.
   private func start(_ piece: Piece) {
     DispatchQueue(label: name).async { [self] in
       var piece = piece

@@ -15,13 +15,12 @@ public import MartletSemantics
 /// }
 /// ```
 public protocol EventListener: Sendable {
-  /// Receives an event of a call. The events of a call arrive in order, one at a time; only the bytes of a request's
-  /// body may arrive at the same time as other events, or later, because the body is read while the response is
-  /// awaited.
+  /// Receives an event of a call. The events of a call arrive in order, one at a time. Only the bytes of a request's
+  /// body may arrive at the same time as other events or later, because the body is read while the response is awaited.
   func receive(_ event: Event, in call: Call)
 
-  /// Which events the listener receives; all but the bytes of bodies by default. What no listener of a call receives is
-  /// not prepared, which saves time in every request. It must not change during a call.
+  /// The events that the listener receives; all but the bytes of bodies by default. Events that no listener of a call
+  /// receives are not prepared, which saves time in every request. It must not change during a call.
   var events: EventKinds { get }
 }
 
@@ -48,38 +47,38 @@ public struct EventHandler: EventListener {
 @nonexhaustive public enum Event: Sendable {
   /// The call began.
   case started(HTTPRequest)
-  /// An attempt began: its number, from 1, and the request after all interceptors.
+  /// An attempt began, with its number, from 1, and the request after all interceptors.
   case attempt(Int, HTTPRequest)
-  /// The request is sent over the network, with what was added after the interceptors, such as cookies. It is not
-  /// reported if the cache answers.
+  /// The request is sent over the network, with additions after the interceptors, such as cookies. It is not reported
+  /// if the cache answers.
   case sending(RequestHead)
-  /// The head of the request was written to a connection, with what the transport adds. `SocketTransport` reports it, once
-  /// for each connection that it tries. It has secrets, as the request has.
+  /// The head of the request was written to a connection, with the transport's additions. `SocketTransport` reports it,
+  /// once for each connection that it tries. It contains the request's secrets.
   case written(WrittenHead)
   /// An informational response (1xx), such as 103 Early Hints.
   case informational(ResponseHead)
   /// Bytes of a body were transferred.
   case progress(TransferProgress)
-  /// Bytes of a body in this attempt: a request's as the transport reads them, a response's as the caller does. Only
-  /// for listeners whose ``EventListener/events`` have ``EventKinds/bytes``.
+  /// Bytes of a body in this attempt: a request's when the transport reads them, a response's when the caller does.
+  /// Only for listeners whose ``EventListener/events`` contain ``EventKinds/bytes``.
   case bytes(Data, TransferProgress.Direction, attempt: Int)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
-  /// The transport finished an attempt, or the attempt failed in it: how long each phase took, as far as it was reached.
-  /// An attempt whose response is not read to its end, because the request is sent again or the body is cancelled, is
-  /// measured until then.
+  /// The transport finished an attempt, or the attempt failed in it: how long each completed phase took. If a response
+  /// is not read to its end, because the request is sent again or the body is cancelled, the attempt is measured until
+  /// then.
   case metrics(TransferMetrics)
-  /// The request is sent again: the next request, the delay, and the reason. If there was no response,
+  /// The request is sent again, with the next request, the delay, and the reason. If there was no response,
   /// ``Call/lastFailure`` has the error.
   case resend(HTTPRequest, after: Duration, reason: String)
   /// A cookie of the response was not stored.
   case cookieRefused(CookieRefusal)
-  /// The response comes from the cache, and from where in it; after a 304, or because the origin failed, the request was
+  /// The response comes from the cache, with its state there. After a 304, or if the origin failed, the request was
   /// sent too.
   case cached(ResponseSource)
   /// A limit of the session delayed or refused the request, or sent a second one.
   case limit(LimitEvent)
-  /// A message for logs: why a request is not retried, or that a store failed and is not used.
+  /// A message for logs: the reason why a request is not retried, or that a store failed and is not used.
   case note(String)
   /// The call ended: its body was read to the end, the call failed, or its body was cancelled. Always the last event.
   case finished(HTTPError?)

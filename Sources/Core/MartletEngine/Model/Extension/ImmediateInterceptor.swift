@@ -1,12 +1,13 @@
-/// An interceptor that does at once what it can in each stage of an attempt, and returns the rest as work.
+/// An interceptor that does as much of each stage as it can at once, and returns the rest as work.
 ///
-/// The chain calls `begin` and `judge` in place of `prepare` and `review`, which follow from them: to call an
-/// asynchronous function takes longer than all that is done for an attempt which does not concern the interceptor.
+/// The chain calls `begin` and `judge` in place of `prepare` and `review`, whose default implementations use them.
+/// Calling an asynchronous function takes longer than all the work for an attempt that does not concern the
+/// interceptor.
 package protocol ImmediateInterceptor: Interceptor {
   /// Prepares the request. Returns the rest of the work, which has to be awaited; nil if there is none.
   func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
 
-  /// Reviews an outcome. Returns the work that leads to the verdict or to an error; nil if the outcome is accepted.
+  /// Reviews an outcome. Returns work that produces the verdict or an error; nil if the outcome is accepted.
   func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>?
 }
 

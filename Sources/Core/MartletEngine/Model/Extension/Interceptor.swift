@@ -12,17 +12,17 @@ import MartletSemantics
 /// }
 /// ```
 ///
-/// `prepare` runs before every attempt, in the order of the interceptors: each gets the request that the one before it
-/// returned. The request has the fields that describe its body (`Content-Type`); if an interceptor replaces the body,
-/// they are replaced by those of the new one, unless the caller or an interceptor has set them. `review` runs after
-/// every attempt, in reverse order. Each attempt starts from the caller's request: a redirect or a resend does not have
-/// what interceptors added to an earlier attempt, so that a field for one origin is not sent to another.
+/// `prepare` runs before every attempt, in the order of the interceptors: each gets the request that the previous one
+/// returned. The request has the fields that describe its body (`Content-Type`). If an interceptor replaces the body,
+/// the new body's fields replace them, unless the caller or an interceptor has set them. `review` runs after every
+/// attempt, in reverse order. Each attempt starts from the caller's request: a redirect or a resend does not have the
+/// additions of interceptors to an earlier attempt, so that a field for one origin is not sent to another.
 public protocol Interceptor: Sendable {
-  /// In which stages of an attempt it takes part; all by default. In the others it is not called, which saves time in
-  /// every request. It is asked for once, when the chain is made.
+  /// The stages of an attempt in which it takes part; all by default. It is not called in the others, which saves time
+  /// in every request. This is read once, when the chain is made.
   var stages: InterceptorStages { get }
 
-  /// Returns the request to send, or a response instead of sending it. An error ends the call.
+  /// Returns the request to send, or a response in place of sending it. An error ends the call.
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation
 
   /// Reviews the outcome of an attempt. An error ends the call.
@@ -63,8 +63,8 @@ extension Interceptor {
   /// Passes this request to the next interceptor. After the last one it gets its cookies, and the cache or the network
   /// answers it.
   case send(HTTPRequest)
-  /// Uses this response for the attempt. Nothing is sent, and cookies and cache are not used. The following interceptors
-  /// neither prepare nor review the attempt; those of the engine are among them, so that a redirect or a 401 in the
+  /// Uses this response for the attempt. Nothing is sent, and cookies and cache are not used. The following
+  /// interceptors neither prepare nor review the attempt. They include the engine's own, so a redirect or a 401 in the
   /// response is not followed or answered.
   case respond(HTTPResponse)
 }
@@ -73,7 +73,7 @@ extension Interceptor {
 public typealias Outcome = Result<HTTPResponse, any Error>
 
 extension Outcome {
-  /// The status of the response; nil for an error. Most outcomes are accepted for it, without a copy of the response.
+  /// The status of the response; nil for an error. It decides most outcomes without a copy of the response.
   var status: HTTPStatus? {
     switch self {
     case .success(let response): response.status
@@ -86,9 +86,9 @@ extension Outcome {
 public struct Attempt: Sendable {
   /// The number of the attempt, from 1.
   public let number: Int
-  /// The request before the interceptors prepared it: change and return this one for a resend.
+  /// The request before the interceptors prepared it: for a resend, change and return this one.
   public let request: HTTPRequest
-  /// The request that was sent, with all that the interceptors added.
+  /// The request that was sent, with all additions of the interceptors.
   public let sent: HTTPRequest
   /// The earlier attempts of the call.
   public let history: [AttemptRecord]

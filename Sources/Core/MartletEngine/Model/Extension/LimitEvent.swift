@@ -1,16 +1,17 @@
 public import MartletSemantics
 
-/// What a limit did.
+/// An action of a limit.
 @nonexhaustive public enum LimitEvent: Sendable, Hashable {
-  /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; so many wait before it.
+  /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; `ahead` requests wait before it.
   case queued(Origin, ahead: Int)
-  /// The request waits for so long because of a ``RateLimit``.
+  /// The request waits for this time because of a ``RateLimit``.
   case throttled(Origin, for: Duration)
-  /// The origin wants no more requests for so long; those to come wait for that.
+  /// The origin wants no more requests for this time; later requests wait for its end.
   case paused(Origin, for: Duration)
   /// The circuit of the origin changed its state because of this request.
   case circuit(Origin, CircuitState)
-  /// A second request was sent because the first had not been answered in this time; whether it was answered first.
+  /// A second request was sent because the first had no answer after this time; `secondWon` says whether the second was
+  /// answered first.
   case hedged(Origin, after: Duration, secondWon: Bool)
 }
 
@@ -33,6 +34,6 @@ public enum CircuitState: String, Sendable, Hashable {
   case closed
   /// Requests fail.
   case open
-  /// A few requests are sent, to find out whether the origin works again.
+  /// A few requests are sent to test whether the origin works again.
   case halfOpen = "half-open"
 }

@@ -1,12 +1,12 @@
 public import MartletSemantics
 
-/// How long each phase of one attempt took, as the transport measured it.
+/// How long each phase of one attempt took, as measured by the transport.
 ///
-/// Durations are counted from the start of the attempt, as in curl and the Resource Timing API: the length of a
-/// phase is the difference to the one before it. A phase that did not take place, such as the handshakes of a reused
-/// connection, has no length. For an attempt that failed, the phases that it did not complete are zero.
+/// Durations are counted from the start of the attempt, as in curl and the Resource Timing API: the length of a phase
+/// is the difference to the previous one. A phase that did not take place, such as the handshakes of a reused
+/// connection, has no length. For a failed attempt, incomplete phases are zero.
 public struct TransferMetrics: Sendable, Hashable {
-  /// Until the request got a connection that was open, or one began to be opened for it: how long it waited because all
+  /// Until the request got an open connection, or one began to be opened for it: how long it waited because all
   /// connections that the limits allow were in use. Zero over a transport that does not measure it.
   public var queued: Duration = .zero
   /// Until the name was resolved.
@@ -19,7 +19,7 @@ public struct TransferMetrics: Sendable, Hashable {
   public var requestStart: Duration = .zero
   /// Until the first byte of the response.
   public var firstByte: Duration = .zero
-  /// Until the last byte of the response, or until the rest of it was given up.
+  /// Until the last byte of the response, or until the rest of it was abandoned.
   public var total: Duration = .zero
   /// The bytes of the request's body, as sent over the network.
   public var bytesSent: Int64 = 0

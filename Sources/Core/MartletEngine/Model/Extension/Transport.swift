@@ -1,7 +1,7 @@
 /// Sends one request and returns its response.
 ///
-/// A session's transport uses the network (sockets on Linux, URLSession on Apple's platforms) or is a mock. Code that
-/// has to *wrap* a request or *answer without the network* is a transport around another one:
+/// A session's transport uses the network (sockets on Linux, URLSession on Apple's platforms) or is a mock. Implement a
+/// transport around another one to *wrap* a request or *answer without the network*:
 ///
 /// ```swift
 /// struct OfflineSwitch: Transport {
@@ -19,8 +19,8 @@
 /// *change requests, or decide to send them again*; ``EventListener`` *only to watch*.
 ///
 /// A transport has to meet these requirements:
-/// - It returns as soon as the head of the final response is received. The body is read later; while nobody reads it,
-///   the server has to wait. An informational response (1xx) is an event and never the result.
+/// - It returns as soon as the head of the final response is received. The body is read later; until then the server
+///   has to wait. An informational response (1xx) is an event and never the result.
 /// - It does not follow redirects, answer challenges, or store cookies or responses: the engine does.
 /// - It applies ``RequestOptions/responseTimeout`` and ``RequestOptions/idleTimeout``, and ends at once when the task
 ///   is cancelled. The engine applies ``RequestOptions/deadline``.

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// Describes the error of an encoder or a decoder without showing any of the value.
+/// Describes an encoder's or a decoder's error without showing any of the value.
 struct CodingFailure {
   let error: any Error
   /// The data that was decoded; nil for an encoder's error.
@@ -17,7 +17,7 @@ struct CodingFailure {
     }
   }
 
-  /// What was expected: for a container the decoder does not say which type of the program it is.
+  /// Returns the name of the expected type: for a container the decoder does not report the program's type.
   private func name(of type: Any.Type) -> String {
     if type == [Any].self { return "an array" }
     return type == [String: Any].self ? "an object" : "\(type)"
@@ -38,7 +38,7 @@ struct CodingFailure {
     return text.isEmpty ? "" : " at '\(text.hasPrefix(".") ? String(text.dropFirst()) : text)'"
   }
 
-  /// Why the body is not JSON; nil if it is, so that one of its values is invalid.
+  /// The reason why the body is not JSON; nil if it is JSON and one of its values is invalid.
   private var syntaxFault: String? {
     guard let body, let fault = JSONSyntax.fault(in: body) else { return nil }
     guard let first = body.first(where: { ![9, 10, 13, 32].contains($0) }) else { return "it is empty" }

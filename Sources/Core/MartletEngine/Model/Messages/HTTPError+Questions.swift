@@ -1,11 +1,12 @@
 import MartletSemantics
 
-// What a program decides by. The questions are independent: an error may answer several with yes, or none.
+// The questions that programs base decisions on. They are independent: the answer to several of them, or to none, may
+// be yes.
 extension HTTPError {
   /// Whether the task was cancelled.
   public var isCancelled: Bool { kind == .cancelled }
 
-  /// Whether a time limit was exceeded, whichever it was.
+  /// Whether any time limit was exceeded.
   public var isTimeout: Bool {
     switch kind {
     case .responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout, .deadlineExceeded: true
@@ -39,9 +40,9 @@ extension HTTPError {
     }
   }
 
-  /// Whether the server cannot be reached, stopped answering, or is not asked because it fails: there may be no network.
-  /// False if a server answered that is not trusted. The cache answers such a failure with a stored response, where it
-  /// may.
+  /// Whether the server cannot be reached, stopped answering, or gets no requests because it fails: there may be no
+  /// network. False if an untrusted server answered. After such a failure the cache answers with a stored response if
+  /// it may.
   public var isUnreachable: Bool {
     switch kind {
     case .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
@@ -51,17 +52,17 @@ extension HTTPError {
     }
   }
 
-  /// Whether the same request may succeed later: the server cannot be reached, was too slow or too busy, or a limit held
-  /// the request back. Whether it may be *sent* again depends on its method (RFC 9110 §9.2.2) and on ``isUnsent``.
+  /// Whether the same request may succeed later: the server cannot be reached, was too slow or too busy, or a limit
+  /// held the request back. Whether it may be *sent* again depends on its method (RFC 9110 §9.2.2) and on ``isUnsent``.
   ///
-  /// Of statuses, those that ``RetryPolicy/statuses`` has by default: 408, 429, 502, 503 and 504.
+  /// The transient statuses are the defaults of ``RetryPolicy/statuses``: 408, 429, 502, 503 and 504.
   public var isTransient: Bool {
     if kind == .unexpectedResponse, let response { return RetryPolicy().statuses.contains(response.status) }
     return isUnreachable || isTimeout || isHeldBack
   }
 
-  /// Whether the server, or a program between, is at fault: it is not the one that was meant, violates the protocol, or
-  /// says so with a status of 500 or above. To send the request again does not help, unless it is ``isTransient`` too.
+  /// Whether the server, or an intermediary, is at fault: it is not the intended server, violates the protocol, or
+  /// returns a status of 500 or above. Sending the request again does not help, unless it is ``isTransient`` too.
   public var isServerFault: Bool {
     switch kind {
     case .protocolViolation, .untrustedCertificate, .pinMismatch, .tlsFailed, .headersTooLarge, .undecodableBody,
@@ -73,7 +74,7 @@ extension HTTPError {
   }
 
   /// Whether the program has to change something: the request, a setting, or the order of its calls. A test should find
-  /// it.
+  /// such an error.
   public var isCallerFault: Bool {
     switch kind {
     case .invalidRequest, .addressRefused, .badClientCertificate, .badClientCertificatePassword, .bodyAlreadyRead,
@@ -87,7 +88,7 @@ extension HTTPError {
   /// Whether a limit of this program held the request back.
   var isHeldBack: Bool { [.rateLimited, .concurrencyLimit, .circuitOpen, .poolTimeout].contains(kind) }
 
-  /// Whether the network failed, so that a new connection may bring the rest.
+  /// Whether the network failed, so that a new connection may deliver the rest.
   var isLoss: Bool {
     switch kind {
     case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true

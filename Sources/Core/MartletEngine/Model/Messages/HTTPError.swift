@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// The error that all verbs of a session throw: what failed, in which call, and the cause.
+/// The error that all methods of a session throw, with the failed call and the cause.
 ///
 /// ```swift
 /// do {
@@ -11,12 +11,12 @@ public import MartletSemantics
 /// }
 /// ```
 ///
-/// A status such as 404 or 500 is an error only where the caller expects another: see ``StatusExpectation``. Descriptions never show credentials: user information
-/// and queries of URLs are left out, and so are all field values.
+/// A status such as 404 or 500 is an error only if the caller expects other statuses: see ``StatusExpectation``.
+/// Descriptions never show credentials: they leave out user information and queries of URLs, and all field values.
 public struct HTTPError: Error, Sendable {
   private var content: Content
 
-  /// The kind of failure, for a program to decide by.
+  /// The kind of failure, for the program's decisions.
   public var kind: Kind {
     get { content.values.kind }
     set { change { $0.kind = newValue } }
@@ -31,7 +31,7 @@ public struct HTTPError: Error, Sendable {
     get { content.values.phase }
     set { change { $0.phase = newValue } }
   }
-  /// Whether the server has acted on the request, as far as that is known; ``Delivery/unknown`` by default.
+  /// Whether the server has acted on the request, if that is known; ``Delivery/unknown`` by default.
   public var delivery: Delivery {
     get { content.values.delivery }
     set { change { $0.delivery = newValue } }
@@ -57,7 +57,7 @@ public struct HTTPError: Error, Sendable {
     get { content.values.resumption }
     set { change { $0.resumption = newValue } }
   }
-  /// The attempts before the one that failed.
+  /// The attempts before the failed one.
   public var attempts: [AttemptRecord] {
     get { content.values.attempts }
     set { change { $0.attempts = newValue } }
@@ -73,7 +73,7 @@ public struct HTTPError: Error, Sendable {
     content = Content(Values(kind: kind, message: message, phase: phase, underlying: underlying))
   }
 
-  /// Converts any error: an ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
+  /// Converts any error. An ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
   /// ``Kind/invalidRequest``, and any other error ``Kind/other`` with the original in ``underlying``.
   public init(wrapping error: any Error) {
     switch error {
@@ -91,8 +91,8 @@ public struct HTTPError: Error, Sendable {
   }
 }
 
-/// What an error consists of. An error is a reference to it: every function that may throw one has room for it, in the
-/// frame of each async call too, and nearly none throws one.
+/// The content of an error. An error only refers to it: every function that may throw an error reserves space for it,
+/// also in the frame of each async call, and hardly any throws one.
 private final class Content: Sendable {
   let values: Values
 
@@ -114,16 +114,16 @@ private struct Values: Sendable {
 }
 
 extension HTTPError {
-  /// Whether the server has acted on a request that failed, as far as the transport can determine: whether it may be sent
-  /// again.
+  /// Whether the server has acted on a failed request, if the transport can tell. This decides whether the request may
+  /// be sent again.
   public enum Delivery: Sendable, Hashable {
     /// Nothing is known beyond ``HTTPError/kind``: the server may have acted on the request.
     case unknown
     /// The request was sent over a reused connection, which ended before any byte of the response: most likely the
     /// server had closed it before. It may be sent again if it is idempotent (RFC 9112 §9.3.1).
     case staleConnection
-    /// The server has not acted on the request, as it said with REFUSED_STREAM or a GOAWAY below the request's stream:
-    /// it may be sent again whatever its method (RFC 9113 §8.7).
+    /// The server has reported by REFUSED_STREAM, or by a GOAWAY below the request's stream, that it has not acted on
+    /// the request: it may be sent again whatever its method (RFC 9113 §8.7).
     case refused
   }
 
@@ -131,7 +131,7 @@ extension HTTPError {
   @nonexhaustive public enum Phase: String, Sendable, Hashable {
     /// Before anything was sent: the request itself, its body, the configuration.
     case preparing
-    /// Waiting for a connection: all that the limits allow are in use.
+    /// Waiting for a connection: all connections that the limits allow are in use.
     case queued
     /// Resolving the host's name.
     case resolving
@@ -151,7 +151,7 @@ extension HTTPError {
 extension HTTPError {
   /// The kinds of failure. Later versions may add some: a `switch` over them needs a `default`.
   ///
-  /// A `catch` may name one, also beside calls that throw other errors:
+  /// A `catch` may name a kind, even beside calls that throw other errors:
   ///
   /// ```swift
   /// do {
@@ -192,14 +192,14 @@ extension HTTPError {
     public static let cannotResolveHost = Kind(name: "cannotResolveHost")
     /// The host does not accept connections on the port.
     public static let cannotConnect = Kind(name: "cannotConnect")
-    /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or the
-    /// proxy behind which its address is not known. Nothing was sent.
+    /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or
+    /// a proxy that hides its address. Nothing was sent.
     public static let addressRefused = Kind(name: "addressRefused")
     /// The origin has as many requests as ``ConcurrencyLimit`` allows, and none ended in time. Nothing was sent.
     public static let concurrencyLimit = Kind(name: "concurrencyLimit")
     /// A ``RateLimit`` allows the request too late. Nothing was sent.
     public static let rateLimited = Kind(name: "rateLimited")
-    /// The ``CircuitBreaker`` sends nothing to the origin, because it fails. Nothing was sent.
+    /// The ``CircuitBreaker`` is open because the origin fails. Nothing was sent.
     public static let circuitOpen = Kind(name: "circuitOpen")
     /// The proxy refused the request or cannot be reached.
     public static let proxyFailed = Kind(name: "proxyFailed")
@@ -223,8 +223,8 @@ extension HTTPError {
     public static let bodyTooLarge = Kind(name: "bodyTooLarge")
     /// The body cannot be decoded: its `Content-Encoding` is unknown, or the data is damaged.
     public static let undecodableBody = Kind(name: "undecodableBody")
-    /// The response has a status, a type or JSON that the verb or the caller does not accept. If its body was read, its first bytes
-    /// are in ``HTTPError/body``.
+    /// The verb or the caller does not accept the response's status, type or JSON. If its body was read, the first
+    /// bytes are in ``HTTPError/body``.
     public static let unexpectedResponse = Kind(name: "unexpectedResponse")
     /// The response's body was read a second time.
     public static let bodyAlreadyRead = Kind(name: "bodyAlreadyRead")
@@ -244,7 +244,7 @@ extension HTTPError {
     public static let notCached = Kind(name: "notCached")
     /// A file cannot be read or written.
     public static let file = Kind(name: "file")
-    /// A downloaded file has not the digest that it must have (RFC 9530), or the server sent none to check.
+    /// A downloaded file does not have the required digest (RFC 9530), or the server sent no digest to check.
     public static let digestMismatch = Kind(name: "digestMismatch")
     /// The transport or the session was shut down.
     public static let shutDown = Kind(name: "shutDown")
@@ -280,7 +280,7 @@ extension HTTPError {
       phase: .preparing, underlying: error)
   }
 
-  /// Returns the error with the call it occurred in; what it already has is kept.
+  /// Returns the error with the context of its call; values that it already has stay.
   func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
     var error = self
     error.change {

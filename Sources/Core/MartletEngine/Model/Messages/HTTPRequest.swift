@@ -25,16 +25,16 @@ public struct HTTPRequest: Sendable {
   /// Timeouts, policies, limits and listeners of this request.
   public var options: RequestOptions
 
-  /// Makes a request. It is not validated here: an invalid one is an error of the verb that sends it.
+  /// Makes a request. It is not validated here: if it is invalid, the verb that sends it throws an error.
   ///
   /// - Parameters:
   ///   - method: the method.
   ///   - url: the URL. One without a scheme is relative to ``SessionConfiguration/baseURL``.
-  ///   - query: names and values that are added to the URL's query, in order and percent-encoded: a plus sign and a
-  ///     space arrive as such. None by default.
+  ///   - query: names and values that are added to the URL's query, in order and percent-encoded: the server gets a
+  ///     plus sign or a space as such. None by default.
   ///   - fields: the fields.
   ///   - body: the body; empty by default.
-  ///   - options: the options. Those that are not set are the session's.
+  ///   - options: the options. Unset options are the session's.
   public init(
     _ method: HTTPMethod = .get, _ url: URL, query: [(name: String, value: String)] = [], fields: HTTPFields = [:],
     body: RequestBody = .empty, options: RequestOptions = .init()
@@ -44,7 +44,7 @@ public struct HTTPRequest: Sendable {
     self.options = options
   }
 
-  /// Makes a request for a URL that is given as text: a whole one, or one relative to ``SessionConfiguration/baseURL``.
+  /// Makes a request from the text of a URL: a whole one, or one relative to ``SessionConfiguration/baseURL``.
   ///
   /// ```swift
   /// let request = HTTPRequest(.get, "https://api.example.com/orders", query: [("state", "open"), ("q", "a+b c")])
@@ -52,8 +52,8 @@ public struct HTTPRequest: Sendable {
   /// ```
   ///
   /// Characters that a URL cannot contain, such as spaces and umlauts, are percent-encoded; escapes stay as they are.
-  /// What is data (an identifier in a path) must be encoded before: see `PercentEncoding`. Text that is no URL is not
-  /// refused here: the verb that sends the request throws ``HTTPError`` of kind `.invalidRequest`.
+  /// Encode data (an identifier in a path) before: see `PercentEncoding`. Text that is no URL is not refused here: the
+  /// verb that sends the request throws an ``HTTPError`` of kind `.invalidRequest`.
   ///
   /// - Parameters:
   ///   - method: the method.
@@ -61,7 +61,7 @@ public struct HTTPRequest: Sendable {
   ///   - query: names and values that are added to the URL's query, as in the initializer with a `URL`.
   ///   - fields: the fields.
   ///   - body: the body; empty by default.
-  ///   - options: the options. Those that are not set are the session's.
+  ///   - options: the options. Unset options are the session's.
   public init(
     _ method: HTTPMethod = .get, _ url: String, query: [(name: String, value: String)] = [],
     fields: HTTPFields = [:], body: RequestBody = .empty, options: RequestOptions = .init()
@@ -78,8 +78,8 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: user and
-  /// password answer the origin's challenges for Basic or Digest.
+  /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: it answers the
+  /// origin's challenges for Basic or Digest.
   public var url: URL {
     get { content.head.url }
     set { head.url = newValue }
@@ -94,29 +94,29 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The origin of the URL: scheme, host and port (RFC 6454 §4). A `CredentialSource` or an interceptor decides by it what
-  /// the request may carry. Nil if the URL has none; such a request fails before anything is sent.
+  /// The origin of the URL: scheme, host and port (RFC 6454 §4). A `CredentialSource` or an interceptor uses it to
+  /// decide which secrets the request may carry. Nil if the URL has none; such a request fails before anything is sent.
   public var origin: Origin? { content.reading.origin }
 
-  /// What the text of the URL has told.
+  /// The properties parsed from the text of the URL.
   var reading: URLReading { content.reading }
 
   /// The key of the response within a partition of the cache.
   func cacheKey(in partition: String) -> CacheKey { CacheKey(url, reading, partition: partition) }
 
-  /// The fields that the request's body brings with it.
+  /// The fields of the request's body.
   var bodyFields: HTTPFields { content.body.fields }
 
-  /// Makes the content one that no other request refers to, before it is changed.
+  /// Copies the content before a change if other requests refer to it.
   private mutating func makeUnique() {
     if !isKnownUniquelyReferenced(&content) { content = Content(copying: content) }
   }
 }
 
-/// What a request consists of, besides its options. A request is a reference to it, because it is copied far more often
-/// than it is changed.
-// SAFETY: it is changed only by a request that is the only one to refer to it; whoever changes that has exclusive access
-// to it, so that the content needs no check of its own.
+/// The content of a request, except its options. A request refers to it, because requests are copied far more often
+/// than changed.
+/// SAFETY: only a request that holds the sole reference changes it; changing that request requires exclusive access, so
+/// the content needs no check of its own.
 private final class Content: @unchecked Sendable {
   @exclusivity(unchecked) var head: RequestHead
   @exclusivity(unchecked) var body: RequestBody
@@ -139,7 +139,7 @@ extension HTTPRequest: CustomStringConvertible {
 }
 
 extension HTTPRequest {
-  /// Returns the URL that the text is. For text that is none, one that cannot be sent and that has the text, without
+  /// Returns the URL of a text. For text that is no URL, returns one that cannot be sent and contains the text, without
   /// secrets, for the error.
   private static func url(_ text: String) -> URL {
     if let url = URL(text: text) { return url }
@@ -151,9 +151,9 @@ extension HTTPRequest {
   private static let unusableScheme = "not-a-url"
   private static let backslashScheme = "not-a-url-with-backslash"
 
-  /// Checks what every transport relies on: the URL has the scheme http or https and names a host, no field was
+  /// Checks the assumptions of every transport: the URL has the scheme http or https and names a host, no field was
   /// refused, and the body's length is not negative.
-  @inline(never)  // its variables would have room in the frame of a call
+  @inline(never)  // its variables would take space in the frame of a call
   func validate() throws(HTTPError) {
     if origin == nil { throw reasonOfNoOrigin }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
@@ -180,7 +180,7 @@ extension HTTPRequest {
     return hasNoOrigin
   }
 
-  /// The error for a URL that has no ``Origin``: it does not say which host and port to connect to.
+  /// The error for a URL without an ``Origin``: it does not name the host and port to connect to.
   package var hasNoOrigin: HTTPError {
     .invalid("the URL '\(url.redacted)' \(URLAuthority.fault(of: url.absoluteString) ?? .missing)")
   }

@@ -4,7 +4,7 @@ public import MartletSemantics
 public struct HTTPResponse: Sendable {
   private var content: Content
 
-  /// The URL of the request that this is the response to: after redirects, the last one.
+  /// The URL of the request that this response answers: after redirects, the last one.
   public var url: URL {
     get { content.parts.url }
     set { parts.url = newValue }
@@ -25,24 +25,24 @@ public struct HTTPResponse: Sendable {
     get { content.parts.networkHead }
     set { parts.networkHead = newValue }
   }
-  /// Where the response came from. From a cache, ``networkHead`` is nil, or the head of the 304 that confirmed it.
+  /// The origin of the response. If it is from a cache, ``networkHead`` is nil, or the head of the 304 that confirmed
+  /// it.
   public var source: ResponseSource {
     get { content.parts.source }
     set { parts.source = newValue }
   }
   /// The attempts before this response: redirects, retries, challenges. Usually empty.
   public var history: [AttemptRecord] = []
-  /// The bytes of a connection that is not used for HTTP any more; nil if it is, and over other transports than that over
-  /// sockets.
+  /// The bytes of a connection that is no longer used for HTTP; nil if it is, and over transports other than sockets.
   package var stream: (any DuplexStream)? {
     get { content.parts.stream }
     set { parts.stream = newValue }
   }
-  /// The `Cookie` line that the jar added to the request; empty if it had no cookies for it, nil if it was not used or
-  /// failed. It is stored as fields because `dump` shows no secrets of these.
+  /// The `Cookie` line that the jar added to the request; empty if the jar had no cookies for it, nil if the jar was
+  /// not used or failed. It is stored as fields because `dump` hides their secrets.
   package var cookieLine: HTTPFields?
 
-  /// Makes a response that was not received over a network: of a mock, a cache or an interceptor.
+  /// Makes a response that was not received over a network: by a mock, a cache or an interceptor.
   public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], body: ResponseBody = .empty, url: URL) {
     content = Content(Parts(url: url, head: ResponseHead(status: status, fields: fields), body: body))
   }
@@ -61,14 +61,14 @@ public struct HTTPResponse: Sendable {
     content = Content(Parts(url: url, head: networkHead, body: body, networkHead: networkHead))
   }
 
-  /// Makes the response of a transport that does not decode bodies.
+  /// Makes the response for a transport that does not decode bodies.
   package init(to request: HTTPRequest, networkHead: ResponseHead, from source: any BodySource) {
     let status = networkHead.status
-    // after a CONNECT that succeeds there is a tunnel, whatever the fields say (RFC 9110 §9.3.6)
+    // After a successful CONNECT there is a tunnel, whatever the fields say (RFC 9110 §9.3.6).
     let hasNoBody =
       request.method == .head || status == .noContent || status == .notModified
       || request.method == .connect && status.isSuccessful
-    // with a Transfer-Encoding, a Content-Length is ignored (RFC 9112 §6.3)
+    // With a Transfer-Encoding, a Content-Length is ignored (RFC 9112 §6.3).
     let isUnknown = networkHead.fields.contains(.transferEncoding)
     let length = hasNoBody ? 0 : isUnknown ? nil : networkHead.fields[.contentLength].flatMap(Int64.init)
     self.init(url: request.url, networkHead: networkHead, body: ResponseBody(length: length, from: source))
@@ -95,7 +95,7 @@ public struct HTTPResponse: Sendable {
   }
 }
 
-/// What a transport makes a response of.
+/// The parts of a response that its transport makes.
 private struct Parts: Sendable {
   var url: URL
   var head: ResponseHead
@@ -105,8 +105,8 @@ private struct Parts: Sendable {
   var stream: (any DuplexStream)?
 }
 
-/// A response is a reference to what its transport made, because that is copied far more often than it is changed. What
-/// each call sets is beside it.
+/// The content made by the transport. A response refers to it, because responses are copied far more often than
+/// changed. Values that each call sets are stored beside it.
 private final class Content: Sendable {
   let parts: Parts
 
@@ -133,7 +133,7 @@ extension HTTPResponse: CustomStringConvertible {
   case offline
 }
 
-/// An attempt that was not the last one of its call, as responses and errors list it.
+/// An attempt before the last one of its call, as listed in responses and errors.
 public struct AttemptRecord: Sendable {
   /// The head of the request that was sent.
   public var request: RequestHead

@@ -2,8 +2,8 @@ public import MartletSemantics
 
 /// Which redirects are followed.
 ///
-/// `Authorization`, `Cookie`, `Proxy-Authorization` and `Host` are never sent to another origin, and neither are fields
-/// of the request with names of secrets (`X-Api-Key`, `X-Auth-Token`), unless they are in ``crossOriginFields``.
+/// `Authorization`, `Cookie`, `Proxy-Authorization` and `Host` are never sent to another origin. The same holds for the
+/// request's fields with names of secrets (`X-Api-Key`, `X-Auth-Token`), unless they are in ``crossOriginFields``.
 public struct RedirectPolicy: Sendable, Hashable {
   /// Which redirects are followed.
   public enum Scope: Sendable, Hashable {
@@ -23,7 +23,7 @@ public struct RedirectPolicy: Sendable, Hashable {
   /// Whether redirects from https to http are followed; false by default, which makes them errors of kind
   /// ``HTTPError/Kind/redirectRefused``.
   public var allowsInsecure = false
-  /// Fields with names of secrets that are nevertheless sent to another origin: `["X-Api-Key"]`. None by default.
+  /// Fields with names of secrets that may still be sent to another origin: `["X-Api-Key"]`. None by default.
   public var crossOriginFields: Set<FieldName> = []
 
   /// Follows up to 20 redirects, never from https to http.

@@ -3,28 +3,28 @@ public import MartletSemantics
 /// The options of a request.
 ///
 /// An option that is not set on a request is taken from the session's ``SessionConfiguration/options``. If it is not
-/// set there either, it has the default that is stated here.
+/// set there either, it has the default stated here.
 public struct RequestOptions: Sendable {
-  /// The longest wait for the head of the response, with the time to connect; while a body is sent, every byte restarts
-  /// it. nil for no limit. 60 seconds by default.
+  /// The longest wait for the head of the response, including the time to connect. While a body is sent, every byte
+  /// restarts the wait. nil for no limit. 60 seconds by default.
   public var responseTimeout: Duration? {
     get { content.values.responseTimeout }
     set { change { $0.responseTimeout = newValue } }
   }
-  /// The longest wait for more bytes of the response's body. Time in which the reader does not read does not count. nil
+  /// The longest wait for more bytes of the response's body. Time in which the reader does not read is not counted. nil
   /// for no limit. 60 seconds by default.
   public var idleTimeout: Duration? {
     get { content.values.idleTimeout }
     set { change { $0.idleTimeout = newValue } }
   }
-  /// How often a connection is examined with an HTTP/2 PING (RFC 9113 §6.7) while the request is on it and nothing arrives:
-  /// if the peer does not answer within five seconds, the connection is closed, and the requests on it fail with
+  /// How often an HTTP/2 PING (RFC 9113 §6.7) tests a connection while the request uses it and nothing arrives. If the
+  /// peer does not answer within five seconds, the connection is closed, and its requests fail with
   /// ``HTTPError/Kind/connectionLost``. nil, the default, for never: the timeouts above notice a dead connection.
   ///
-  /// Set it for responses that may be silent for longer than a timeout, such as a long poll. Event streams have 30
-  /// seconds, unless their request sets it. Some gRPC servers refuse a PING more often than every five minutes. Over
-  /// HTTP/1.1 it has no effect. Over both versions the system examines a silent connection every 15 seconds too, but that
-  /// finds only hosts that are gone, and not programs that are stuck.
+  /// Set it for responses that may be silent for longer than a timeout, such as a long poll. Event streams use 30
+  /// seconds, unless their request sets it. Some gRPC servers refuse more than one PING every five minutes. Over
+  /// HTTP/1.1 it has no effect. Over both versions the system also probes a silent connection every 15 seconds, but
+  /// that finds only unreachable hosts, and not programs that are stuck.
   public var pingInterval: Duration? {
     get { content.values.pingInterval }
     set { change { $0.pingInterval = newValue } }
@@ -35,13 +35,13 @@ public struct RequestOptions: Sendable {
     get { content.values.deadline }
     set { change { $0.deadline = newValue } }
   }
-  /// How the cache is used for this request. By default as the protocol says.
+  /// How the cache is used for this request. By default the protocol decides.
   public var cachePolicy: CachePolicy {
     get { content.values.cachePolicy }
     set { change { $0.cachePolicy = newValue } }
   }
-  /// The partition of the cache and of the cookies that the request uses: responses that were stored in another one are
-  /// not found, and its cookies are not sent. Name the user, together with the tenant if there are several. Empty by
+  /// The partition of the cache and of the cookies that the request uses: responses stored in another partition are not
+  /// found, and its cookies are not sent. Name the user, together with the tenant if there are several. Empty by
   /// default.
   ///
   /// ```swift
@@ -51,12 +51,12 @@ public struct RequestOptions: Sendable {
   /// try await jar.partition("tenant-7/anna").removeAll()
   /// ```
   ///
-  /// In the cache, the name represents the user's credentials: a response to a request with `Authorization` is used
-  /// again within the partition whatever token a later request has, so that it remains usable when the token is renewed,
+  /// In the cache, the name stands for the user's credentials. Within the partition, a response to a request with
+  /// `Authorization` is used again whatever token a later request has. So it remains usable when the token is renewed,
   /// and also without a token if none can be obtained because there is no network. That holds even if its `Vary` names
-  /// `Authorization`. Where `Vary` names `Cookie`, cookies count as usual, because they hold more than who asks; if they
-  /// have changed, the origin need only confirm a response with an entity tag. In the empty partition, responses to
-  /// requests with `Authorization` are used for the same credentials only, unless they are `public`.
+  /// `Authorization`. If `Vary` names `Cookie`, cookies count as usual, because they identify more than the user; if
+  /// they have changed, the origin can confirm a response with an entity tag. In the empty partition, responses to
+  /// requests with `Authorization` are used only for the same credentials, unless they are `public`.
   public var partition: String {
     get { content.values.partition }
     set { change { $0.partition = newValue } }
@@ -102,14 +102,14 @@ public struct RequestOptions: Sendable {
     get { content.values.headerLimit }
     set { change { $0.headerLimit = newValue } }
   }
-  /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default. A
-  /// request with a `Cookie` field is sent without other cookies, but its responses may still set some.
+  /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default.
+  /// If a request has a `Cookie` field, no other cookies are sent, but its responses may still set some.
   public var handlesCookies: Bool {
     get { content.values.handlesCookies }
     set { change { $0.handlesCookies = newValue } }
   }
-  /// What the cookies depend on besides the URL; see ``CookieContext``. By default the request is same-site. The method
-  /// is always that of the request.
+  /// The circumstances besides the URL that affect cookies; see ``CookieContext``. By default the request is same-site.
+  /// The method is always the request's.
   public var cookieContext: CookieContext {
     get { content.values.cookieContext }
     set { change { $0.cookieContext = newValue } }
@@ -120,14 +120,14 @@ public struct RequestOptions: Sendable {
   /// next attempt. After a 417 the request is sent again without `Expect`.
   ///
   /// nil, the default, sends the body at once: few servers refuse one, and waiting costs a round trip. Set it if
-  /// challenges are likely, or uploads are refused because of their size. A request with its own `Expect` field waits
-  /// for this time, or a second if it is nil; the URLSession transport decides itself how long it waits.
+  /// challenges are likely, or if uploads are refused because of their size. A request with its own `Expect` field
+  /// waits for this time, or a second if it is nil; the URLSession transport decides itself how long it waits.
   public var continueTimeout: Duration? {
     get { content.values.continueTimeout }
     set { change { $0.continueTimeout = newValue } }
   }
   /// How often a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing was
-  /// received since the last time: one second, doubled each time, up to 30 seconds.
+  /// received since the last resumption: one second, doubled each time, up to 30 seconds.
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
   public var downloadResumptions: Int {
@@ -144,22 +144,22 @@ public struct RequestOptions: Sendable {
     get { content.values.storageDecision }
     set { change { $0.storageDecision = newValue } }
   }
-  /// The statuses that the caller expects; another one is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
-  /// the default, for what the verb expects: `download` and `value` ``StatusExpectation/successful``, the others
-  /// ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
+  /// The statuses that the caller expects; any other is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
+  /// the default, uses the verb's own expectation: `download` and `value` expect ``StatusExpectation/successful``, the
+  /// others ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
   public var expecting: StatusExpectation? {
     get { content.values.expecting }
     set { change { $0.expecting = newValue } }
   }
-  /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and are kept
-  /// by the caller. A response that is stored already is used in any case.
+  /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and the
+  /// caller keeps them. A response that is already stored is used in any case.
   public var storesDownloads: Bool {
     get { content.values.storesDownloads }
     set { change { $0.storesDownloads = newValue } }
   }
-  /// Whether the URL's path is sent with its segments `.` and `..`, as curl does with `--path-as-is`. False by default:
-  /// they are removed where the call begins (RFC 3986 §5.2.4), also if their dots are encoded (`%2e`), so that cookies and
-  /// credentials are those of the path that the server gets. A reference is always resolved against
+  /// Whether the URL's path is sent with its segments `.` and `..`, like curl's `--path-as-is`. False by default: they
+  /// are removed at the beginning of the call (RFC 3986 §5.2.4), even if their dots are encoded (`%2e`), so that
+  /// cookies and credentials are those of the path that the server gets. A reference is always resolved against
   /// ``SessionConfiguration/baseURL``, and a redirect's against the URL of its response, without such segments.
   public var keepsDotSegments: Bool {
     get { content.values.keepsDotSegments }
@@ -167,23 +167,23 @@ public struct RequestOptions: Sendable {
   }
   /// Whether the response may be stored in the cache.
   package var storesResponse = true
-  /// The error because of which the request must not be sent over the network: its credentials could not be obtained.
-  /// Only a stored response may answer it.
+  /// The error that forbids sending the request over the network: its credentials could not be obtained. Only a stored
+  /// response may answer it.
   package var credentialsError: HTTPError? {
     get { content.values.credentialsError }
     set { change { $0.credentialsError = newValue } }
   }
-  /// The URL that the caller asked for, of a request that continues another one; nil if it is the request's own.
+  /// The URL that the caller requested, for a request that continues another one; nil if it is the request's own.
   package var askedURL: URL? {
     get { content.values.askedURL }
     set { change { $0.askedURL = newValue } }
   }
-  /// Whether the caller collects the body: a transport may then return a small one in one piece.
+  /// Whether the caller collects the body: a transport may then return a small body in one piece.
   package var isCollected = false
-  /// What the request is for, such as the name of an operation of an API: logs and traces show it as ``Call/label``. It is not
-  /// sent. nil, the default, for none.
+  /// The purpose of the request, such as the name of an API operation: logs and traces show it as ``Call/label``. It is
+  /// not sent. nil, the default, for none.
   ///
-  /// Use few different ones, none with an identifier in it: traces are grouped by it.
+  /// Use few different labels, without identifiers: traces are grouped by them.
   public var label: String? {
     get { content.values.label }
     set { change { $0.label = newValue } }
@@ -201,7 +201,7 @@ public struct RequestOptions: Sendable {
 
   private var content: Content
 
-  /// Makes options of which none is set.
+  /// Makes options, none of which is set.
   public init() { content = .standard }
 
   private mutating func change(_ change: (inout Values) -> Void) {
@@ -211,19 +211,18 @@ public struct RequestOptions: Sendable {
   }
 }
 
-/// Decides on a redirect. It is given the next request and the redirect's response, and returns the request to send, or
-/// nil if the redirect's response is to be returned to the caller. An error that it throws ends the call.
+/// Decides on a redirect. It gets the next request and the redirect's response. It returns the request to send, or nil
+/// to return the redirect's response to the caller. An error that it throws ends the call.
 public typealias RedirectDecision =
   @Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ call: Call) async throws -> HTTPRequest?
 
-/// Decides what is stored in the cache. It is given the complete response, with its body in memory, and returns the
-/// response to store, or nil to store nothing. If it reads the body, it has to return a response with a new one. If it
+/// Decides what is stored in the cache. It gets the complete response, with its body in memory, and returns the
+/// response to store, or nil to store nothing. If it reads the body, it must return a response with a new one. If it
 /// throws, nothing is stored.
 public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
 
 extension RequestOptions {
-  /// The values of the options. They are large, and copied far more often than they are changed, so that options are a
-  /// reference to them.
+  /// The values of the options. They are large and copied far more often than changed, so options only refer to them.
   private final class Content: Sendable {
     static let standard = Content(Values())
     let values: Values
@@ -262,7 +261,7 @@ extension RequestOptions {
     /// The options that were set.
     private(set) var assigned: Assigned = []
 
-    /// Whether nothing is set that a session's options could be changed by.
+    /// Whether nothing is set that could change a session's options.
     var isEmpty: Bool {
       assigned.isEmpty && interceptors.isEmpty && listeners.isEmpty && credentialsError == nil && askedURL == nil
         && label == nil
@@ -297,8 +296,8 @@ extension RequestOptions {
     static let keepsDotSegments = Assigned(rawValue: 1 << 21)
   }
 
-  /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
-  /// not apply. PINGs find a dead connection in their place.
+  /// Disables the session's limits that would end a long-lived call; limits that are set here stay. PINGs find dead
+  /// connections instead.
   mutating func disableSessionTimeouts() {
     var unlimited = RequestOptions()
     (unlimited.idleTimeout, unlimited.deadline, unlimited.bodyLimit) = (nil, nil, nil)
@@ -306,7 +305,7 @@ extension RequestOptions {
     self = inheriting(from: unlimited)
   }
 
-  /// Returns the options with those of the session where they are not set.
+  /// Returns the options, with the session's value for each unset one.
   func inheriting(from defaults: RequestOptions) -> RequestOptions {
     if defaults.content.values.isEmpty { return self }
     var options = defaults

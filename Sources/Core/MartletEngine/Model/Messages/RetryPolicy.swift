@@ -5,7 +5,7 @@ public import MartletSemantics
 /// There are two cases:
 /// - A request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is
 ///   *replaced*: it is sent again at once, up to five times a call. This is on by default.
-/// - Any other failure is *retried* after a delay, up to ``limit`` times: not at all by default.
+/// - After any other failure a request is *retried* after a delay, up to ``limit`` times: not at all by default.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -14,14 +14,14 @@ public import MartletSemantics
 /// request.options.retryPolicy = .never            // but not this one
 /// ```
 ///
-/// Only requests that may be repeated are sent again (RFC 9110 §9.2.2): with an idempotent method, with an
-/// `Idempotency-Key` field, marked with ``RequestOptions/isIdempotent``, or certainly not processed (no connection, or
-/// the server said so). The body must be repeatable. Nothing is retried after a response has been delivered, so a body
-/// that is cut off is not.
+/// Only requests that may be repeated are sent again (RFC 9110 §9.2.2): requests with an idempotent method or an
+/// `Idempotency-Key` field, those marked with ``RequestOptions/isIdempotent``, and those certainly not processed (there
+/// was no connection, or the server said so). The body must be repeatable. Nothing is retried after a response was
+/// delivered, so a body that is cut off is not retried either.
 ///
 /// There is no retry if its delay would exceed the deadline. All retries of a session share its
-/// ``SessionConfiguration/retryBudget``. Resends are reported as ``Event/resend(_:after:reason:)``, decisions against
-/// one as ``Event/note(_:)``.
+/// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:)`` reports each resend, and an
+/// ``Event/note(_:)`` each decision against one.
 public struct RetryPolicy: Sendable {
   /// The largest number of retries of a call, without replacements; 0 by default.
   public var limit: Int
@@ -44,7 +44,7 @@ public struct RetryPolicy: Sendable {
   /// Makes a policy with a number of retries; by default none, but stale connections are replaced.
   public init(limit: Int = 0) { self.limit = limit }
 
-  // made once: every request has a policy
+  // Made once: every request has a policy.
   private static let usualStatuses: Set<HTTPStatus> = [
     .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout,
   ]

@@ -1,15 +1,15 @@
 public import MartletSemantics
 
-/// The statuses of a response that a caller expects. Another one is an error of kind
-/// ``HTTPError/Kind/unexpectedResponse`` that has the head, and the first 64 KiB of the body in ``HTTPError/body``.
+/// The statuses that a caller expects of a response. Any other is an error of kind
+/// ``HTTPError/Kind/unexpectedResponse`` with the head, and with the first 64 KiB of the body in ``HTTPError/body``.
 ///
 /// ```swift
 /// let (data, _) = try await session.data(for: request, expecting: .successful)
 /// let response = try await session.download(for: request, to: file, expecting: .only([.ok, .notModified]))
 /// ```
 ///
-/// It is given with the verb, or in ``RequestOptions/expecting`` for a request or all requests of a session. The status
-/// is that of the final response, after redirects and retries.
+/// Pass it to the verb, or set it in ``RequestOptions/expecting`` for a request or for all requests of a session. It
+/// applies to the final response, after redirects and retries.
 public struct StatusExpectation: Sendable, Hashable {
   private enum Rule: Sendable, Hashable {
     case any
@@ -39,7 +39,7 @@ public struct StatusExpectation: Sendable, Hashable {
 }
 
 extension RequestOptions {
-  /// Whether the caller expects the status; without an expectation any is.
+  /// Whether the caller expects the status; true without an expectation.
   func accepts(_ status: HTTPStatus) -> Bool { expecting?.accepts(status) ?? true }
 }
 

@@ -1,8 +1,7 @@
 import MartletSemantics
 
-/// Sends a request until its response is accepted. It is the only loop of the engine: redirects, retries, challenges
-/// and all other resends share its limit and its history, and bodies are discarded and cancellation is checked only
-/// here.
+/// Sends a request until its response is accepted. It is the engine's only loop: redirects, retries, challenges and all
+/// other resends share its limit and its history. Only the loop discards bodies and checks for cancellation.
 final class AttemptLoop: Sendable {
   /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
   private let interceptors: (session: [any Interceptor], engine: [any Interceptor])
@@ -27,7 +26,7 @@ final class AttemptLoop: Sendable {
     chain = InterceptorChain(interceptors.session + interceptors.engine)
   }
 
-  /// Returns the accepted response, and the method of the request that it is the response to.
+  /// Returns the accepted response, and the method of the request that it answers.
   func run(
     _ original: HTTPRequest, in call: Call
   ) async throws(HTTPError) -> (response: HTTPResponse, method: HTTPMethod) {
@@ -64,7 +63,8 @@ final class AttemptLoop: Sendable {
     }
   }
 
-  // What follows is not inlined: its variables would have room in the frame of `run`, which every waiting call keeps.
+  // The functions below are not inlined: their variables would take space in the frame of `run`, which every waiting
+  // call keeps.
 
   @inline(never)
   private static func failure(
@@ -127,7 +127,7 @@ final class AttemptLoop: Sendable {
 }
 
 extension HTTPResponse {
-  /// Returns the response with the attempts before it: earlier ones, and the slower of two that were sent at once.
+  /// Returns the response with the attempts before it: earlier ones, and the slower of two simultaneous ones.
   fileprivate consuming func following(_ history: [AttemptRecord]) -> HTTPResponse {
     if self.history.isEmpty { self.history = history } else { self.history = history + self.history }
     return self
@@ -141,14 +141,14 @@ extension Outcome {
     if case .failure(let error) = self { error } else { nil }
   }
 
-  /// Discards a response whose body is not needed. A body that is not read to its end is not stored in the cache, so
-  /// that of a redirect is read if it is small and arrives soon.
+  /// Discards a response whose body is not needed. The cache does not store a body that is not read to its end, so that
+  /// of a redirect is read if it is small and arrives soon.
   fileprivate func discard(on clock: any Clock<Duration>, in call: Call) async {
     guard let response = try? get() else { return }
     if response.status.isRedirection, let body = response.body.source as? any FinishableBody {
       await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
     }
-    // a body without bytes is at its end already, and what the transport measured comes with that
+    // A body without bytes is already at its end, which reports the transport's metrics.
     if call.events.contains(.metrics), response.body.length == 0 { _ = try? await response.body.collect(upTo: 0) }
     response.body.cancel()
   }

@@ -1,8 +1,8 @@
 /// The interceptors of a call, in their order.
 struct InterceptorChain: Sendable {
-  /// An interceptor, its position, and what it does at once; nil for an interceptor of the caller's, which is awaited.
+  /// An interceptor, its position, and its immediate part; nil for a caller's interceptor, which is awaited.
   ///
-  /// They are closures, because to copy a value that is known by its protocol takes longer than most of what they do.
+  /// They are closures: copying a value known only by its protocol takes longer than most of their work.
   private struct Member {
     let index: Int
     let interceptor: any Interceptor
@@ -21,7 +21,7 @@ struct InterceptorChain: Sendable {
     }
   }
 
-  /// Those that prepare, and those that review, each in their order.
+  /// The interceptors that prepare and those that review, each in order.
   private let preparing: [Member]
   private let reviewing: [Member]
 
@@ -31,28 +31,29 @@ struct InterceptorChain: Sendable {
     reviewing = members.reversed().filter { $0.interceptor.stages.contains(.review) }
   }
 
-  /// What the interceptor at a position leaves to be awaited: some work, or nil for all that it does.
+  /// The unfinished rest of an interceptor at a position: some work, or nil if all of it is still to be awaited.
   struct Rest<Value> {
     let position: Int
     let work: Later<Value>?
   }
 
-  /// The response of an interceptor, and how many had prepared the attempt then, itself included.
+  /// The response of an interceptor, and how many had prepared the attempt by then, including itself.
   struct Answer {
     let response: HTTPResponse
     let preparedCount: Int
   }
 
-  /// Lets interceptors prepare a request, and replaces the fields that describe its body if one of them replaces the body.
+  /// Lets interceptors prepare a request, and replaces the fields that describe its body if one of them replaces the
+  /// body.
   ///
-  /// - Returns: the response of an interceptor that returned one; nil if the request is to be sent.
+  /// - Returns: the response if an interceptor returned one; nil if the request has to be sent.
   @inline(__always)  // most requests have nothing to await
   func prepare(_ request: inout DescribedRequest, in call: Call) async throws -> Answer? {
     guard let first = try begin(&request, from: 0, in: call) else { return nil }
     return try await prepare(&request, after: first, in: call)
   }
 
-  /// Lets interceptors prepare a request until one of them leaves something to be awaited.
+  /// Lets interceptors prepare a request until one of them has to be awaited.
   private func begin(
     _ request: inout DescribedRequest, from first: Int, in call: Call
   ) throws -> Rest<Preparation>? {
@@ -63,7 +64,7 @@ struct InterceptorChain: Sendable {
     return nil
   }
 
-  @inline(never)  // its variables would have room in the frame of the loop, which every waiting call keeps
+  @inline(never)  // its variables would take space in the frame of the loop, which every waiting call keeps
   private func prepare(
     _ request: inout DescribedRequest, after first: Rest<Preparation>, in call: Call
   ) async throws -> Answer? {
@@ -100,12 +101,12 @@ struct InterceptorChain: Sendable {
     let reason: String
   }
 
-  /// Goes on with the reviews, and replaces the outcome if an interceptor does.
+  /// Continues the reviews, and replaces the outcome if an interceptor does.
   ///
   /// - Parameters:
   ///   - first: the result of ``judge(_:of:from:by:in:)``.
-  ///   - preparedCount: as there.
-  /// - Returns: what is sent next; nil if the outcome is accepted.
+  ///   - preparedCount: as in ``judge(_:of:from:by:in:)``.
+  /// - Returns: the next request to send; nil if the outcome is accepted.
   func review(
     _ outcome: inout Outcome, of attempt: Attempt, after first: Rest<Verdict>, by preparedCount: Int?, in call: Call
   ) async throws -> Resend? {

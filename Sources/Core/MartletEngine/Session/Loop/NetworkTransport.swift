@@ -1,11 +1,11 @@
 package import MartletSemantics
 
-/// Sends what may be sent over the network, and reports it: the final head, and the bytes of the body if a listener
-/// receives them. It is the last of the engine's transports.
+/// Sends requests that may be sent over the network, and reports them: the final head, and the bytes of the body if a
+/// listener receives them. It is the last of the engine's transports.
 ///
-/// A request must not be sent if it may only be answered from a cache, which sends none of these on; or if its
-/// credentials could not be obtained without a network: then it fails as if the origin could not be reached either. The
-/// cache above this transport may have a response, and retries may send the request again.
+/// A request must not be sent if it may only be answered from a cache; caches do not pass such requests on. It must not
+/// be sent either if its credentials could not be obtained without a network: it then fails as if its origin could not
+/// be reached. The cache above this transport may have a response, and retries may send the request again.
 struct NetworkTransport: Transport, DeadlineAware {
   let base: any Transport
   var endsAtDeadline: Bool { Deadline.ends(base) }
@@ -35,7 +35,7 @@ struct NetworkTransport: Transport, DeadlineAware {
 }
 
 extension RequestBody {
-  /// Returns the body, with a function that is called with every chunk before the transport reads it.
+  /// Returns the body with a function that is called with every chunk before the transport reads it.
   package func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
     let open: @Sendable () async throws -> OpenBody = {
       let body = try await self.open()

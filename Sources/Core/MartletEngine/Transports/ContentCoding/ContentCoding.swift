@@ -22,8 +22,9 @@ extension RequestBody {
   /// request.body = try .json(report).compressed()
   /// ```
   ///
-  /// A server that does not support this responds with 415 (RFC 9110 §15.5.16). A body of up to 64 KiB is sent with its
-  /// length; a larger one, and a single-use stream, is chunked. The body can be sent again if the original can.
+  /// If a server does not support the coding, it responds with 415 (RFC 9110 §15.5.16). A body of up to 64 KiB is sent
+  /// with its length; a larger one, and a single-use stream, is chunked. The body can be sent again if the original
+  /// can.
   public func compressed(_ coding: ContentCoding = .gzip) -> RequestBody {
     guard !isEmpty else { return self }
     var fields = fields
@@ -82,7 +83,7 @@ private struct DeflateStream: ~Copyable {
 
   init(_ coding: ContentCoding) {
     stream.initialize(to: z_stream())
-    // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's
+    // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's.
     let windowBits: Int32 = coding == .gzip ? 15 + 16 : 15
     status = deflateInit2_(
       stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, windowBits, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,

@@ -20,7 +20,7 @@ protocol ContentDecoder: AnyObject {
   func decode(_ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) throws -> DecodingStep
 
   /// Returns whether the bytes after the end of the coded data begin another gzip member (RFC 1952 §2.3.1) or zstd
-  /// frame (RFC 8878 §3.1); nil if there are too few to know. If so, the decoder is reset to decode it.
+  /// frame (RFC 8878 §3.1); nil if there are too few bytes to know. If so, the decoder is reset for it.
   func restarts(at bytes: Data) -> Bool?
 }
 
@@ -34,7 +34,7 @@ struct DecodingStep {
   var isAtEnd: Bool
 }
 
-/// The bytes with which a coded member or frame begins.
+/// The bytes that begin a coded member or frame.
 private struct MagicNumber {
   /// The first byte is one of these.
   let first: ClosedRange<UInt8>
@@ -56,7 +56,7 @@ private struct MagicNumber {
   }
 }
 
-/// What is wrong with coded bytes, in the words of the decoding library.
+/// A fault in coded bytes, as described by the decoding library.
 struct DecodingFailure: Error {
   let reason: String
 }
@@ -87,7 +87,7 @@ enum ContentDecoders {
   }
 }
 
-/// Decodes gzip (RFC 1952) and deflate: the zlib format (RFC 1950), or the raw one (RFC 1951) that some servers send
+/// Decodes gzip (RFC 1952) and deflate: the zlib format (RFC 1950), or the raw format (RFC 1951) that some servers send
 /// under that name.
 private final class ZlibDecoder: ContentDecoder {
   enum Format {
@@ -97,14 +97,14 @@ private final class ZlibDecoder: ContentDecoder {
 
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let format: Format
-  /// The first bytes of deflate, until two of them tell the format; then nil.
+  /// The first bytes of deflate, until two of them show the format; then nil.
   private var opening: [UInt8]?
 
   init(_ format: Format) throws {
     self.format = format
     opening = format == .deflate ? [] : nil
     stream.initialize(to: z_stream())
-    // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's
+    // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's.
     let windowBits: Int32 = format == .gzip ? 15 + 16 : 15
     guard inflateInit2_(stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
       stream.deallocate()
@@ -119,7 +119,7 @@ private final class ZlibDecoder: ContentDecoder {
     opening = bytes
     guard bytes.count == 2 else { return DecodingStep(consumed: missing.count, produced: 0, isAtEnd: false) }
     opening = nil
-    // RFC 1950 §2.2: the method is 8, and the two bytes are a multiple of 31
+    // RFC 1950 §2.2: the method is 8, and the two bytes are a multiple of 31.
     let isZlib = bytes[0] & 0x0F == 8 && (Int(bytes[0]) << 8 | Int(bytes[1])) % 31 == 0
     if !isZlib { inflateReset2(stream, -15) }
     var step = try bytes.withUnsafeBytes { try run($0, into: output) }

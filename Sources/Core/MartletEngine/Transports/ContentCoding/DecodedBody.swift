@@ -3,8 +3,8 @@ import Synchronization
 
 /// A source that decodes one content coding of another source.
 ///
-/// Chunks have at most 64 KiB, and coded bytes are pulled only when they are needed, so that a slow reader slows the
-/// sender down at any compression ratio. It ends when the coded data *and* the underlying source have ended, so that
+/// Chunks have at most 64 KiB, and coded bytes are pulled only when they are needed, so a slow reader slows the sender
+/// down at any compression ratio. The body ends when both the coded data *and* the underlying source have ended, so
 /// damage in either is an error.
 final class DecodedBody: BodySource, DeadlineAware {
   private let base: any BodySource
@@ -25,8 +25,8 @@ final class DecodedBody: BodySource, DeadlineAware {
   }
 
   /// - Parameters:
-  ///   - isFramed: whether the message's framing ends the body, so that it is not cut off: then no bytes are an empty
-  ///     body, and a last byte that could begin another member is one of those that are ignored.
+  ///   - isFramed: whether the message's framing ends the body, so that it is not cut off. Without any bytes it is then
+  ///     an empty body, and a final byte that could begin another member is ignored like other surplus bytes.
   ///   - note: takes notes for listeners.
   init(
     _ base: any BodySource, decoder: sending any ContentDecoder, wording: Wording, isFramed: Bool,
@@ -80,8 +80,7 @@ extension DecodedBody {
     private var mayHoldMore = false
     /// The number of bytes after the coded data.
     private var surplus = 0
-    /// The number of coded bytes since the last decoded one. Empty members, blocks and frames are not counted by
-    /// another limit.
+    /// The number of coded bytes since the last decoded one. No other limit counts empty members, blocks and frames.
     private var unproductive = 0
     private var output: [UInt8] = []
 
@@ -95,7 +94,7 @@ extension DecodedBody {
       position = isFramed ? .before : .within
     }
 
-    /// Adds coded bytes. Of those before, only the first of what may be another member are left.
+    /// Adds coded bytes. Earlier ones are used up, except the first bytes of a possible further member.
     mutating func add(_ chunk: Data) { input = input.isEmpty ? chunk : input + chunk }
 
     /// Returns the next decoded bytes; nil if more input is needed.
@@ -129,7 +128,7 @@ extension DecodedBody {
       return nil
     }
 
-    /// Whether the next bytes after the end of the coded data begin more of them; nil if there are too few to know.
+    /// Whether the bytes after the end of the coded data begin more of them; nil if there are too few to know.
     private var entersNext: Bool? { surplus == 0 ? decoder.restarts(at: input) : false }
 
     private mutating func run(_ wording: Wording) throws -> DecodingStep {

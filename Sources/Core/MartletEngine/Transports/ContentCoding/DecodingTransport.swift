@@ -1,9 +1,10 @@
 import MartletSemantics
 
-/// A transport that requests compressed bodies and decodes their content codings (RFC 9110 §8.4), around a transport
-/// that returns bodies as they were sent.
+/// A transport that requests compressed bodies and decodes their content codings (RFC 9110 §8.4). The transport that it
+/// wraps returns bodies as they were sent.
 ///
-/// The network transports of this package have it built in. Wrap it around a custom network transport that does not decode bodies itself:
+/// The network transports of this package already include it. Wrap it around a custom network transport that does not
+/// decode bodies itself:
 ///
 /// ```swift
 /// let session = HTTPSession(transport: DecodingTransport(transport))
@@ -13,13 +14,13 @@ import MartletSemantics
 ///   If it already has one, it is sent unchanged, and its response is not decoded. If it has a `Range`, the field is
 ///   `identity`, because a part of a coded body cannot be decoded.
 /// - Decoded codings are removed from ``HTTPResponse/head``, and so is `Content-Length`; ``HTTPResponse/networkHead``
-///   keeps both. An unknown coding, and all that were applied before it, are not decoded.
+///   keeps both. An unknown coding, and all codings applied before it, are not decoded.
 /// - A body is decoded as it is read, in chunks of at most 64 KiB. Limits count decoded bytes; see also
 ///   ``RequestOptions/decompressionRatioLimit``.
 /// - Damaged and truncated data and wrong checksums are errors of kind ``HTTPError/Kind/undecodableBody``. gzip may
 ///   have several members and zstd several frames. Up to 64 KiB of other bytes after the end are ignored, as in
-///   browsers, with an ``Event/note(_:)``. `deflate` is the zlib format or raw deflate. A body of no bytes is empty if
-///   the message's framing ends it there.
+///   browsers, with an ``Event/note(_:)``. `deflate` is the zlib format or raw deflate. An empty body is valid if the
+///   message's framing ends it there.
 public struct DecodingTransport: Transport {
   private let base: any Transport
 
@@ -32,7 +33,8 @@ public struct DecodingTransport: Transport {
     return try decoded(response, to: request, in: call)
   }
 
-  // What follows is not inlined: its variables would have room in the frame of `send`, which every waiting call keeps.
+  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
+  // call keeps.
 
   @inline(never)
   private static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
@@ -54,8 +56,7 @@ public struct DecodingTransport: Transport {
     }
   }
 
-  /// Returns the response with its codings decoded, the last one first (RFC 9110 §8.4), up to the first that is not
-  /// known.
+  /// Returns the response with its codings decoded, the last one first (RFC 9110 §8.4), up to the first unknown one.
   private func undoingCodings(
     of response: HTTPResponse, to request: HTTPRequest, in call: Call
   ) throws -> HTTPResponse {
@@ -123,6 +124,6 @@ extension HTTPResponse {
 }
 
 @_spi(Transports) extension DecodingTransport: DeadlineAware {
-  /// That of the transport that it wraps.
+  /// The value of the transport that it wraps.
   public var endsAtDeadline: Bool { Deadline.ends(base) }
 }

@@ -2,8 +2,8 @@ public import MartletSemantics
 
 /// How a transport connects: TLS, proxy, versions of HTTP, limits. Copied when the transport is made.
 ///
-/// It is independent of the transport: the platform's default one takes it (`HTTPSession(connection:)`,
-/// `DefaultTransport`), and each transport documents what it does not support.
+/// It does not depend on the transport: the platform's default transport takes it (`HTTPSession(connection:)`,
+/// `DefaultTransport`), and each transport documents the settings that it does not support.
 ///
 /// ```swift
 /// var connection = ConnectionConfiguration()
@@ -13,7 +13,7 @@ public import MartletSemantics
 public struct ConnectionConfiguration: Sendable {
   /// Trust, versions and client certificate for https; see ``TLSSettings``. Verification is always on.
   public var tls = TLSSettings()
-  /// The proxy to use; by default the one that the environment names (`https_proxy`, `http_proxy`, `no_proxy`).
+  /// The proxy to use; by default that of the environment (`https_proxy`, `http_proxy`, `no_proxy`).
   public var proxy = Proxy.environment
   /// The versions of HTTP to use; by default HTTP/2 where the server agrees to it over TLS, HTTP/1.1 otherwise.
   public var versions = Versions.automatic
@@ -33,18 +33,18 @@ public struct ConnectionConfiguration: Sendable {
   /// The most idle connections that are kept open for reuse. 128 by default.
   public var idleConnections = 128
   /// How long an idle connection may be reused, in whole seconds; with less than one second, connections are not
-  /// reused. 60 seconds by default, which is below the usual limits of servers. Over sockets, a server that names a
-  /// shorter time (`Keep-Alive: timeout=5`) shortens it for its connections, less a second for the way of a request.
+  /// reused. 60 seconds by default, which is below the usual limits of servers. Over sockets, a server may announce a
+  /// shorter time (`Keep-Alive: timeout=5`); its connections then use that time, less a second in which a request may
+  /// be in transit.
   public var idleLifetime = Duration.seconds(60)
-  /// Whether compressed bodies are asked for (gzip, deflate, br, zstd) and delivered decoded; see
-  /// ``DecodingTransport``. True by default. If a request has an `Accept-Encoding` of its own or a `Range`, its body is
+  /// Whether compressed bodies are requested (gzip, deflate, br, zstd) and delivered decoded; see
+  /// ``DecodingTransport``. True by default. If a request has its own `Accept-Encoding` or a `Range`, its body is
   /// delivered as it was sent.
   public var decompresses = true
   /// The most bytes of a response's body that are buffered for a slow reader before the sender is paused. 2 MiB by
   /// default.
-  ///
-  /// Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), of 16 KiB to 2 GiB: as many bytes may be
-  /// on their way when the sender is paused. A small window makes a fast server that is far away slow.
+  /// Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), from 16 KiB to 2 GiB: that many bytes may be in
+  /// transit when the sender is paused. A small window slows down a fast, distant server.
   public var readAhead = 1 << 21
   /// Which servers may be connected to; all by default. For a service that fetches URLs which strangers have written,
   /// ``AddressPolicy/publicAddresses``.
@@ -60,7 +60,7 @@ public struct ConnectionConfiguration: Sendable {
 
   /// The versions of HTTP that a transport may use.
   @nonexhaustive public enum Versions: Sendable, Hashable {
-    /// HTTP/2 over TLS where the server agrees, else HTTP/1.1.
+    /// HTTP/2 over TLS if the server agrees, otherwise HTTP/1.1.
     case automatic
     /// HTTP/1.1 only.
     case http1

@@ -1,4 +1,4 @@
-/// The connections of a transport to one origin, and the requests for it, at one time.
+/// The number of a transport's connections to one origin, and of requests for it, at a moment.
 public struct PoolStatistics: Sendable, Hashable {
   /// The number of requests that use a connection; over HTTP/2, several may use the same.
   public var active = 0
@@ -10,7 +10,7 @@ public struct PoolStatistics: Sendable, Hashable {
   public var idle = 0
   /// How many connections have been opened so far.
   public var opened = 0
-  /// How many requests have got a connection that another one had used before.
+  /// How many requests used a connection that another request had used before.
   public var reused = 0
 
   /// Makes numbers that are all zero.

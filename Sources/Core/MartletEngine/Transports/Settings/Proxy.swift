@@ -1,4 +1,4 @@
-/// Whether requests go through a proxy, and through which.
+/// Whether requests go through a proxy, and which one.
 public struct Proxy: Sendable {
   package enum Route: Sendable {
     case environment
@@ -17,8 +17,8 @@ public struct Proxy: Sendable {
     case tokens(any ProxyTokens)
   }
 
-  /// How a client authenticates to an HTTP proxy. The transport computes all of these, because they belong to the
-  /// connection.
+  /// How a client authenticates to an HTTP proxy. The transport handles all of these schemes, because they belong to
+  /// the connection.
   @nonexhaustive public enum Scheme: Sendable, Hashable {
     /// The password as plain text (RFC 7617); sent with the first request, before a challenge, if it is the only
     /// scheme.
@@ -30,8 +30,7 @@ public struct Proxy: Sendable {
   /// Whether the proxy is taken from the environment.
   package var isEnvironment: Bool { if case .environment = route { true } else { false } }
 
-  /// The proxy that the environment names: `https_proxy`, `http_proxy`, `all_proxy`, except for the hosts in
-  /// `no_proxy`.
+  /// The proxy of the environment: `https_proxy`, `http_proxy`, `all_proxy`, except for the hosts in `no_proxy`.
   public static let environment = Proxy(route: .environment)
   /// No proxy, even if the environment names one.
   public static let direct = Proxy(route: .direct)
@@ -39,7 +38,7 @@ public struct Proxy: Sendable {
   /// An HTTP proxy: plain requests go through it, https in a `CONNECT` tunnel (RFC 9110 §9.3.6).
   public static func http(_ host: String, port: Int) -> Proxy { server("http", host, port) }
 
-  /// An HTTP proxy to which the connection is over TLS.
+  /// An HTTP proxy that is connected to over TLS.
   public static func https(_ host: String, port: Int) -> Proxy { server("https", host, port) }
 
   /// A SOCKS5 proxy (RFC 1928), which also resolves host names.
@@ -61,7 +60,7 @@ public struct Proxy: Sendable {
   }
 
   /// Returns the same proxy with tokens in place of a user name and a password. `KerberosTickets`, of the product
-  /// `MartletKerberos`, makes those for Negotiate:
+  /// `MartletKerberos`, makes tokens for Negotiate:
   ///
   /// ```swift
   /// connection.proxy = .http("proxy.example.com", port: 3128).authenticated(by: KerberosTickets())
@@ -90,18 +89,18 @@ public struct Proxy: Sendable {
   }
 }
 
-/// Makes the tokens by which an HTTP proxy knows a client: one for each `CONNECT`, and for each request that the proxy
-/// forwards. See ``Proxy/authenticated(by:)``.
+/// Makes the tokens that authenticate a client to an HTTP proxy: one for each `CONNECT`, and for each request that the
+/// proxy forwards. See ``Proxy/authenticated(by:)``.
 ///
 /// It is a class, because a transport uses a connection only for requests with the same tokens.
 public protocol ProxyTokens: AnyObject, Sendable {
-  /// The scheme that the proxy's challenge names, and the `Proxy-Authorization` of requests: `Negotiate`.
+  /// The scheme in the proxy's challenge and in the `Proxy-Authorization` of requests: `Negotiate`.
   var scheme: String { get }
 
   /// Returns the token for one request.
   ///
-  /// It is called in a task that is cancelled when the request or the connection is not needed any more. For a `CONNECT`,
-  /// the time counts in ``ConnectionConfiguration/connectTimeout``.
+  /// It is called in a task that is cancelled when the request or the connection is no longer needed. For a `CONNECT`,
+  /// its time counts toward ``ConnectionConfiguration/connectTimeout``.
   ///
   /// - Parameter host: the proxy's host as it is configured, in lower case.
   /// - Returns: the part of `Proxy-Authorization` after the scheme.

@@ -15,20 +15,21 @@ public struct ServerTrust: Sendable, Hashable {
   /// decides.
   ///
   /// It is called before the first request is sent over a new connection whose certificates were not checked yet. It is
-  /// not called when a connection is reused, nor for another connection to the same host and port with the same
-  /// certificates, during the lifetime of the transport. Requests that begin at the same time may each be checked. It
-  /// is also called after the system refused a certificate: then the request fails in any case, with the error that the
-  /// check throws if it throws one.
+  /// not called when a connection is reused. During the lifetime of the transport, it is not called either for another
+  /// connection to the same host and port with the same certificates. Requests that begin at the same time may each be
+  /// checked. It is also called after the system refused a certificate: the request then fails in any case, with the
+  /// error of the check if it throws one.
   ///
-  /// The request fails with the error that the check throws: an ``HTTPError`` is not changed, any other error becomes
-  /// the underlying error of one of kind ``HTTPError/Kind/untrustedCertificate``. The call is that of the request.
+  /// The request fails with the error that the check throws. An ``HTTPError`` is not changed; any other error becomes
+  /// the underlying error of one of kind ``HTTPError/Kind/untrustedCertificate``. The `Call` is that of the request.
   ///
-  /// Over sockets, the time that the check takes does not count in ``RequestOptions/responseTimeout`` of the request that
-  /// calls it, only in its deadline. Other requests that wait for the same server may exceed theirs meanwhile.
+  /// Over sockets, the time of the check does not count toward ``RequestOptions/responseTimeout`` of the request that
+  /// calls it, only toward its deadline. Other requests that wait for the same server may exceed their timeouts in the
+  /// meantime.
   ///
-  /// The check must not wait for a request of its own over the same transport to the same host and port: that request
-  /// waits for the connection that is being checked, so for the check, until its own time limit. Use another transport or
-  /// session for it.
+  /// The check must not wait for its own request over the same transport to the same host and port. That request waits
+  /// for the connection that is being checked, and thus for the check, until its own time limit. Use another transport
+  /// or session for it.
   ///
   /// With a check, TLS sessions are not resumed.
   public typealias Check = @Sendable (ServerTrust, Call) async throws -> Void
@@ -43,7 +44,7 @@ public struct ServerTrust: Sendable, Hashable {
   /// certificate, or a key that is not in ``TLSSettings/pinnedPublicKeys``. nil if it trusts the server.
   public let refusal: String?
 
-  /// Makes a trust; for transports.
+  /// Makes a trust. For transports only.
   package init(origin: Origin, certificates: [Data], refusal: String?) {
     host = origin.host
     port = origin.port

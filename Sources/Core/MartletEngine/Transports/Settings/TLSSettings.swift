@@ -2,34 +2,34 @@ public import MartletSemantics
 
 /// Trust, versions and client certificate for https. The server's certificate and host name are always verified.
 public struct TLSSettings: Sendable {
-  /// A PEM file with the certificate authorities to trust, in place of the system's file and of its folder of hashed
+  /// A PEM file with the trusted certificate authorities, in place of the system's file and of its folder of hashed
   /// names. nil, the default, trusts the system's. A proxy over TLS is verified with the system's authorities.
   public var authorities: URL?
-  /// A PEM file with certificate authorities to trust in addition: to the system's, or to ``authorities`` if that is
-  /// set. nil by default. It is read when the transport is made; if it cannot be read, every request fails with
+  /// A PEM file with additional certificate authorities to trust, besides the system's, or besides ``authorities`` if
+  /// that is set. nil by default. It is read when the transport is made; if that fails, every request fails with
   /// ``HTTPError/Kind/tlsFailed``.
   public var additionalAuthorities: URL?
   /// The lowest version that is accepted; TLS 1.2 by default.
   public var minimumVersion = Version.v1_2
-  /// The public keys of which the server must have one, in addition to a valid certificate: the base64 of the SHA-256
-  /// of each `SubjectPublicKeyInfo` (RFC 7469 §2.4). Empty, the default, allows any key.
+  /// The accepted public keys: the server must have one of them, in addition to a valid certificate. Each is the base64
+  /// of the SHA-256 of the `SubjectPublicKeyInfo` (RFC 7469 §2.4). Empty, the default, allows any key.
   ///
   /// `openssl x509 -pubkey -noout -in server.pem | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
   /// base64`
   public var pinnedPublicKeys: [String] = []
-  /// The certificate and private key that are sent to servers that ask for a client certificate. nil by default.
+  /// The certificate and private key for servers that request a client certificate. nil by default.
   public var clientCertificate: ClientCertificate?
   /// Called for each new connection to an origin over https, before the TLS handshake: returns the client certificate and
   /// the pins for this origin. nil by default. For the transport over sockets only: the other transports refuse it.
   ///
-  /// What it returns takes the place of ``clientCertificate`` and ``pinnedPublicKeys``, of both; if it returns nil, these
-  /// are used. The answer holds as long as the connection, for all its requests. TLS sessions are resumed between
-  /// connections with equal answers only. The files of a certificate are read once for equal answers, of the last 64.
+  /// The returned settings replace both ``clientCertificate`` and ``pinnedPublicKeys``; if it returns nil, these are
+  /// used. The answer applies to the connection and all its requests. TLS sessions are resumed only between connections
+  /// with equal answers. The files of a certificate are read once for equal answers, of the last 64.
   ///
-  /// It may wait, and counts in ``ConnectionConfiguration/connectTimeout``; then, and when the transport is released, its
-  /// task is cancelled. If it throws, no handshake begins, and a request that waits for the connection fails: with an
-  /// ``HTTPError`` as it is, with another error as the underlying error of one of kind ``HTTPError/Kind/tlsFailed``. It is
-  /// not called for a proxy.
+  /// It may suspend, and its time counts toward ``ConnectionConfiguration/connectTimeout``. Its task is cancelled after
+  /// that time, and when the transport is released. If it throws, no handshake begins, and a request that waits for the
+  /// connection fails: an ``HTTPError`` is thrown as it is, any other error becomes the underlying error of one of kind
+  /// ``HTTPError/Kind/tlsFailed``. It is not called for a proxy.
   ///
   /// ```swift
   /// var connection = ConnectionConfiguration()
@@ -42,11 +42,11 @@ public struct TLSSettings: Sendable {
   /// Called with the server's certificates before anything is sent to it. It can refuse a server, but cannot accept one
   /// that the system refuses. nil by default. See ``ServerTrust/Check``.
   public var serverTrustCheck: ServerTrust.Check?
-  /// Called in place of ``serverTrustCheck`` if the system refuses the server's certificates: returns whether the server
-  /// is used all the same. For development only, and for the transport over sockets only. nil by default.
+  /// Called in place of ``serverTrustCheck`` if the system refuses the server's certificates: returns whether to use
+  /// the server anyway. For development only, and for the transport over sockets only. nil by default.
   ///
-  /// It is not called for a key that is not pinned, nor with a client certificate, which the server would have got
-  /// before.
+  /// It is not called for a key that is not pinned. It is not called either with a client certificate, which the server
+  /// would have received before.
   package var acceptsRefusedServer: (@Sendable (ServerTrust, Call) async throws -> Bool)?
 
   /// Makes the default settings.
@@ -54,9 +54,9 @@ public struct TLSSettings: Sendable {
 
   /// The settings of TLS for one origin; see ``TLSSettings/originSettings``.
   public struct OriginSettings: Sendable, Hashable {
-    /// The certificate that is sent if the server asks for one; nil for none.
+    /// The certificate for servers that request one; nil for none.
     public var clientCertificate: ClientCertificate?
-    /// The public keys of which the server must have one, as in ``TLSSettings/pinnedPublicKeys``; empty allows any key.
+    /// The accepted public keys, as in ``TLSSettings/pinnedPublicKeys``; empty allows any key.
     public var pinnedPublicKeys: [String]
 
     /// Makes the settings of an origin.
@@ -78,11 +78,12 @@ public struct TLSSettings: Sendable {
 /// A certificate with its private key: a PKCS#12 container (RFC 7292, `.p12` or `.pfx`), or two PEM files (RFC 7468).
 ///
 /// If it cannot be read, requests fail with ``HTTPError/Kind/badClientCertificate``; if the password is wrong, with
-/// ``HTTPError/Kind/badClientCertificatePassword``. Both are found at the first connection that needs it.
+/// ``HTTPError/Kind/badClientCertificatePassword``. Both errors appear at the first connection that needs the
+/// certificate.
 ///
-/// `SocketTransport` does not open one that derives a key from the password in more than 5 million steps, which is
-/// ``HTTPError/Kind/badClientCertificate`` too. A request waits for the certificate no longer than
-/// ``ConnectionConfiguration/connectTimeout``, without one 60 seconds.
+/// `SocketTransport` refuses a certificate that derives a key from the password in more than 5 million steps, also with
+/// ``HTTPError/Kind/badClientCertificate``. A request waits for the certificate no longer than
+/// ``ConnectionConfiguration/connectTimeout``, or 60 seconds if that is nil.
 public struct ClientCertificate: Sendable, Hashable {
   package enum Source: Sendable, Hashable {
     case file(URL)
@@ -103,8 +104,8 @@ public struct ClientCertificate: Sendable, Hashable {
     ClientCertificate(source: .data(data), password: password)
   }
 
-  /// PEM files: one with the certificate, followed by intermediate certificates that the server may not have; and one
-  /// with the private key, which may be the same file.
+  /// PEM files: one with the certificate and any intermediate certificates that the server may not have, and one with
+  /// the private key, which may be the same file.
   ///
   /// - Parameters:
   ///   - certificate: the file with the certificates.
@@ -116,7 +117,7 @@ public struct ClientCertificate: Sendable, Hashable {
 }
 
 extension ClientCertificate: CustomStringConvertible, CustomReflectable {
-  /// Where the certificate is; never the password.
+  /// The location of the certificate; never the password.
   public var description: String {
     switch source {
     case .file(let url): "PKCS#12 file \(url.path)"

@@ -5,16 +5,16 @@ import Synchronization
 
 /// Collects the bytes of a response's body until they are delivered.
 ///
-/// Its memory has either room for the whole body, or is a chunk. It belongs to one thread.
+/// Its memory either has room for the whole body or is a chunk. It belongs to one thread.
 @_spi(Transports) public struct BodyBuffer {
   private let pool: ChunkPool
-  /// What is freed in the end; the first bytes of a block may be no part of the body.
+  /// The block to free; its first bytes may not belong to the body.
   private var block: UnsafeMutableRawPointer?
-  /// Which chunk of the pool the block is; nil if it is none.
+  /// The pool size of the block if it is a chunk; nil otherwise.
   private var chunk: ChunkPool.Size?
   /// The size of the body that is delivered in one piece; nil for a chunk.
   private var bodySize: Int?
-  /// Where the body's bytes are.
+  /// The position of the body's bytes.
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   /// The number of bytes in the buffer.
@@ -32,7 +32,7 @@ import Synchronization
   /// Whether the memory is for a whole body, and some of it is still missing.
   public var isIncompleteBody: Bool { bodySize.map { count < $0 } ?? false }
 
-  /// Whether a body of this size is delivered in a chunk: it fills at least half of it.
+  /// Whether a body of this size is delivered in a chunk: if it fills at least half of the chunk.
   public static func usesChunk(bodySize: Int) -> Bool {
     bodySize <= ChunkPool.Size.usual.count && bodySize >= ChunkPool.Size.usual.count / 2
   }
@@ -40,11 +40,11 @@ import Synchronization
   /// Allocates memory. Returns false if there is none.
   ///
   /// - Parameters:
-  ///   - bodySize: the size of a body that is to be delivered in one piece; nil for a chunk.
+  ///   - bodySize: the size of a body that is delivered in one piece; nil for a chunk.
   ///   - size: the size of a chunk.
   public mutating func allocate(bodySize: Int?, chunk size: ChunkPool.Size = .usual) -> Bool {
     if let bodySize, !Self.usesChunk(bodySize: bodySize) {
-      // one byte more than the body: a socket that does not fill it has no more bytes
+      // One byte more than the body: if a socket does not fill it, it has no more bytes.
       (chunk, capacity) = (nil, bodySize + 1)
       block = malloc(capacity)
     } else {
@@ -57,12 +57,13 @@ import Synchronization
     return memory != nil
   }
 
-  /// Takes over a chunk of the usual size in which bytes of the body are already. The rest of the chunk is room for more.
+  /// Takes over a chunk of the usual size that already contains bytes of the body. The rest of the chunk is room for
+  /// more.
   ///
   /// - Parameters:
   ///   - chunk: the memory of the chunk.
   ///   - bytes: the bytes of the body, within the chunk.
-  ///   - bodySize: the size of a body that is to be delivered in one piece; nil for a chunk.
+  ///   - bodySize: the size of a body that is delivered in one piece; nil for a chunk.
   public mutating func adopt(_ chunk: UnsafeMutableRawPointer, with bytes: UnsafeRawBufferPointer, bodySize: Int?) {
     let offset = bytes.baseAddress.map { UnsafeRawPointer(chunk).distance(to: $0) } ?? 0
     (block, self.chunk, self.bodySize) = (chunk, .usual, bodySize)
@@ -71,7 +72,7 @@ import Synchronization
     count = bytes.count
   }
 
-  /// Copies as many bytes as there is room for. Returns the others.
+  /// Copies as many bytes as fit. Returns the rest.
   public mutating func append(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     guard let memory else { return bytes }
     let size = min(bytes.count, capacity - count)
@@ -86,11 +87,11 @@ import Synchronization
     UnsafeMutableRawBufferPointer(start: memory.map { $0 + count }, count: capacity - count)
   }
 
-  /// Adds so many bytes that were written into ``room``.
+  /// Adds bytes that were written into ``room``.
   public mutating func addFilled(_ count: Int) { self.count += count }
 
-  /// Removes the bytes; nil if there are none. Only few bytes of a chunk are copied: otherwise the memory becomes that of
-  /// the result.
+  /// Removes and returns the bytes; nil if there are none. If a chunk has only few bytes, they are copied; otherwise
+  /// its memory becomes that of the result.
   public mutating func take() -> Data? {
     guard let memory, let block, count > 0 else { return nil }
     defer { forget() }
@@ -120,13 +121,13 @@ import Synchronization
   }
 }
 
-/// Memory for the chunks of bodies. A new large block costs a page fault for every 4 KiB, a reused one costs none.
+/// Memory for the chunks of bodies. A new large block costs a page fault for every 4 KiB, a reused block costs none.
 @_spi(Transports) public final class ChunkPool: Sendable {
-  /// How large a chunk is.
+  /// The size of a chunk.
   public enum Size: Sendable {
     /// 128 KiB.
     case usual
-    /// 512 KiB, for a body that arrives fast: to hand 128 KiB over to their reader takes longer than to receive them.
+    /// 512 KiB, for a body that arrives fast: handing 128 KiB to their reader takes longer than receiving them.
     case large
 
     /// In bytes.
@@ -137,7 +138,7 @@ import Synchronization
       }
     }
 
-    /// How many are kept that nobody uses.
+    /// How many unused chunks are kept.
     fileprivate var kept: Int {
       switch self {
       case .usual: 16
@@ -146,7 +147,7 @@ import Synchronization
     }
   }
 
-  /// The addresses of the chunks that nobody uses.
+  /// The addresses of the unused chunks.
   private struct Idle {
     private var usual: [UInt] = []
     private var large: [UInt] = []

@@ -1,4 +1,4 @@
-/// A queue in an array whose front is taken without moving the other elements. The memory of a taken element is freed at
+/// A queue in an array. Taking its front does not move the other elements, and frees the memory of the taken element at
 /// once.
 ///
 /// The code is inlinable, so that a queue of signals has no cost of its own in another module.
@@ -39,7 +39,7 @@
     if first == elements.count {
       elements.removeAll(keepingCapacity: true)
       first = 0
-    } else if first > 64, first > elements.count / 2 {  // it may never be empty
+    } else if first > 64, first > elements.count / 2 {  // the queue may never become empty
       elements.removeFirst(first)
       first = 0
     }

@@ -2,11 +2,11 @@
 public import Glibc
 public import Synchronization
 
-/// The work that other threads give to a loop. Its wake-up descriptor is written only while the loop sleeps.
+/// The work that other threads submit to a loop. Its wake-up descriptor is written only while the loop sleeps.
 ///
 /// The code is inlinable, so that each loop has a version for its own type of context.
 @_spi(Transports) public final class JobQueue<Context>: Sendable {
-  /// Work that is done on the loop's thread, with what belongs to that thread.
+  /// Work on the loop's thread, with access to the thread's state.
   public typealias Job = @Sendable (Context) -> Void
 
   @usableFromInline let pending = Mutex<[Job]>([])
@@ -21,14 +21,14 @@ public import Synchronization
   @inlinable
   deinit { if wakeUp >= 0 { close(wakeUp) } }
 
-  /// Adds work, which is done in the order in which it was added. May be called from every thread.
+  /// Adds work, to be done in the order of the calls. May be called from every thread.
   @inlinable
   public func submit(_ job: @escaping Job) {
     pending.withLock { $0.append(job) }
     wakeLoop()
   }
 
-  /// Ends the loop's sleep, if it sleeps. May be called from every thread.
+  /// Ends the loop's sleep if it sleeps. May be called from every thread.
   @inlinable
   public func wakeLoop() {
     if isAsleep.exchange(false, ordering: .sequentiallyConsistent) {
@@ -43,8 +43,8 @@ public import Synchronization
     pending.withLock { swap(&$0, &empty) }
   }
 
-  /// Called by the loop: whether it may sleep. The flag is set before the jobs are looked at, so that none is missed
-  /// that is added in between.
+  /// Called by the loop: whether it may sleep. It sets the flag before it looks at the jobs, so that it does not miss
+  /// one that is added in between.
   @inlinable
   public func mayFallAsleep() -> Bool {
     isAsleep.store(true, ordering: .sequentiallyConsistent)

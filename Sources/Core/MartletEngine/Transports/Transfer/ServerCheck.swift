@@ -1,11 +1,11 @@
 public import MartletSemantics
 import Synchronization
 
-/// The certificates of a server that the caller's check has to decide about before anything is sent to it.
+/// A server's certificates, which the caller's check has to accept before anything is sent to the server.
 @_spi(Transports) public struct ServerCheck: Sendable {
   /// The certificates that the server sent, in DER, its own first.
   public let certificates: [Data]
-  /// The error if the system has refused them: then the request fails, unless the server can be accepted and is.
+  /// The error if the system has refused them. The request then fails, unless the server can be accepted and is.
   public let refusal: HTTPError?
   /// Whether a connection to the refused server is open and waits.
   public let canBeAccepted: Bool
@@ -42,7 +42,7 @@ import Synchronization
 }
 
 /// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
-/// may share one name. May be used from every thread.
+/// may share one name. It may be used from every thread.
 @_spi(Transports) public final class CheckedServers: Sendable {
   private let servers = Mutex<[Origin: [[Data]]]>([:])
 
@@ -54,10 +54,10 @@ import Synchronization
     servers.withLock { $0[origin]?.contains(certificates) ?? false }
   }
 
-  /// The check has accepted certificates.
+  /// Records that the check has accepted certificates.
   public func insert(_ certificates: [Data], of origin: Origin) {
     servers.withLock { servers in
-      if servers.count >= 1000 { servers.removeAll() }  // their certificates are checked again then
+      if servers.count >= 1000 { servers.removeAll() }  // their certificates are then checked again
       let accepted = servers[origin] ?? []
       if !accepted.contains(certificates) { servers[origin] = accepted.suffix(15) + [certificates] }
     }

@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// A signal that a ``SignalQueue`` carries.
+/// A signal in a ``SignalQueue``.
 @_spi(Transports) public protocol QueuedSignal: Sendable {
   /// The bytes of the response's body in this signal; 0 for any other signal.
   var byteCount: Int { get }
@@ -10,11 +10,11 @@ public import Synchronization
 
 /// The queue between the thread that receives a response and the one task that reads it, with backpressure.
 ///
-/// Whether the sender is to be paused is decided under the queue's lock: decided outside, the reader could empty the
-/// queue in between, and nothing would resume the sender.
+/// Whether to pause the sender is decided under the queue's lock. Otherwise the reader could empty the queue in
+/// between, and nothing would resume the sender.
 ///
-/// The reader's continuation is taken out of the state under the lock and resumed once by whoever took it, so that it
-/// need not be checked, which would take an object for each wait.
+/// The reader's continuation is taken out of the state under the lock, and the code that took it resumes it once. So it
+/// need not be a checked continuation, which would allocate an object for each wait.
 ///
 /// The code is inlinable, so that each transport has a version for its own type of signal. It is public for that reason
 /// alone: the compiler does not specialize `package` code in another module.
@@ -61,7 +61,7 @@ public import Synchronization
 
   /// Returns the next signal, and whether the sender has to be resumed; waits for one if there is none.
   ///
-  /// - Throws: the error that the queue was stopped with.
+  /// - Throws: the error with which the queue was stopped.
   @inlinable
   public func next() async throws -> Pulled {
     switch state.withLock({ $0.pull() }) {
@@ -78,34 +78,34 @@ public import Synchronization
     }
   }
 
-  /// Stops the queue: its signals are dropped, and the reader gets the error, now and from then on. Only the first stop
-  /// counts.
+  /// Stops the queue: its signals are dropped, and the reader gets the error, now and in later calls. Only the first
+  /// stop counts.
   @inlinable
   public func stop(_ error: any Error) {
     state.withLock { $0.stop(error) }?.resume(throwing: error)
   }
 
-  /// Whether the sender has to be paused, with some bytes more than those that are queued.
+  /// Whether to pause the sender, given some bytes in addition to the queued ones.
   @inlinable
   public func isFull(with pending: Int) -> Bool { state.withLock { $0.pauses(with: pending) } }
 
-  /// Whether the sender has to be paused now; false if that was returned already and it was not resumed since.
+  /// Whether to pause the sender now; false if that was already returned and the sender was not resumed since.
   @inlinable
   public func becameFull() -> Bool {
     state.withLock { state in !state.isPaused && state.pauses(with: 0) }
   }
 
-  /// Whether the sender is paused, or about to be.
+  /// Whether the sender is paused or about to be.
   @inlinable
   public var isPaused: Bool { state.withLock { $0.isPaused } }
 
-  /// Since when the reader waits for a signal, in the clock's time; nil while it does not.
+  /// When the reader began to wait for a signal, in the clock's time; nil while it does not wait.
   @inlinable
   public var waitingSince: UInt64? { state.withLock { $0.waitingSince } }
 }
 
 extension SignalQueue {
-  /// What the lock protects.
+  /// The state that the lock protects.
   @usableFromInline
   struct State {
     @usableFromInline
@@ -127,7 +127,7 @@ extension SignalQueue {
     @inlinable
     init(highWater: Int) { self.highWater = highWater }
 
-    /// Adds signals. Returns the waiting reader and what to resume it with.
+    /// Adds signals. Returns the waiting reader and its result.
     @inlinable
     mutating func push(_ batch: [Signal]) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
@@ -179,7 +179,7 @@ extension SignalQueue {
       return pull
     }
 
-    /// Returns whether the sender has to be paused, and notes that it is.
+    /// Returns whether to pause the sender, and notes that it is paused.
     @inlinable
     mutating func pauses(with pending: Int) -> Bool {
       guard error == nil, byteCount + pending >= highWater else { return false }

@@ -1,21 +1,21 @@
 public import MartletSemantics
 import Synchronization
 
-/// What the tasks of a request ask of the loop thread that runs its transfer. May be called from every thread, also
-/// after the transfer has ended.
+/// The requests that a call's tasks make of the loop thread that runs its transfer. They may come from every thread,
+/// even after the transfer has ended.
 @_spi(Transports) public protocol TransferControl: Sendable {
-  /// The reader has taken bytes, and wants more of the response.
+  /// Reads on: the reader has taken bytes and wants more of the response.
   func resumeReading()
-  /// There are more bytes of the request's body, or its end.
+  /// Sends on: there are more bytes of the request's body, or its end.
   func continueUpload()
-  /// The reader has stopped.
+  /// Cancels the transfer: the reader has stopped.
   func cancel()
-  /// The request's body cannot be read.
+  /// Fails the transfer: the request's body cannot be read.
   func fail(_ error: HTTPError)
 }
 
 /// Reads a response that a loop thread receives: first its head, then its body. When it is released, the transfer is
-/// cancelled; at the deadline of its call it fails if it is being read.
+/// cancelled. If it is being read at the deadline of its call, it fails.
 @_spi(Transports) public final class TransferBody: BodySource, DeadlineAware {
   private let signals: SignalQueue<TransferSignal>
   private let transfer: any TransferControl
@@ -25,14 +25,14 @@ import Synchronization
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state = Mutex(State.running)
-  /// The metrics that the loop thread sent last, until they are reported; nil if no listener receives them.
+  /// The latest metrics from the loop thread, until they are reported; nil if no listener receives them.
   private let measured = Mutex<Measured?>(nil)
 
   private enum State {
     case running
     /// The reader stopped: it gets a `CancellationError`, never the end.
     case stopped
-    /// All of the response has come, and its body was not read yet.
+    /// The whole response has arrived, and its body was not read yet.
     case received(Data, trailers: [UInt8])
     /// It failed. The error is thrown again.
     case failed(HTTPError)
@@ -40,12 +40,12 @@ import Synchronization
     case ended(HTTPFields)
   }
 
-  /// Makes the reader of a transfer that was submitted, and starts the task that reads the request's body.
+  /// Makes the reader of a submitted transfer, and starts the task that reads the request's body.
   ///
   /// - Parameters:
-  ///   - signals: what the loop thread reports.
+  ///   - signals: the reports of the loop thread.
   ///   - transfer: the transfer.
-  ///   - thread: the transport's thread, to which the reader refers as long as it is there.
+  ///   - thread: the transport's thread, which the reader keeps alive.
   ///   - upload: the source of the request's body, for the loop thread.
   ///   - body: the request's body, opened; nil if there is none.
   ///   - call: gets the events.
@@ -70,7 +70,7 @@ import Synchronization
     }
   }
 
-  @inline(never)  // its variables would have room in the frame of a call that waits for a head
+  @inline(never)  // its variables would take space in the frame of a call that waits for a head
   private func finalHead(_ signal: TransferSignal) throws -> ResponseHead? {
     switch signal {
     case .written(let lines): call.emit(.written(WrittenHead(lines: lines)))
@@ -106,8 +106,8 @@ import Synchronization
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
   }
 
-  /// Returns the body of a response that was received at once; nil for any other, and if the task is cancelled. What was
-  /// measured is reported with ``cancel()``, after the reader has reported the bytes.
+  /// Returns the body of a response that was received at once; nil for any other, and if the task is cancelled.
+  /// ``cancel()`` reports the metrics, after the reader has reported the bytes.
   public func takeReceived() -> Data? {
     guard !Task.isCancelled else { return nil }
     return state.withLock { state in
@@ -142,14 +142,14 @@ import Synchronization
     return signal
   }
 
-  /// Keeps what was measured until a signal. Returns the signal alone.
+  /// Keeps the metrics up to a signal. Returns the signal alone.
   private func noteMetrics(of signal: TransferSignal) -> TransferSignal {
     guard case .measured(let metrics, let signal) = signal else { return signal }
     measured.withLock { $0 = Measured(metrics) }
     return signal
   }
 
-  @inline(never)  // its variables would have room in the frame of a call that waits for a signal
+  @inline(never)  // its variables would take space in the frame of a call that waits for a signal
   private func process(_ signal: TransferSignal) throws(HTTPError) {
     switch signal {
     case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
@@ -166,7 +166,7 @@ import Synchronization
   }
 
   private func finish(_ end: State) {
-    // those of a response that was received at once follow when it was read
+    // If a response was received at once, its metrics follow after it was read.
     if case .received = end {} else { reportMetrics() }
     state.withLock { state in
       if case .stopped = state, case .received = end { return }
@@ -180,7 +180,7 @@ import Synchronization
     call.emit(.metrics(last.metrics))
   }
 
-  /// Stops because of an error, which the reader gets.
+  /// Stops because of an error, and passes it to the reader.
   func fail(_ error: HTTPError) {
     let wasRunning = state.withLock { state in
       guard case .running = state else { return false }
@@ -193,7 +193,7 @@ import Synchronization
     producer?.cancel()
   }
 
-  /// Stops: the rest of the response is not read. An attempt that ends by this is measured until now.
+  /// Stops: the rest of the response is not read. An attempt that ends this way is measured until now.
   public func cancel() {
     if case .ended = state.withLock({ $0 }) { return reportMetrics() }
     stop()
@@ -220,7 +220,7 @@ import Synchronization
   }
 }
 
-/// The metrics of a transfer at some time of its way.
+/// The metrics of a transfer up to some moment.
 private struct Measured: Sendable {
   var metrics: TransferMetrics
   private let stopwatch = Stopwatch(ContinuousClock())

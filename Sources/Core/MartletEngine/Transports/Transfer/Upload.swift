@@ -12,7 +12,7 @@ public import MartletSemantics
   /// - Parameters:
   ///   - body: the body of the request, opened; nil if there is none.
   ///   - request: the request.
-  ///   - waitsFor100: whether the body is not sent before the server has asked for it (RFC 9110 §10.1.1).
+  ///   - waitsFor100: whether the body waits until the server has asked for it (RFC 9110 §10.1.1).
   public init(_ body: OpenBody?, of request: HTTPRequest, waitsFor100: Bool) {
     if body == nil {
       self = .none
@@ -23,7 +23,7 @@ public import MartletSemantics
     }
   }
 
-  /// Starts a task that reads the body and passes it to the loop thread. There is none for bytes in memory.
+  /// Starts a task that reads the body and passes it to the loop thread. For bytes in memory there is none.
   func produce(_ body: OpenBody?, for transfer: any TransferControl) -> Task<Void, Never>? {
     guard let body, case .queue(let queue) = self else { return nil }
     return Task {
@@ -32,7 +32,7 @@ public import MartletSemantics
         while let chunk = try await body.source.next() {
           guard await queue.push(chunk, wake: { transfer.continueUpload() }) else { return body.source.cancel() }
         }
-        try Task.checkCancellation()  // a sequence that ends because its task was cancelled is no whole body
+        try Task.checkCancellation()  // a sequence that ended because its task was cancelled is no whole body
         if queue.end(trailers: body.source.trailers) { transfer.continueUpload() }
       } catch {
         body.source.cancel()

@@ -1,16 +1,16 @@
 public import MartletSemantics
 import Synchronization
 
-/// The queue of a request's body between the task that produces it and the loop thread that sends it. Its size is
+/// The queue for a request's body, between the task that produces it and the loop thread that sends it. Its size is
 /// limited, so that a fast producer waits for a slow network.
 @_spi(Transports) public final class UploadQueue: Sendable {
-  /// What the loop gets from the queue.
+  /// The result of asking the queue.
   public enum Next: Sendable {
     /// The next bytes.
     case chunk(Data)
-    /// There are no bytes yet. The producer will say when there are.
+    /// There are no bytes yet. The producer wakes the loop when there are.
     case nothingYet
-    /// There are none after those that were taken; the trailers follow.
+    /// There are no more bytes; the trailers follow.
     case end(trailers: HTTPFields)
   }
 
@@ -20,7 +20,7 @@ import Synchronization
     /// The trailers, once the body has ended.
     var trailers: HTTPFields?
     var isClosed = false
-    /// Whether the loop found no bytes, and has to be told of the next.
+    /// Whether the loop found no bytes and has to be woken for the next.
     var loopWaits = false
     /// Whether the loop has asked for bytes.
     var isWanted = false
@@ -31,7 +31,7 @@ import Synchronization
   private static let highWater = 512 << 10
 
   /// - Parameter waitsForDemand: whether the producer begins only when the loop asks for the first bytes, because the
-  ///   body must not be opened if it is not sent; otherwise it begins while the connection is established.
+  ///   body must not be opened if it is not sent. Otherwise it begins while the connection is established.
   public init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
 
   /// Called by the loop: takes the next chunk.
@@ -55,7 +55,7 @@ import Synchronization
 
   /// Called by the producer: adds bytes, and waits while there are too many. Returns false if no more are needed.
   ///
-  /// - Parameter wake: called, before the wait, if the loop found no bytes before.
+  /// - Parameter wake: called before the wait if the loop had found no bytes.
   public func push(_ chunk: Data, wake: () -> Void) async -> Bool {
     let (wakes, isClosed) = state.withLock { state in
       defer { state.loopWaits = false }
@@ -71,7 +71,7 @@ import Synchronization
     return state.withLock { !$0.isClosed }
   }
 
-  /// Called by the producer: marks the end. Returns whether the loop has to be told.
+  /// Called by the producer: marks the end. Returns whether to wake the loop.
   public func end(trailers: HTTPFields = [:]) -> Bool {
     state.withLock { state in
       state.trailers = trailers
@@ -91,7 +91,7 @@ import Synchronization
     producer?.resume()
   }
 
-  /// Suspends the producer until the state is so, or the queue is closed.
+  /// Suspends the producer until the state satisfies a condition, or the queue is closed.
   private func wait(until isReady: @Sendable (borrowing State) -> Bool) async {
     await withCheckedContinuation { continuation in
       let goesOn = state.withLock { state in

@@ -11,18 +11,18 @@ import Synchronization
 /// ```
 ///
 /// - **Fetching.** A token is fetched through the same session, with the field `X-CSRF-Token: Fetch`: by `HEAD` or, if
-///   that returns none, `GET`, first at the URL as it was given, then with the slash at its end added or removed. One
-///   fetch at a time runs for a URL, and all requests that need the token wait for it. Cancelling a request does not
-///   cancel the fetch. Requests that the fetch itself depends on are sent without a token (see ``CallContext``). If the
-///   server returns no token, requests are sent without one.
+///   that returns none, `GET`, first at the given URL, then with the slash at its end added or removed. One fetch at a
+///   time runs for a URL, and all requests that need the token wait for it. Cancelling a request does not cancel the
+///   fetch. Requests that the fetch itself depends on are sent without a token (see ``CallContext``). If the server
+///   returns no token, requests are sent without one.
 /// - **Cookies.** A token is valid only together with the session cookie of the same response, so the session has to
 ///   store cookies. Servers open a new session for every request without a cookie, and its response must not replace
-///   the cookies of the token. They are replaced only by responses to requests that sent them, and by successful
-///   responses to unsafe methods, such as a login; the new cookies belong to no token until the next fetch.
+///   the cookies of the token. Only two kinds of responses replace them: those to requests that sent them, and
+///   successful ones to unsafe methods, such as a login. The new cookies belong to no token until the next fetch.
 /// - **Origins.** A token is sent only to the origin that issued it.
-/// - **Refusals.** After a response with status 403 and `X-CSRF-Token: Required` the token is renewed and the request
-///   sent again, once. If it is refused again, the caller gets the response. A refused token is not used again.
-/// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that has the field already is not
+/// - **Refusals.** After a response with status 403 and `X-CSRF-Token: Required`, the token is renewed and the request
+///   is sent again, once. If it is refused again, the caller gets the response. A refused token is not used again.
+/// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that already has the field is not
 ///   changed.
 ///
 /// Add it to ``SessionConfiguration/interceptors``. A session can have several, for several services.
@@ -42,7 +42,7 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   private let tokenURL: TokenURL
-  /// The URL for the tokens of requests that are outside the root, but were refused for having no token.
+  /// The URL for the tokens of requests that are outside the root but were refused for lack of a token.
   private let fallback: URL?
   private let options: CSRFOptions
   private let unnamed: CSRFTokens
@@ -57,7 +57,7 @@ public final class CSRFInterceptor: Interceptor {
   /// - Parameters:
   ///   - options: the protocol's details.
   ///   - tokenURL: called for every request that may change data, and for every other one whose response has a token. A
-  ///     URL of another origin than the request's is ignored.
+  ///     URL whose origin differs from the request's is ignored.
   public convenience init(options: CSRFOptions = .init(), tokenURL: @escaping TokenURL) {
     self.init(options: options, fallback: nil, tokenURL: tokenURL)
   }
@@ -71,9 +71,9 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Makes an interceptor for all requests at and below a root URL, from which their tokens are fetched.
   ///
-  /// Other requests to its origin get a token when the server requires one. Their paths are remembered (the last 100,
-  /// and each until a renewed token is refused there), so that later requests at and below them get a token from the
-  /// start.
+  /// Other requests to its origin get a token when the server requires one. Their paths are remembered, so that later
+  /// requests at and below them get a token from the start: the last 100 paths, each until a renewed token is refused
+  /// there.
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
   }
@@ -187,7 +187,7 @@ public final class CSRFInterceptor: Interceptor {
     fallback.flatMap { Origin($0) == Origin(request.url) ? $0 : nil }
   }
 
-  /// Returns the token URL of a request; nil if it needs no token, or the URL is of another origin.
+  /// Returns the token URL of a request; nil if it needs no token, or the URL has another origin.
   private func source(of request: HTTPRequest) async throws -> URL? {
     guard let url = try await tokenURL(request), let origin = Origin(url), origin == Origin(request.url) else {
       return nil
@@ -212,7 +212,7 @@ private final class CSRFProtectedPaths: Sendable {
     func contains(_ other: Folder) -> Bool { origin == other.origin && other.path.hasPrefix(path) }
   }
 
-  /// The newest last. When there are too many, the oldest is removed.
+  /// The newest is last. If there are too many, the oldest is removed.
   private let folders = Mutex<[Folder]>([])
   private static let limit = 100
 

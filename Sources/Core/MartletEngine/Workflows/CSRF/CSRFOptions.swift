@@ -8,7 +8,7 @@ public struct CSRFOptions: Sendable {
   public var field: FieldName = "X-CSRF-Token"
   /// The statuses that mean a refusal if the field is `Required`. 403 by default.
   public var refusals: Set<HTTPStatus> = [.forbidden]
-  /// The store of the tokens; in memory by default. The tokens of a request's partition (``RequestOptions/partition``)
+  /// The store of the tokens; in memory by default. Tokens for requests with a partition (``RequestOptions/partition``)
   /// are always in memory.
   public var store: any CSRFTokenStore = MemoryCSRFTokenStore()
 
@@ -16,7 +16,7 @@ public struct CSRFOptions: Sendable {
   public init() {}
 }
 
-/// A store for the tokens of a ``CSRFInterceptor``, one for each URL from which a token is fetched.
+/// A store for the tokens of a ``CSRFInterceptor``. It has one token for each URL from which one is fetched.
 ///
 /// A token is valid only together with the session cookie of the same response: use a persistent store only with a
 /// persistent cookie store. Tokens are secrets. An error of the store fails no request: the interceptor continues with

@@ -8,7 +8,7 @@ enum CSRFRule {
 
   /// Returns the token in a head; nil if there is none. `Required` and `Fetch` are not tokens.
   ///
-  /// Characters that cannot be printed are removed, because some servers pad their tokens with them.
+  /// Unprintable characters are removed, because some servers pad their tokens with them.
   static func token(in head: ResponseHead, field: FieldName) -> String? {
     head.fields[values: field].lazy.map(printable).first { !$0.isEmpty && !isKeyword($0) }
   }
@@ -21,8 +21,8 @@ enum CSRFRule {
 
   /// Returns the requests that may return a token, in the order in which to try them.
   ///
-  /// The URL as it was given comes first. HEAD has the smallest response, but some servers do not support it, or omit
-  /// fields. Some redirect a path without a slash at its end, others support only that one.
+  /// The given URL comes first. HEAD has the smallest response, but some servers do not support it, or omit fields.
+  /// Some servers redirect a path without a slash at its end; others support only that form.
   static func fetchRequests(for url: URL) -> [(method: HTTPMethod, url: URL)] {
     [url, otherSlashForm(of: url)].compactMap(\.self).flatMap { [(.head, $0), (.get, $0)] }
   }

@@ -1,11 +1,11 @@
 import MartletSemantics
 import Synchronization
 
-/// The tokens of one interceptor and partition. It reads them from the store, fetches them once for all requests that need them,
-/// takes newer ones from responses, and does not return a token that was refused.
+/// The tokens of one interceptor and partition. It reads them from the store, fetches each once for all requests that
+/// need it, takes newer ones from responses, and does not return a refused token.
 final class CSRFTokens: Sendable {
   private struct Memory {
-    /// The tokens by URL, for a store that fails.
+    /// The tokens by URL, in case the store fails.
     var mirror: [URL: String] = [:]
     /// The token URLs whose requests were accepted without a token.
     var unprotected: Set<URL> = []
@@ -20,17 +20,17 @@ final class CSRFTokens: Sendable {
   /// The result of reading the store or of a fetch.
   private struct Found {
     var token: String?
-    /// Whether the result is that of a fetch.
+    /// Whether the result is from a fetch.
     var isFetched = false
   }
 
-  /// The key of shared work: the URL, and what separates requests that must not share a result.
+  /// The key of shared work: the URL, and the properties that separate requests that must not share a result.
   private struct Key: Hashable {
     let url: URL
     /// The last sign-out: requests from before and after it share nothing.
     let signOut: UInt64
-    /// The shared work that the request runs for, such as the renewal of a credential. Its fetch is sent without that
-    /// credential, so that the result is not valid for requests that have one.
+    /// The shared work that the request is part of, such as the renewal of a credential. Its fetch is sent without that
+    /// credential, so the result is not valid for requests that have one.
     let outer: ObjectIdentifier?
   }
 
@@ -51,8 +51,8 @@ final class CSRFTokens: Sendable {
   /// Whether a call is part of a fetch. It needs no token, and the fetch itself stores the token of its response.
   func isFetch(_ call: Call) -> Bool { works.isDoing(call.parent) }
 
-  /// The number of fetches that have ended. The token of a response is outdated if there was a fetch since its request
-  /// was sent.
+  /// The number of fetches that have ended. A response's token is outdated if a fetch has ended since its request was
+  /// sent.
   var generation: Int { memory.withLock { $0.fetches } }
 
   /// Removes all tokens except those in the store, which the caller removes afterwards. The result of a running fetch
@@ -64,7 +64,7 @@ final class CSRFTokens: Sendable {
 
   /// Returns the token of a URL, from the store or by a fetch; nil if there is none.
   ///
-  /// - Parameter skipsUnprotected: whether there is no fetch if requests were accepted without a token before.
+  /// - Parameter skipsUnprotected: whether to skip the fetch if requests were accepted without a token before.
   func token(for url: URL, skipsUnprotected: Bool, in call: Call) async throws -> String? {
     try await shared(url, by: call) { [self] in
       if let token = await stored(url, in: call) { return Found(token: token) }
@@ -73,7 +73,7 @@ final class CSRFTokens: Sendable {
     }?.token
   }
 
-  /// Returns a token in place of one that was refused: a newer one if there is one already, otherwise by a fetch.
+  /// Returns a token in place of a refused one: a newer one if there already is one, otherwise from a fetch.
   ///
   /// - Parameters:
   ///   - refused: the token of the request. If it had none, the stored token is used only if it was fetched since the
@@ -101,7 +101,7 @@ final class CSRFTokens: Sendable {
     }
   }
 
-  /// Removes a token that was refused, without getting another one.
+  /// Removes a refused token without getting another one.
   func discard(_ token: String, of url: URL, in call: Call) async {
     memory.withLock { $0.refused[url] = token }
     if (try? await options.store.token(for: url)) == token { try? await store(nil, url, in: call) }
@@ -112,7 +112,7 @@ final class CSRFTokens: Sendable {
     memory.withLock { $0.mirror[url] == token || $0.refused[url] == token }
   }
 
-  /// Stores a newer token from a response, unless there was a fetch since its request was sent.
+  /// Stores a newer token from a response, unless a fetch has ended since its request was sent.
   func update(_ token: String, for url: URL, since generation: Int, in call: Call) async {
     let work: Work = { [self] in
       guard !wasFetched(url, since: generation), await stored(url, in: call) != token else {
@@ -121,7 +121,7 @@ final class CSRFTokens: Sendable {
       try await store(token, url, in: call)
       return Found(token: token)
     }
-    // The first result may be that of work which has begun earlier. If that was a fetch, the generation has changed.
+    // The first result may be that of work that began earlier. If that was a fetch, the generation has changed.
     for _ in 0..<2 where !wasFetched(url, since: generation) {
       guard let known = try? await shared(url, by: call, work), known.token != token else { return }
     }
@@ -145,7 +145,7 @@ final class CSRFTokens: Sendable {
     memory.withLock { $0.lastFetch[url] ?? 0 } > generation
   }
 
-  /// Fetches a token and stores it. A fetch without a token is not remembered: it may only have lacked a login.
+  /// Fetches a token and stores it. A fetch that found no token is not remembered: it may only have lacked a login.
   private func fetch(_ url: URL, in call: Call) async throws -> Found {
     guard let session = call.session else { return Found(isFetched: true) }
     let fetch = CSRFFetch(url: url, field: options.field, partition: partition, session: session, call: call)
@@ -153,7 +153,7 @@ final class CSRFTokens: Sendable {
     memory.withLock { memory in
       memory.fetches += 1
       memory.lastFetch[url] = memory.fetches
-      // The server returned the refused token again: something else was wrong, its cookie for example.
+      // The server returned the refused token again: something else was wrong, for example its cookie.
       if memory.refused[url] == token { memory.refused[url] = nil }
     }
     if let token { try await store(token, url, in: call) }
@@ -183,7 +183,7 @@ final class CSRFTokens: Sendable {
   /// Stores a token; nil removes it.
   ///
   /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began. Nothing is stored then. The
-  ///   store has a lock of its own, so a sign-out is checked for after storing, too.
+  ///   store has its own lock, so a sign-out is checked for again after storing.
   private func store(_ token: String?, _ url: URL, in call: Call) async throws {
     try memory.withLock { memory in
       try signOut.check(call.id)
@@ -199,7 +199,7 @@ final class CSRFTokens: Sendable {
   }
 }
 
-/// Fetches the token of a URL, until there is one that belongs to the cookies in the session's jar.
+/// Fetches the token of a URL until one belongs to the cookies in the session's jar.
 private struct CSRFFetch {
   let url: URL
   let field: FieldName
@@ -208,9 +208,9 @@ private struct CSRFFetch {
   /// The call that needs the token.
   let call: Call
 
-  /// How often one request is sent while responses of other sessions replace the cookies. Two are nearly always enough:
-  /// from the first response on the cookies in the jar belong to a token (see ``CookieJar/holdsSession(of:in:)``), and
-  /// only their own session or a login replaces them.
+  /// How often one request is sent while responses of other sessions replace the cookies. Two times are nearly always
+  /// enough: from the first response on, the cookies in the jar belong to a token (see
+  /// ``CookieJar/holdsSession(of:in:)``), and only their own session or a login replaces them.
   private static let attemptLimit = 4
 
   private enum Answer {
@@ -248,7 +248,7 @@ private struct CSRFFetch {
       let (body, response) = try await session.bytes(for: request)
       if body.length == 0 { _ = try? await body.collect(upTo: 0) }  // so that the call ends well, with its metrics
       body.cancel()
-      // After a redirect, to a login page for example, the token of another origin is not valid for this one.
+      // After a redirect, for example to a login page, the token of another origin is not valid for this one.
       guard Origin(response.url) == Origin(url) else { return .none }
       guard let token = CSRFRule.token(in: response.head, field: field) else {
         return response.status == .unauthorized ? .unauthorized : .none

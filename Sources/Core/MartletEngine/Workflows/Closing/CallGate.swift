@@ -1,13 +1,13 @@
 import MartletSemantics
 import Synchronization
 
-/// Lets calls begin until the shutdown, and knows which are in progress.
+/// Lets calls begin until the shutdown, and tracks those in progress.
 final class CallGate: Interceptor, EventListener {
   private enum Phase {
     case open
-    /// No call begins, except for one in progress.
+    /// No call begins, unless a call in progress needs it.
     case draining
-    /// Nothing is sent, and what is in progress is cancelled.
+    /// Nothing is sent, and everything in progress is cancelled.
     case closed
   }
 
@@ -25,7 +25,7 @@ final class CallGate: Interceptor, EventListener {
 
   let events: EventKinds = [.started, .finished]
 
-  // At a deadline a preparation is abandoned, and may end after its call. So calls are admitted when they begin.
+  // At a deadline a preparation is abandoned and may end after its call. So calls are admitted when they begin.
   func receive(_ event: Event, in call: Call) {
     switch event {
     case .started: admit(call)
@@ -39,8 +39,8 @@ final class CallGate: Interceptor, EventListener {
     return .send(request)
   }
 
-  /// Admits a call while the gate is open. Until it is closed, also one that a call in progress needs, such as the request for
-  /// its token.
+  /// Admits a call while the gate is open. Until it is closed, it also admits calls that a call in progress needs, such
+  /// as the request for its token.
   private func admit(_ call: Call) {
     let outer = call.parent.works.compactMap { ($0 as? Call)?.id }
     change { state in
@@ -54,13 +54,13 @@ final class CallGate: Interceptor, EventListener {
     }
   }
 
-  /// From now on no call begins, except for those in progress.
+  /// Stops new calls, except those that a call in progress needs.
   func drain() { change { if $0.phase == .open { $0.phase = .draining } } }
 
-  /// Returns when no call is in progress, or the task is cancelled. Only once the gate is draining.
+  /// Returns when no call is in progress, or the task is cancelled. Call it only once the gate is draining.
   func waitUntilEmpty() async { for await _ in isEmpty.stream {} }
 
-  /// From now on nothing is sent; what is in progress is cancelled.
+  /// Stops sending, and cancels everything in progress.
   func close() {
     let transfers = state.withLock { state in
       defer { state.transfers = [:] }

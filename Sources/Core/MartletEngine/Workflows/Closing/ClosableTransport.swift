@@ -1,8 +1,8 @@
 import MartletSemantics
 import Synchronization
 
-/// A transport that can be closed: requests and bodies in progress end then, and its base is released. Connections that were
-/// upgraded are their owners' from then on, and stay open.
+/// A transport that can be closed: requests and bodies in progress then end, and its base is released. Upgraded
+/// connections belong to their owners and stay open.
 struct ClosableTransport: Transport {
   private let base: Base
   private let gate: CallGate
@@ -22,7 +22,7 @@ struct ClosableTransport: Transport {
     let base = Base(transport)
     self.base = base
     self.gate = gate
-    // cannot fail: the gate is open
+    // Cannot fail: the gate is open.
     _ = try? gate.begin { base.release() }
   }
 
@@ -47,7 +47,7 @@ struct ClosableTransport: Transport {
   }
 }
 
-/// A body that is cancelled when the gate is closed.
+/// A body that the closing gate cancels.
 private final class ClosableBody: BodySource {
   private let base: any BodySource
   private let gate: CallGate
@@ -62,7 +62,7 @@ private final class ClosableBody: BodySource {
   func next() async throws -> Data? {
     do {
       let chunk = try await base.next()
-      // a body that is cancelled may end as if it were complete
+      // A cancelled body may end as if it were complete.
       if chunk == nil, gate.isClosed { throw CallGate.error }
       if chunk == nil { gate.end(number) }
       return chunk

@@ -4,11 +4,11 @@ extension HTTPSession {
   /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
   ///
   /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
-  /// removed if the download fails. A file that is replaced passes its permissions on, and a symbolic link stays: the
-  /// file to which it leads is written. A status other than 2xx is an error, and the destination is not changed; with
-  /// another ``RequestOptions/expecting`` the response is returned with its body unread. After a lost connection the
-  /// download is resumed up to ``RequestOptions/downloadResumptions`` times. The response is not stored in the cache,
-  /// unless ``RequestOptions/storesDownloads`` is set.
+  /// removed if the download fails. A replaced file passes its permissions on. If the destination is a symbolic link,
+  /// it stays, and the file that it leads to is written. A status other than 2xx is an error, and the destination is
+  /// not changed; with another ``RequestOptions/expecting`` the response is returned with its body unread. After a lost
+  /// connection the download is resumed up to ``RequestOptions/downloadResumptions`` times. The response is not stored
+  /// in the cache, unless ``RequestOptions/storesDownloads`` is set.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not 2xx, and of kind `.file` if the
   ///   destination cannot be written.
@@ -19,13 +19,13 @@ extension HTTPSession {
     return try await download.run()
   }
 
-  /// Downloads like ``download(for:to:)``, and lets the file appear only if it has a digest.
+  /// Downloads like ``download(for:to:)``, but the file appears only if it has the given digest.
   ///
-  /// The whole file is read again for that, also the part that an earlier run received. `Accept-Encoding: identity` is sent
-  /// unless the request has the field.
+  /// To check it, the whole file is read again, including a part from an earlier run. `Accept-Encoding: identity` is
+  /// sent unless the request has the field.
   ///
-  /// - Throws: ``HTTPError``, of kind `.digestMismatch` if the file has another digest, or the server sends none; nothing of
-  ///   the file is kept then.
+  /// - Throws: ``HTTPError``, of kind `.digestMismatch` if the file has another digest, or the server sends none.
+  ///   Nothing of the file is then kept.
   @concurrent public func download(
     for request: HTTPRequest, to destination: URL, verifying digest: FileDigest
   ) async throws(HTTPError) -> HTTPResponse {
@@ -34,8 +34,8 @@ extension HTTPSession {
     return try await download.run()
   }
 
-  /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled, to be resumed with the
-  /// error's ``HTTPError/resumption``.
+  /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled. The error's
+  /// ``HTTPError/resumption`` resumes the download.
   ///
   /// ```swift
   /// do {
@@ -47,9 +47,9 @@ extension HTTPSession {
   /// ```
   ///
   /// The rest is requested with `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2). If the resource or the kept file has
-  /// changed, or the server does not support ranges, the download starts again, so that the file never has parts of two
+  /// changed, or the server does not support ranges, the download starts again, so that the file never mixes two
   /// versions. Resuming needs a strong validator: a strong `ETag`, or else a `Last-Modified` of at least a second
-  /// before the response's `Date`. Only a GET without a `Range` can be resumed; any other request is downloaded as by
+  /// before the response's `Date`. Only a GET without a `Range` can be resumed; any other request is downloaded like
   /// ``download(for:to:)``. `Accept-Encoding: identity` is sent unless the request has the field.
   ///
   /// - Parameters:
@@ -58,15 +58,15 @@ extension HTTPSession {
   ///   - resumption: the resumption of an earlier download to the same destination. It is used if it is for the same
   ///     URL and its file is in the destination's folder, has the name of a partial file of the destination, and is the
   ///     same regular file with the same size. Otherwise the file is not touched, and the download starts again.
-  /// - Returns: the response with the file or its rest: 200 or 206. For other statuses see ``download(for:to:)``: the
-  ///   error has the resumption, because kept bytes stay kept.
+  /// - Returns: the response with the file or its rest: 200 or 206. Other statuses are handled like in
+  ///   ``download(for:to:)``; the error has the resumption, because kept bytes are not removed.
   @concurrent public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
   ) async throws(HTTPError) -> HTTPResponse {
     try await resumableDownload(for: request, to: DownloadDestination(destination), resuming: resumption)
   }
 
-  /// Downloads like ``resumableDownload(for:to:resuming:)``, and lets the file appear only if it has a digest; see
+  /// Downloads like ``resumableDownload(for:to:resuming:)``, but the file appears only if it has the given digest; see
   /// ``download(for:to:verifying:)``.
   ///
   /// A run that resumes an earlier one needs `Repr-Digest` for ``FileDigest/sent``: the digest of the rest is not enough.
@@ -90,8 +90,8 @@ extension HTTPSession {
 /// The destination of a download, and the properties of its file.
 package struct DownloadDestination: Sendable {
   package var url: URL
-  /// The beginning of the names of partial files, also of a resumption's; nil for the beginning of the destination's
-  /// name.
+  /// The beginning of the names of partial files, including that of a resumption; nil for the beginning of the
+  /// destination's name.
   package var label: String?
   package var access = PartialFile.Access.standard
 
@@ -100,8 +100,8 @@ package struct DownloadDestination: Sendable {
   }
 }
 
-/// A call of `download`: the file, and the requests that fill it. Each continues where the last one failed if the
-/// resource is still the same, and starts again if not; see `ResumeRule`.
+/// A call of `download`: the file, and the requests that fill it. Each request continues where the last one failed if
+/// the resource is still the same, and otherwise starts again; see `ResumeRule`.
 struct Download {
   private let session: HTTPSession
   /// The request, with its options in the session.
@@ -115,7 +115,7 @@ struct Download {
   private var validator: String?
   private var size: Int64?
   private let digest: FileDigest?
-  /// The digest of the whole that the server has named.
+  /// The digest of the whole file that the server has sent.
   private var sentDigest: RepresentationDigest?
   private var resumptionsLeft: Int
   private var pause = Duration.zero
@@ -128,7 +128,7 @@ struct Download {
     options = session.options(of: request)
     expecting = options.expecting ?? .successful
     deadline = session.deadline(options)
-    // only the response to a GET without a range is a whole resource
+    // Only the response to a GET without a range is a whole resource.
     let isWhole = request.method == .get && !request.fields.contains(.range)
     self.keeps = keeps && isWhole
     resumptionsLeft = isWhole ? options.downloadResumptions : 0
@@ -136,11 +136,11 @@ struct Download {
     self.digest = digest
     var prepared = request
     prepared.options = options
-    prepared.options.expecting = .any  // a 206 or 416 may be the answer to a resumption
+    prepared.options.expecting = .any  // resuming may yield a 206 or 416
     prepared.options.storesResponse = options.storesDownloads
     if let digest, digest.given == nil {
       prepared.fields["Want-Repr-Digest"] = "sha-256=10, sha-512=5"
-      // a stored response has lost its coding, of which the digest is
+      // A stored response is already decoded, but the digest is that of the coded bytes.
       prepared.options.cachePolicy = .reloadIgnoringCacheData
     }
     self.request = prepared
@@ -196,7 +196,7 @@ struct Download {
     case .complete:
       response.body.cancel()
       try complete()
-      response.status = .ok  // the 416 is about the range, which the caller did not ask for
+      response.status = .ok  // the caller did not request the range that the 416 refers to
       response.body = .empty
       return response
     case .restart:
@@ -223,7 +223,7 @@ struct Download {
   private func part(from point: ResumePoint?) -> HTTPRequest {
     var request = request
     guard keeps || resumptionsLeft > 0 || point != nil || digest != nil else { return request }
-    // a coded body could not be resumed: an offset in decoded bytes is none in what the server sends
+    // A coded body could not be resumed: an offset in decoded bytes does not exist in the bytes that the server sends.
     if !request.fields.contains(.acceptEncoding) { request.fields[.acceptEncoding] = "identity" }
     for (name, value) in point?.fields ?? [:] { request.fields[name] = value }
     return request
@@ -232,7 +232,7 @@ struct Download {
   private func decision(on response: HTTPResponse, after point: ResumePoint?) -> ResumeRule.Decision {
     if request.fields.contains(.range), response.status == .partialContent { return .whole }
     var head = response.head
-    // a coding that was decoded is missing in the head, but matters for the decision
+    // If a coding was decoded, it is missing in the head, but matters for the decision.
     if let received = response.networkHead, received.status == head.status { head.fields = received.fields }
     return ResumeRule.decide(head, after: point)
   }
@@ -241,7 +241,7 @@ struct Download {
     try file.empty()
     size = response.body.length
     sentDigest = FileDigest.named(by: response)
-    // a response from the cache is complete
+    // A response from the cache is complete.
     validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: Date.now) }
   }
 
@@ -264,7 +264,7 @@ struct Download {
     }
   }
 
-  /// Lets the file appear, if it is the one that it has to be.
+  /// Lets the file appear if it has the required digest.
   private func complete() throws(HTTPError) {
     if let digest {
       guard let expected = digest.given ?? sentDigest else {
@@ -285,7 +285,7 @@ struct Download {
     if let deadline { try await deadline.holding(sleep) } else { try await sleep() }
   }
 
-  /// Returns where a later download can continue, and keeps the file for it, if the caller wants that.
+  /// Returns where a later download can continue. Keeps the file for it if the caller wants that.
   private func keptPoint() -> ResumePoint? {
     let kept = keeps && size.map { file.count <= $0 } ?? true ? point : nil
     file.keep(kept != nil)
@@ -294,7 +294,7 @@ struct Download {
 
   private func resumable(_ error: HTTPError) -> HTTPError {
     guard error.kind != .digestMismatch else {
-      file.keep(false)  // of these bytes nothing could be continued
+      file.keep(false)  // these bytes cannot be continued
       return error
     }
     guard let point = keptPoint() else { return error }
@@ -307,8 +307,8 @@ struct Download {
 }
 
 extension HTTPSession {
-  /// Downloads like ``download(for:to:)``, but with other statuses than 2xx that are expected. Their responses are
-  /// returned with the body unread, and the destination is not changed.
+  /// Downloads like ``download(for:to:)``, but expects other statuses than 2xx. Their responses are returned with the
+  /// body unread, and the destination is not changed.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
   ///   destination cannot be written.

@@ -6,12 +6,13 @@ public import MartletSemantics
 /// let response = try await session.download(for: request, to: file, verifying: .sent)
 /// ```
 public struct FileDigest: Sendable, Hashable {
-  /// The digest; nil for that of the server.
+  /// The expected digest; nil for the server's.
   let given: RepresentationDigest?
 
-  /// The digest that the server sends: `Repr-Digest`, or else `Content-Digest` of a response with the whole file; of several
-  /// the strongest, which may be SHA-512 or SHA-256. The request asks for it with `Want-Repr-Digest`, and the cache does not
-  /// answer it. A server that sends none is an error. It shows damage, and not what somebody who can change the response does.
+  /// The digest that the server sends: `Repr-Digest`, or else `Content-Digest` of a response with the whole file; of
+  /// several, the strongest, which may be SHA-512 or SHA-256. The request asks for it with `Want-Repr-Digest`, and the
+  /// cache does not answer it. If the server sends none, that is an error. It detects damage, but not an attacker who
+  /// can change the response.
   public static let sent = FileDigest(given: nil)
 
   /// The SHA-256 of the file, 32 bytes: one that was published elsewhere.
@@ -20,8 +21,8 @@ public struct FileDigest: Sendable, Hashable {
   /// The SHA-512 of the file, 64 bytes.
   public static func sha512(_ bytes: Data) -> FileDigest { FileDigest(given: .init(.sha512, bytes)) }
 
-  /// A digest in hexadecimal: the digits that `sha256sum` and `sha512sum` print before the file's name. nil for any other
-  /// text than 64 or 128 hexadecimal digits.
+  /// Parses a digest in hexadecimal: the digits that `sha256sum` and `sha512sum` print before the file's name. nil for
+  /// any text other than 64 or 128 hexadecimal digits.
   public init?(hexadecimal text: String) {
     var (bytes, rest) = (Data(), Array(text.utf8)[...])
     while let byte = PercentEncoding.hexadecimalPair(in: rest) {
@@ -36,8 +37,8 @@ public struct FileDigest: Sendable, Hashable {
 
   private init(given: RepresentationDigest?) { self.given = given }
 
-  /// The digest that a response names for the whole of what it is about; nil if it names none that can be checked: after a
-  /// coding was undone, it is that of other bytes.
+  /// Returns the digest that a response names for the whole representation; nil if it names none that can be checked.
+  /// If a coding was undone, the digest is that of other bytes.
   static func named(by response: HTTPResponse) -> RepresentationDigest? {
     guard let received = response.networkHead, received.status == response.status,
       received.fields[.contentEncoding] == response.fields[.contentEncoding]

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// The connections of an event stream, one after another.
+/// The successive connections of an event stream.
 struct EventConnection: Sendable {
   private let events: ServerSentEvents
   private var parser: ServerSentEventParser
@@ -8,8 +8,8 @@ struct EventConnection: Sendable {
   /// The number of consecutive failed connections.
   private var failures = 0
   private static let longestPause: Duration = .seconds(60)
-  /// The shortest time between two connections, whatever the server asks for: one that ends its streams at once would be
-  /// asked without a pause.
+  /// The shortest time between two connections, whatever the server requests: otherwise a server that ends its streams
+  /// at once would be contacted without a pause.
   private static let shortestPause: Duration = .milliseconds(500)
 
   init(_ events: ServerSentEvents) {
@@ -51,7 +51,7 @@ struct EventConnection: Sendable {
     var request = events.request
     var probe = HTTPFields()
     probe["Last-Event-ID"] = parser.lastEventID
-    // an ID that is not a valid field value is not sent: an error would end a stream that can continue without it
+    // An ID that is not a valid field value is not sent: an error would end a stream that can continue without it.
     if !parser.lastEventID.isEmpty, probe.refusal == nil { request.fields["Last-Event-ID"] = parser.lastEventID }
     return request
   }
@@ -72,7 +72,7 @@ struct EventConnection: Sendable {
 
   /// Waits for the reconnection time (WHATWG HTML §9.2.3), doubled for every failed connection.
   private func pause() async throws(HTTPError) {
-    // a server that asks for a short pause gets a longer one while it cannot be reached
+    // While a server that requests a short pause cannot be reached, the pause is longer.
     let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : Self.shortestPause)
     let longest = max(time, Self.longestPause)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }

@@ -1,7 +1,7 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// Returns the server-sent events (WHATWG HTML §9.2) of a resource; lost connections are made again.
+  /// Returns the server-sent events (WHATWG HTML §9.2) of a resource; lost connections are re-established.
   ///
   /// ```swift
   /// for try await event in session.events(for: HTTPRequest(.get, url)) {
@@ -12,9 +12,9 @@ extension HTTPSession {
   /// Nothing is sent before the sequence is iterated. See ``ServerSentEvents`` for what happens when a connection ends.
   ///
   /// - Parameters:
-  ///   - request: the request for the stream. `Accept`, `Cache-Control: no-cache` and `Last-Event-ID` are set by the
-  ///     sequence, the first two unless the request has them.
-  ///   - lastEventID: the ID of the last event that was received earlier; empty, the default, if there is none.
+  ///   - request: the request for the stream. The sequence sets `Last-Event-ID`, and `Accept` and `Cache-Control:
+  ///     no-cache` unless the request has them.
+  ///   - lastEventID: the ID of the last event from an earlier stream; empty, the default, if there is none.
   public func events(for request: HTTPRequest, after lastEventID: String = "") -> ServerSentEvents {
     ServerSentEvents(self, request, after: lastEventID)
   }
@@ -23,18 +23,19 @@ extension HTTPSession {
 /// The events of a server, as an asynchronous sequence.
 ///
 /// When a connection ends or fails, a new one is made after the time that the server set with `retry`, 3 seconds by
-/// default and half a second at least, and continues after the last complete event. While connections fail the time doubles, up to a minute. Every
-/// connection is a call of its own: listeners in the request's options see the start, response and end of each.
+/// default and half a second at least. It continues after the last complete event. While connections fail, the time
+/// doubles, up to a minute. Every connection is a separate call: listeners in the request's options see the start,
+/// response and end of each.
 ///
-/// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, the status is
-/// not 200 or the type not `text/event-stream` (kind `.unexpectedResponse`, with the first 64 KiB of the body in
-/// ``HTTPError/body``), or an event is too large (`.bodyTooLarge`). A request whose method is not safe, such as POST, is sent once: its sequence ends or fails with
-/// its stream.
+/// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, if the status
+/// is not 200 or the type not `text/event-stream` (kind `.unexpectedResponse`, with the first 64 KiB of the body in
+/// ``HTTPError/body``), or if an event is too large (`.bodyTooLarge`). A request with an unsafe method, such as POST,
+/// is sent once: its sequence ends or fails with its stream.
 ///
 /// The request's own options apply to each connection. The session's idle timeout, deadline and body limit do not,
-/// because a stream may last. A connection that is dead is noticed nevertheless: over HTTP/2 by a PING every 30 seconds
-/// (``RequestOptions/pingInterval``), over HTTP/1.1 within about a minute if its host is gone. A server that is stuck
-/// over HTTP/1.1 looks like one that has no news: set ``RequestOptions/idleTimeout`` if it sends comments regularly.
+/// because a stream may last. Dead connections are still noticed: over HTTP/2 by a PING every 30 seconds
+/// (``RequestOptions/pingInterval``), over HTTP/1.1 within about a minute if the host is unreachable. Over HTTP/1.1, a
+/// stuck server looks like one without news: set ``RequestOptions/idleTimeout`` if it sends comments regularly.
 public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvent
   public typealias Failure = HTTPError
@@ -43,7 +44,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   public var failureLimit: Int?
   /// The largest number of bytes of an event; 16 MiB by default.
   public var eventLimit = 16 << 20
-  /// Whether lost connections are made again. By default they are if the request's method is safe.
+  /// Whether lost connections are re-established. By default they are if the request's method is safe.
   public var reconnects: Bool
   let session: HTTPSession
   let request: HTTPRequest

@@ -6,10 +6,10 @@ import Musl
 import Darwin
 #endif
 
-/// Serves the requests that come to a port of this machine, each on its own connection, on the thread of ``serve()``.
+/// Serves the requests to a port of this machine, each on its own connection, on the thread of ``serve()``.
 ///
-/// Any program of the machine can connect. None keeps the others waiting: nothing is waited for but the next event of
-/// any connection. Browsers open some ahead, on which nothing may come.
+/// Any program on the machine can connect. None keeps the others waiting: the thread only waits for the next event of
+/// any connection. Browsers open some connections ahead, which may stay silent.
 struct LoopbackPort: Sendable {
   /// A connection whose request is not complete.
   private struct Connection: Sendable {
@@ -19,14 +19,14 @@ struct LoopbackPort: Sendable {
   }
 
   private let listener: Int32
-  /// The end of a pipe; the port is closed when the other end is.
+  /// One end of a pipe; the port is closed when the other end is.
   private let running: Int32
   /// Returns the response to a GET of a target.
   private let response: @Sendable (_ target: String) -> [UInt8]
   /// The oldest first.
   private var connections: [Connection] = []
 
-  /// The most connections: a new one then ends the oldest.
+  /// The most connections: a new one beyond it closes the oldest.
   private static let connectionLimit = 64
   /// The most bytes of a request's head, and how long a browser may take to send it.
   private static let headLimit = 16 << 10
@@ -34,7 +34,7 @@ struct LoopbackPort: Sendable {
   private static let endOfHead = Array("\r\n\r\n".utf8)
 
   /// - Parameters:
-  ///   - listener: a socket that listens, and does not block. It is closed at the end, as is `running`.
+  ///   - listener: a non-blocking listening socket. It is closed at the end, and so is `running`.
   init(listener: Int32, running: Int32, response: @escaping @Sendable (_ target: String) -> [UInt8]) {
     self.listener = listener
     self.running = running
@@ -44,7 +44,7 @@ struct LoopbackPort: Sendable {
   /// Answers requests until the pipe is closed.
   mutating func serve() {
     while let ready = nextEvents() {
-      // what has come is read first, because a new connection may end the oldest
+      // Arrived bytes are read first, because a new connection may close the oldest.
       let ended = ready.connections.filter { !continues(at: $0) }
       for index in ended.reversed() { close(connections.remove(at: index).descriptor) }
       if ready.listener { admit() }
@@ -55,7 +55,7 @@ struct LoopbackPort: Sendable {
     close(running)
   }
 
-  /// Waits for events. Returns the indices of the connections that have some; nil if the port is to be closed.
+  /// Waits for events. Returns the indices of the connections that have some; nil if the port has to be closed.
   private func nextEvents() -> (listener: Bool, connections: [Int])? {
     var events = ([running, listener] + connections.map(\.descriptor)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -70,12 +70,12 @@ struct LoopbackPort: Sendable {
     return (events[1].revents != 0, connections.indices.filter { events[$0 + 2].revents != 0 })
   }
 
-  /// Accepts connections, not endlessly, and reads at once what they have sent.
+  /// Accepts a limited number of connections, and at once reads the bytes that they have sent.
   private mutating func admit() {
     for _ in 0..<Self.connectionLimit {
       let descriptor = accept(listener, nil, nil)
       guard descriptor >= 0 else {
-        // without a free descriptor the connection stays in the queue
+        // Without a free descriptor the connection stays in the queue.
         if errno == EMFILE || errno == ENFILE { usleep(100_000) }
         return
       }
@@ -97,7 +97,7 @@ struct LoopbackPort: Sendable {
     }
   }
 
-  /// Reads what has come, and answers the request if it is complete. Returns whether more has to come.
+  /// Reads the arrived bytes and answers a complete request. Returns whether more bytes are needed.
   private mutating func continues(at index: Int) -> Bool {
     let descriptor = connections[index].descriptor
     var buffer = [UInt8](repeating: 0, count: 4096)
@@ -107,7 +107,7 @@ struct LoopbackPort: Sendable {
     connections[index].head += buffer[..<count]
     guard connections[index].head.suffix(count + 3).contains(Self.endOfHead) else { return true }
     guard let target = Self.target(of: connections[index].head) else { return false }
-    // a page is short: the system has room for it
+    // A page is short: the system has room for it.
     let page = response(target)
     _ = page.withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, sendFlags, nil, 0) }
     shutdown(descriptor, Int32(SHUT_WR))

@@ -11,14 +11,14 @@ import Darwin
 
 /// Receives the redirect at the end of a login in a browser, on a port of the loopback interface (RFC 8252 §7.3).
 ///
-/// The port is open from the beginning to ``stop()``. Requests that are not the redirect are answered with a 404, and do
-/// not count. One task uses it.
+/// The port is open from the beginning to ``stop()``. Requests other than the redirect get a 404 and do not count. One
+/// task uses it.
 final class LoopbackRedirect {
   let url: URL
   private let listener: Int32
-  /// The end of a pipe that is closed to stop; the thread that serves the port has the other one.
+  /// A pipe. Closing its write end stops the thread that serves the port and has the read end.
   private let running: (read: Int32, write: Int32)
-  /// Whether there is a thread that serves the port; it closes what it has got.
+  /// Whether a thread serves the port; that thread closes its descriptors.
   private var isServed = false
   private var isStopped = false
   private let answer = OneShot<String>()
@@ -86,7 +86,7 @@ extension LoopbackRedirect {
   private static func openPort() throws(HTTPError) -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, streamType, 0)
     guard descriptor >= 0 else { throw failure("socket") }
-    // a program that is started to show the page must not keep the port open
+    // A program that is started to show the page must not keep the port open.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     var address = sockaddr_in()

@@ -11,13 +11,14 @@ public import MartletSemantics
 /// ]
 /// ```
 ///
-/// How the first token is obtained is an ``OAuthLogin``: with the client's own credentials, on another device, or in a
-/// browser. The client's session sends the token requests, over https or to the loopback interface only; redirects of
-/// them are not followed. It must not be the session that needs the tokens.
+/// An ``OAuthLogin`` determines how the first token is obtained: with the client's own credentials, on another device,
+/// or in a browser. The client's session sends the token requests, only over https or to the loopback interface, and
+/// does not follow their redirects. It must not be the session that needs the tokens.
 ///
 /// Its methods throw ``HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
-/// ``HTTPError/underlying`` is an ``OAuthError``. A token of another type than `Bearer`, DPoP for example, is an error of
-/// that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows a token or a secret.
+/// ``HTTPError/underlying`` is an ``OAuthError``. A token type other than `Bearer`, for example DPoP, is an error of
+/// that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows
+/// a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   @nonexhaustive public enum Authentication: Sendable, Hashable {
@@ -25,7 +26,7 @@ public struct OAuthClient: Sendable {
     case none
     /// With a password in `Authorization`, which every server supports.
     case basic(secret: String)
-    /// With a password in the form, for servers that support nothing else.
+    /// With a password in the form, for servers that support only this.
     case form(secret: String)
   }
 
@@ -42,7 +43,7 @@ public struct OAuthClient: Sendable {
   /// - Parameters:
   ///   - id: the identifier of the client (`client_id`).
   ///   - tokenEndpoint: the URL of the token endpoint.
-  ///   - authentication: how the client authenticates itself; by its identifier only by default.
+  ///   - authentication: how the client authenticates itself; only by its identifier by default.
   ///   - session: sends the requests to the authorization server.
   public init(id: String, tokenEndpoint: URL, authentication: Authentication = .none, session: HTTPSession) {
     self.id = id
@@ -71,8 +72,8 @@ public struct OAuthClient: Sendable {
     return new
   }
 
-  /// Returns a source of tokens for requests. Each is renewed with its refresh token; the first is that of a login, and
-  /// so is the next one after the server has refused to renew it.
+  /// Returns a source of tokens for requests. Each token is renewed with its refresh token. The first one comes from a
+  /// login, and so does the next one after the server has refused a renewal.
   ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
@@ -81,8 +82,8 @@ public struct OAuthClient: Sendable {
     TokenSource(for: scope) { try await next(after: $0, by: login) }
   }
 
-  /// Returns a source of tokens like ``tokens(for:by:)``, which keeps them between runs of the program: the first is the
-  /// one in the store.
+  /// Returns a source of tokens like ``tokens(for:by:)`` that keeps them between runs of the program: the first token
+  /// is that in the store.
   ///
   /// ```swift
   /// configuration.credentials = [
@@ -90,20 +91,21 @@ public struct OAuthClient: Sendable {
   /// ]
   /// ```
   ///
-  /// Every new token replaces the one in the store, with the refresh token that the server may have replaced too.
-  /// Another process with the same store may have done that: its token is then used. A store that cannot be written fails
-  /// no request, because the token is valid.
+  /// Every new token replaces the one in the store, including a new refresh token. If another process with the same
+  /// store has replaced it in the meantime, that token is used. If the store cannot be written, no request fails,
+  /// because the token is valid.
   ///
-  /// To log out, call ``TokenSource/use(_:)`` with nil and then remove the key from the store: from the first on the source
-  /// neither reads the old token nor keeps the result of a renewal that is running.
+  /// To log out, call ``TokenSource/use(_:)`` with nil, then remove the key from the store. After the call, the source
+  /// neither reads the old token nor keeps the result of a running renewal.
   ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
   ///   - login: obtains a token.
-  ///   - store: where tokens are kept, which must be safe from other users. What it has under the key and is no token
-  ///     is replaced.
+  ///   - store: the store of the tokens, which must be safe from other users. A value under the key that is no token is
+  ///     replaced.
   ///   - key: the key of the token in the store.
-  /// - Throws: the error of a store that cannot be read; later such an error fails the requests that need a new token.
+  /// - Throws: the error of a store that cannot be read. A later error of this kind fails the requests that need a new
+  ///   token.
   @concurrent public func tokens(
     for scope: CredentialScope, by login: OAuthLogin, keptIn store: any KeyValueStore, as key: String = "oauth-token"
   ) async throws -> TokenSource {
@@ -113,12 +115,12 @@ public struct OAuthClient: Sendable {
     let logout = SignOutMark()
     return TokenSource(try await stored(), for: scope, logout: logout) { old in
       let begun = SignOutMark.now
-      // after a logout there is no old token
+      // After a logout there is no old token.
       let last = old == nil && logout.last > 0 ? nil : try await stored()
       if let last, last.replaces(old) { return last }
-      // apart from the call, because Swift 6.3.1 crashes at a closure that stands in it
+      // Separate from the call: Swift 6.3.1 crashes on an inline closure here.
       let other: @Sendable () async throws -> AccessToken? = {
-        // another process may have used the refresh token at the same moment
+        // Another process may have used the refresh token at the same moment.
         try await stored().flatMap { $0.replaces(last ?? old) ? $0 : nil }
       }
       let token = try await next(after: last ?? old, by: login, or: other)
@@ -129,7 +131,7 @@ public struct OAuthClient: Sendable {
     }
   }
 
-  /// Renews the token, or logs in if there is none that can be renewed.
+  /// Renews the token, or logs in if it cannot be renewed.
   ///
   /// - Parameter other: returns another token to use in place of a login; nil if there is none.
   private func next(
@@ -147,7 +149,7 @@ public struct OAuthClient: Sendable {
 }
 
 extension AccessToken {
-  /// Whether the token is another one than the old token, and can be sent. Stored dates are not exact, and do not count.
+  /// Whether this token differs from the old one and can be sent. Stored dates are not exact and do not count.
   fileprivate func replaces(_ old: AccessToken?) -> Bool {
     value != old?.value && isFresh(at: .now, received: .now)
   }
@@ -166,7 +168,7 @@ extension OAuthClient {
     return AccessToken(answer, at: .now)
   }
 
-  /// The error of a response without the members that it must have. Its body may contain secrets, and is left out.
+  /// The error of a response that lacks required members. Its body may contain secrets, and is left out.
   func malformed(_ what: String, at endpoint: URL) -> HTTPError {
     HTTPError(
       .authenticationFailed, "the response of \(endpoint.redacted) is not JSON with \(what): check the URL",
@@ -282,7 +284,7 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The code, and the server's explanation.
   public var description: String { code + (detail.map { " (\($0))" } ?? "") }
 
-  /// - Parameter secrets: what was sent, and must not be in the error.
+  /// - Parameter secrets: the sent secrets, which must not be in the error.
   init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
     code = refusal.code.printable(upTo: 300)
     detail = refusal.description.map { text in
@@ -298,7 +300,7 @@ extension HTTPError {
       .authenticationFailed, "the authorization server refused the request: \(refusal)", phase: .waiting,
       underlying: refusal)
   }
-  /// The error of a redirect that another authorization server made.
+  /// The error of a redirect from another authorization server.
   init(otherIssuer issuer: String) {
     self.init(
       .authenticationFailed,

@@ -1,17 +1,17 @@
 public import MartletSemantics
 
-/// A way in which an ``OAuthClient`` obtains a token: for itself, or for a user who logs in.
+/// The way in which an ``OAuthClient`` obtains a token: for itself, or for a user who logs in.
 public struct OAuthLogin: Sendable {
   let obtain: @Sendable (OAuthClient) async throws -> AccessToken
 
   /// Makes a login of another kind.
   ///
-  /// - Parameter obtain: returns a token for the client. Errors that are no ``HTTPError`` become its `underlying`.
+  /// - Parameter obtain: returns a token for the client. An error other than ``HTTPError`` becomes its `underlying`.
   public init(_ obtain: @escaping @Sendable (OAuthClient) async throws -> AccessToken) { self.obtain = obtain }
 
   /// The client's own credentials (RFC 6749 §4.4): there is no user.
   ///
-  /// - Parameter scopes: the requested scopes; empty, the default, for those that the server chooses.
+  /// - Parameter scopes: the requested scopes; empty, the default, lets the server choose.
   public static func clientCredentials(scopes: Set<String> = []) -> OAuthLogin {
     OAuthLogin { try await $0.token(for: .clientCredentials(scopes: scopes)) }
   }
@@ -19,32 +19,32 @@ public struct OAuthLogin: Sendable {
 
 // MARK: - On another device
 
-/// What a user needs to log in on another device (RFC 8628 §3.3).
+/// The data that a user needs to log in on another device (RFC 8628 §3.3).
 public struct DeviceCode: Sendable, Hashable {
   /// The code that the user enters.
   public let userCode: String
   /// The page where the code is entered; short, to be shown as text.
   public let page: URL
-  /// The page that knows the code already, to be shown as a QR code for example; nil if there is none.
+  /// The page that already contains the code, for example for a QR code; nil if there is none.
   public let completePage: URL?
   /// How long the code can be used.
   public let lifetime: Duration
 }
 
 extension OAuthLogin {
-  /// A login on another device (device authorization grant, RFC 8628), for programs without a browser: the user is
-  /// shown a code, and enters it on a page of the server.
+  /// A login on another device (device authorization grant, RFC 8628), for programs without a browser: the user gets a
+  /// code and enters it on a page of the server.
   ///
   /// ```swift
   /// let login = OAuthLogin.device(authorize) { print("Open \($0.page) and enter \($0.userCode).") }
   /// ```
   ///
-  /// The server is asked in its interval until the user has logged in (`slow_down` makes it longer). If the user refuses
-  /// or does nothing, the error has an ``OAuthError`` with `access_denied` or `expired_token`.
+  /// The server is polled at its interval until the user has logged in (`slow_down` makes it longer). If the user
+  /// refuses or does nothing, the error has an ``OAuthError`` with `access_denied` or `expired_token`.
   ///
   /// - Parameters:
   ///   - endpoint: the device authorization endpoint.
-  ///   - scopes: the requested scopes; empty, the default, for those that the server chooses.
+  ///   - scopes: the requested scopes; empty, the default, lets the server choose.
   ///   - show: shows the code, and returns.
   public static func device(
     _ endpoint: URL, scopes: Set<String> = [], show: @escaping @Sendable (DeviceCode) async throws -> Void
@@ -107,18 +107,18 @@ extension OAuthLogin {
   /// }
   /// ```
   ///
-  /// The redirect is `http://127.0.0.1:PORT/callback` with a port of the system's choice: register it without a port. It
-  /// counts only with the state of this login; the browser is then shown a short page, and the port is closed. It is also
-  /// closed when the task is cancelled, and after the time limit, with an error of kind `.deadlineExceeded`.
+  /// The redirect is `http://127.0.0.1:PORT/callback` with a port chosen by the system: register it without a port. It
+  /// counts only with the state of this login; the browser then shows a short page, and the port is closed. The port is
+  /// also closed when the task is cancelled, and after the time limit, with an error of kind `.deadlineExceeded`.
   ///
-  /// If the redirect names the server that it comes from (`iss`, RFC 9207), and that is another one, the login fails with
-  /// an error of kind `.authenticationFailed`, and the code is not sent.
+  /// If the redirect names its server (`iss`, RFC 9207) and that is another one, the login fails with an error of kind
+  /// `.authenticationFailed`, and the code is not sent.
   ///
   /// - Parameters:
   ///   - endpoint: the authorization endpoint.
-  ///   - scopes: the requested scopes; empty, the default, for those that the server chooses.
-  ///   - issuer: the server's issuer identifier, such as `https://login.example.com`, with which an `iss` must be equal.
-  ///     With nil, the default, an `iss` must have the origin of the authorization endpoint or the token endpoint.
+  ///   - scopes: the requested scopes; empty, the default, lets the server choose.
+  ///   - issuer: the server's issuer identifier, such as `https://login.example.com`, which an `iss` must equal. With
+  ///     nil, the default, an `iss` must have the origin of the authorization endpoint or the token endpoint.
   ///   - limit: how long the user has to log in; 5 minutes by default.
   ///   - open: shows the page of the server, and returns.
   public static func browser(
